@@ -1,0 +1,325 @@
+//! Instants and spans.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use std::str::FromStr;
+
+use crate::parse::{UnitError, print, quantity};
+
+const PER_NANO: u64 = 1_000;
+const PER_MICRO: u64 = 1_000_000;
+const PER_MILLI: u64 = 1_000_000_000;
+const PER_SEC: u64 = 1_000_000_000_000;
+const VALID: &str = "a time such as `600 us`: a number and one of ps, ns, us, ms, s, min, h";
+
+/// An instant: picoseconds since the start of the run.
+///
+/// A `Time` is not a wall-clock time; a clock (virtual, scripted or real) says what zero means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(u64);
+
+/// A difference of two instants, in picoseconds; never negative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span(u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Time = Time(0);
+    /// The last instant that can be named; stands for "never" only where a value is needed.
+    pub const MAX: Time = Time(u64::MAX);
+
+    /// The instant `ps` picoseconds after the start.
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// The instant `ns` nanoseconds after the start.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns * PER_NANO)
+    }
+
+    /// Picoseconds since the start.
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the start, rounded to the nearest double: for people and plots, not for arithmetic.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PER_SEC as f64
+    }
+
+    /// The span from `earlier` to here; panics if `earlier` is later, which only a broken model can ask.
+    pub fn since(self, earlier: Time) -> Span {
+        Span(self.0.checked_sub(earlier.0).expect("an instant precedes the one it is measured from"))
+    }
+
+    /// The span from `earlier` to here, or zero if `earlier` is later.
+    pub const fn saturating_since(self, earlier: Time) -> Span {
+        Span(self.0.saturating_sub(earlier.0))
+    }
+
+    /// `self + span`, or [`Time::MAX`] where that cannot be named.
+    pub const fn saturating_add(self, span: Span) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+
+    /// `self - span`, or [`Time::ZERO`] where that would precede the start.
+    pub const fn saturating_sub(self, span: Span) -> Time {
+        Time(self.0.saturating_sub(span.0))
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Span = Span(0);
+    /// The longest span, 213 days.
+    pub const MAX: Span = Span(u64::MAX);
+
+    /// `ps` picoseconds.
+    pub const fn from_ps(ps: u64) -> Self {
+        Self(ps)
+    }
+
+    /// `ns` nanoseconds.
+    pub const fn from_ns(ns: u64) -> Self {
+        Self(ns * PER_NANO)
+    }
+
+    /// `us` microseconds.
+    pub const fn from_us(us: u64) -> Self {
+        Self(us * PER_MICRO)
+    }
+
+    /// `ms` milliseconds.
+    pub const fn from_ms(ms: u64) -> Self {
+        Self(ms * PER_MILLI)
+    }
+
+    /// `s` seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s * PER_SEC)
+    }
+
+    /// The span nearest to `secs` seconds, or `None` if it is negative, not finite or too long.
+    ///
+    /// For values that are real-valued by nature, such as a drawn exponential; a written quantity is
+    /// parsed and stays exact.
+    pub fn from_secs_f64(secs: f64) -> Option<Self> {
+        let ps = (secs * PER_SEC as f64).round();
+        (ps >= 0.0 && ps < u64::MAX as f64).then_some(Self(ps as u64))
+    }
+
+    /// Picoseconds.
+    pub const fn as_ps(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds, rounded to the nearest double: for people and plots, not for arithmetic.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / PER_SEC as f64
+    }
+
+    /// Whether this is no time at all.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// `self - other`, or zero where that would be negative.
+    pub const fn saturating_sub(self, other: Span) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
+
+    /// `self + other`, or [`Span::MAX`].
+    pub const fn saturating_add(self, other: Span) -> Span {
+        Span(self.0.saturating_add(other.0))
+    }
+
+    /// `self × n`, or [`Span::MAX`].
+    pub const fn saturating_mul(self, n: u64) -> Span {
+        Span(self.0.saturating_mul(n))
+    }
+
+    /// How many whole `other` fit; panics if `other` is zero.
+    pub const fn div_floor(self, other: Span) -> u64 {
+        self.0 / other.0
+    }
+
+    /// How many `other` cover this span, the last one perhaps not full; panics if `other` is zero.
+    pub const fn div_ceil(self, other: Span) -> u64 {
+        self.0.div_ceil(other.0)
+    }
+
+    /// `self × numerator / denominator`, rounded up: what a claimant is charged.
+    pub fn scale_ceil(self, numerator: u64, denominator: u64) -> Span {
+        let scaled = (u128::from(self.0) * u128::from(numerator)).div_ceil(u128::from(denominator));
+        Span(u64::try_from(scaled).expect("a scaled span fits"))
+    }
+
+    /// `self × numerator / denominator`, rounded down.
+    pub fn scale_floor(self, numerator: u64, denominator: u64) -> Span {
+        let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
+        Span(u64::try_from(scaled).expect("a scaled span fits"))
+    }
+}
+
+impl Add<Span> for Time {
+    type Output = Time;
+    fn add(self, span: Span) -> Time {
+        Time(self.0.checked_add(span.0).expect("instant overflows"))
+    }
+}
+
+impl AddAssign<Span> for Time {
+    fn add_assign(&mut self, span: Span) {
+        *self = *self + span;
+    }
+}
+
+impl Sub<Span> for Time {
+    type Output = Time;
+    fn sub(self, span: Span) -> Time {
+        Time(self.0.checked_sub(span.0).expect("instant precedes the start"))
+    }
+}
+
+impl Add for Span {
+    type Output = Span;
+    fn add(self, other: Span) -> Span {
+        Span(self.0.checked_add(other.0).expect("span overflows"))
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Span) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Span {
+    type Output = Span;
+    fn sub(self, other: Span) -> Span {
+        Span(self.0.checked_sub(other.0).expect("span would be negative"))
+    }
+}
+
+impl SubAssign for Span {
+    fn sub_assign(&mut self, other: Span) {
+        *self = *self - other;
+    }
+}
+
+impl Mul<u64> for Span {
+    type Output = Span;
+    fn mul(self, n: u64) -> Span {
+        Span(self.0.checked_mul(n).expect("span overflows"))
+    }
+}
+
+impl Div<u64> for Span {
+    type Output = Span;
+    /// Rounds down.
+    fn div(self, n: u64) -> Span {
+        Span(self.0 / n)
+    }
+}
+
+impl Sum for Span {
+    fn sum<I: Iterator<Item = Span>>(iter: I) -> Span {
+        iter.fold(Span::ZERO, Add::add)
+    }
+}
+
+const PRINTED: [(&str, u64); 5] =
+    [("s", PER_SEC), ("ms", PER_MILLI), ("us", PER_MICRO), ("ns", PER_NANO), ("ps", 1)];
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.0, &PRINTED)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.0, &PRINTED)
+    }
+}
+
+impl FromStr for Span {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Span, UnitError> {
+        let units = [
+            ("ps", 1),
+            ("ns", PER_NANO),
+            ("us", PER_MICRO),
+            ("µs", PER_MICRO),
+            ("μs", PER_MICRO),
+            ("ms", PER_MILLI),
+            ("s", PER_SEC),
+            ("min", 60 * PER_SEC),
+            ("h", 3600 * PER_SEC),
+        ];
+        quantity(text, &units, VALID).map(Span)
+    }
+}
+
+impl FromStr for Time {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Time, UnitError> {
+        text.parse::<Span>().map(|span| Time::ZERO + span)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_spans_are_exact() {
+        for (text, ps) in [
+            ("600 us", 600 * PER_MICRO),
+            ("1.5ms", 1_500_000_000),
+            ("0.1 µs", 100_000),
+            ("2 min", 120 * PER_SEC),
+            ("1_000 ns", PER_MICRO),
+        ] {
+            assert_eq!(text.parse::<Span>().unwrap().as_ps(), ps, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_span_says_why() {
+        for (text, reason) in [
+            ("600", "no unit"),
+            ("-1 ms", "negative"),
+            ("1 parsec", "not a unit"),
+            ("ms", "start with a number"),
+            ("0.1 ps", "finer"),
+            ("1.2.3 ms", "not a decimal"),
+            ("99999999999999999999 s", "too large"),
+            ("300 h_", "not a unit"),
+            ("6000 h", "too large"),
+            (". s", "not a decimal"),
+        ] {
+            let error = text.parse::<Span>().unwrap_err();
+            assert!(error.reason().contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn spans_print_as_they_are_read() {
+        for text in ["600 us", "1.5 ms", "245 us", "40 ms", "2 s", "1.234 us", "1234567 ns", "0 ps", "7 ps"] {
+            let span: Span = text.parse().unwrap();
+            assert_eq!(span.to_string().parse::<Span>().unwrap(), span, "{text}");
+        }
+        assert_eq!(Span::from_us(245).to_string(), "245 us");
+    }
+
+    #[test]
+    fn rounding_is_named() {
+        assert_eq!(Span::from_ps(10).scale_ceil(1, 3).as_ps(), 4);
+        assert_eq!(Span::from_ps(10).scale_floor(1, 3).as_ps(), 3);
+        assert_eq!(Span::from_ps(10).div_ceil(Span::from_ps(3)), 4);
+        assert_eq!(Span::from_ps(10).div_floor(Span::from_ps(3)), 3);
+    }
+}
