@@ -1,1 +1,3 @@
-//! Placeholder while the crate is laid down.
+//! From a scenario file to a verdict: parse, sweep, run, measure, judge, show.
+
+pub mod results;

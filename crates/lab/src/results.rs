@@ -1,0 +1,180 @@
+//! What a run leaves behind, before anything is printed, plotted or judged.
+//!
+//! One [`Results`] is one experiment file run over its whole sweep. Everything a table, a figure, a
+//! Parquet file, a report or a claim shows is read from here and from nowhere else, so that they cannot
+//! disagree. Quantities are plain SI doubles (seconds, bytes, bytes per second) because they have left
+//! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
+//! bound", never for zero.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An experiment's outcome over its whole sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// What ran, so that it can be run again to the same bits.
+    pub provenance: Provenance,
+    /// The axes of the sweep, outermost first; empty for a single run.
+    pub axes: Vec<Axis>,
+    /// One entry per point of the sweep, in the order of the axes.
+    pub runs: Vec<Run>,
+}
+
+/// What is needed to run the same again, and to recognise it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// File stem of the scenario, `s5-conforming`.
+    pub name: String,
+    /// The scenario's title, one line.
+    pub title: String,
+    /// What the experiment shows and where it comes from, in the scenario's words; may be empty.
+    pub about: String,
+    /// Root seed of every random stream.
+    pub seed: u64,
+    /// SHA-256 of the scenario and every file it includes, hexadecimal.
+    pub file_hash: String,
+    /// Version of Laxity that ran it.
+    pub version: String,
+    /// The clock it ran under: `virtual`, later `real`.
+    pub clock: String,
+}
+
+/// One axis of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// Short name, used in tables, figures and claims: `load`, `P`.
+    pub name: String,
+    /// What to print on a figure's axis, with the unit of the numbers: `offered best-effort load (KiB/s)`.
+    pub label: String,
+    /// The points, in order.
+    pub points: Vec<AxisPoint>,
+}
+
+/// One value that an axis takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AxisPoint {
+    /// As written in the file: `1200 KiB/s`, `O2`, `4`.
+    pub text: String,
+    /// Position on a figure's axis in the unit of the label; `None` if the axis is not numeric.
+    pub value: Option<f64>,
+}
+
+/// One point of the sweep, run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Index into each axis's points, in the order of [`Results::axes`].
+    pub point: Vec<usize>,
+    /// Virtual time simulated, in seconds.
+    pub simulated: f64,
+    /// Length of the window that metrics count, in seconds: the run without its warm-up and cool-down.
+    pub window: f64,
+    /// Per channel, in the order of the file.
+    pub channels: Vec<Channel>,
+    /// Per resource: CPU, link, adapter stages.
+    pub resources: Vec<Resource>,
+    /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes, counts.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// What one channel asked for, was promised and got.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Name in the file.
+    pub name: String,
+    /// `real_time` or `best_effort`.
+    pub class: String,
+    /// Reserved rate `R_max × M_max`, bytes per second; `None` for best effort.
+    pub reserved: Option<f64>,
+    /// Requested deadline from the logical arrival time, seconds; `None` for best effort.
+    pub deadline: Option<f64>,
+    /// The bound in force on the response time (completion − logical arrival), seconds.
+    pub bound: Option<f64>,
+    /// The papers' formula for the same bound, where it differs from the one in force.
+    pub bound_papers: Option<f64>,
+    /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
+    pub worst: Option<f64>,
+    /// Bytes per second the source offered in the window.
+    pub offered: f64,
+    /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.
+    pub throughput: f64,
+    /// Messages offered, whole run.
+    pub messages: u64,
+    /// Messages completed, whole run.
+    pub completed: u64,
+    /// Packets transmitted, whole run.
+    pub packets: u64,
+    /// Packets of messages that met their deadline too late, whole run.
+    pub missed_packets: u64,
+    /// Messages completed after their deadline, whole run.
+    pub missed_messages: u64,
+    /// Messages dropped, by cause (`message_queue`, `policed`, `packet_queue`, `incomplete` …).
+    pub drops: BTreeMap<String, u64>,
+    /// Packets dropped over all causes.
+    pub dropped_packets: u64,
+    /// Deadline − completion, seconds; real-time channels only.
+    pub laxity: Option<Summary>,
+    /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
+    pub latency: Option<Summary>,
+    /// Completion − actual arrival, seconds: what the application waits.
+    pub sojourn: Option<Summary>,
+    /// Time a packet spends in the link scheduler's queues, seconds.
+    pub queueing: Option<Summary>,
+}
+
+/// A distribution in a few numbers; counts messages (or packets, where said) in the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many.
+    pub count: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation: the jitter of a latency.
+    pub deviation: f64,
+    /// 1st percentile.
+    pub p1: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// How a resource spent the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Resource {
+    /// `cpu`, `link`, an adapter stage.
+    pub name: String,
+    /// Busy share of the window, 0 to 1.
+    pub utilisation: f64,
+    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt` …).
+    pub uses: BTreeMap<String, f64>,
+    /// Longest queue seen, in its own items; `None` if it has none.
+    pub longest_queue: Option<u64>,
+    /// Time-averaged queue length.
+    pub mean_queue: Option<f64>,
+}
+
+/// One claim, judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Short identifier, `S5a`.
+    pub id: String,
+    /// The claim in words.
+    pub says: String,
+    /// Whether every check held.
+    pub holds: bool,
+    /// The figures the verdict rests on, in words and numbers, one line.
+    pub figure: String,
+    /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
+    pub reason: String,
+}
+
+impl Run {
+    /// The channel of that name.
+    pub fn channel(&self, name: &str) -> Option<&Channel> {
+        self.channels.iter().find(|c| c.name == name)
+    }
+}
