@@ -1,1 +1,13 @@
-//! Placeholder while the crate is laid down.
+//! What gives guarantees: traffic contracts, admission, scheduling disciplines and the communication
+//! subsystem that enforces them.
+//!
+//! Nothing here reads a clock, sleeps, draws a random number or touches a socket. Time is an argument,
+//! and the subsystem only *decides* the next step; a driver (the simulation's or the real one) pays
+//! for it. The code that a simulation schedules with is the code that a service runs.
+
+pub mod admission;
+pub mod channel;
+pub mod costs;
+pub mod discipline;
+pub mod fragment;
+pub mod traffic;

@@ -1,0 +1,34 @@
+//! The QoS-sensitive communication subsystem of a host (structuring §3).
+//!
+//! Every channel has a *handler*, a thread that takes messages from the channel's queue and turns them
+//! into packets; handlers share the CPU under one scheduler and their packets share the link under
+//! another. [`Subsystem`] holds all of it and decides, and only decides: it is told what happened
+//! (a message was sent, a packet left the adapter, a packet came in) and answers what the CPU is to do
+//! next ([`Step`]). Whoever drives it pays for the step, by charging virtual time or by doing the work,
+//! and calls [`Subsystem::finish`].
+//!
+//! ```text
+//! send ──police──▶ message queue ─▶ handler ─▶ packet ─▶ link scheduler ─▶ adapter
+//!                  (B_max slots)    (CPU        (B_max × N_pkts buffers)
+//!                                    scheduler)
+//! ```
+
+mod handler;
+mod lane;
+mod link;
+mod message;
+mod policy;
+mod scheduler;
+mod step;
+mod subsystem;
+
+pub use message::{ChannelId, Delivery, Packet};
+pub use policy::{
+    Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,
+    Preemption, Processing, Role,
+};
+pub use step::{Dropped, Finished, Sent, Step, Thread, Work};
+pub use subsystem::{Counters, Subsystem};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! A message queue, its packet buffers and who empties it.
+//!
+//! A channel has one lane; a channel whose excess is carried as best effort has a second one for that,
+//! with buffers and a handler of its own, so that the excess cannot hold up what is within the contract.
+
+use std::collections::VecDeque;
+
+use super::message::{ChannelId, Message, Packet};
+use super::policy::{ChannelConfig, Processing};
+
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) channel: ChannelId,
+    pub(super) config: ChannelConfig,
+    /// Messages not yet taken by a handler.
+    pub(super) messages: VecDeque<Message>,
+    /// Received packets not yet taken by a handler.
+    pub(super) packets: VecDeque<Packet>,
+    /// Messages that threads of their own are processing (process per message).
+    pub(super) in_threads: u32,
+    /// Packets between creation (or reception) and completed transmission.
+    pub(super) used_packets: u64,
+    /// The lane's handler with a process per channel; `None` with a process per message.
+    pub(super) handler: Option<usize>,
+    /// Handlers waiting for a packet buffer.
+    pub(super) blocked: VecDeque<usize>,
+}
+
+impl Lane {
+    pub(super) fn new(channel: ChannelId, config: ChannelConfig) -> Self {
+        Self {
+            channel,
+            config,
+            messages: VecDeque::new(),
+            packets: VecDeque::new(),
+            in_threads: 0,
+            used_packets: 0,
+            handler: None,
+            blocked: VecDeque::new(),
+        }
+    }
+
+    /// Whether a further message has a place.
+    ///
+    /// A handler's message has left the queue: the papers' handler dequeues, then waits until the
+    /// message is current. A message with a thread of its own keeps its place until it is processed,
+    /// for otherwise nothing would bound the number of threads.
+    pub(super) fn has_room(&self, processing: Processing) -> bool {
+        let held = match processing {
+            Processing::PerChannel => self.messages.len(),
+            Processing::PerMessage => self.in_threads as usize,
+        };
+        held < self.config.message_slots as usize
+    }
+
+    /// Whether a further packet has a buffer.
+    pub(super) fn has_buffer(&self) -> bool {
+        self.used_packets < self.config.packet_slots
+    }
+}

@@ -1,0 +1,59 @@
+//! The link scheduler: which packet is next, and whether the adapter takes one.
+
+use laxity_units::Time;
+
+use super::message::Packet;
+use super::policy::LinkConfig;
+use crate::discipline::{Discipline, Tag};
+
+#[derive(Debug)]
+pub(super) struct LinkScheduler {
+    queue: Discipline<Packet>,
+    depth: u32,
+    in_flight: u32,
+    longest: usize,
+}
+
+impl LinkScheduler {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        assert!(config.depth > 0, "an adapter takes at least one packet");
+        Self { queue: config.order.discipline(config.early), depth: config.depth, in_flight: 0, longest: 0 }
+    }
+
+    pub(super) fn enqueue(&mut self, tag: Tag, packet: Packet) {
+        self.queue.enqueue(tag, packet);
+        self.longest = self.longest.max(self.queue.len());
+    }
+
+    /// Whether [`take`](Self::take) would find a packet.
+    pub(super) fn can_start(&mut self, now: Time) -> bool {
+        self.in_flight < self.depth && self.queue.best(now).is_some()
+    }
+
+    /// Selects the next packet, if the adapter has a place and a packet is eligible.
+    pub(super) fn take(&mut self, now: Time) -> Option<Packet> {
+        if self.in_flight == self.depth {
+            return None;
+        }
+        let (_, packet) = self.queue.select(now)?;
+        self.in_flight += 1;
+        Some(packet)
+    }
+
+    pub(super) fn complete(&mut self) {
+        self.in_flight = self.in_flight.checked_sub(1).expect("a completed packet was in flight");
+    }
+
+    /// When a held packet becomes eligible, if the adapter could take it.
+    pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+        if self.in_flight == self.depth { None } else { self.queue.next_eligible(now) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+}

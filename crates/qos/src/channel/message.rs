@@ -1,0 +1,106 @@
+//! Messages and packets as the subsystem handles them: descriptions, never payload.
+
+use laxity_units::{Bytes, Span, Time};
+
+use crate::discipline::Tag;
+use crate::fragment::Fragmentation;
+
+/// A channel of one [`Subsystem`](super::Subsystem), numbered in the order of creation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelId(pub u32);
+
+impl ChannelId {
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A message between its sender and its last packet.
+#[derive(Debug, Clone)]
+pub(super) struct Message {
+    pub(super) id: u64,
+    pub(super) size: Bytes,
+    pub(super) sent: Time,
+    /// From when the deadline counts: `ℓ`, later if the message is oversize.
+    pub(super) due_from: Time,
+    pub(super) tag: Tag,
+    /// Packets made so far.
+    pub(super) made: u64,
+    /// Packets in all.
+    pub(super) packets: u64,
+}
+
+impl Message {
+    pub(super) fn done(&self) -> bool {
+        self.made == self.packets
+    }
+
+    /// The next packet, created at `now`.
+    pub(super) fn cut(&mut self, channel: ChannelId, packet: Bytes, now: Time) -> Packet {
+        let index = self.made;
+        self.made += 1;
+        Packet {
+            channel,
+            message: self.id,
+            index: index as u32,
+            count: self.packets as u32,
+            size: Fragmentation::new(self.size, packet).size(index),
+            message_size: self.size,
+            tag: self.tag,
+            due_from: self.due_from,
+            sent: self.sent,
+            created: now,
+        }
+    }
+
+    pub(super) fn postpone(&mut self, by: Span) {
+        self.tag.deadline = self.tag.deadline.saturating_add(by);
+    }
+}
+
+/// A packet: a fragment of a message with what its way needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packet {
+    /// The channel it belongs to, as the sending host numbers it.
+    pub channel: ChannelId,
+    /// The message's number within its channel.
+    pub message: u64,
+    /// Position in the message, from 0.
+    pub index: u32,
+    /// Packets in the message.
+    pub count: u32,
+    /// Payload.
+    pub size: Bytes,
+    /// Size of the whole message.
+    pub message_size: Bytes,
+    /// How this host schedules it.
+    pub tag: Tag,
+    /// From when the message's deadline counts: `ℓ` at the source, later if the message is oversize.
+    pub due_from: Time,
+    /// When the application sent the message.
+    pub sent: Time,
+    /// When the packet joined the link scheduler's queue at this host.
+    pub created: Time,
+}
+
+impl Packet {
+    /// Whether it completes its message, if none was lost.
+    pub fn is_last(&self) -> bool {
+        self.index + 1 == self.count
+    }
+}
+
+/// A message handed to the receiving application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// Channel at the receiving host.
+    pub channel: ChannelId,
+    /// The message's number within its channel.
+    pub message: u64,
+    /// Its size.
+    pub size: Bytes,
+    /// When it was sent.
+    pub sent: Time,
+    /// From when its deadline counts at the source.
+    pub due_from: Time,
+}

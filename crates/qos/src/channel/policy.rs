@@ -1,0 +1,196 @@
+//! What can be chosen: structuring Table 2, one type per row.
+
+use laxity_units::{Bytes, Span};
+
+use crate::discipline::{Class, Discipline, EarlyPolicy, Edf, Fifo, FixedPriority, MultiClassEdf};
+use crate::traffic::TrafficSpec;
+
+/// Which thread processes a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processing {
+    /// One handler per channel for as long as the channel lives: as many threads as active channels.
+    PerChannel,
+    /// One thread per message, created when it is sent: as many threads as messages wait, and a burst
+    /// of messages is a burst of threads.
+    PerMessage,
+}
+
+/// A discipline by name; [`Order::discipline`] makes one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// [`MultiClassEdf`].
+    MultiClassEdf,
+    /// [`FixedPriority`].
+    FixedPriority,
+    /// [`Edf`].
+    Edf,
+    /// [`Fifo`].
+    Fifo,
+}
+
+impl Order {
+    /// An empty queue of this discipline.
+    pub fn discipline<T>(self, early: EarlyPolicy) -> Discipline<T> {
+        match self {
+            Order::MultiClassEdf => Discipline::MultiClassEdf(MultiClassEdf::new(early)),
+            Order::FixedPriority => Discipline::FixedPriority(FixedPriority::new(early)),
+            Order::Edf => Discipline::Edf(Edf::default()),
+            Order::Fifo => Discipline::Fifo(Fifo::default()),
+        }
+    }
+}
+
+/// How much a handler does between two preemption points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// `P` packets, or to the message's end if that comes first; at least 1.
+    Packets(u32),
+    /// One message.
+    Message,
+    /// All messages in its queue.
+    Never,
+}
+
+/// When a handler lets another one have the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preemption {
+    /// Between blocks of on-time real-time messages.
+    pub real_time: Block,
+    /// Between blocks of early real-time messages.
+    pub early: Block,
+    /// Between blocks of best-effort messages.
+    pub best_effort: Block,
+    /// A more urgent handler takes the CPU at once, in the middle of a packet: the ideal that admission
+    /// theory assumes and no host offers for free.
+    pub immediate: bool,
+}
+
+/// Who runs the link scheduler (resource §3.1.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkParadigm {
+    /// The handler that made a packet, by a call, or the interrupt that announces a completion.
+    O1,
+    /// A thread of its own above all handlers, which like any thread waits for a preemption point.
+    O2,
+    /// The handler by a call, or a new thread after every completion.
+    O3,
+}
+
+/// The way from a packet to the adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkConfig {
+    /// Who runs the link scheduler.
+    pub paradigm: LinkParadigm,
+    /// In which order packets leave.
+    pub order: Order,
+    /// What early packets may do; the horizon here is the papers' link horizon.
+    pub early: EarlyPolicy,
+    /// Packets handed to the adapter and not yet completed, at most: the pipeline depth, at least 1.
+    pub depth: u32,
+}
+
+/// The whole subsystem's policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Threads.
+    pub processing: Processing,
+    /// CPU scheduling of handlers.
+    pub order: Order,
+    /// What handlers of early messages may do: [`EarlyPolicy::HOLD`] is non-work-conserving, anything
+    /// else runs them through channel proxies.
+    pub early: EarlyPolicy,
+    /// Cooperative preemption.
+    pub preemption: Preemption,
+    /// Link scheduling.
+    pub link: LinkConfig,
+    /// `S`: largest packet.
+    pub packet: Bytes,
+    /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end:
+    /// what a host without contracts does.
+    pub enforcement: bool,
+}
+
+/// What happens to a message that finds its channel's message queue full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageOverflow {
+    /// It is dropped and the sender is told.
+    Drop,
+    /// The sender waits until there is room.
+    Block,
+    /// It is carried as best effort.
+    BestEffort,
+}
+
+/// What happens to a handler that finds its channel's packet buffers full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketOverflow {
+    /// It waits until the link has freed one.
+    Block,
+    /// It goes on, each further packet with a deadline later by its share of `I_min`.
+    DecayDeadline,
+    /// The packet is dropped, and with it the rest of its message.
+    Drop,
+}
+
+/// What a channel does at this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Messages start here.
+    Send,
+    /// Packets come in and leave again.
+    Relay,
+    /// Packets come in and become messages.
+    Receive,
+}
+
+/// One channel at this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChannelConfig {
+    /// Class of service.
+    pub class: Class,
+    /// What the channel does here.
+    pub role: Role,
+    /// Its contract; for best effort only `max_message` and `burst` mean anything.
+    pub spec: TrafficSpec,
+    /// Local deadline counted from the logical arrival, by which EDF orders; unused for best effort.
+    pub deadline: Span,
+    /// Fixed priority, 0 the most urgent.
+    pub level: u8,
+    /// Message queue slots; the papers have `B_max`.
+    pub message_slots: u32,
+    /// Packet buffers; the papers have `B_max × N_pkts`.
+    pub packet_slots: u64,
+    /// When the message queue is full.
+    pub message_overflow: MessageOverflow,
+    /// When the packet buffers are full.
+    pub packet_overflow: PacketOverflow,
+}
+
+impl ChannelConfig {
+    /// A real-time channel with the papers' buffers and overload policies.
+    pub fn real_time(spec: TrafficSpec, deadline: Span, packet: Bytes) -> Self {
+        Self {
+            class: Class::RealTime,
+            role: Role::Send,
+            spec,
+            deadline,
+            level: 0,
+            message_slots: spec.burst,
+            packet_slots: u64::from(spec.burst) * spec.fragmentation(packet).packets(),
+            message_overflow: MessageOverflow::Drop,
+            packet_overflow: PacketOverflow::Block,
+        }
+    }
+
+    /// A best-effort channel with a queue of `slots` messages of at most `max_message`.
+    pub fn best_effort(max_message: Bytes, slots: u32, packet: Bytes) -> Self {
+        let spec = TrafficSpec {
+            max_message,
+            min_message: max_message,
+            burst: slots,
+            min_interval: Span::from_ps(1),
+        };
+        let level = crate::discipline::LEVELS as u8 - 1;
+        Self { class: Class::BestEffort, level, ..Self::real_time(spec, Span::MAX, packet) }
+    }
+}

@@ -1,0 +1,310 @@
+//! The subsystem's decisions: what the CPU does next.
+//!
+//! At a preemption point (the end of a block, or an idle CPU) the order is: the link scheduler's thread,
+//! applications that want to send, handlers by the CPU's discipline. Between two packets of a block
+//! nobody is asked.
+
+use std::collections::VecDeque;
+
+use laxity_units::Time;
+
+use super::handler::{Doing, Running};
+use super::message::{Delivery, Message, Packet};
+use super::policy::{Block, LinkParadigm, Order, PacketOverflow, Processing, Role};
+use super::step::{Dropped, Finished, Step, Thread, Work};
+use super::subsystem::Subsystem;
+use crate::discipline::{Class, LEVELS, Tag};
+
+impl Subsystem {
+    /// When the subsystem next wants to be called though nothing happens to it.
+    pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+        [self.cpu.next_eligible(now), self.link.next_wakeup(now)].into_iter().flatten().min()
+    }
+
+    /// What the CPU is to do, now that it is free to be given something.
+    pub fn next_step(&mut self, now: Time) -> Step {
+        if let Some(running) = &mut self.running {
+            if running.doing == Doing::LinkCall {
+                running.doing = Doing::Between;
+                let thread = Thread::Handler(self.handlers[running.handler].thread);
+                if let Some(packet) = self.link.take(now) {
+                    return Step::Transmit { thread, packet, new_thread: false };
+                }
+            }
+            if self.continues() {
+                return self.begin(now);
+            }
+            self.yield_cpu();
+        }
+        if let Some(step) = self.link_thread(now) {
+            return step;
+        }
+        if let Some(channel) = self.applications.iter_mut().find_map(VecDeque::pop_front) {
+            return Step::Application { channel };
+        }
+        match self.cpu.select(now) {
+            Some((tag, handler)) => self.dispatch(now, handler, &tag),
+            None => Step::Idle,
+        }
+    }
+
+    fn link_thread(&mut self, now: Time) -> Option<Step> {
+        match self.config.link.paradigm {
+            LinkParadigm::O1 => None,
+            LinkParadigm::O2 => {
+                let packet = self.link.take(now)?;
+                Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
+            }
+            LinkParadigm::O3 => {
+                while self.link_threads > 0 {
+                    self.link_threads -= 1;
+                    self.link_threads_created += 1;
+                    // A handler's call may have taken the packet meanwhile; then the thread just ends.
+                    if let Some(packet) = self.link.take(now) {
+                        let thread = Thread::LinkThread(self.link_threads_created);
+                        return Some(Step::Transmit { thread, packet, new_thread: true });
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn dispatch(&mut self, now: Time, index: usize, tag: &Tag) -> Step {
+        let early = tag.class == Class::RealTime && tag.logical_arrival > now;
+        let preemption = &self.config.preemption;
+        let block = match tag.class {
+            Class::BestEffort => preemption.best_effort,
+            Class::RealTime if early => preemption.early,
+            Class::RealTime => preemption.real_time,
+        };
+        let (budget, drains) = match block {
+            Block::Packets(n) => (Some(n), false),
+            Block::Message => (None, false),
+            Block::Never => (None, true),
+        };
+        let handler = &mut self.handlers[index];
+        let held_by_timer = early && !handler.awake && self.lanes[handler.lane].config.role == Role::Send;
+        if held_by_timer && self.config.processing == Processing::PerChannel {
+            handler.awake = true;
+            let (thread, channel) = (Thread::Proxy(handler.thread), self.lanes[handler.lane].channel);
+            self.running =
+                Some(Running { handler: index, doing: Doing::Signal, budget: Some(0), drains: false });
+            return Step::Process { thread, channel, work: Work::Signal, resumed: false };
+        }
+        self.running = Some(Running { handler: index, doing: Doing::Between, budget, drains });
+        self.begin(now)
+    }
+
+    /// Whether the running handler goes on without a preemption point, and can.
+    fn continues(&mut self) -> bool {
+        let running = self.running.expect("asked of a running handler");
+        if running.budget == Some(0) {
+            return false;
+        }
+        let lane = &self.lanes[self.handlers[running.handler].lane];
+        let has_work = self.handlers[running.handler].message.is_some() || !lane.packets.is_empty();
+        has_work && !self.must_block(running.handler)
+    }
+
+    fn must_block(&self, handler: usize) -> bool {
+        let handler = &self.handlers[handler];
+        let lane = &self.lanes[handler.lane];
+        handler.message.is_some()
+            && self.config.enforcement
+            && lane.config.packet_overflow == PacketOverflow::Block
+            && !lane.has_buffer()
+    }
+
+    /// The running handler begins its next packet.
+    fn begin(&mut self, now: Time) -> Step {
+        let running = self.running.as_mut().expect("a handler runs");
+        running.doing = Doing::Packet;
+        let index = running.handler;
+        if self.must_block(index) {
+            self.yield_cpu();
+            return self.next_step(now);
+        }
+        let handler = &mut self.handlers[index];
+        let lane = &self.lanes[handler.lane];
+        let work = match (&handler.message, lane.config.role) {
+            (Some(message), _) if message.made == 0 => Work::FirstPacket { new_thread: handler.new_thread },
+            (Some(_), _) => Work::Packet,
+            (None, Role::Relay) => Work::Relay,
+            (None, _) => Work::Receive { completes: lane.packets.front().is_some_and(Packet::is_last) },
+        };
+        let resumed = std::mem::take(&mut handler.mid_packet);
+        Step::Process { thread: Thread::Handler(handler.thread), channel: lane.channel, work, resumed }
+    }
+
+    /// Whether a waiting handler takes the CPU from the running one in the middle of a packet.
+    pub fn wants_preemption(&mut self, now: Time) -> bool {
+        let Some(running) = self.running else { return false };
+        if !self.config.preemption.immediate || running.doing != Doing::Packet {
+            return false;
+        }
+        let rank = self.cpu.rank(&self.tag(running.handler), now);
+        self.cpu.best(now).is_some_and(|best| best < rank)
+    }
+
+    /// The driver stopped the packet in progress; it is resumed when its handler is next chosen.
+    pub fn preempt(&mut self) {
+        let running = self.running.expect("a handler runs");
+        self.handlers[running.handler].mid_packet = true;
+        self.yield_cpu();
+    }
+
+    /// The work of the last [`Step::Process`] is done.
+    pub fn finish(&mut self, now: Time) -> Finished {
+        let running = self.running.as_mut().expect("a handler runs");
+        let index = running.handler;
+        if running.doing == Doing::Signal {
+            running.doing = Doing::Between;
+            return Finished::default();
+        }
+        if let Some(budget) = &mut running.budget {
+            *budget -= 1;
+        }
+        running.doing = match self.config.link.paradigm {
+            LinkParadigm::O1 | LinkParadigm::O3 => Doing::LinkCall,
+            LinkParadigm::O2 => Doing::Between,
+        };
+        if self.handlers[index].message.is_some() {
+            self.finish_packet(now, index);
+            Finished::default()
+        } else {
+            Finished { delivered: self.finish_received(now, index) }
+        }
+    }
+
+    /// A packet of the message in hand was made.
+    fn finish_packet(&mut self, now: Time, index: usize) {
+        let handler = &mut self.handlers[index];
+        let lane = &mut self.lanes[handler.lane];
+        let channel = lane.channel;
+        let message = handler.message.as_mut().expect("a message is in hand");
+        let enforced = self.config.enforcement;
+        if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::Drop {
+            let rest = message.packets - message.made;
+            message.made = message.packets;
+            self.count_drop(channel, rest, Dropped::PacketQueue);
+        } else {
+            if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::DecayDeadline
+            {
+                let reserved = lane.config.spec.fragmentation(self.config.packet).packets();
+                message.postpone(lane.config.spec.min_interval.scale_ceil(1, reserved));
+            }
+            lane.used_packets += 1;
+            let packet = message.cut(channel, self.config.packet, now);
+            self.channels[channel.index()].counters.created += 1;
+            self.link.enqueue(packet.tag, packet);
+        }
+        if self.handlers[index].message.as_ref().is_some_and(Message::done) {
+            self.end_message(index);
+        }
+    }
+
+    fn end_message(&mut self, index: usize) {
+        self.handlers[index].message = None;
+        self.handlers[index].awake = false;
+        let lane = self.handlers[index].lane;
+        if self.lanes[lane].handler.is_none() {
+            self.lanes[lane].in_threads -= 1;
+            return;
+        }
+        // A handler that drains its queue goes on without a preemption point, though not past what it
+        // may not yet touch: the scheduler would hold that message.
+        let hold = self.config.early.horizon.is_zero();
+        let drains = self.running.is_some_and(|running| running.drains);
+        let next_is_held = |message: &Message| hold && message.tag.class == Class::RealTime;
+        let next = self.lanes[lane].messages.pop_front();
+        let stops = !drains || next.as_ref().is_none_or(next_is_held);
+        self.handlers[index].message = next;
+        if stops && let Some(running) = &mut self.running {
+            running.budget = Some(0);
+        }
+    }
+
+    fn finish_received(&mut self, now: Time, index: usize) -> Option<Delivery> {
+        let lane = self.handlers[index].lane;
+        let mut packet = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
+        let channel = packet.channel;
+        if self.lanes[lane].config.role == Role::Relay {
+            packet.created = now;
+            self.channels[channel.index()].counters.created += 1;
+            self.link.enqueue(packet.tag, packet);
+            return None;
+        }
+        self.release_buffer(lane);
+        let state = &mut self.channels[channel.index()];
+        let reassembled = state.reassembler.accept(packet.message, packet.index, packet.count);
+        for _ in 0..reassembled.discarded {
+            *state.counters.dropped.entry(Dropped::Incomplete).or_default() += 1;
+        }
+        if !reassembled.complete {
+            return None;
+        }
+        state.counters.delivered += 1;
+        Some(Delivery {
+            channel,
+            message: packet.message,
+            size: packet.message_size,
+            sent: packet.sent,
+            due_from: packet.due_from,
+        })
+    }
+
+    /// The running handler gives up the CPU: to the scheduler's queues if it has more to do.
+    fn yield_cpu(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        let index = running.handler;
+        self.handlers[index].active = false;
+        let lane = self.handlers[index].lane;
+        let persistent = self.lanes[lane].handler.is_some();
+        if persistent && self.handlers[index].message.is_none() {
+            // A message may have come since the last one ended, while the handler called the link.
+            self.handlers[index].message = self.lanes[lane].messages.pop_front();
+        }
+        if !persistent && self.handlers[index].message.is_none() {
+            self.free_handlers.push(index);
+        } else if self.must_block(index) {
+            self.handlers[index].active = true;
+            self.lanes[lane].blocked.push_back(index);
+        } else if self.handlers[index].message.is_some() || !self.lanes[lane].packets.is_empty() {
+            self.activate(index);
+        }
+    }
+
+    /// An idle handler takes the next message of its queue, if there is one.
+    pub(super) fn take_message(&mut self, index: usize) {
+        let handler = &mut self.handlers[index];
+        if handler.message.is_some() || handler.active {
+            return;
+        }
+        if let Some(message) = self.lanes[handler.lane].messages.pop_front() {
+            handler.message = Some(message);
+            self.activate(index);
+        }
+    }
+
+    pub(super) fn activate(&mut self, index: usize) {
+        self.handlers[index].active = true;
+        let tag = self.tag(index);
+        self.cpu.enqueue(tag, index);
+    }
+
+    /// By what the scheduler ranks a handler: its message's tag, or its first packet's.
+    fn tag(&self, index: usize) -> Tag {
+        let handler = &self.handlers[index];
+        let lane = &self.lanes[handler.lane];
+        let Some(message) = &handler.message else {
+            return lane.packets.front().expect("an active handler has work").tag;
+        };
+        // Under fixed priorities an oversize message has nothing to lose but its level (structuring §4.2).
+        let oversize = message.size > lane.config.spec.max_message && self.config.enforcement;
+        match self.config.order {
+            Order::FixedPriority if oversize => Tag { level: LEVELS as u8 - 1, ..message.tag },
+            _ => message.tag,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a driver and the subsystem say to each other.
+
+use super::message::{ChannelId, Delivery, Packet};
+
+/// A thread of the host, as far as switching between two of them costs something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Thread {
+    /// A channel's handler, or a message's with a process per message.
+    Handler(u32),
+    /// The proxy that wakes a handler ahead of its time.
+    Proxy(u32),
+    /// The link scheduler of option O2.
+    LinkScheduler,
+    /// One of the threads of option O3, numbered as they are created.
+    LinkThread(u64),
+    /// An application that shares the CPU, by its channel.
+    Application(ChannelId),
+}
+
+/// A piece of work that is not interrupted by another thread (but for immediate preemption).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Protocol processing of a message's first packet (`C_p^1st`); `new_thread` if its thread was
+    /// created for it.
+    FirstPacket {
+        /// Whether a thread was created for the message.
+        new_thread: bool,
+    },
+    /// Protocol processing of a further packet (`C_p`).
+    Packet,
+    /// Protocol processing of a received packet; `completes` if the message is then handed up.
+    Receive {
+        /// Whether it is the last packet of its message.
+        completes: bool,
+    },
+    /// Moving a received packet on to the next link.
+    Relay,
+    /// A proxy signals its handler: nothing but the switch to it.
+    Signal,
+}
+
+/// What the CPU is to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing until something happens or [`next_wakeup`](super::Subsystem::next_wakeup) comes.
+    Idle,
+    /// `thread` does `work`; then [`finish`](super::Subsystem::finish).
+    Process {
+        /// Who.
+        thread: Thread,
+        /// For which channel.
+        channel: ChannelId,
+        /// What.
+        work: Work,
+        /// The work was begun before and preempted: only what is left of it is due.
+        resumed: bool,
+    },
+    /// `thread` schedules the link (`C_l`), then hands `packet` to the adapter.
+    Transmit {
+        /// Who; a handler that calls the scheduler pays no switch.
+        thread: Thread,
+        /// The packet that was selected.
+        packet: Packet,
+        /// A thread was created for it (O3).
+        new_thread: bool,
+    },
+    /// The application of a channel gets the CPU to send what it has.
+    Application {
+        /// Whose.
+        channel: ChannelId,
+    },
+}
+
+/// Answer to a send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// Queued within the contract, or early.
+    Accepted {
+        /// The message's number within its channel.
+        message: u64,
+    },
+    /// Queued as best effort, beyond the contract.
+    Excess {
+        /// The message's number within its channel.
+        message: u64,
+    },
+    /// Not queued; try again when there is room.
+    WouldBlock,
+    /// Not queued, and gone.
+    Dropped(Dropped),
+}
+
+/// Why a message or packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dropped {
+    /// The message queue was full: `B_max` violated, or the host too slow.
+    MessageQueue,
+    /// The packet buffers were full.
+    PacketQueue,
+    /// Smaller than the contract's smallest message.
+    Undersized,
+    /// A packet of the message was lost, so the rest is worth nothing.
+    Incomplete,
+}
+
+/// What finishing a step brought about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// A message is complete at its receiver.
+    pub delivered: Option<Delivery>,
+}

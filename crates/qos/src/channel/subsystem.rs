@@ -1,0 +1,301 @@
+//! The subsystem: its state, and what can happen to it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use laxity_units::{Bytes, Time};
+
+use super::handler::{Handler, Running};
+use super::lane::Lane;
+use super::link::LinkScheduler;
+use super::message::{ChannelId, Message, Packet};
+use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
+use super::step::{Dropped, Sent};
+use crate::discipline::{Class, Discipline, LEVELS, Tag};
+use crate::fragment::{Fragmentation, Reassembler};
+use crate::traffic::LogicalClock;
+
+/// What became of a channel's messages at this host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Messages queued, the excess included.
+    pub accepted: u64,
+    /// Messages carried as best effort because they exceeded the contract.
+    pub excess: u64,
+    /// Messages dropped, by cause.
+    pub dropped: BTreeMap<Dropped, u64>,
+    /// Packets of dropped messages that were not transmitted.
+    pub dropped_packets: u64,
+    /// Packets created.
+    pub created: u64,
+    /// Packets whose transmission completed.
+    pub transmitted: u64,
+    /// Messages handed to the receiving application.
+    pub delivered: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Channel {
+    pub(super) config: ChannelConfig,
+    pub(super) clock: LogicalClock,
+    pub(super) lane: usize,
+    pub(super) excess: Option<usize>,
+    pub(super) sent: u64,
+    pub(super) reassembler: Reassembler,
+    pub(super) counters: Counters,
+}
+
+/// The communication subsystem of one host.
+#[derive(Debug)]
+pub struct Subsystem {
+    pub(super) config: Config,
+    pub(super) channels: Vec<Channel>,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) handlers: Vec<Handler>,
+    pub(super) free_handlers: Vec<usize>,
+    pub(super) threads: u32,
+    pub(super) cpu: Discipline<usize>,
+    pub(super) link: LinkScheduler,
+    /// Threads of option O3 that wait for the CPU.
+    pub(super) link_threads: u64,
+    pub(super) link_threads_created: u64,
+    /// Applications that wait for the CPU to send, those of real-time channels first.
+    pub(super) applications: [VecDeque<ChannelId>; 2],
+    pub(super) running: Option<Running>,
+}
+
+impl Subsystem {
+    /// A subsystem without channels.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            channels: Vec::new(),
+            lanes: Vec::new(),
+            handlers: Vec::new(),
+            free_handlers: Vec::new(),
+            threads: 0,
+            cpu: config.order.discipline(config.early),
+            link: LinkScheduler::new(&config.link),
+            link_threads: 0,
+            link_threads_created: 0,
+            applications: [VecDeque::new(), VecDeque::new()],
+            running: None,
+        }
+    }
+
+    /// Establishes a channel. Whether it can be guaranteed is admission's business, before.
+    pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
+        let id = ChannelId(u32::try_from(self.channels.len()).expect("channel numbers fit"));
+        let lane = self.add_lane(id, config);
+        let carries_excess = config.class == Class::RealTime
+            && config.role == Role::Send
+            && config.message_overflow == MessageOverflow::BestEffort;
+        let excess = carries_excess.then(|| {
+            let level = LEVELS as u8 - 1;
+            self.add_lane(id, ChannelConfig { class: Class::BestEffort, level, ..config })
+        });
+        self.channels.push(Channel {
+            config,
+            clock: LogicalClock::new(config.spec, self.config.packet),
+            lane,
+            excess,
+            sent: 0,
+            reassembler: Reassembler::default(),
+            counters: Counters::default(),
+        });
+        id
+    }
+
+    fn add_lane(&mut self, id: ChannelId, config: ChannelConfig) -> usize {
+        self.lanes.push(Lane::new(id, config));
+        let lane = self.lanes.len() - 1;
+        // Received packets carry no state between them, so their handler is always the channel's.
+        if self.config.processing == Processing::PerChannel || config.role != Role::Send {
+            self.lanes[lane].handler = Some(self.add_handler(lane, None));
+        }
+        lane
+    }
+
+    fn add_handler(&mut self, lane: usize, message: Option<Message>) -> usize {
+        let handler = Handler {
+            lane,
+            new_thread: message.is_some(),
+            message,
+            thread: self.threads,
+            active: false,
+            awake: false,
+            mid_packet: false,
+        };
+        self.threads += 1;
+        if let Some(slot) = self.free_handlers.pop() {
+            self.handlers[slot] = handler;
+            return slot;
+        }
+        self.handlers.push(handler);
+        self.handlers.len() - 1
+    }
+
+    /// What became of a channel's messages so far.
+    pub fn counters(&self, channel: ChannelId) -> &Counters {
+        &self.channels[channel.index()].counters
+    }
+
+    /// Packets waiting for the link, and the most that ever did.
+    pub fn link_queue(&self) -> (usize, usize) {
+        (self.link.len(), self.link.longest())
+    }
+
+    /// Whether the channel's message queue has a place.
+    pub fn has_room(&self, channel: ChannelId) -> bool {
+        self.lanes[self.channels[channel.index()].lane].has_room(self.config.processing)
+            || !self.config.enforcement
+    }
+
+    /// The application sends a message of `size` bytes on `channel`.
+    pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
+        let Channel { config, lane, excess, sent: id, .. } = self.channels[channel.index()];
+        let best_effort = Tag {
+            class: Class::BestEffort,
+            logical_arrival: now,
+            deadline: Time::MAX,
+            level: LEVELS as u8 - 1,
+        };
+        let real_time = config.class == Class::RealTime;
+        if self.config.enforcement && real_time && size < config.spec.min_message {
+            return self.drop_message(channel, size, Dropped::Undersized);
+        }
+        let (lane, tag, due_from) = if self.has_room(channel) {
+            let channel = &mut self.channels[channel.index()];
+            if real_time {
+                let (at, due_from) = if self.config.enforcement {
+                    let arrival = channel.clock.arrive(now, size);
+                    (arrival.at, arrival.at.saturating_add(arrival.stretch))
+                } else {
+                    (now, now)
+                };
+                let deadline = due_from.saturating_add(config.deadline);
+                let tag = Tag { class: Class::RealTime, logical_arrival: at, deadline, level: config.level };
+                (lane, tag, due_from)
+            } else {
+                (lane, best_effort, now)
+            }
+        } else {
+            match (config.message_overflow, excess) {
+                (MessageOverflow::Block, _) => return Sent::WouldBlock,
+                (MessageOverflow::BestEffort, Some(excess))
+                    if self.lanes[excess].has_room(self.config.processing) =>
+                {
+                    (excess, best_effort, now)
+                }
+                _ => return self.drop_message(channel, size, Dropped::MessageQueue),
+            }
+        };
+        let state = &mut self.channels[channel.index()];
+        state.sent += 1;
+        state.counters.accepted += 1;
+        let packets = Fragmentation::new(size, self.config.packet).packets();
+        let message = Message { id, size, sent: now, due_from, tag, made: 0, packets };
+        match self.lanes[lane].handler {
+            Some(handler) => {
+                self.lanes[lane].messages.push_back(message);
+                self.take_message(handler);
+            }
+            None => {
+                self.lanes[lane].in_threads += 1;
+                let handler = self.add_handler(lane, Some(message));
+                self.activate(handler);
+            }
+        }
+        if Some(lane) == excess {
+            self.channels[channel.index()].counters.excess += 1;
+            return Sent::Excess { message: id };
+        }
+        Sent::Accepted { message: id }
+    }
+
+    fn drop_message(&mut self, channel: ChannelId, size: Bytes, cause: Dropped) -> Sent {
+        let packets = Fragmentation::new(size, self.config.packet).packets();
+        self.count_drop(channel, packets, cause);
+        Sent::Dropped(cause)
+    }
+
+    pub(super) fn count_drop(&mut self, channel: ChannelId, packets: u64, cause: Dropped) {
+        let counters = &mut self.channels[channel.index()].counters;
+        *counters.dropped.entry(cause).or_default() += 1;
+        counters.dropped_packets += packets;
+    }
+
+    /// The application of `channel` wants the CPU to send.
+    pub fn application_ready(&mut self, channel: ChannelId) {
+        let class = self.channels[channel.index()].config.class;
+        self.applications[usize::from(class == Class::BestEffort)].push_back(channel);
+    }
+
+    /// A packet of `channel` came in from the network, `due_from` and the deadline as of the last hop.
+    ///
+    /// Its logical arrival here is the deadline it had there: what is ahead of that is early, however
+    /// lightly loaded the hop before was (Kandlur, Shin and Ferrari 1994).
+    pub fn receive(&mut self, now: Time, channel: ChannelId, mut packet: Packet) -> Result<(), Dropped> {
+        let Channel { config, lane, .. } = self.channels[channel.index()];
+        if !self.lanes[lane].has_buffer() {
+            self.count_drop(channel, 1, Dropped::PacketQueue);
+            return Err(Dropped::PacketQueue);
+        }
+        packet.tag = match config.class {
+            Class::RealTime => {
+                let at = if self.config.enforcement { packet.tag.deadline } else { now };
+                let deadline = at.saturating_add(config.deadline);
+                Tag { class: Class::RealTime, logical_arrival: at, deadline, level: config.level }
+            }
+            Class::BestEffort => Tag {
+                class: Class::BestEffort,
+                logical_arrival: now,
+                deadline: Time::MAX,
+                level: config.level,
+            },
+        };
+        packet.channel = channel;
+        self.lanes[lane].used_packets += 1;
+        self.lanes[lane].packets.push_back(packet);
+        let handler = self.lanes[lane].handler.expect("a receiving lane has a handler");
+        if !self.handlers[handler].active {
+            self.activate(handler);
+        }
+        Ok(())
+    }
+
+    /// The adapter completed a transmission.
+    pub fn transmitted(&mut self, now: Time, packet: &Packet) {
+        self.link.complete();
+        let channel = &mut self.channels[packet.channel.index()];
+        channel.counters.transmitted += 1;
+        let lane = match (packet.tag.class, channel.excess) {
+            (Class::BestEffort, Some(excess)) => excess,
+            _ => channel.lane,
+        };
+        self.release_buffer(lane);
+        if self.config.link.paradigm == LinkParadigm::O3 && self.link.can_start(now) {
+            self.link_threads += 1;
+        }
+    }
+
+    pub(super) fn release_buffer(&mut self, lane: usize) {
+        self.lanes[lane].used_packets -= 1;
+        if let Some(handler) = self.lanes[lane].blocked.pop_front() {
+            self.activate(handler);
+        }
+    }
+
+    /// A time that [`next_wakeup`](Self::next_wakeup) named has come.
+    pub fn wakeup(&mut self, now: Time) {
+        if self.config.link.paradigm == LinkParadigm::O3 && self.link_threads == 0 && self.link.can_start(now)
+        {
+            self.link_threads += 1;
+        }
+    }
+
+    /// In interrupt context, after a completion or wake-up: the packet to transmit, if the paradigm
+    /// schedules the link there (O1). The driver charges `C_l` and hands it to the adapter.
+    pub fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
+        (self.config.link.paradigm == LinkParadigm::O1).then(|| self.link.take(now)).flatten()
+    }
+}

@@ -1,0 +1,62 @@
+//! What a step costs, in the symbols of the papers.
+//!
+//! Admission adds these up to prove a bound; the simulation charges them to a CPU and a link. Both read
+//! the same two structs, so a bound and its measurement cannot differ by a parameter.
+
+use laxity_units::{Bytes, Span};
+
+/// Host CPU costs (structuring Table 1, resource Table 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HostCosts {
+    /// `C_sw`: time to switch contexts between threads.
+    pub context_switch: Span,
+    /// `C_cm`: penalty of the cache misses that follow a context switch.
+    pub cache_miss: Span,
+    /// `C_p^1st`: protocol processing of a message's first packet, with the fixed cost of the message.
+    pub first_packet: Span,
+    /// `C_p`: protocol processing of every further packet.
+    pub packet: Span,
+    /// `C_l`: selecting a packet for transmission and starting it.
+    pub link_scheduling: Span,
+    /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
+    pub interrupt: Span,
+    /// Creating a thread: paid per message with a process per message, per packet with option O3.
+    pub thread_creation: Span,
+    /// Protocol processing of a received packet: demultiplexing, header, reassembly queue.
+    pub receive_packet: Span,
+    /// Completing a reassembled message and handing it to the application.
+    pub receive_message: Span,
+    /// What an application's send costs the CPU per message, if the application shares the CPU.
+    pub send_call: Span,
+}
+
+impl HostCosts {
+    /// `C_sw + C_cm`: the whole price of letting another thread run.
+    pub fn switch(&self) -> Span {
+        self.context_switch + self.cache_miss
+    }
+
+    /// `C_p^1st + (n − 1) C_p`: protocol processing of the first `n` packets of a message.
+    pub fn protocol(&self, n: u64) -> Span {
+        match n {
+            0 => Span::ZERO,
+            n => self.first_packet + self.packet * (n - 1),
+        }
+    }
+}
+
+/// How long a packet occupies the adapter: `L_x(S) = C_x + S / min(B_l, B_x)` (structuring §3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkCosts {
+    /// `C_x`: overhead of initiating a transmission.
+    pub startup: Span,
+    /// Time per byte of the slower of link and host transfer.
+    pub per_byte: Span,
+}
+
+impl LinkCosts {
+    /// `L_x(size)`.
+    pub fn transmit(&self, size: Bytes) -> Span {
+        self.startup + self.per_byte * size.get()
+    }
+}

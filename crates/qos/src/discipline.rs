@@ -1,0 +1,118 @@
+//! Scheduling disciplines: who is next.
+//!
+//! A discipline owns no time and no resource. It is handed items with a [`Tag`], and asked, at some
+//! `now`, which one to serve. The resource that asks (CPU, link, adapter stage) knows when it is free
+//! and what service costs. That split keeps each discipline to a page and lets the same four order
+//! handlers on a CPU, packets on a link and descriptors on an adapter.
+//!
+//! | discipline | orders by | holds early items |
+//! |---|---|---|
+//! | [`Fifo`] | arrival | no |
+//! | [`FixedPriority`] | level, then arrival | yes |
+//! | [`Edf`] | deadline | no |
+//! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | yes |
+
+mod early;
+mod edf;
+mod fifo;
+mod fixed_priority;
+mod keyed;
+mod multiclass_edf;
+
+pub use early::EarlyPolicy;
+pub use edf::Edf;
+pub use fifo::Fifo;
+pub use fixed_priority::{FixedPriority, LEVELS};
+pub use multiclass_edf::MultiClassEdf;
+
+use laxity_units::Time;
+
+/// Whether an item has a guarantee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Admitted with a bound.
+    RealTime,
+    /// Served with what is left.
+    BestEffort,
+}
+
+/// What a discipline may know of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// Class of service.
+    pub class: Class,
+    /// `ℓ`: when the item is current; the arrival time for best effort.
+    pub logical_arrival: Time,
+    /// Absolute deadline; [`Time::MAX`] for best effort.
+    pub deadline: Time,
+    /// Fixed priority, 0 the most urgent, below [`LEVELS`].
+    pub level: u8,
+}
+
+/// How urgent an item is; the smaller is served first. Comparable within one discipline at one `now`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank(pub(crate) u8, pub(crate) Time);
+
+/// One of the disciplines, chosen by a description.
+#[derive(Debug, Clone)]
+pub enum Discipline<T> {
+    /// See [`Fifo`].
+    Fifo(Fifo<T>),
+    /// See [`FixedPriority`].
+    FixedPriority(FixedPriority<T>),
+    /// See [`Edf`].
+    Edf(Edf<T>),
+    /// See [`MultiClassEdf`].
+    MultiClassEdf(MultiClassEdf<T>),
+}
+
+macro_rules! each {
+    ($self:expr, $queue:ident => $body:expr) => {
+        match $self {
+            Discipline::Fifo($queue) => $body,
+            Discipline::FixedPriority($queue) => $body,
+            Discipline::Edf($queue) => $body,
+            Discipline::MultiClassEdf($queue) => $body,
+        }
+    };
+}
+
+impl<T> Discipline<T> {
+    /// Adds an item.
+    pub fn enqueue(&mut self, tag: Tag, item: T) {
+        each!(self, queue => queue.enqueue(tag, item));
+    }
+
+    /// Removes and returns the item to serve at `now`, if any is eligible.
+    pub fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        each!(self, queue => queue.select(now))
+    }
+
+    /// Rank of the item that [`select`](Self::select) would return.
+    pub fn best(&mut self, now: Time) -> Option<Rank> {
+        each!(self, queue => queue.best(now))
+    }
+
+    /// Rank that an item with `tag` has at `now`.
+    pub fn rank(&self, tag: &Tag, now: Time) -> Rank {
+        each!(self, queue => queue.rank(tag, now))
+    }
+
+    /// When an early item next becomes eligible or current, always after `now`; `None` if there is none.
+    pub fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        each!(self, queue => queue.next_eligible(now))
+    }
+
+    /// How many items wait, eligible or not.
+    pub fn len(&self) -> usize {
+        each!(self, queue => queue.len())
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

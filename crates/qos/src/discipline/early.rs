@@ -1,0 +1,76 @@
+//! Queue 3: items whose logical arrival time lies ahead.
+//!
+//! Work that came early must not take from anyone who is on time, so it waits here until `ℓ`. How far
+//! a resource may work ahead of `ℓ` when it has nothing better to do is its *horizon*: none at all makes
+//! it non-work-conserving, an unlimited one work-conserving (structuring §3.1, thesis §3.2.4).
+
+use laxity_units::{Span, Time};
+
+use super::Tag;
+use super::keyed::Keyed;
+
+/// What early items may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyPolicy {
+    /// How long before `ℓ` an item may be served if nothing on time waits. Zero holds it until `ℓ`;
+    /// [`Span::MAX`] serves it whenever the resource would idle.
+    pub horizon: Span,
+    /// Whether an early item within the horizon goes before best effort. The papers put it after; before
+    /// is the mistake that structuring Figure 7(b) shows.
+    pub above_best_effort: bool,
+}
+
+impl EarlyPolicy {
+    /// Hold until the logical arrival time.
+    pub const HOLD: Self = Self { horizon: Span::ZERO, above_best_effort: false };
+    /// Work-conserving below best effort.
+    pub const CONSERVE: Self = Self { horizon: Span::MAX, above_best_effort: false };
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct EarlyQueue<T> {
+    queue: Keyed<T>,
+    policy: EarlyPolicy,
+}
+
+impl<T> EarlyQueue<T> {
+    pub(super) fn new(policy: EarlyPolicy) -> Self {
+        Self { queue: Keyed::new(), policy }
+    }
+
+    pub(super) fn policy(&self) -> EarlyPolicy {
+        self.policy
+    }
+
+    pub(super) fn push(&mut self, tag: Tag, item: T) {
+        self.queue.push(tag.logical_arrival, tag, item);
+    }
+
+    /// The first item, if its `ℓ` has come.
+    pub(super) fn pop_current(&mut self, now: Time) -> Option<(Tag, T)> {
+        if self.queue.first()? <= now { self.queue.pop() } else { None }
+    }
+
+    /// The first item, if it is within the horizon.
+    pub(super) fn pop_ahead(&mut self, now: Time) -> Option<(Tag, T)> {
+        self.first_ahead(now)?;
+        self.queue.pop()
+    }
+
+    /// `ℓ` of the first item, if it is within the horizon.
+    pub(super) fn first_ahead(&self, now: Time) -> Option<Time> {
+        self.queue.first().filter(|at| at.saturating_sub(self.policy.horizon) <= now)
+    }
+
+    /// When the first item, early at `now`, comes within the horizon, or else when it turns current: an
+    /// item that may be served already still changes rank at `ℓ`.
+    pub(super) fn next_eligible(&self, now: Time) -> Option<Time> {
+        let at = self.queue.first()?;
+        let ahead = at.saturating_sub(self.policy.horizon);
+        Some(if ahead > now { ahead } else { at })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+}

@@ -1,0 +1,48 @@
+//! Earliest deadline first, over everything.
+//!
+//! Optimal on one resource when every item keeps its contract, and helpless when one does not: an item
+//! that is sent ahead of its time gets its deadline and its service early too. That is what
+//! [`MultiClassEdf`](super::MultiClassEdf) adds. Work-conserving; best effort has the last deadline.
+
+use laxity_units::Time;
+
+use super::keyed::Keyed;
+use super::{Rank, Tag};
+
+/// A queue served by deadline, equal deadlines in order of arrival.
+#[derive(Debug, Clone)]
+pub struct Edf<T> {
+    queue: Keyed<T>,
+}
+
+impl<T> Default for Edf<T> {
+    fn default() -> Self {
+        Self { queue: Keyed::new() }
+    }
+}
+
+impl<T> Edf<T> {
+    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+        self.queue.push(tag.deadline, tag, item);
+    }
+
+    pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
+        self.queue.pop()
+    }
+
+    pub(super) fn best(&mut self, _now: Time) -> Option<Rank> {
+        self.queue.first().map(|deadline| Rank(0, deadline))
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        Rank(0, tag.deadline)
+    }
+
+    pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+}

@@ -1,0 +1,48 @@
+//! First in, first out.
+//!
+//! Blind to class, deadline and logical arrival: what adapters without QoS support do, and the baseline
+//! that shows what the others are for. Work-conserving.
+
+use std::collections::VecDeque;
+
+use laxity_units::Time;
+
+use super::{Rank, Tag};
+
+/// A queue served in order of arrival.
+#[derive(Debug, Clone)]
+pub struct Fifo<T> {
+    queue: VecDeque<(Tag, T)>,
+}
+
+impl<T> Default for Fifo<T> {
+    fn default() -> Self {
+        Self { queue: VecDeque::new() }
+    }
+}
+
+impl<T> Fifo<T> {
+    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+        self.queue.push_back((tag, item));
+    }
+
+    pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
+        self.queue.pop_front()
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        self.queue.front().map(|(tag, _)| self.rank(tag, now))
+    }
+
+    pub(super) fn rank(&self, _tag: &Tag, _now: Time) -> Rank {
+        Rank(0, Time::ZERO)
+    }
+
+    pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+}

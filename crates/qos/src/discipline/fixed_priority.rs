@@ -1,0 +1,108 @@
+//! Fixed priorities: 32 levels, first in, first out within a level.
+//!
+//! The x-kernel's own scheduler (structuring §4, Table 2). Channels are mapped to levels in the order
+//! that admission gave them; with more channels than levels, several share one and wait for each other,
+//! which their bounds must count. Early items are held like multi-class EDF holds them: a priority says
+//! who goes first among those on time, not who may jump the contract.
+
+use std::collections::VecDeque;
+
+use laxity_units::Time;
+
+use super::early::EarlyQueue;
+use super::{Class, EarlyPolicy, Rank, Tag};
+
+/// Number of priority levels.
+pub const LEVELS: usize = 32;
+
+/// A queue served by level, current items before early ones.
+#[derive(Debug, Clone)]
+pub struct FixedPriority<T> {
+    levels: Vec<VecDeque<(Tag, T)>>,
+    early: EarlyQueue<T>,
+    waiting: usize,
+}
+
+impl<T> FixedPriority<T> {
+    /// An empty queue in which early items may do as `policy` says.
+    pub fn new(policy: EarlyPolicy) -> Self {
+        Self {
+            levels: (0..LEVELS).map(|_| VecDeque::new()).collect(),
+            early: EarlyQueue::new(policy),
+            waiting: 0,
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+        if tag.class == Class::RealTime {
+            self.early.push(tag, item);
+        } else {
+            self.push_level(tag, item);
+        }
+    }
+
+    fn push_level(&mut self, tag: Tag, item: T) {
+        self.levels[usize::from(tag.level)].push_back((tag, item));
+        self.waiting += 1;
+    }
+
+    fn promote(&mut self, now: Time) {
+        while let Some((tag, item)) = self.early.pop_current(now) {
+            self.push_level(tag, item);
+        }
+    }
+
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        self.promote(now);
+        if self.early_first(now) {
+            return self.early.pop_ahead(now);
+        }
+        match self.levels.iter_mut().find_map(VecDeque::pop_front) {
+            Some(found) => {
+                self.waiting -= 1;
+                Some(found)
+            }
+            None => self.early.pop_ahead(now),
+        }
+    }
+
+    /// Whether an early item goes first: only above best effort, and only if no real time is current.
+    fn early_first(&self, now: Time) -> bool {
+        self.early.policy().above_best_effort
+            && self.early.first_ahead(now).is_some()
+            && self.first_waiting().is_none_or(|tag| tag.class == Class::BestEffort)
+    }
+
+    fn first_waiting(&self) -> Option<&Tag> {
+        self.levels.iter().find_map(|level| level.front()).map(|(tag, _)| tag)
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        self.promote(now);
+        let waiting = self.first_waiting().map(|tag| self.rank(tag, now));
+        let early = self.early.first_ahead(now).map(|at| self.early_rank(at));
+        [waiting, early].into_iter().flatten().min()
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, now: Time) -> Rank {
+        match tag.class {
+            Class::RealTime if tag.logical_arrival > now => self.early_rank(tag.logical_arrival),
+            Class::RealTime => Rank(tag.level, Time::ZERO),
+            Class::BestEffort => Rank(LEVELS as u8 + 1, Time::ZERO),
+        }
+    }
+
+    fn early_rank(&self, at: Time) -> Rank {
+        let above = self.early.policy().above_best_effort;
+        Rank(if above { LEVELS as u8 } else { LEVELS as u8 + 2 }, at)
+    }
+
+    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        self.promote(now);
+        self.early.next_eligible(now)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting + self.early.len()
+    }
+}

@@ -1,0 +1,90 @@
+//! Multi-class earliest deadline first, the discipline of real-time channels.
+//!
+//! Three queues (resource §2.2, structuring §4.2):
+//!
+//! 1. *current* real time, by deadline;
+//! 2. best effort, by arrival;
+//! 3. *early* real time, by logical arrival time, moved to queue 1 when that time comes.
+//!
+//! Queue 1 goes before queue 2, and queue 2 before queue 3: a channel that sends ahead of its contract
+//! takes nothing from best effort, and one that keeps it is never delayed by either. Whether queue 3 is
+//! served at all before its time is the [`EarlyPolicy`].
+
+use std::collections::VecDeque;
+
+use laxity_units::Time;
+
+use super::early::EarlyQueue;
+use super::keyed::Keyed;
+use super::{Class, EarlyPolicy, Rank, Tag};
+
+/// The three queues.
+#[derive(Debug, Clone)]
+pub struct MultiClassEdf<T> {
+    current: Keyed<T>,
+    best_effort: VecDeque<(Tag, T)>,
+    early: EarlyQueue<T>,
+}
+
+impl<T> MultiClassEdf<T> {
+    /// Empty queues in which early items may do as `policy` says.
+    pub fn new(policy: EarlyPolicy) -> Self {
+        Self { current: Keyed::new(), best_effort: VecDeque::new(), early: EarlyQueue::new(policy) }
+    }
+
+    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+        // What is current on arrival passes through queue 3 as well and leaves it at the next select:
+        // one way in, and no need to know the time here.
+        match tag.class {
+            Class::RealTime => self.early.push(tag, item),
+            Class::BestEffort => self.best_effort.push_back((tag, item)),
+        }
+    }
+
+    fn promote(&mut self, now: Time) {
+        while let Some((tag, item)) = self.early.pop_current(now) {
+            self.current.push(tag.deadline, tag, item);
+        }
+    }
+
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        self.promote(now);
+        if let Some(found) = self.current.pop() {
+            return Some(found);
+        }
+        if self.early.policy().above_best_effort {
+            self.early.pop_ahead(now).or_else(|| self.best_effort.pop_front())
+        } else {
+            self.best_effort.pop_front().or_else(|| self.early.pop_ahead(now))
+        }
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        self.promote(now);
+        let current = self.current.first().map(|deadline| Rank(0, deadline));
+        let best_effort = (!self.best_effort.is_empty()).then_some(Rank(2, Time::ZERO));
+        let early = self.early.first_ahead(now).map(|at| self.early_rank(at));
+        [current, best_effort, early].into_iter().flatten().min()
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, now: Time) -> Rank {
+        match tag.class {
+            Class::RealTime if tag.logical_arrival > now => self.early_rank(tag.logical_arrival),
+            Class::RealTime => Rank(0, tag.deadline),
+            Class::BestEffort => Rank(2, Time::ZERO),
+        }
+    }
+
+    fn early_rank(&self, at: Time) -> Rank {
+        Rank(if self.early.policy().above_best_effort { 1 } else { 3 }, at)
+    }
+
+    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        self.promote(now);
+        self.early.next_eligible(now)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.current.len() + self.best_effort.len() + self.early.len()
+    }
+}

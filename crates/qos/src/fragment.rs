@@ -1,0 +1,182 @@
+//! FRAG: a message as packets, and packets as a message again.
+//!
+//! The fragmentation protocol is unreliable (structuring §4.1): fragments carry a sequence number and a
+//! length, a receiver that misses one discards the message, and nothing is ever asked for again, since
+//! by the time it came it would be late.
+
+use std::collections::VecDeque;
+
+use laxity_units::Bytes;
+
+/// How a message of some size falls into packets of at most `S` bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragmentation {
+    message: Bytes,
+    packet: Bytes,
+}
+
+impl Fragmentation {
+    /// `message` bytes in packets of at most `packet` bytes; panics if `packet` is zero.
+    ///
+    /// An empty message is one empty packet: its arrival is still news.
+    pub fn new(message: Bytes, packet: Bytes) -> Self {
+        assert!(!packet.is_zero(), "a packet carries at least one byte");
+        Self { message, packet }
+    }
+
+    /// `N_pkts = ⌈M / S⌉`, at least one.
+    pub fn packets(&self) -> u64 {
+        self.message.div_ceil(self.packet).max(1)
+    }
+
+    /// Size of packet `index`, counted from zero; panics past the last.
+    pub fn size(&self, index: u64) -> Bytes {
+        assert!(index < self.packets(), "packet index within its message");
+        let sent = self.packet * index;
+        (self.message - sent).min(self.packet)
+    }
+
+    /// `S^last`: size of the last packet, `M mod S` or `S`.
+    pub fn last(&self) -> Bytes {
+        self.size(self.packets() - 1)
+    }
+
+    /// Sizes of all packets, in order.
+    pub fn sizes(self) -> impl Iterator<Item = Bytes> {
+        (0..self.packets()).map(move |i| self.size(i))
+    }
+}
+
+/// What a fragment brought about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reassembled {
+    /// The fragment completed its message.
+    pub complete: bool,
+    /// Incomplete messages that were given up for it.
+    pub discarded: u32,
+}
+
+/// Puts messages of one channel together again.
+///
+/// Fragments of a message may come in any order and twice. A channel delivers in sequence, so once a
+/// message is complete every older one that is not will never be asked for and is discarded; and no more
+/// than [`Reassembler::OPEN`] messages are kept open, so that a sender of first fragments cannot take the
+/// receiver's memory.
+#[derive(Debug, Clone, Default)]
+pub struct Reassembler {
+    open: VecDeque<Partial>,
+    /// Numbers below this are delivered or given up.
+    next: u64,
+}
+
+#[derive(Debug, Clone)]
+struct Partial {
+    message: u64,
+    count: u32,
+    missing: u32,
+    seen: Vec<u64>,
+}
+
+impl Reassembler {
+    /// Messages kept open at a time.
+    pub const OPEN: usize = 16;
+    /// Fragments in a message, at most; a fragment that claims more is ignored.
+    pub const MAX_FRAGMENTS: u32 = 1 << 20;
+
+    /// Takes fragment `index` of the `count` that make up `message`.
+    ///
+    /// Fragments that contradict themselves or what their message said before, duplicates, and fragments
+    /// of messages already delivered or given up change nothing.
+    pub fn accept(&mut self, message: u64, index: u32, count: u32) -> Reassembled {
+        let mut outcome = Reassembled::default();
+        if index >= count || count > Self::MAX_FRAGMENTS || message < self.next {
+            return outcome;
+        }
+        let at = match self.open.binary_search_by_key(&message, |partial| partial.message) {
+            Ok(at) => at,
+            Err(at) => {
+                let seen = vec![0; count.div_ceil(64) as usize];
+                self.open.insert(at, Partial { message, count, missing: count, seen });
+                at
+            }
+        };
+        let partial = &mut self.open[at];
+        let (word, bit) = (
+            &mut partial.seen[(index / 64).min(partial.count.div_ceil(64) - 1) as usize],
+            1u64 << (index % 64),
+        );
+        if partial.count != count || *word & bit != 0 {
+            return outcome;
+        }
+        *word |= bit;
+        partial.missing -= 1;
+        if partial.missing == 0 {
+            outcome.complete = true;
+            outcome.discarded = at as u32;
+            self.next = message + 1;
+            self.open.drain(..=at);
+        } else if self.open.len() > Self::OPEN {
+            let oldest = self.open.pop_front().expect("more than one is open");
+            self.next = oldest.message + 1;
+            outcome.discarded = 1;
+        }
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_lost_fragment_costs_its_message_only() {
+        let mut r = Reassembler::default();
+        assert_eq!(r.accept(0, 0, 2), Reassembled::default());
+        assert_eq!(r.accept(1, 0, 2), Reassembled::default());
+        assert_eq!(r.accept(1, 1, 2), Reassembled { complete: true, discarded: 1 });
+        assert_eq!(r.accept(0, 1, 2), Reassembled::default());
+        assert!(r.accept(2, 0, 1).complete);
+    }
+
+    #[test]
+    fn nonsense_is_ignored() {
+        let mut r = Reassembler::default();
+        r.accept(5, 0, 3);
+        for (index, count) in [(3, 3), (0, 0), (1, 4), (70, 99), (0, u32::MAX), (0, 3)] {
+            assert_eq!(r.accept(5, index, count), Reassembled::default());
+        }
+        r.accept(5, 2, 3);
+        assert!(r.accept(5, 1, 3).complete);
+    }
+
+    proptest! {
+        /// Any order, any duplicates: each message of a window completes exactly once.
+        #[test]
+        fn fragments_in_any_order(order in Just((0..5u64).flat_map(|m| (0..7u32).map(move |i| (m, i))).collect::<Vec<_>>()).prop_shuffle(),
+                                  twice in any::<bool>()) {
+            let mut r = Reassembler::default();
+            let (mut complete, mut discarded) = (0, 0);
+            for (message, index) in order {
+                for _ in 0..=u8::from(twice) {
+                    let outcome = r.accept(message, index, 7);
+                    complete += u32::from(outcome.complete);
+                    discarded += outcome.discarded;
+                }
+            }
+            prop_assert_eq!(complete + discarded, 5);
+        }
+    }
+
+    #[test]
+    fn packets_conserve_bytes() {
+        for (message, packets, last) in
+            [(0, 1, 0), (1, 1, 1), (4096, 1, 4096), (4097, 2, 1), (61440, 15, 4096)]
+        {
+            let f = Fragmentation::new(Bytes::new(message), Bytes::from_kib(4));
+            assert_eq!(f.packets(), packets);
+            assert_eq!(f.last(), Bytes::new(last));
+            assert_eq!(f.sizes().sum::<Bytes>(), Bytes::new(message));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The traffic contract: a linear bounded arrival process, and the logical time that enforces it.
+//!
+//! A real-time channel promises at most `B_max + δ·R_max` messages of at most `M_max` bytes in any
+//! interval `δ` (resource §2.1). Bursts are allowed, yet admission reserves for one message every
+//! `I_min = 1/R_max` only. What reconciles the two is *logical arrival time*: each message is treated as
+//! if it had come no sooner than `I_min` after its predecessor,
+//!
+//! ```text
+//! ℓ(m_0) = t_0,   ℓ(m_i) = max(ℓ(m_{i−1}) + I_min, t_i),
+//! ```
+//!
+//! and its deadline counts from `ℓ`. A message whose `ℓ` lies ahead is *early*; when `ℓ` has come it is
+//! *current*. A channel that sends faster than it said only delays its own messages.
+
+use laxity_units::{Bytes, Rate, Span, Time};
+
+use crate::fragment::Fragmentation;
+
+/// What a channel promises to send at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrafficSpec {
+    /// `M_max`: largest message.
+    pub max_message: Bytes,
+    /// Smallest message, at most `max_message`. Not in the papers: small packets complete often, and
+    /// under O1 every completion takes the CPU from whoever has it, so a bound needs to know how often.
+    pub min_message: Bytes,
+    /// `B_max`: longest burst, in messages; at least 1.
+    pub burst: u32,
+    /// `I_min = 1/R_max`: least average spacing of messages; not zero.
+    pub min_interval: Span,
+}
+
+impl TrafficSpec {
+    /// `R_max × M_max`: the rate that the channel reserves.
+    pub fn rate(&self) -> Rate {
+        Rate::of(self.max_message, self.min_interval)
+    }
+
+    /// How the largest message falls into packets.
+    pub fn fragmentation(&self, packet: Bytes) -> Fragmentation {
+        Fragmentation::new(self.max_message, packet)
+    }
+
+    /// Smallest packet that a conforming message can contain when cut at `packet`: the whole range of
+    /// sizes is searched for the shortest tail.
+    pub fn smallest_packet(&self, packet: Bytes) -> Bytes {
+        let (low, high) = (self.min_message.get(), self.max_message.get());
+        let s = packet.get();
+        // A size one above a multiple of S leaves a tail of one byte.
+        let next_multiple = low.div_ceil(s) * s;
+        if low == 0 {
+            Bytes::ZERO
+        } else if next_multiple < high {
+            Bytes::new(1.min(low))
+        } else {
+            Fragmentation::new(self.min_message, packet).last().min(Bytes::new(low))
+        }
+    }
+}
+
+/// How a message fits the contract at the moment it is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogicalArrival {
+    /// `ℓ`: from when on the message may use resources as of right.
+    pub at: Time,
+    /// How much later than `ℓ` the deadline counts from, because the message was too large.
+    pub stretch: Span,
+    /// The message came before `ℓ`: sent ahead of `R_max`, within a burst or beyond it.
+    pub early: bool,
+    /// The message was larger than `M_max`.
+    pub oversize: bool,
+}
+
+/// The logical clock of one channel.
+///
+/// A message larger than `M_max` lengthens its own spacing in proportion to its extra packets
+/// (structuring §3.1): one of `k` times the packets takes `k` intervals, as `k` messages would. It may
+/// start at `ℓ`, like the first of those, but its deadline counts from where the last of them would have
+/// stood, so in every window of time it demands no more than they.
+#[derive(Debug, Clone, Copy)]
+pub struct LogicalClock {
+    spec: TrafficSpec,
+    packet: Bytes,
+    /// Earliest `ℓ` of the next message.
+    next: Time,
+}
+
+impl LogicalClock {
+    /// A clock for `spec`, with messages cut into packets of at most `packet`.
+    pub fn new(spec: TrafficSpec, packet: Bytes) -> Self {
+        Self { spec, packet, next: Time::ZERO }
+    }
+
+    /// Accounts for a message of `size` sent at `now`, and says when it counts as arrived.
+    pub fn arrive(&mut self, now: Time, size: Bytes) -> LogicalArrival {
+        let at = self.next.max(now);
+        let reserved = self.spec.fragmentation(self.packet).packets();
+        let needed = Fragmentation::new(size, self.packet).packets();
+        let stretch = self.spec.min_interval.scale_ceil(needed.saturating_sub(reserved), reserved);
+        self.next = at.saturating_add(stretch).saturating_add(self.spec.min_interval);
+        LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: TrafficSpec = TrafficSpec {
+        max_message: Bytes::from_kib(60),
+        min_message: Bytes::from_kib(60),
+        burst: 3,
+        min_interval: Span::from_ms(50),
+    };
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_ms(n)
+    }
+
+    #[test]
+    fn a_burst_is_spread_at_the_reserved_rate() {
+        let mut clock = LogicalClock::new(SPEC, Bytes::from_kib(4));
+        let at: Vec<_> = (0..3).map(|_| clock.arrive(ms(10), SPEC.max_message).at).collect();
+        assert_eq!(at, [ms(10), ms(60), ms(110)]);
+        let late = clock.arrive(ms(500), SPEC.max_message);
+        assert_eq!((late.at, late.early), (ms(500), false));
+    }
+
+    #[test]
+    fn a_message_of_twice_the_packets_takes_two_intervals() {
+        let mut clock = LogicalClock::new(SPEC, Bytes::from_kib(4));
+        let large = clock.arrive(ms(0), Bytes::from_kib(120));
+        assert!(large.oversize);
+        assert_eq!((large.at, large.stretch), (ms(0), Span::from_ms(50)));
+        assert_eq!(clock.arrive(ms(0), SPEC.max_message).at, ms(100));
+    }
+
+    #[test]
+    fn the_smallest_packet_is_found() {
+        let s = Bytes::from_kib(4);
+        assert_eq!(SPEC.smallest_packet(s), s);
+        let varied = TrafficSpec { min_message: Bytes::new(100), ..SPEC };
+        assert_eq!(varied.smallest_packet(s), Bytes::new(1));
+        let small = TrafficSpec { min_message: Bytes::new(100), max_message: Bytes::new(900), ..SPEC };
+        assert_eq!(small.smallest_packet(s), Bytes::new(100));
+    }
+}
