@@ -1,0 +1,148 @@
+//! What a CPU is busy with, what that costs, and where the time went.
+
+use laxity_qos::channel::{ChannelId, Packet, Thread, Work};
+use laxity_qos::costs::HostCosts;
+use laxity_units::{Span, Time};
+
+use super::Interrupt;
+
+/// What CPU time is spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// Making packets of messages, or messages of packets.
+    Protocol,
+    /// Choosing packets and starting their transmission.
+    LinkScheduling,
+    /// Switching threads, with the cache misses that follow.
+    Switch,
+    /// Entering and leaving interrupts.
+    Interrupt,
+    /// Applications' sends.
+    Application,
+}
+
+impl Use {
+    /// All of them.
+    pub const ALL: [Use; 5] =
+        [Use::Protocol, Use::LinkScheduling, Use::Switch, Use::Interrupt, Use::Application];
+
+    /// Name in results and traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Use::Protocol => "protocol",
+            Use::LinkScheduling => "link_scheduling",
+            Use::Switch => "switch",
+            Use::Interrupt => "interrupt",
+            Use::Application => "application",
+        }
+    }
+}
+
+/// CPU time by use.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Uses([Span; Use::ALL.len()]);
+
+impl Uses {
+    pub(super) fn add(&mut self, used: Use, span: Span) {
+        self.0[used as usize] += span;
+    }
+
+    /// Time spent on one use.
+    pub fn of(&self, used: Use) -> Span {
+        self.0[used as usize]
+    }
+
+    /// Time spent in all.
+    pub fn total(&self) -> Span {
+        self.0.iter().copied().sum()
+    }
+}
+
+/// A stretch of CPU time, for a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy {
+    /// The thread; `None` for an interrupt.
+    pub thread: Option<Thread>,
+    /// The channel it was for, where one can be named.
+    pub channel: Option<ChannelId>,
+    /// What for.
+    pub used: Use,
+    /// From when.
+    pub began: Time,
+    /// Until when.
+    pub ended: Time,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Process { channel: ChannelId },
+    Transmit(Packet),
+    Send { channel: ChannelId, messages: u64 },
+    Interrupt(Interrupt),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    Thread(Thread),
+    Interrupt,
+}
+
+#[derive(Debug)]
+pub(super) struct Activity {
+    pub(super) kind: Kind,
+    pub(super) doing: Doing,
+    pub(super) used: Use,
+    /// Since when without interruption.
+    pub(super) began: Time,
+    pub(super) ends: Time,
+}
+
+impl Activity {
+    pub(super) fn new(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
+        Self { kind, doing: Doing::Interrupt, used, began: now, ends: now + cost }
+    }
+
+    pub(super) fn of(mut self, thread: Thread) -> Self {
+        self.doing = Doing::Thread(thread);
+        self
+    }
+
+    /// The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
+    pub(super) fn masks_interrupts(&self) -> bool {
+        matches!(self.kind, Kind::Transmit(_))
+    }
+
+    pub(super) fn busy(&self, now: Time) -> Busy {
+        let channel = match &self.kind {
+            Kind::Process { channel } | Kind::Send { channel, .. } => Some(*channel),
+            Kind::Transmit(packet) | Kind::Interrupt(Interrupt::Transmitted(packet)) => Some(packet.channel),
+            Kind::Interrupt(Interrupt::Received(channel, _)) => Some(*channel),
+            Kind::Interrupt(Interrupt::Timer) => None,
+        };
+        let thread = match self.doing {
+            Doing::Thread(thread) => Some(thread),
+            Doing::Interrupt => None,
+        };
+        Busy { thread, channel, used: self.used, began: self.began, ended: now }
+    }
+}
+
+/// The price of a piece of work.
+pub(super) fn cost(costs: &HostCosts, work: Work) -> Span {
+    match work {
+        Work::FirstPacket { new_thread: true } => costs.thread_creation + costs.first_packet,
+        Work::FirstPacket { new_thread: false } => costs.first_packet,
+        Work::Packet => costs.packet,
+        Work::Receive { completes: true } => costs.receive_packet + costs.receive_message,
+        Work::Receive { completes: false } | Work::Relay => costs.receive_packet,
+        Work::Signal => Span::ZERO,
+    }
+}
+
+/// What a piece of work counts as.
+pub(super) fn used(work: Work) -> Use {
+    match work {
+        Work::Signal => Use::Switch,
+        _ => Use::Protocol,
+    }
+}
