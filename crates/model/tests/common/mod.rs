@@ -1,0 +1,77 @@
+//! A node driven by a list of arrivals: the shortest way from a channel set to its worst case.
+
+use laxity_model::adapter::{Adapter, Null};
+use laxity_model::host::{Applications, Host, Output};
+use laxity_model::node::{Node, NodeOutput};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Config, Packet, Sent};
+use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_units::{Bytes, Span, Time};
+
+/// A message to send.
+pub struct Arrival {
+    pub at: Time,
+    pub channel: usize,
+    pub size: Bytes,
+}
+
+/// What came out of a run.
+pub struct Trace {
+    pub departed: Vec<(Time, Packet)>,
+    pub answers: Vec<(ChannelId, Sent)>,
+    pub node: Node,
+    pub end: Time,
+}
+
+impl Trace {
+    /// Longest time from logical arrival to completion of a message of `channel`.
+    pub fn worst(&self, channel: usize) -> Option<Span> {
+        self.departed
+            .iter()
+            .filter(|(_, p)| p.channel.0 as usize == channel && p.is_last())
+            .map(|(at, p)| at.saturating_since(p.due_from))
+            .max()
+    }
+}
+
+/// Runs until nothing is left to do.
+pub fn run(
+    host: HostCosts,
+    link: LinkCosts,
+    config: Config,
+    channels: &[ChannelConfig],
+    arrivals: &[Arrival],
+    endless: &[(usize, Bytes)],
+    until: Time,
+) -> Trace {
+    let mut host = Host::new(host, config, Applications::Separate);
+    for channel in channels {
+        host.open(*channel);
+    }
+    let mut node = Node::new(host, Adapter::Null(Null::new(link)));
+    let (mut departed, mut answers) = (Vec::new(), Vec::new());
+    for (channel, size) in endless {
+        node.saturate(Time::ZERO, ChannelId(*channel as u32), *size);
+    }
+    let mut arrivals = arrivals.iter().peekable();
+    let mut now = Time::ZERO;
+    loop {
+        let next = [arrivals.peek().map(|a| a.at), node.next_deadline()].into_iter().flatten().min();
+        let Some(next) = next.filter(|at| *at <= until) else { break };
+        assert!(next >= now, "time goes forward");
+        now = next;
+        if node.next_deadline().is_some_and(|at| at <= now) {
+            node.timer(now);
+        } else {
+            let a = arrivals.next().expect("an arrival was due");
+            node.offer(now, ChannelId(a.channel as u32), a.size);
+        }
+        while let Some(output) = node.poll_output() {
+            match output {
+                NodeOutput::Departed(packet) => departed.push((now, packet)),
+                NodeOutput::Host(Output::Answered { channel, answer, .. }) => answers.push((channel, answer)),
+                NodeOutput::Host(_) => {}
+            }
+        }
+    }
+    Trace { departed, answers, node, end: now }
+}
