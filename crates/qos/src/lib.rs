@@ -11,3 +11,4 @@ pub mod costs;
 pub mod discipline;
 pub mod fragment;
 pub mod traffic;
+pub mod wire;

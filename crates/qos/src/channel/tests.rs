@@ -1,0 +1,272 @@
+//! The subsystem, step by step, with steps that take no time.
+
+use laxity_units::{Bytes, Span, Time};
+
+use super::*;
+use crate::discipline::{Class, EarlyPolicy};
+use crate::traffic::TrafficSpec;
+
+const PACKET: Bytes = Bytes::from_kib(4);
+const SPEC: TrafficSpec = TrafficSpec {
+    max_message: Bytes::from_kib(16),
+    min_message: Bytes::from_kib(1),
+    burst: 2,
+    min_interval: Span::from_ms(10),
+};
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+
+fn config() -> Config {
+    let block = Block::Packets(2);
+    Config {
+        processing: Processing::PerChannel,
+        order: Order::MultiClassEdf,
+        early: EarlyPolicy::HOLD,
+        preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
+        link: LinkConfig {
+            paradigm: LinkParadigm::O1,
+            order: Order::MultiClassEdf,
+            early: EarlyPolicy::HOLD,
+            depth: 1,
+        },
+        packet: PACKET,
+        enforcement: true,
+    }
+}
+
+fn real_time(deadline: u64) -> ChannelConfig {
+    ChannelConfig::real_time(SPEC, Span::from_ms(deadline), PACKET)
+}
+
+/// Runs all steps due at `now`; answers who did what, in order, and what was handed to the adapter.
+fn drain(subsystem: &mut Subsystem, now: Time) -> (Vec<(Thread, Work)>, Vec<Packet>) {
+    let (mut done, mut sent) = (Vec::new(), Vec::new());
+    loop {
+        match subsystem.next_step(now) {
+            Step::Idle => return (done, sent),
+            Step::Process { thread, work, .. } => {
+                done.push((thread, work));
+                subsystem.finish(now);
+            }
+            Step::Transmit { packet, .. } => sent.push(packet),
+            Step::Application { .. } => {}
+        }
+    }
+}
+
+fn threads(done: &[(Thread, Work)]) -> Vec<u32> {
+    done.iter().map(|(thread, _)| if let Thread::Handler(n) = thread { *n } else { u32::MAX }).collect()
+}
+
+#[test]
+fn a_handler_yields_after_a_block_to_an_earlier_deadline() {
+    let mut s = Subsystem::new(config());
+    let slow = s.open(real_time(9));
+    let fast = s.open(real_time(5));
+    s.send(at(0), slow, SPEC.max_message);
+    // The slow one begins its block of two; the fast one comes in the middle of it.
+    assert!(matches!(s.next_step(at(0)), Step::Process { thread: Thread::Handler(0), .. }));
+    s.send(at(0), fast, SPEC.max_message);
+    s.finish(at(0));
+    let (done, sent) = drain(&mut s, at(0));
+    assert_eq!(threads(&done), [0, 1, 1, 1, 1, 0, 0]);
+    assert_eq!(sent.len(), 1, "the adapter takes one at a time");
+}
+
+#[test]
+fn best_effort_handlers_take_turns() {
+    let mut s = Subsystem::new(config());
+    for _ in 0..2 {
+        let id = s.open(ChannelConfig::best_effort(SPEC.max_message, 4, PACKET));
+        s.send(at(0), id, SPEC.max_message);
+    }
+    assert_eq!(threads(&drain(&mut s, at(0)).0), [0, 0, 1, 1, 0, 0, 1, 1]);
+}
+
+#[test]
+fn an_early_message_waits_for_its_time() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(real_time(5));
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    assert_eq!(drain(&mut s, at(0)).0.len(), 1);
+    assert_eq!(s.next_wakeup(at(0)), Some(at(10)));
+    assert_eq!(drain(&mut s, at(10)).0.len(), 1);
+}
+
+#[test]
+fn a_proxy_wakes_a_handler_when_nothing_else_is_to_do() {
+    let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, ..config() });
+    let early = s.open(real_time(5));
+    let other = s.open(ChannelConfig::best_effort(PACKET, 4, PACKET));
+    s.send(at(0), early, PACKET);
+    s.send(at(0), early, PACKET);
+    s.send(at(0), other, PACKET);
+    let (done, _) = drain(&mut s, at(0));
+    let expected = [Thread::Handler(0), Thread::Handler(1), Thread::Proxy(0), Thread::Handler(0)];
+    assert_eq!(done.iter().map(|(thread, _)| *thread).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_full_message_queue_drops_blocks_or_degrades() {
+    for overflow in [MessageOverflow::Drop, MessageOverflow::Block, MessageOverflow::BestEffort] {
+        let mut s = Subsystem::new(config());
+        let id = s.open(ChannelConfig { message_overflow: overflow, ..real_time(5) });
+        // One in the handler's hand, two in the queue.
+        for _ in 0..3 {
+            assert!(matches!(s.send(at(0), id, PACKET), Sent::Accepted { .. }));
+        }
+        let answer = s.send(at(0), id, PACKET);
+        match overflow {
+            MessageOverflow::Drop => assert_eq!(answer, Sent::Dropped(Dropped::MessageQueue)),
+            MessageOverflow::Block => assert_eq!(answer, Sent::WouldBlock),
+            MessageOverflow::BestEffort => {
+                assert!(matches!(answer, Sent::Excess { .. }));
+                let (_, sent) = drain(&mut s, at(0));
+                assert_eq!(sent[0].tag.class, Class::RealTime);
+                s.transmitted(at(0), &sent[0]);
+                assert_eq!(s.interrupt_transmit(at(0)).unwrap().tag.class, Class::BestEffort);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_handler_without_packet_buffers_waits_for_the_link() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(ChannelConfig { packet_slots: 3, ..real_time(5) });
+    s.send(at(0), id, SPEC.max_message);
+    let (done, sent) = drain(&mut s, at(0));
+    assert_eq!(done.len(), 3);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(drain(&mut s, at(0)).0.len(), 1, "the freed buffer lets the last packet through");
+}
+
+#[test]
+fn a_dropped_packet_takes_its_message_with_it() {
+    let mut s = Subsystem::new(config());
+    let drops = ChannelConfig { packet_slots: 3, packet_overflow: PacketOverflow::Drop, ..real_time(5) };
+    let id = s.open(drops);
+    s.send(at(0), id, Bytes::from_kib(64));
+    let (done, _) = drain(&mut s, at(0));
+    assert_eq!(done.len(), 4, "three packets and the one that found no buffer");
+    assert_eq!(s.counters(id).dropped_packets, 13);
+    assert_eq!(s.counters(id).dropped[&Dropped::PacketQueue], 1);
+}
+
+#[test]
+fn a_decayed_deadline_lets_others_pass() {
+    let mut s = Subsystem::new(config());
+    let decays = ChannelConfig { packet_slots: 4, packet_overflow: PacketOverflow::DecayDeadline, ..real_time(5) };
+    let id = s.open(decays);
+    s.send(at(0), id, Bytes::from_kib(32));
+    let (_, mut sent) = drain(&mut s, at(0));
+    let mut deadlines = Vec::new();
+    while let Some(packet) = sent.pop() {
+        deadlines.push(packet.tag.deadline);
+        s.transmitted(at(0), &packet);
+        sent.extend(s.interrupt_transmit(at(0)));
+    }
+    // Twice the packets: the deadline counts from one interval later; past the four buffers each packet
+    // adds a quarter of an interval.
+    assert_eq!(deadlines[..4], [at(15); 4]);
+    let quarter = Span::from_ms(10) / 4;
+    assert_eq!(deadlines[4..], [1, 2, 3, 4].map(|n| at(15) + quarter * n));
+}
+
+#[test]
+fn an_unenforced_channel_is_always_on_time() {
+    let mut s = Subsystem::new(Config { enforcement: false, ..config() });
+    let id = s.open(real_time(5));
+    for _ in 0..9 {
+        assert!(matches!(s.send(at(0), id, PACKET), Sent::Accepted { .. }));
+    }
+    assert_eq!(drain(&mut s, at(0)).0.len(), 9);
+}
+
+#[test]
+fn a_thread_per_message_makes_a_burst_of_threads() {
+    let mut s = Subsystem::new(Config { processing: Processing::PerMessage, ..config() });
+    let id = s.open(ChannelConfig::best_effort(SPEC.max_message, 2, PACKET));
+    s.send(at(0), id, SPEC.max_message);
+    s.send(at(0), id, SPEC.max_message);
+    assert_eq!(s.send(at(0), id, SPEC.max_message), Sent::Dropped(Dropped::MessageQueue));
+    let (done, _) = drain(&mut s, at(0));
+    assert_eq!(threads(&done), [0, 0, 1, 1, 0, 0, 1, 1]);
+    assert_eq!(done[0].1, Work::FirstPacket { new_thread: true });
+}
+
+#[test]
+fn the_link_threads_differ_by_option() {
+    for paradigm in [LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3] {
+        let mut c = config();
+        c.link.paradigm = paradigm;
+        let mut s = Subsystem::new(c);
+        let id = s.open(ChannelConfig::best_effort(PACKET, 4, PACKET));
+        s.send(at(0), id, PACKET);
+        s.send(at(0), id, PACKET);
+        let mut who = Vec::new();
+        let mut flying = Vec::new();
+        loop {
+            match s.next_step(at(0)) {
+                Step::Idle if flying.is_empty() => break,
+                Step::Idle => {
+                    s.transmitted(at(0), &flying.remove(0));
+                    flying.extend(s.interrupt_transmit(at(0)));
+                }
+                Step::Process { .. } => drop(s.finish(at(0))),
+                Step::Transmit { thread, packet, .. } => {
+                    who.push(thread);
+                    flying.push(packet);
+                }
+                Step::Application { .. } => unreachable!(),
+            }
+        }
+        let expected: &[Thread] = match paradigm {
+            LinkParadigm::O1 => &[Thread::Handler(0)],
+            LinkParadigm::O2 => &[Thread::LinkScheduler, Thread::LinkScheduler],
+            LinkParadigm::O3 => &[Thread::Handler(0), Thread::LinkThread(1)],
+        };
+        assert_eq!(who, expected, "{paradigm:?}");
+        assert_eq!(s.counters(id).transmitted, 2);
+    }
+}
+
+#[test]
+fn a_receiver_reassembles_and_a_relay_passes_on() {
+    let mut source = Subsystem::new(config());
+    let id = source.open(real_time(5));
+    source.send(at(0), id, SPEC.max_message);
+    let (_, mut sent) = drain(&mut source, at(0));
+    while sent.len() < 4 {
+        source.transmitted(at(0), &sent[sent.len() - 1]);
+        sent.extend(source.interrupt_transmit(at(0)));
+    }
+    let mut relay = Subsystem::new(config());
+    let via = relay.open(ChannelConfig { role: Role::Relay, ..real_time(7) });
+    let mut sink = Subsystem::new(config());
+    let to = sink.open(ChannelConfig { role: Role::Receive, ..real_time(7) });
+    for packet in sent {
+        relay.receive(at(1), via, packet).unwrap();
+    }
+    assert_eq!(drain(&mut relay, at(1)).0, [], "ahead of the deadline it had before, it is early here");
+    let (done, mut relayed) = drain(&mut relay, at(5));
+    assert_eq!(done.len(), 4);
+    while relayed.len() < 4 {
+        relay.transmitted(at(5), &relayed[relayed.len() - 1]);
+        relayed.extend(relay.interrupt_transmit(at(5)));
+    }
+    assert_eq!(relayed[0].tag.deadline, at(12));
+    for packet in relayed {
+        sink.receive(at(12), to, packet).unwrap();
+    }
+    let mut delivered = Vec::new();
+    while let Step::Process { .. } = sink.next_step(at(12)) {
+        delivered.extend(sink.finish(at(12)).delivered);
+    }
+    assert_eq!(delivered.len(), 1);
+    assert_eq!((delivered[0].size, delivered[0].due_from), (SPEC.max_message, at(0)));
+    assert_eq!(sink.counters(to).delivered, 1);
+}

@@ -1,0 +1,204 @@
+//! The header that every packet carries, as bytes.
+//!
+//! 48 bytes, big-endian, at fixed places: a channel, FRAG's sequence number and lengths, and the message's
+//! logical arrival time and deadline, from which the next node derives its own. Times are nanoseconds
+//! since an epoch that both ends share (clock synchronisation is not this header's business).
+//!
+//! ```text
+//!  0  magic "LX"   2  version   3  class   4  channel (u32)
+//!  8  message number (u64)
+//! 16  fragment (u32)  20  fragments (u32)
+//! 24  message length (u32)  28  payload length (u32)
+//! 32  logical arrival, ns (u64)
+//! 40  deadline, ns (u64)
+//! ```
+//!
+//! What a network delivers is not to be trusted: [`Header::decode`] accepts nothing that contradicts
+//! itself, and a decoded header encodes to the same bytes again.
+
+use std::fmt;
+
+use laxity_units::{Bytes, Time};
+
+use crate::discipline::Class;
+
+/// Length of an encoded header.
+pub const HEADER_LEN: usize = 48;
+
+const MAGIC: [u8; 2] = *b"LX";
+const VERSION: u8 = 1;
+
+/// What a packet says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Class of service.
+    pub class: Class,
+    /// Channel, as sender and receiver agreed.
+    pub channel: u32,
+    /// The message's number within its channel.
+    pub message: u64,
+    /// Position of this fragment, from 0.
+    pub fragment: u32,
+    /// Fragments in the message, at least 1.
+    pub fragments: u32,
+    /// Length of the whole message; at most 4 GiB.
+    pub message_length: Bytes,
+    /// Length of the payload behind this header.
+    pub payload_length: Bytes,
+    /// Logical arrival time at the node that sent the packet, in whole nanoseconds.
+    pub logical_arrival: Time,
+    /// Deadline at that node, in whole nanoseconds; [`Time::MAX`] for best effort.
+    pub deadline: Time,
+}
+
+/// Why bytes are not a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireError {
+    /// Fewer bytes than a header has.
+    Short,
+    /// Not this protocol.
+    Magic,
+    /// A version this code does not know.
+    Version(u8),
+    /// A class that does not exist.
+    Class(u8),
+    /// Fragment number past the number of fragments, or no fragments at all.
+    Fragment,
+    /// Payload longer than the message, or not the length of the bytes behind the header.
+    Length,
+    /// Deadline before the logical arrival, or a time that cannot be named.
+    Time,
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WireError::Short => write!(f, "shorter than the {HEADER_LEN} bytes of a header"),
+            WireError::Magic => write!(f, "does not start with `LX`"),
+            WireError::Version(v) => write!(f, "version {v}, where {VERSION} is known"),
+            WireError::Class(c) => write!(f, "class {c}, where 0 is real time and 1 best effort"),
+            WireError::Fragment => write!(f, "fragment number outside its message"),
+            WireError::Length => write!(f, "lengths contradict each other"),
+            WireError::Time => write!(f, "deadline before logical arrival"),
+        }
+    }
+}
+
+impl std::error::Error for WireError {}
+
+/// The deadline of a packet that has none.
+const NEVER: u64 = u64::MAX;
+
+impl Header {
+    /// The header as bytes; times are rounded down to nanoseconds, lengths must fit in 32 bits.
+    pub fn encode(&self) -> [u8; HEADER_LEN] {
+        let length = |bytes: Bytes| u32::try_from(bytes.get()).expect("a message is below 4 GiB");
+        let nanoseconds = |time: Time| if time == Time::MAX { NEVER } else { time.as_ps() / 1000 };
+        let mut out = [0; HEADER_LEN];
+        out[..2].copy_from_slice(&MAGIC);
+        out[2] = VERSION;
+        out[3] = u8::from(self.class == Class::BestEffort);
+        out[4..8].copy_from_slice(&self.channel.to_be_bytes());
+        out[8..16].copy_from_slice(&self.message.to_be_bytes());
+        out[16..20].copy_from_slice(&self.fragment.to_be_bytes());
+        out[20..24].copy_from_slice(&self.fragments.to_be_bytes());
+        out[24..28].copy_from_slice(&length(self.message_length).to_be_bytes());
+        out[28..32].copy_from_slice(&length(self.payload_length).to_be_bytes());
+        out[32..40].copy_from_slice(&nanoseconds(self.logical_arrival).to_be_bytes());
+        out[40..48].copy_from_slice(&nanoseconds(self.deadline).to_be_bytes());
+        out
+    }
+
+    /// Reads the header at the front of `packet`, and checks it against the bytes behind it.
+    pub fn decode(packet: &[u8]) -> Result<(Header, &[u8]), WireError> {
+        let (header, payload) = packet.split_at_checked(HEADER_LEN).ok_or(WireError::Short)?;
+        let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().expect("four bytes"));
+        let long = |at: usize| u64::from_be_bytes(header[at..at + 8].try_into().expect("eight bytes"));
+        let time = |ns: u64| ns.checked_mul(1000).map(Time::from_ps).ok_or(WireError::Time);
+        if header[..2] != MAGIC {
+            return Err(WireError::Magic);
+        }
+        if header[2] != VERSION {
+            return Err(WireError::Version(header[2]));
+        }
+        let class = match header[3] {
+            0 => Class::RealTime,
+            1 => Class::BestEffort,
+            other => return Err(WireError::Class(other)),
+        };
+        let (fragment, fragments) = (word(16), word(20));
+        if fragment >= fragments {
+            return Err(WireError::Fragment);
+        }
+        let (message_length, payload_length) = (word(24), word(28));
+        let whole = fragments > 1 || payload_length == message_length;
+        if payload_length as usize != payload.len() || payload_length > message_length || !whole {
+            return Err(WireError::Length);
+        }
+        let logical_arrival = time(long(32))?;
+        let deadline = if long(40) == NEVER { Time::MAX } else { time(long(40))? };
+        if deadline < logical_arrival {
+            return Err(WireError::Time);
+        }
+        let decoded = Header {
+            class,
+            channel: word(4),
+            message: long(8),
+            fragment,
+            fragments,
+            message_length: Bytes::new(message_length.into()),
+            payload_length: Bytes::new(payload_length.into()),
+            logical_arrival,
+            deadline,
+        };
+        Ok((decoded, payload))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn packet() -> impl Strategy<Value = Vec<u8>> {
+        (any::<[u32; 4]>(), any::<u64>(), 0u64..1 << 50, 0u64..1 << 50, 0usize..300, any::<bool>()).prop_map(
+            |(words, message, arrival, span, payload, real_time)| {
+                let fragments = words[1] % 64 + 1;
+                let more = if fragments == 1 { 0 } else { u64::from(words[2]) % 100_000 };
+                let header = Header {
+                    class: if real_time { Class::RealTime } else { Class::BestEffort },
+                    channel: words[3],
+                    message,
+                    fragment: words[0] % fragments,
+                    fragments,
+                    message_length: Bytes::new(payload as u64 + more),
+                    payload_length: Bytes::new(payload as u64),
+                    logical_arrival: Time::from_ns(arrival),
+                    deadline: if real_time { Time::from_ns(arrival + span) } else { Time::MAX },
+                };
+                [&header.encode()[..], &vec![7; payload]].concat()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded(packet in packet()) {
+            let (header, payload) = Header::decode(&packet).unwrap();
+            prop_assert_eq!(&header.encode()[..], &packet[..HEADER_LEN]);
+            prop_assert_eq!(payload, &packet[HEADER_LEN..]);
+        }
+
+        #[test]
+        fn what_is_decoded_is_encoded(mut packet in packet(), at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+            let at = at.index(packet.len());
+            packet[at] = byte;
+            if cut {
+                packet.truncate(at);
+            }
+            if let Ok((header, _)) = Header::decode(&packet) {
+                prop_assert_eq!(&header.encode()[..], &packet[..HEADER_LEN]);
+            }
+        }
+    }
+}
