@@ -1,0 +1,51 @@
+//! Admission: whether a channel's deadline can be promised, given every promise already made.
+//!
+//! The obvious answer, to add up rates, promises nothing about deadlines: a message waits for the packets
+//! and handlers of others, for what cannot be preempted, and for the interrupts of transmissions that are
+//! none of its business. [`AdmissionTable`] therefore keeps the channels of a host in a priority order and
+//! bounds the response time of each, from the logical arrival of a message to the end of the transmission
+//! of its last packet, as the least fixed point of (Kandlur, Shin and Ferrari 1994; resource §4)
+//!
+//! ```text
+//! r = W + S_i + Σ_{j ∈ hp(i)} ⌈r/I_j⌉ S_j + Σ_g (burst_g + ⌈r/interval_g⌉) A_g
+//! ```
+//!
+//! with `W` what may have to be waited for below, `S_j` what one message of channel `j` demands, `hp(i)` the
+//! channels above `i`, and `A_g` what one activation of an application takes from the handlers.
+//!
+//! Two readings of `W` and `S` exist side by side ([`Formula`]). [`papers`] has the formulas as printed,
+//! which describe a lone message and its predicted throughput well, and are *not* sound. [`o1`], [`o2`]
+//! and [`ideal`] have bounds that the subsystem of [`crate::channel`] keeps; what they share, and the proof,
+//! is in [`trajectory`]; that they hold under EDF as well as under fixed priorities is proved in [`table`].
+//!
+//! What the bounds assume of the host, besides its costs:
+//!
+//! * handlers hold early messages and packets ([`crate::discipline::EarlyPolicy::HOLD`]);
+//! * timers that end such a hold cost no CPU, and neither does receiving, unless declared as
+//!   [`Interference`];
+//! * no message exceeds its contract's largest or undercuts its smallest size; traffic without a
+//!   guarantee keeps to the sizes declared as [`BestEffort`];
+//! * calling the link scheduler is not preempted by handlers, whatever the model.
+
+mod decision;
+mod environment;
+mod ideal;
+mod model;
+mod o1;
+mod o2;
+mod papers;
+mod population;
+mod response;
+mod table;
+mod terms;
+mod trajectory;
+
+#[cfg(test)]
+mod tests;
+
+pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, LevelBound, Reason, Refusal, Resource};
+pub use environment::{
+    BestEffort, Environment, EnvironmentError, Formula, Interference, Request, RequestError, ResourceModel,
+};
+pub use table::AdmissionTable;
+pub use terms::{Breakdown, Term};

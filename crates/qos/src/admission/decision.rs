@@ -1,0 +1,150 @@
+//! What admission answers.
+
+use std::fmt;
+
+use laxity_units::Span;
+
+/// An admitted channel, for as long as it is admitted; never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AdmissionId(pub(super) u64);
+
+/// The answer to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The channel is in the table.
+    Admitted {
+        /// Names the reservation.
+        id: AdmissionId,
+        /// Its place in the order, 0 the highest.
+        priority: usize,
+        /// Its worst response time, which is also the local deadline to schedule it by.
+        bound: Span,
+    },
+    /// The table is as it was.
+    Refused(Refusal),
+}
+
+/// Why a channel is not admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// What there is too little of.
+    pub resource: Resource,
+    /// How much too little.
+    pub deficit: Deficit,
+    /// Who would fail.
+    pub claimant: Claimant,
+    /// In words.
+    pub reason: Reason,
+    /// The lowest admitted channel that cannot do with the newcomer above it, and so decides how low the
+    /// newcomer would have to stand.
+    pub blocked_by: Option<AdmissionId>,
+}
+
+/// What there can be too little of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// CPU time.
+    Cpu,
+    /// Time on the link.
+    Link,
+    /// Neither, but together they answer too late.
+    Deadline,
+}
+
+/// How much is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deficit {
+    /// The response time exceeds the deadline by at least this much.
+    Time(Span),
+    /// Reserved demand exceeds all there is by this much, in millionths, rounded up.
+    Share(u64),
+    /// No amount would do.
+    Unbounded,
+}
+
+/// Who would miss a deadline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimant {
+    /// The channel that asks.
+    Newcomer,
+    /// One that is admitted.
+    Channel(AdmissionId),
+}
+
+/// Why it cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// A response time exceeds its deadline.
+    Late,
+    /// The channels together reserve more than there is.
+    Overload,
+    /// Best-effort handlers drain their queues without a preemption point: they may never yield.
+    BestEffortNeverYields,
+    /// Packets may be so short that scheduling their successors takes all of the CPU.
+    InterruptsTakeAll,
+    /// Work above all handlers takes all of the CPU.
+    InterferenceTakesAll,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = match self.reason {
+            Reason::Late => "the response time exceeds the deadline",
+            Reason::Overload => "the channels together reserve more than there is",
+            Reason::BestEffortNeverYields => "best-effort handlers never yield the CPU",
+            Reason::InterruptsTakeAll => "completions of the smallest packets take all of the CPU",
+            Reason::InterferenceTakesAll => "work above the handlers takes all of the CPU",
+        };
+        let resource = match self.resource {
+            Resource::Cpu => "CPU",
+            Resource::Link => "link",
+            Resource::Deadline => "deadline",
+        };
+        write!(f, "{resource}: {reason}")?;
+        match self.deficit {
+            Deficit::Time(span) => write!(f, " by {span}"),
+            Deficit::Share(millionths) => {
+                write!(f, " by {}.{:04} %", millionths / 10_000, millionths % 10_000)
+            }
+            Deficit::Unbounded => Ok(()),
+        }?;
+        match self.claimant {
+            Claimant::Newcomer => Ok(()),
+            Claimant::Channel(AdmissionId(id)) => write!(f, " (of admitted channel {id})"),
+        }
+    }
+}
+
+/// The bound of an admitted channel and what it is made of: the four parts add up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// Whose.
+    pub id: AdmissionId,
+    /// Its place in the order, 0 the highest.
+    pub priority: usize,
+    /// `d`: what was asked for.
+    pub deadline: Span,
+    /// `r`: worst response time, at most `deadline`.
+    pub bound: Span,
+    /// `W`: what is waited for below.
+    pub wait: Span,
+    /// `S`: demand of the message itself.
+    pub service: Span,
+    /// Messages of channels above.
+    pub higher: Span,
+    /// Work above all handlers.
+    pub interference: Span,
+}
+
+/// The bound of an admitted channel where the host has only so many priorities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelBound {
+    /// Whose.
+    pub id: AdmissionId,
+    /// Its level, 0 the highest.
+    pub level: u32,
+    /// Worst response time, or `None` where it exceeds `I_min` and cannot be named.
+    pub bound: Option<Span>,
+    /// Whether the deadline is still kept.
+    pub meets: bool,
+}

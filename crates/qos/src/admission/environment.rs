@@ -1,0 +1,210 @@
+//! What admission is told: the host, and a request.
+
+use std::fmt;
+
+use laxity_units::{Bytes, Span};
+
+use crate::channel::Block;
+use crate::costs::{HostCosts, LinkCosts};
+use crate::traffic::TrafficSpec;
+
+/// How CPU and link are shared (resource §3.1.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResourceModel {
+    /// The CPU is preempted anywhere at no cost; the link is scheduled as under `O1`.
+    Ideal,
+    /// The link scheduler is called by handlers and by completion interrupts.
+    O1,
+    /// The link scheduler is a thread, which waits for preemption points.
+    O2,
+}
+
+/// Largest message, and packet, that is considered: with it no sum of costs overflows.
+const LARGEST: Bytes = Bytes::new(1 << 40);
+
+/// Whose formulas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Formula {
+    /// Those of resource §4 as printed. They know one depth (1), no interrupt cost, no thread creation
+    /// and no interference, and can be broken by conforming traffic.
+    Papers,
+    /// Those that hold.
+    #[default]
+    Corrected,
+}
+
+/// Traffic without a guarantee that shares the host, in any amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BestEffort {
+    /// Largest message.
+    pub max_message: Bytes,
+    /// Smallest message, at most `max_message`.
+    pub min_message: Bytes,
+}
+
+/// Work above all handlers on the same CPU, such as an application process or the receive path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interference {
+    /// CPU time of one activation, the switch to it included; the switch back is added here.
+    pub cost: Span,
+    /// Activations in any span `δ`: at most `burst + ⌈δ / interval⌉`, so 0 for strictly periodic work.
+    pub burst: u32,
+    /// Least average spacing of activations; not zero.
+    pub interval: Span,
+}
+
+/// A host, as admission sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Environment {
+    /// CPU costs.
+    pub host: HostCosts,
+    /// Adapter and link costs.
+    pub link: LinkCosts,
+    /// `S`: largest packet; not zero.
+    pub packet: Bytes,
+    /// How CPU and link are shared.
+    pub model: ResourceModel,
+    /// Cooperative preemption of real-time handlers (`P`).
+    pub block_real_time: Block,
+    /// Cooperative preemption of best-effort handlers.
+    pub block_best_effort: Block,
+    /// Packets handed to the adapter and not yet completed, at most; at least 1.
+    pub depth: u32,
+    /// A thread is created for every message, and paid for with its first packet.
+    pub thread_per_message: bool,
+    /// Traffic without a guarantee.
+    pub best_effort: Vec<BestEffort>,
+    /// Work above all handlers.
+    pub interference: Vec<Interference>,
+    /// Whose formulas.
+    pub formula: Formula,
+}
+
+/// Why an [`Environment`] describes no host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnvironmentError {
+    /// `packet` is zero.
+    EmptyPacket,
+    /// A block of no packets.
+    EmptyBlock,
+    /// `depth` is zero.
+    NoDepth,
+    /// An interference that recurs without time in between.
+    ZeroInterval,
+    /// A best-effort class whose smallest message is larger than its largest, or a size above 1 TiB.
+    Sizes,
+    /// The transmission time of a packet exceeds what a [`Span`] holds.
+    Transmission,
+}
+
+impl fmt::Display for EnvironmentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EmptyPacket => "a packet carries nothing; valid is at least 1 B",
+            Self::EmptyBlock => "a block holds no packet; valid is at least 1",
+            Self::NoDepth => "the adapter takes no packet; valid is a depth of at least 1",
+            Self::ZeroInterval => "an interference recurs at once; valid is an interval above zero",
+            Self::Sizes => {
+                "a best-effort class has its smallest message above its largest, or a size exceeds 1 TiB"
+            }
+            Self::Transmission => "a packet is on the link for longer than 213 days",
+        })
+    }
+}
+
+impl std::error::Error for EnvironmentError {}
+
+impl Environment {
+    pub(super) fn check(&self) -> Result<(), EnvironmentError> {
+        let empty = |block| block == Block::Packets(0);
+        if self.packet.is_zero() {
+            Err(EnvironmentError::EmptyPacket)
+        } else if empty(self.block_real_time) || empty(self.block_best_effort) {
+            Err(EnvironmentError::EmptyBlock)
+        } else if self.depth == 0 {
+            Err(EnvironmentError::NoDepth)
+        } else if self.interference.iter().any(|work| work.interval.is_zero()) {
+            Err(EnvironmentError::ZeroInterval)
+        } else if self.packet > LARGEST
+            || self.best_effort.iter().any(|c| c.min_message > c.max_message || c.max_message > LARGEST)
+        {
+            Err(EnvironmentError::Sizes)
+        } else if link_time(&self.link, self.packet) > u128::from(u64::MAX) {
+            Err(EnvironmentError::Transmission)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// `L_x(size)` where it need not be a span.
+fn link_time(link: &LinkCosts, size: Bytes) -> u128 {
+    u128::from(link.startup.as_ps()) + u128::from(link.per_byte.as_ps()) * u128::from(size.get())
+}
+
+/// What a channel asks for: its contract, and a bound on its local delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    spec: TrafficSpec,
+    deadline: Span,
+}
+
+/// Why a request cannot even be considered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestError {
+    /// Nothing takes no time.
+    ZeroDeadline,
+    /// The analysis has one message of a channel outstanding at a time, so `d ≤ I_min` (resource §2.2).
+    DeadlineBeyondInterval {
+        /// What was asked for.
+        deadline: Span,
+        /// What would be valid at most.
+        interval: Span,
+    },
+    /// A burst of no message.
+    ZeroBurst,
+    /// The smallest message is larger than the largest, or the largest above 1 TiB.
+    Sizes,
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroDeadline => f.write_str("a deadline of zero; valid is anything up to I_min"),
+            Self::DeadlineBeyondInterval { deadline, interval } => {
+                write!(f, "deadline {deadline} exceeds I_min; valid is at most {interval}")
+            }
+            Self::ZeroBurst => f.write_str("a burst of no message; valid is at least 1"),
+            Self::Sizes => f.write_str("the smallest message is above the largest, or that above 1 TiB"),
+        }
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+impl Request {
+    /// A request for `spec` with every message through the link within `deadline` of its logical arrival.
+    pub fn new(spec: TrafficSpec, deadline: Span) -> Result<Self, RequestError> {
+        if deadline.is_zero() {
+            Err(RequestError::ZeroDeadline)
+        } else if deadline > spec.min_interval {
+            Err(RequestError::DeadlineBeyondInterval { deadline, interval: spec.min_interval })
+        } else if spec.burst == 0 {
+            Err(RequestError::ZeroBurst)
+        } else if spec.min_message > spec.max_message || spec.max_message > LARGEST {
+            Err(RequestError::Sizes)
+        } else {
+            Ok(Self { spec, deadline })
+        }
+    }
+
+    /// The contract.
+    pub fn spec(&self) -> &TrafficSpec {
+        &self.spec
+    }
+
+    /// `d`: the local delay asked for.
+    pub fn deadline(&self) -> Span {
+        self.deadline
+    }
+}

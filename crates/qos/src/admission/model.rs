@@ -1,0 +1,102 @@
+//! One model and one formula, made concrete for who shares the host.
+
+use super::decision::{Deficit, Reason, Resource};
+use super::environment::{Environment, Formula, ResourceModel};
+use super::o1::Impossible;
+use super::population::Population;
+use super::response::Task;
+use super::terms::{Breakdown, ps};
+use super::trajectory::Charges;
+use super::{ideal, o1, o2, papers};
+use crate::traffic::TrafficSpec;
+
+/// What all channels have in common. Two populations with equal `Shared` demand the same of every
+/// channel, so a newcomer that leaves it as it is leaves every service time as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// `W`, without interference.
+    pub(super) wait: Breakdown,
+    /// What bursts of work above the handlers add once.
+    pub(super) bursts: u128,
+    /// That work, as tasks above all channels.
+    pub(super) activations: Vec<Task>,
+    charges: Option<Charges>,
+}
+
+impl Shared {
+    pub(super) fn new(environment: &Environment, population: &Population) -> Result<Self, Impossible> {
+        if environment.formula == Formula::Papers {
+            let wait = papers::wait(environment, population);
+            return Ok(Self { wait, bursts: 0, activations: Vec::new(), charges: None });
+        }
+        if population.never_yields {
+            return Err((Resource::Cpu, Deficit::Unbounded, Reason::BestEffortNeverYields));
+        }
+        let charges = match environment.model {
+            ResourceModel::Ideal => ideal::charges(environment, population),
+            ResourceModel::O1 => o1::charges(environment, population),
+            ResourceModel::O2 => o2::charges(environment, population),
+        }?;
+        let mut shared = Self {
+            wait: charges.wait.clone(),
+            bursts: 0,
+            activations: Vec::with_capacity(environment.interference.len()),
+            charges: None,
+        };
+        let mut taken: u128 = 0;
+        for work in &environment.interference {
+            let cost = charges.activation(work);
+            let task = Task::new(work.interval.as_ps(), cost);
+            taken += task.map_or(Task::WHOLE, |task| u128::from(task.weight));
+            shared.bursts = shared.bursts.saturating_add(cost.saturating_mul(u128::from(work.burst)));
+            shared.activations.extend(task);
+        }
+        if taken >= Task::WHOLE {
+            let excess = (taken - Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
+            let share = Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1));
+            return Err((Resource::Cpu, share, Reason::InterferenceTakesAll));
+        }
+        shared.charges = Some(charges);
+        Ok(shared)
+    }
+
+    /// `S`.
+    pub(super) fn service(&self, environment: &Environment, spec: &TrafficSpec) -> Breakdown {
+        match &self.charges {
+            Some(charges) => charges.service(environment, spec).breakdown(),
+            None => papers::service(environment, spec.max_message),
+        }
+    }
+
+    /// `S` as a number.
+    pub(super) fn demand(&self, environment: &Environment, spec: &TrafficSpec) -> u128 {
+        match &self.charges {
+            Some(charges) => charges.service(environment, spec).total(),
+            None => papers::service(environment, spec.max_message).picoseconds(),
+        }
+    }
+
+    /// `W` and the bursts: what a response time starts from.
+    pub(super) fn constant(&self) -> u128 {
+        self.wait.picoseconds().saturating_add(self.bursts)
+    }
+}
+
+/// Time that one message of `spec` needs of the CPU, and of the link, at the least: to tell which is short.
+pub(super) fn shares(environment: &Environment, spec: &TrafficSpec) -> (u128, u128) {
+    let fragmentation = spec.fragmentation(environment.packet);
+    let n = fragmentation.packets();
+    let host = &environment.host;
+    let blocks = n.div_ceil(super::population::packets_per_block(environment.block_real_time, n));
+    let switches = match environment.model {
+        ResourceModel::Ideal => 0,
+        ResourceModel::O1 => u128::from(blocks),
+        ResourceModel::O2 => u128::from(blocks + n),
+    };
+    let cpu = super::population::protocol(environment, n)
+        + switches * ps(host.switch())
+        + u128::from(n) * (ps(host.link_scheduling) + ps(host.interrupt));
+    let link = u128::from(n - 1) * ps(environment.link.transmit(environment.packet))
+        + ps(environment.link.transmit(fragmentation.last()));
+    (cpu, link)
+}

@@ -1,0 +1,127 @@
+//! Corrected bound for option O1: handlers and completion interrupts call the link scheduler.
+//!
+//! # What the papers leave out
+//!
+//! * A transmission ends when it likes, and the interrupt that follows (`C_i`, and `C_l` if a packet waits)
+//!   takes the CPU from whoever has it. Lower-priority packets may wait at the link in any number, so this
+//!   goes on *throughout* a message's processing; the papers count it for the first block waited for only.
+//!   A message bound by the CPU pays for about one lower packet's start with every packet of its own.
+//! * A message of a higher channel pays for a switch at its first block too, and the lower handler that is
+//!   waited for may still have its own switch before it.
+//! * Completions interrupt the link phase, the adapter may be `depth` packets ahead, and the
+//!   higher-priority messages that are bound by the other resource than ours are not covered by their own
+//!   service time.
+//!
+//! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
+//!
+//! The CPU is taken by a lower block (with its switch), by level packets, by a switch per level block begun,
+//! by work above the handlers, and by link scheduling. The last is a train of bursts. Let `c = C_i + C_l`.
+//!
+//! *Depth 1.* A start's `C_l`, its transmission and its `C_i` follow each other, and the next `C_l` comes after:
+//! bursts of at most `c` are at least `L_min` apart, the shortest transmission there may be. In any window of
+//! length `Δ` they take at most `ρΔ + (1 − ρ)c` with `ρ = c/(c + L_min)`. So `Δ` of which the rest is work
+//! obeys
+//!
+//! ```text
+//! Δ ≤ α · work + c,   α = 1/(1 − ρ) = (c + L_min)/L_min.
+//! ```
+//!
+//! *Depth D > 1.* Completions are at least `L_min` apart, so at most `Δ/L_min + 1` fall into the window. Each
+//! costs `C_i` and frees one place; another `C_i` may be in progress at `s`, and up to `D` places may be free
+//! or being filled there. With `α = L_min/(L_min − c)`,
+//!
+//! ```text
+//! Δ ≤ α (work + c + C_i + D C_l).
+//! ```
+//!
+//! Without `c < L_min` there is no bound at all: completions can keep the CPU for good. (With depth 1 only
+//! `L_min > 0` is needed, since the link stands still while the CPU schedules it.)
+//!
+//! # Second phase: the link, in `(τ, f)`
+//!
+//! At most `D` packets are with the adapter at `τ`. Since then only level packets are selected, at once whenever a
+//! place is free: by the handler at `τ`, later by the interrupt that freed the place. The adapter idles only
+//! during some `C_i` or `C_l`, or while work above the handlers keeps a handler from going on, and all
+//! those count once each: per level packet `L_x + C_l + C_i`, for the earlier ones `D (L_max + C_i)`, and
+//! activations in [`super::trajectory`]'s interference term, whose `α` can only help.
+//!
+//! # Together
+//!
+//! ```text
+//! W = α (C_sw + C_cm + B) + const + D (L_max + C_i) + crossing
+//! per_block = C_sw + C_cm,   per_start = C_l + C_i,   per_activation = C_sw + C_cm
+//! ```
+//!
+//! where `B` is the longest protocol work of any handler between preemption points and `crossing` the
+//! second share of the crossing packet: its CPU or its link share, so the smaller of the two maxima.
+
+use super::decision::{Deficit, Reason, Resource};
+use super::environment::Environment;
+use super::population::{Population, protocol};
+use super::terms::{Breakdown, Ratio, ps};
+use super::trajectory::Charges;
+
+/// Why there is no bound.
+pub(super) type Impossible = (Resource, Deficit, Reason);
+
+const INTERRUPTS: Impossible = (Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
+
+/// How transmissions slow down CPU work, and what they add once: `α` and the constant.
+pub(super) fn stolen(
+    environment: &Environment,
+    population: &Population,
+) -> Result<(Ratio, u128), Impossible> {
+    let interrupt = ps(environment.host.interrupt);
+    let call = ps(environment.host.link_scheduling);
+    let burst = interrupt + call;
+    let shortest = ps(environment.link.transmit(population.smallest_packet));
+    if burst == 0 {
+        return Ok((Ratio::ONE, 0));
+    }
+    if environment.depth == 1 {
+        let stretch = Ratio { numerator: burst + shortest, denominator: shortest };
+        return if shortest == 0 { Err(INTERRUPTS) } else { Ok((stretch, burst)) };
+    }
+    if burst >= shortest {
+        return Err(INTERRUPTS);
+    }
+    let stretch = Ratio { numerator: shortest, denominator: shortest - burst };
+    Ok((stretch, stretch.scale(burst + interrupt + call * u128::from(environment.depth))))
+}
+
+/// The charges of O1.
+pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+    let host = &environment.host;
+    let (stretch, once) = stolen(environment, population)?;
+    let switch = ps(host.switch());
+    let per_start = ps(host.link_scheduling) + ps(host.interrupt);
+    let crossing = crossing(environment, population, stretch, switch, per_start);
+    let lower = switch + population.block;
+    let depth = u128::from(environment.depth);
+    let wait = Breakdown::default()
+        .and("switch to a lower handler", switch)
+        .and("its block", population.block)
+        .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
+        .and("link scheduling in progress", once)
+        .and(
+            "packets already with the adapter",
+            ps(environment.link.transmit(population.largest_packet)) * depth,
+        )
+        .and("their completions", ps(host.interrupt) * depth)
+        .and("the crossing packet's second share", crossing);
+    Ok(Charges { stretch, per_block: switch, per_start, per_activation: switch, preemptible: false, wait })
+}
+
+/// What the crossing packet may add beside the share counted with its message.
+pub(super) fn crossing(
+    environment: &Environment,
+    population: &Population,
+    stretch: Ratio,
+    per_block: u128,
+    per_start: u128,
+) -> u128 {
+    let work = protocol(environment, 1).max(ps(environment.host.packet));
+    let on_cpu = stretch.scale(work + per_block);
+    let on_link = ps(environment.link.transmit(population.largest_real_time)) + per_start;
+    on_cpu.min(on_link)
+}

@@ -1,0 +1,96 @@
+//! Corrected bound for option O2: the link scheduler is a thread above all handlers.
+//!
+//! # What the papers leave out
+//!
+//! Above all handlers, yet a thread: it runs when a block ends or the CPU is idle. A completion may come just
+//! after a handler's block began, *every time*, and any handler's: while our last packets wait for the
+//! link, lower and best-effort handlers have the CPU. The papers' text says that "this wait penalty must be
+//! assumed for each packet", their formula adds it once, and not at all where a block outlasts a
+//! transmission. That the scheduler "is guaranteed to run next" is true, but next is a block away. The
+//! scheduler's own switches and the one back to the handler are also missing at block boundaries.
+//!
+//! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
+//!
+//! The lower block in progress at `s`, if any, ends with a run of the scheduler; if the scheduler runs at `s`,
+//! a level handler is next. After that the CPU is taken by level blocks, each begun with a switch and followed
+//! by at most one run. A run costs a switch, and `C_l` for each of the at most `q` packets it starts. With depth 1
+//! that is one: a packet started at the end of a run completes later than that (`L_min > 0`), so at the next
+//! preemption point at the earliest. With depth `D > 1` places may fall free while it runs. Of `n` starts in
+//! a run, all but `D` fill a place freed since the run began, and until the last is begun
+//! it has taken at most `(n − 1) C_l + n C_i`; completions are `L_min` apart. So
+//!
+//! ```text
+//! n ≤ D + ((n − 1) C_l + n C_i)/L_min   ⇒   n ≤ q = ⌊D L_min / (L_min − C_l − C_i)⌋,
+//! ```
+//!
+//! and without `C_l + C_i < L_min` a run may never end. In contrast to O1 nothing else is stolen: starts happen
+//! at block boundaries only, so CPU work is not stretched (`α = 1`). A completion costs `C_i` and belongs to one of
+//! the counted starts or to one of the `D` packets that were with the adapter at `s`.
+//!
+//! # Second phase: the link, in `(τ, f)`
+//!
+//! The adapter idles from the completion of the last packet it has until the scheduler has run: at most a
+//! block of any handler with its switch (`B'`: the switch and the block are one step), the scheduler's
+//! switch and `C_l`. Every such gap ends with the start of a level packet, so there is one at most per
+//! level packet. What the adapter had at `τ` takes `D L_max` at most.
+//!
+//! Work above the handlers delays blocks and the scheduler alike; every activation counts once over the
+//! window. Whether its end is a preemption point is left open: it is charged a run of the scheduler
+//! and the switch back.
+//!
+//! # Together
+//!
+//! ```text
+//! run = C_sw + C_cm + q (C_l + C_i)
+//! W = (C_sw + C_cm + B) + run + D C_i + D L_max + crossing
+//! per_block = C_sw + C_cm + run,   per_start = B' + C_sw + C_cm + C_l + C_i
+//! ```
+//!
+//! The gap `B'` could be halved for hosts whose best effort never idles, where blocks tile the time since the
+//! last start. An adversary that lets the CPU idle, and sends just before the completion, gets all of it.
+
+use super::decision::{Deficit, Reason, Resource};
+use super::environment::Environment;
+use super::o1::{Impossible, crossing};
+use super::population::Population;
+use super::terms::{Breakdown, Ratio, ps};
+use super::trajectory::Charges;
+
+/// The charges of O2.
+pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+    let host = &environment.host;
+    let switch = ps(host.switch());
+    let start = ps(host.link_scheduling) + ps(host.interrupt);
+    let shortest = ps(environment.link.transmit(population.smallest_packet));
+    let depth = u128::from(environment.depth);
+    let endless = if depth == 1 { shortest == 0 } else { start >= shortest };
+    if endless && start > 0 {
+        return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+    }
+    // Starts that cost nothing need no counting.
+    let starts = if depth == 1 || start == 0 { depth } else { depth * shortest / (shortest - start) };
+    let run = switch + starts * start;
+    let per_block = switch + run;
+    let per_start = switch + population.block + switch + start;
+    let wait = Breakdown::default()
+        .and("switch to a lower handler", switch)
+        .and("its block", population.block)
+        .and("a run of the link scheduler after it", run)
+        .and(
+            "packets already with the adapter",
+            ps(environment.link.transmit(population.largest_packet)) * depth,
+        )
+        .and("completions of packets already with the adapter", ps(host.interrupt) * depth)
+        .and(
+            "the crossing packet's second share",
+            crossing(environment, population, Ratio::ONE, per_block, per_start),
+        );
+    Ok(Charges {
+        stretch: Ratio::ONE,
+        per_block,
+        per_start,
+        per_activation: switch + run,
+        preemptible: false,
+        wait,
+    })
+}

@@ -1,0 +1,443 @@
+//! The channels of a host in priority order, and `D_order`, which keeps the order.
+//!
+//! # `D_order` (Kandlur, Shin and Ferrari 1994)
+//!
+//! A newcomer gets the highest priority at which every channel below it still meets its deadline; its own
+//! response time there is its bound, and it is refused if that exceeds its deadline. Channels admitted
+//! before keep their order. Recomputing every response time at every place is cubic in the number of channels; the same
+//! decision is reached faster because
+//!
+//! * whether a channel tolerates the newcomer above it does not depend on where above: the newcomer stands below
+//!   the lowest channel that does not tolerate it;
+//! * `r_j ≤ d_j` as soon as *some* `t ≤ d_j` has `demand_j(t) ≤ t`. The demand at `t = d_j` is kept for every
+//!   channel and corrected by one product when a channel comes or goes. Only channels that fail there are
+//!   looked at more closely: the first few one by one, the rest in one [`sweep`].
+//!
+//! A newcomer that is longer or has shorter packets than any before changes `W`, `α` or a block for all.
+//! Then every service time and demand is computed anew, which takes a time quadratic in the number of
+//! channels, and an *existing* channel may be what refuses it.
+//!
+//! # The bounds hold under EDF too
+//!
+//! Admission reasons with fixed priorities, while handlers and packets are scheduled by deadline (resource
+//! §2.2). The papers take it for granted that this is sound; with two resources that cannot be preempted it
+//! needs a proof. Let `d_j` stand for any local deadlines with `r_j ≤ d_j ≤ I_j`; `d_j = r_j` is what the
+//! papers use. Suppose message `m` with absolute deadline `D` finishes at `f > D` under EDF on CPU and link. Take
+//! as its level the messages with deadlines up to `D`. Inequality (1) of [`super::trajectory`] holds with the same
+//! `W`, since `W` covers blocks and packets of *any* channel: for all `x` in `(s, f)`
+//!
+//! ```text
+//! x − s < W + G(x − s) + Σ_j n_j(x) S_j,
+//! ```
+//!
+//! with `G` the work above the handlers, and `n_j` counting messages released in `[s, x)` with deadlines up to `D`. With
+//! `t = D − s`, `n_j(x) ≤ b_j(t) = max(0, ⌊(t − d_j)/I_j⌋ + 1)` for every `x`.
+//!
+//! Consider one abstract preemptive processor on which at time 0 a job `W`, then `G`, then the channels'
+//! periodic jobs `S_j` all start, served in the table's fixed order, `W` and `G` at the top. By the
+//! table's test the first job of every channel ends by `r_j ≤ d_j ≤ I_j`, and since that is a critical
+//! instant so does every later one by its deadline. So by `t` all `Σ b_j(t) S_j` of jobs due
+//! by then are done, in time left over by `W` and `G`. What those leave in `[0, t]` is
+//! `max_{0 ≤ y ≤ t} (y − W − G(y))` (a priority served at the top executes `min_y (W + G(y) + t − y)`, where
+//! `W + G(0) = 0`). Let `y` be where the maximum is; `y > 0`, because at least `m` itself is in the sum. Then
+//!
+//! ```text
+//! W + G(y) + Σ_j n_j(s + y) S_j ≤ W + G(y) + Σ_j b_j(t) S_j ≤ y,
+//! ```
+//!
+//! which contradicts (1) at `x = s + y ≤ D < f`. Hence `f ≤ D`. ∎
+//!
+//! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of lower
+//! channels only, would be tighter under fixed priorities and unproven under EDF.
+
+use laxity_units::Span;
+
+use super::decision::{
+    AdmissionId, Bound, Claimant, Decision, Deficit, LevelBound, Reason, Refusal, Resource,
+};
+use super::environment::{Environment, EnvironmentError, Request};
+use super::model::{Shared, shares};
+use super::o1::Impossible;
+use super::population::Population;
+use super::response::{Claim, Task, demand, response, sweep};
+use super::terms::{Breakdown, span};
+use crate::traffic::TrafficSpec;
+
+/// Channels that fail the quick test and are looked at one by one before the rest is swept.
+const ONE_BY_ONE: usize = 2;
+/// How many deadlines late a refused newcomer is still told its lateness exactly.
+const DIAGNOSED: u64 = 8;
+
+/// Every promise a host has made.
+#[derive(Debug, Clone)]
+pub struct AdmissionTable {
+    environment: Environment,
+    best_effort: Population,
+    population: Population,
+    /// `None` while no channel is admitted.
+    shared: Option<Shared>,
+    /// From the highest priority to the lowest.
+    channels: Vec<Channel>,
+    /// The work above all channels, then the channels', in the same order.
+    tasks: Vec<Task>,
+    next_id: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Channel {
+    id: AdmissionId,
+    request: Request,
+    /// `constant + S + Σ_hp ⌈d/I⌉ S` at its own deadline.
+    at_deadline: u128,
+}
+
+impl Channel {
+    fn deadline(&self) -> u64 {
+        self.request.deadline().as_ps()
+    }
+}
+
+impl AdmissionTable {
+    /// A host without channels.
+    pub fn new(environment: Environment) -> Result<Self, EnvironmentError> {
+        environment.check()?;
+        let best_effort = Population::of_best_effort(&environment);
+        Ok(Self {
+            environment,
+            best_effort,
+            population: best_effort,
+            shared: None,
+            channels: Vec::new(),
+            tasks: Vec::new(),
+            next_id: 0,
+        })
+    }
+
+    /// The host.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// How many channels are admitted.
+    pub fn len(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// Whether no channel is admitted.
+    pub fn is_empty(&self) -> bool {
+        self.channels.is_empty()
+    }
+
+    /// What an admitted channel asked for.
+    pub fn admitted(&self, id: AdmissionId) -> Option<&Request> {
+        self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)
+    }
+
+    /// `S` of a message of `spec`, as if it were admitted now: `M/S` is the throughput the formula predicts.
+    pub fn service_time(&self, spec: &TrafficSpec) -> Result<Breakdown, Refusal> {
+        let shared = self.shared_with(spec)?;
+        Ok(shared.service(&self.environment, spec))
+    }
+
+    /// `W`, as if `spec` were admitted now; the bursts of work above the handlers are not in it.
+    pub fn wait_time(&self, spec: &TrafficSpec) -> Result<Breakdown, Refusal> {
+        Ok(self.shared_with(spec)?.wait)
+    }
+
+    /// Admits `request`, or says why not and changes nothing.
+    pub fn request(&mut self, request: Request) -> Decision {
+        match self.place(&request) {
+            Ok(placed) => self.insert(request, placed),
+            Err(refusal) => Decision::Refused(refusal),
+        }
+    }
+
+    /// Gives up a channel's reservation; `false` if there is none.
+    pub fn release(&mut self, id: AdmissionId) -> bool {
+        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return false };
+        let task = self.tasks.remove(self.above() + place);
+        self.channels.remove(place);
+        for channel in &mut self.channels[place..] {
+            channel.at_deadline -= task.demand(channel.deadline());
+        }
+        let environment = &self.environment;
+        let population = self
+            .channels
+            .iter()
+            .fold(self.best_effort, |all, channel| all.with(environment, channel.request.spec()));
+        if population != self.population {
+            self.population = population;
+            let shared = Shared::new(environment, &population).expect("fewer channels disturb less");
+            if self.shared.as_ref() != Some(&shared) {
+                let tasks = self.tasks_under(&shared).expect("fewer channels disturb less");
+                self.rebuild(shared, tasks);
+            }
+        }
+        true
+    }
+
+    /// Every channel's bound, from the highest priority to the lowest.
+    pub fn bounds(&self) -> Vec<Bound> {
+        let Some(shared) = &self.shared else { return Vec::new() };
+        let (above, tasks) = self.tasks.split_at(self.above());
+        let mut bounds = Vec::with_capacity(tasks.len());
+        sweep(shared.constant(), above, claims(&self.channels, tasks), |priority, r| {
+            let channel = &self.channels[priority];
+            let r = r.expect("an admitted channel meets its deadline");
+            let service = tasks[priority].service();
+            let wait = shared.wait.picoseconds();
+            let interference = shared.bursts + demand(above, r);
+            bounds.push(Bound {
+                id: channel.id,
+                priority,
+                deadline: channel.request.deadline(),
+                bound: Span::from_ps(r),
+                wait: span(wait),
+                service: span(service),
+                higher: span(u128::from(r) - wait - service - interference),
+                interference: span(interference),
+            });
+        });
+        bounds
+    }
+
+    /// Every channel's bound on a host that tells only `levels` priorities apart, with the order spread evenly
+    /// over them: whoever shares a level counts as higher, in whatever order it is served within.
+    ///
+    /// Panics if `levels` is zero.
+    pub fn bounds_with_levels(&self, levels: u32) -> Vec<LevelBound> {
+        assert!(levels > 0, "a host has at least one priority");
+        let Some(shared) = &self.shared else { return Vec::new() };
+        let count = self.channels.len();
+        let level_of = |place: usize| (place as u64 * u64::from(levels) / count as u64) as u32;
+        let mut bounds = Vec::with_capacity(count);
+        while bounds.len() < count {
+            let level = level_of(bounds.len());
+            let end = (bounds.len()..count).find(|&place| level_of(place) != level).unwrap_or(count);
+            let members = &self.channels[bounds.len()..end];
+            let interval = |channel: &Channel| channel.request.spec().min_interval;
+            let limit = members.iter().map(interval).max().expect("a level has a member");
+            let r = response(shared.constant(), &self.tasks[..self.above() + end], limit.as_ps()).ok();
+            bounds.extend(members.iter().map(|channel| {
+                let bound = r.map(Span::from_ps).filter(|&bound| bound <= interval(channel));
+                let meets = bound.is_some_and(|bound| bound <= channel.request.deadline());
+                LevelBound { id: channel.id, level, bound, meets }
+            }));
+        }
+        bounds
+    }
+
+    /// Tasks that stand before the channels'.
+    fn above(&self) -> usize {
+        self.tasks.len() - self.channels.len()
+    }
+
+    fn shared_with(&self, spec: &TrafficSpec) -> Result<Shared, Refusal> {
+        let population = self.population.with(&self.environment, spec);
+        Shared::new(&self.environment, &population).map_err(|(resource, deficit, reason): Impossible| {
+            Refusal { resource, deficit, claimant: Claimant::Newcomer, reason, blocked_by: None }
+        })
+    }
+
+    /// Where the newcomer goes, with everything that has to change for it.
+    fn place(&self, request: &Request) -> Result<Placed, Refusal> {
+        let shared = self.shared_with(request.spec())?;
+        let constant = shared.constant();
+        let service = shared.demand(&self.environment, request.spec());
+        let own = constant.saturating_add(service);
+        let deadline = request.deadline().as_ps();
+        let alone = response(own, &shared.activations, deadline);
+        let task = Task::new(request.spec().min_interval.as_ps(), service);
+        let Some(task) = task.filter(|_| alone.is_ok()) else {
+            let at_least = alone.map_or_else(|bound| bound, |r| Some(u128::from(r).max(own)));
+            return Err(self.late(request, service, &shared.activations, at_least, None));
+        };
+        let changed = self.shared.as_ref() != Some(&shared);
+        let tasks = if changed { Some(self.tasks_under(&shared)?) } else { None };
+        let (above, channels) = tasks.as_deref().unwrap_or(&self.tasks).split_at(shared.activations.len());
+        let place = if changed {
+            self.sweep_for_place(constant, above, task, channels)
+        } else {
+            self.scan_for_place(constant, above, task, channels)
+        };
+        if changed {
+            // Those above the newcomer do not wait for it, but for what it changed.
+            let mut broken = None;
+            sweep(constant, above, claims(&self.channels[..place], channels), |at, r| {
+                broken = broken.or(r.is_none().then_some(at));
+            });
+            if let Some(at) = broken {
+                return Err(self.breaks(at, constant, above, channels));
+            }
+        }
+        let all = tasks.as_deref().unwrap_or(&self.tasks);
+        let higher = &all[..above.len() + place];
+        let blocked_by = place.checked_sub(1).map(|lowest| self.channels[lowest].id);
+        match response(own, higher, deadline) {
+            Ok(bound) => Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks }),
+            Err(_) => {
+                let diagnosed = match response(own, higher, deadline.saturating_mul(DIAGNOSED)) {
+                    Ok(r) => Some(u128::from(r)),
+                    Err(at_least) => at_least,
+                };
+                Err(self.late(request, service, all, diagnosed, blocked_by))
+            }
+        }
+    }
+
+    /// The place below the lowest channel that does not tolerate `task` above it.
+    fn scan_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
+        let mut looked_at = 0;
+        for (place, channel) in self.channels.iter().enumerate().rev() {
+            let deadline = channel.deadline();
+            if channel.at_deadline + task.demand(deadline) <= u128::from(deadline) {
+                continue;
+            }
+            if looked_at == ONE_BY_ONE {
+                return self.sweep_for_place(constant, above, task, &channels[..=place]);
+            }
+            looked_at += 1;
+            let with_newcomer: Vec<Task> =
+                above.iter().chain(&channels[..place]).copied().chain([task]).collect();
+            let own = constant.saturating_add(channels[place].service());
+            if response(own, &with_newcomer, deadline).is_err() {
+                return place + 1;
+            }
+        }
+        0
+    }
+
+    fn sweep_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
+        let with_newcomer: Vec<Task> = above.iter().copied().chain([task]).collect();
+        let mut place = 0;
+        sweep(constant, &with_newcomer, claims(&self.channels, channels), |at, r| {
+            if r.is_none() {
+                place = at + 1;
+            }
+        });
+        place
+    }
+
+    /// All tasks as `shared` makes them, or which channel cannot live with it.
+    fn tasks_under(&self, shared: &Shared) -> Result<Vec<Task>, Refusal> {
+        let mut tasks = shared.activations.clone();
+        for channel in &self.channels {
+            let spec = channel.request.spec();
+            let service = shared.demand(&self.environment, spec);
+            let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| Refusal {
+                resource: Resource::Deadline,
+                deficit: Deficit::Time(span(service).saturating_sub(channel.request.deadline())),
+                claimant: Claimant::Channel(channel.id),
+                reason: Reason::Late,
+                blocked_by: None,
+            })?;
+            tasks.push(task);
+        }
+        Ok(tasks)
+    }
+
+    fn insert(&mut self, request: Request, placed: Placed) -> Decision {
+        let Placed { place, bound, task, shared, tasks } = placed;
+        let id = AdmissionId(self.next_id);
+        self.next_id += 1;
+        self.population = self.population.with(&self.environment, request.spec());
+        let mut channel = Channel { id, request, at_deadline: 0 };
+        if let (Some(shared), Some(mut tasks)) = (shared, tasks) {
+            tasks.insert(shared.activations.len() + place, task);
+            self.channels.insert(place, channel);
+            self.rebuild(shared, tasks);
+        } else {
+            let above = self.above() + place;
+            let constant = self.shared.as_ref().map_or(0, Shared::constant);
+            channel.at_deadline =
+                constant + task.service() + demand(&self.tasks[..above], channel.deadline());
+            for lower in &mut self.channels[place..] {
+                lower.at_deadline += task.demand(lower.deadline());
+            }
+            self.channels.insert(place, channel);
+            self.tasks.insert(above, task);
+        }
+        Decision::Admitted { id, priority: place, bound: Span::from_ps(bound) }
+    }
+
+    /// Takes over what changed for all channels.
+    fn rebuild(&mut self, shared: Shared, tasks: Vec<Task>) {
+        let (constant, above) = (shared.constant(), shared.activations.len());
+        for (place, channel) in self.channels.iter_mut().enumerate() {
+            let (higher, own) = (&tasks[..above + place], tasks[above + place]);
+            channel.at_deadline = constant + own.service() + demand(higher, channel.deadline());
+        }
+        self.tasks = tasks;
+        self.shared = Some(shared);
+    }
+
+    /// The refusal of a newcomer whose response time beside `tasks` is `at_least` this, or without end.
+    fn late(
+        &self,
+        request: &Request,
+        service: u128,
+        tasks: &[Task],
+        at_least: Option<u128>,
+        blocked_by: Option<AdmissionId>,
+    ) -> Refusal {
+        let share = |cost: u128, request: &Request| {
+            cost.saturating_mul(Task::WHOLE) / u128::from(request.spec().min_interval.as_ps())
+        };
+        let others: u128 = tasks.iter().map(|task| u128::from(task.weight)).sum();
+        let reserved = others.saturating_add(share(service, request));
+        let refusal = |resource, deficit, reason| Refusal {
+            resource,
+            deficit,
+            claimant: Claimant::Newcomer,
+            reason,
+            blocked_by,
+        };
+        if let (Some(at_least), true) = (at_least, reserved < Task::WHOLE) {
+            let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
+            return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
+        }
+        let all = self.channels.iter().map(|channel| &channel.request).chain([request]);
+        let (cpu, link) = all.fold((0u128, 0u128), |(cpu, link), request| {
+            let (on_cpu, on_link) = shares(&self.environment, request.spec());
+            (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
+        });
+        let resource = if cpu >= link { Resource::Cpu } else { Resource::Link };
+        let excess = reserved.saturating_sub(Task::WHOLE).saturating_mul(1_000_000).div_ceil(Task::WHOLE);
+        refusal(resource, Deficit::Share(u64::try_from(excess).unwrap_or(u64::MAX).max(1)), Reason::Overload)
+    }
+
+    /// The refusal of a newcomer that would make channel `at` late wherever it stands.
+    fn breaks(&self, at: usize, constant: u128, above: &[Task], channels: &[Task]) -> Refusal {
+        let channel = &self.channels[at];
+        let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
+        let own = constant.saturating_add(channels[at].service());
+        let deadline = channel.deadline();
+        let deficit = match response(own, &higher, deadline.saturating_mul(DIAGNOSED)) {
+            Ok(r) => Deficit::Time(Span::from_ps(r - deadline)),
+            Err(Some(r)) => Deficit::Time(span(r - u128::from(deadline))),
+            Err(None) => Deficit::Unbounded,
+        };
+        Refusal {
+            resource: Resource::Deadline,
+            deficit,
+            claimant: Claimant::Channel(channel.id),
+            reason: Reason::Late,
+            blocked_by: None,
+        }
+    }
+}
+
+/// What [`AdmissionTable::place`] found.
+struct Placed {
+    place: usize,
+    bound: u64,
+    task: Task,
+    /// Present, with all tasks under it, if the newcomer changes what all have in common.
+    shared: Option<Shared>,
+    tasks: Option<Vec<Task>>,
+}
+
+/// As many of the channels as there are tasks, as a sweep sees them.
+fn claims(channels: &[Channel], tasks: &[Task]) -> impl ExactSizeIterator<Item = Claim> + Clone {
+    channels.iter().zip(tasks).map(|(channel, &task)| Claim { task, limit: channel.deadline() })
+}

@@ -1,0 +1,159 @@
+//! What the corrected bounds share: the path of a message, followed backwards through link and CPU.
+//!
+//! # The problem
+//!
+//! A message needs two resources, and they overlap: while one packet is on the link the next is on the
+//! CPU. Adding both demands up is sound and halves what can be admitted. Charging only the slower one, as
+//! the papers do, forgets that *other* messages may be bound by the other resource, and that the two
+//! resources disturb each other: every transmission, of whatever priority, takes CPU time from whoever has
+//! it. That a packet can wait in the link queue while others pass on the CPU makes the usual argument of a
+//! single busy period inapplicable; what works is to walk back from the end.
+//!
+//! # The argument
+//!
+//! Fix a message `m`, released (logically arrived) at `ℓ` and finished at `f`. Its *level* is every message
+//! that may go before it: with fixed priorities those of the same or a higher place, with EDF those whose
+//! deadline is not later. Within a level any order will do. Let
+//!
+//! * `f_s` be when the last packet of `m` is selected for the link,
+//! * `τ` be the last instant before `f_s` when no level packet that had joined the link queue earlier was
+//!   still in it. At `τ` a level packet joins: the *crossing packet*. Packets join when a handler has made
+//!   them, so at `τ` the CPU is at the end of a packet of a level handler, and neither an interrupt
+//!   nor the selection of another packet is in progress;
+//! * `s` be the last instant before `τ` when all level messages, and activations of work above the
+//!   handlers, released before `s` were through the CPU.
+//!
+//! In `(s, τ]` the CPU always has level work, so at most one block of a lower handler, the one in progress at
+//! `s`, is executed there. In `(τ, f_s)` a level packet always waits, so no lower packet is selected, and
+//! the adapter idles only while what selects the next packet is being waited for or run. Every level packet
+//! seen in either phase belongs to a message released at or after `s`: all released earlier were through
+//! the CPU before, and their packets had left the queue at `τ`. That includes `m`.
+//!
+//! A packet made at or before `τ` used the CPU in the first phase, one made later uses the link in the second;
+//! only the crossing packet does both. Packets of a message are made in order, so each message has a
+//! *split* `k` (packets up to `k` in the first phase), and whatever its split, it adds at most
+//!
+//! ```text
+//! S = max_{0 ≤ k ≤ N} [ α (work(k) + ⌈k/P⌉ per_block) + Σ_{n > k} (L_x(n) + per_start) ].
+//! ```
+//!
+//! `α ≥ 1` stretches CPU work by what transmissions steal from it. The crossing packet's second share and
+//! everything that happens at most once is `W`. What the model files supply is the stretch `α`, the two
+//! overheads and `W`; each proves that, for *every* `x` in `(s, f)` and not only for `f`,
+//!
+//! ```text
+//! x − s < W + Σ_j n_j(x) S_j + interference(x),   n_j(x): level messages of j released in [s, x).   (1)
+//! ```
+//!
+//! For `x ≤ τ` it comes from the first phase alone (some level message is not through the CPU, which makes it
+//! strict), for `x > τ` from both (the last packet of `m` is not through the link).
+//!
+//! # Why `d ≤ I_min` and one fixed point suffice
+//!
+//! With fixed priorities `n_j(x) ≤ ⌈(x − s)/I_j⌉`. Let `r` be the least fixed point with one message of
+//! `i` itself, and `r ≤ d_i ≤ I_i`. Were `f > s + r`, (1) at `x = s + r` would give
+//! `r < W + S_i + Σ ⌈r/I_j⌉ S_j + … = r`. So `f ≤ s + r ≤ ℓ + r`. An inequality at `f` alone would not do: `x`
+//! may satisfy it again beyond the least fixed point. EDF needs (1) as well; see [`super::table`].
+//!
+//! Messages smaller than the largest are covered, since `S` grows with `N` and with the last packet.
+//!
+//! A preemptible CPU (`Ideal`) loses "only the crossing packet does both": at `τ` every preempted handler may
+//! be in the middle of a packet. Then packet `k` counts on both sides for each message, and the crossing
+//! packet needs no extra share.
+
+use super::environment::{Environment, Interference};
+use super::population::{packets_per_block, protocol};
+use super::terms::{Breakdown, Ratio, ps};
+use crate::fragment::Fragmentation;
+use crate::traffic::TrafficSpec;
+
+/// What a model charges, and the wait that is common to all levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Charges {
+    /// `α`.
+    pub(super) stretch: Ratio,
+    /// CPU overhead of every block begun.
+    pub(super) per_block: u128,
+    /// Overhead of every packet in the link phase.
+    pub(super) per_start: u128,
+    /// CPU overhead of every activation above the handlers.
+    pub(super) per_activation: u128,
+    /// A handler may be preempted within a packet.
+    pub(super) preemptible: bool,
+    /// `W`.
+    pub(super) wait: Breakdown,
+}
+
+impl Charges {
+    /// CPU time that one activation of `work` takes from the window.
+    pub(super) fn activation(&self, work: &Interference) -> u128 {
+        self.stretch.scale(ps(work.cost) + self.per_activation)
+    }
+
+    /// `S` of the largest message of `spec`, at the split that costs most.
+    pub(super) fn service(&self, environment: &Environment, spec: &TrafficSpec) -> Split {
+        self.splits(environment, spec).max_by_key(Split::total).expect("a message has a packet")
+    }
+
+    /// The splits among which the maximum is.
+    ///
+    /// Within a block the cost is linear in `k`, so the maximum is at a block's first or last packet; from
+    /// block to block it is linear again, so it is in the first or the last whole block. Beside those stand
+    /// no packet at all, the last packet, which may be smaller, and the one before it.
+    fn splits(&self, environment: &Environment, spec: &TrafficSpec) -> impl Iterator<Item = Split> {
+        let n = spec.fragmentation(environment.packet).packets();
+        let p = packets_per_block(environment.block_real_time, n);
+        let last_start = n.saturating_sub(2) / p * p + 1;
+        let last_end = (n - 1) / p * p;
+        [0, 1, p, last_start, last_end, n - 1, n]
+            .into_iter()
+            .filter(move |&k| k <= n && (k > 0 || !self.preemptible))
+            .map(move |k| self.split(environment, spec, k))
+    }
+
+    /// The cost of a message of which `k` packets are made before the crossing.
+    pub(super) fn split(&self, environment: &Environment, spec: &TrafficSpec, k: u64) -> Split {
+        let fragmentation = Fragmentation::new(spec.max_message, environment.packet);
+        let n = fragmentation.packets();
+        let p = packets_per_block(environment.block_real_time, n);
+        let work = protocol(environment, k);
+        let blocks = self.per_block * u128::from(k.div_ceil(p));
+        let sent = u128::from(if self.preemptible { n + 1 - k } else { n - k });
+        let link = &environment.link;
+        let transmission = match sent {
+            0 => 0,
+            sent => {
+                ps(link.transmit(environment.packet)) * (sent - 1) + ps(link.transmit(fragmentation.last()))
+            }
+        };
+        let stolen = self.stretch.scale(work + blocks).saturating_sub(work + blocks);
+        Split { work, blocks, stolen, transmission, starts: self.per_start * sent }
+    }
+}
+
+/// The cost of a message at one split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Split {
+    work: u128,
+    blocks: u128,
+    stolen: u128,
+    transmission: u128,
+    starts: u128,
+}
+
+impl Split {
+    pub(super) fn total(&self) -> u128 {
+        [self.work, self.blocks, self.stolen, self.transmission, self.starts]
+            .into_iter()
+            .fold(0, u128::saturating_add)
+    }
+
+    pub(super) fn breakdown(&self) -> Breakdown {
+        Breakdown::default()
+            .and("protocol processing of the packets bound by the CPU", self.work)
+            .and("overhead of their blocks", self.blocks)
+            .and("CPU time stolen from them by transmissions", self.stolen)
+            .and("transmission of the packets bound by the link", self.transmission)
+            .and("link scheduling and completions of those", self.starts)
+    }
+}
