@@ -1,0 +1,161 @@
+//! Workload: who sends how much, and when.
+//!
+//! A guarantee is only as good as the traffic it was tried with. Periodic traffic never meets the worst case
+//! and Poisson traffic meets it by accident; so beside both stand an [`Adversary`] that does the worst that
+//! its specification allows, sources that [violate](Multiple) theirs on purpose, and [`Recorded`] traffic
+//! that never heard of one.
+//!
+//! All of them are open loop: what is sent does not depend on what became of it. A source therefore knows no
+//! network and no clock; it is a list of [`Arrival`]s that is made as it is read, not decreasing in time,
+//! the same for the same parameters and seed.
+//!
+//! ```
+//! use laxity_model::source::{Bursty, BurstyParameters, Multiple, Sizes};
+//! use laxity_units::{Bytes, Span, Time};
+//!
+//! // Channel 0 of the thesis's Table 6.2: 12 messages of 60 KiB at once, one every 50 ms on average.
+//! let parameters = BurstyParameters {
+//!     burst: 12,
+//!     interval: Span::from_ms(50),
+//!     multiple: Multiple::ONE,
+//!     sizes: Sizes::Fixed(Bytes::from_kib(60)),
+//!     start: Time::ZERO,
+//! };
+//! # struct Nothing;
+//! # impl laxity_model::source::Draw for Nothing {
+//! #     fn next_u64(&mut self) -> u64 { 0 }
+//! #     fn unit(&mut self) -> f64 { 0.0 }
+//! #     fn below(&mut self, _: u64) -> u64 { 0 }
+//! #     fn exponential(&mut self, mean: Span) -> Span { mean }
+//! # }
+//! # let random = Nothing;
+//! let mut source = Bursty::new(parameters, random).unwrap();
+//! let thirteenth = (0..13).filter_map(|_| source.next_arrival()).last().unwrap();
+//! assert_eq!(thirteenth.at, Time::ZERO + Span::from_ms(600));
+//! ```
+
+mod adversary;
+mod bursty;
+mod draw;
+mod multiple;
+mod periodic;
+mod poisson;
+mod recorded;
+mod sizes;
+pub mod trace;
+
+use std::fmt;
+
+pub use draw::Draw;
+
+use laxity_units::{Bytes, Time};
+
+pub use adversary::{Adversary, AdversaryParameters, Allowance};
+pub use bursty::{Bursty, BurstyParameters};
+pub use multiple::Multiple;
+pub use periodic::{Periodic, PeriodicParameters};
+pub use poisson::{Poisson, PoissonParameters};
+pub use recorded::{Recorded, RecordedParameters, Start, Timing};
+pub use sizes::Sizes;
+
+/// A message handed to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// When.
+    pub at: Time,
+    /// Its bytes, headers of the network excluded; at least one.
+    pub size: Bytes,
+}
+
+/// The parameters of a source, as a scenario gives them.
+#[derive(Debug, Clone)]
+pub enum SourceParameters {
+    /// A message every interval.
+    Periodic(PeriodicParameters),
+    /// Bursts of messages at once.
+    Bursty(BurstyParameters),
+    /// Messages that know nothing of each other.
+    Poisson(PoissonParameters),
+    /// The worst that a specification allows.
+    Adversary(AdversaryParameters),
+    /// A recording.
+    Recorded(RecordedParameters),
+}
+
+/// A source of any kind.
+#[derive(Debug, Clone)]
+pub enum Source<D> {
+    /// A message every interval.
+    Periodic(Periodic<D>),
+    /// Bursts of messages at once.
+    Bursty(Bursty<D>),
+    /// Messages that know nothing of each other.
+    Poisson(Poisson<D>),
+    /// The worst that a specification allows.
+    Adversary(Adversary<D>),
+    /// A recording.
+    Recorded(Recorded),
+}
+
+impl<D: Draw> Source<D> {
+    /// The source with `parameters`, which draws what it leaves to chance from `random`.
+    pub fn new(parameters: SourceParameters, mut random: D) -> Result<Source<D>, SourceError> {
+        Ok(match parameters {
+            SourceParameters::Periodic(parameters) => Source::Periodic(Periodic::new(parameters, random)?),
+            SourceParameters::Bursty(parameters) => Source::Bursty(Bursty::new(parameters, random)?),
+            SourceParameters::Poisson(parameters) => Source::Poisson(Poisson::new(parameters, random)?),
+            SourceParameters::Adversary(parameters) => Source::Adversary(Adversary::new(parameters, random)?),
+            SourceParameters::Recorded(parameters) => {
+                Source::Recorded(Recorded::new(parameters, &mut random)?)
+            }
+        })
+    }
+
+    /// The next message; `None` when the source has ended or time has.
+    pub fn next_arrival(&mut self) -> Option<Arrival> {
+        match self {
+            Source::Periodic(source) => source.next_arrival(),
+            Source::Bursty(source) => source.next_arrival(),
+            Source::Poisson(source) => source.next_arrival(),
+            Source::Adversary(source) => source.next_arrival(),
+            Source::Recorded(source) => source.next_arrival(),
+        }
+    }
+}
+
+/// Why parameters make no source, and what would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceError {
+    parameter: &'static str,
+    reason: String,
+    valid: &'static str,
+}
+
+impl SourceError {
+    fn new(parameter: &'static str, reason: impl Into<String>, valid: &'static str) -> SourceError {
+        SourceError { parameter, reason: reason.into(), valid }
+    }
+
+    /// The parameter at fault, by its name in the parameter struct.
+    pub fn parameter(&self) -> &'static str {
+        self.parameter
+    }
+
+    /// What is wrong with it.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// What would be valid in its place.
+    pub fn valid(&self) -> &'static str {
+        self.valid
+    }
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the source's {} {}; valid is {}", self.parameter, self.reason, self.valid)
+    }
+}
+
+impl std::error::Error for SourceError {}

@@ -1,0 +1,104 @@
+//! The worst that a specification allows.
+//!
+//! A linear bounded arrival process promises that in any interval of length δ there are at most
+//! B_max + δ R_max messages, of at most M_max bytes (resource management paper, §2.1). A proof must hold for
+//! every such traffic, so a test needs the one that leaves the proof no room, and then some that are merely
+//! awkward.
+//!
+//! The bound is the same as this rule for one message after another. Let T be the earliest instant at which
+//! the next message would come if all before it had kept I_min apart (its logical arrival time, were it sent
+//! now or before). It may be sent at t if t ≥ T − (B_max − 1) I_min; then T becomes max(T, t) + I_min.
+//!
+//! ```text
+//! greedy   ||||  |  |  |  |  |  |  |        B_max at once, then one every I_min, as early as allowed
+//! saving   ||||        |||  |    ||||      |  saves up some of the burst, lets it go, and again
+//! ```
+
+use laxity_units::{Span, Time};
+
+use super::bursty::BURST;
+use super::periodic::INTERVAL;
+use super::{Arrival, Draw, Sizes, SourceError};
+
+/// What an [`Adversary`] does with what it is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allowance {
+    /// Sends every message as early as allowed: the critical instant of every proof.
+    Greedy,
+    /// Again and again waits until a random part of the burst is allowed, at times a little longer, and
+    /// sends all of it at once: bursts that meet other channels' at every phase.
+    Saving,
+}
+
+/// What an [`Adversary`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdversaryParameters {
+    /// B_max of the specification, in messages.
+    pub burst: u32,
+    /// I_min = 1 / R_max of the specification.
+    pub interval: Span,
+    /// The sizes of messages: fixed at M_max for the worst.
+    pub sizes: Sizes,
+    /// Before this nothing is sent.
+    pub start: Time,
+    /// How it uses what it is allowed.
+    pub allowance: Allowance,
+}
+
+/// Sends all that its specification allows, and never more.
+#[derive(Debug, Clone)]
+pub struct Adversary<D> {
+    parameters: AdversaryParameters,
+    random: D,
+    /// The last instant at which something was sent, or the start.
+    now: Time,
+    /// The next message's logical arrival time if it is sent before that: T.
+    logical: Time,
+    /// Messages of the present burst that are still to be sent at `now`.
+    left: u64,
+}
+
+impl<D: Draw> Adversary<D> {
+    /// The source with `parameters`; waits and sizes are drawn from `random`.
+    pub fn new(parameters: AdversaryParameters, random: D) -> Result<Adversary<D>, SourceError> {
+        if parameters.burst == 0 {
+            return Err(SourceError::new("burst", "is zero", BURST));
+        }
+        if parameters.interval.is_zero() {
+            return Err(SourceError::new("interval", "is zero", INTERVAL));
+        }
+        parameters.sizes.check()?;
+        let AdversaryParameters { burst, start, .. } = parameters;
+        Ok(Adversary { parameters, random, now: start, logical: start, left: u64::from(burst) })
+    }
+
+    /// The next message; `None` past the last instant.
+    pub fn next_arrival(&mut self) -> Option<Arrival> {
+        if self.left == 0 {
+            self.plan()?;
+        }
+        self.left -= 1;
+        let interval = self.parameters.interval.as_ps();
+        self.logical = self.logical.max(self.now).as_ps().checked_add(interval).map(Time::from_ps)?;
+        Some(Arrival { at: self.now, size: self.parameters.sizes.draw(&mut self.random) })
+    }
+
+    /// Sets when the next burst is and how many messages it has.
+    fn plan(&mut self) -> Option<()> {
+        let AdversaryParameters { burst, interval, allowance, .. } = self.parameters;
+        let burst = u64::from(burst);
+        let (wanted, wait) = match allowance {
+            Allowance::Greedy => (1, Span::ZERO),
+            Allowance::Saving => {
+                let wanted = 1 + self.random.below(burst);
+                let waits = self.random.below(4) == 0;
+                (wanted, if waits { Span::from_ps(self.random.below(interval.as_ps())) } else { Span::ZERO })
+            }
+        };
+        // The last of `wanted` messages at one instant has a logical arrival time `wanted - 1` later.
+        let allowed = self.logical.saturating_sub(interval.saturating_mul(burst - wanted));
+        self.now = self.now.max(allowed).as_ps().checked_add(wait.as_ps()).map(Time::from_ps)?;
+        self.left = wanted;
+        Some(())
+    }
+}

@@ -1,0 +1,47 @@
+//! A message every interval: what a specification promises, with nothing left over.
+
+use laxity_units::{Span, Time};
+
+use super::{Arrival, Draw, Multiple, Sizes, SourceError};
+
+pub(super) const INTERVAL: &str = "an interval above zero, such as `50 ms`";
+
+/// What a [`Periodic`] source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeriodicParameters {
+    /// From one message to the next at multiple one: I_min.
+    pub interval: Span,
+    /// How many times the rate 1/I_min is sent; above one violates the specification.
+    pub multiple: Multiple,
+    /// The sizes of messages.
+    pub sizes: Sizes,
+    /// The first message.
+    pub start: Time,
+}
+
+/// Sends at `start + k × interval / multiple`, k = 0, 1, ...
+#[derive(Debug, Clone)]
+pub struct Periodic<D> {
+    parameters: PeriodicParameters,
+    random: D,
+    sent: u64,
+}
+
+impl<D: Draw> Periodic<D> {
+    /// The source with `parameters`; sizes are drawn from `random`.
+    pub fn new(parameters: PeriodicParameters, random: D) -> Result<Periodic<D>, SourceError> {
+        if parameters.interval.is_zero() {
+            return Err(SourceError::new("interval", "is zero", INTERVAL));
+        }
+        parameters.sizes.check()?;
+        Ok(Periodic { parameters, random, sent: 0 })
+    }
+
+    /// The next message; `None` past the last instant.
+    pub fn next_arrival(&mut self) -> Option<Arrival> {
+        let PeriodicParameters { interval, multiple, sizes, start } = self.parameters;
+        let at = multiple.after(start, interval, self.sent)?;
+        self.sent += 1;
+        Some(Arrival { at, size: sizes.draw(&mut self.random) })
+    }
+}

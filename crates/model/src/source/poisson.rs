@@ -1,0 +1,46 @@
+//! Messages that know nothing of each other: the traffic of many small senders, or of nobody in particular.
+//!
+//! The intervals are independent and exponential, so any number of messages can come in any interval: a Poisson
+//! source conforms to no specification with a finite burst. It serves as best-effort load and as a violation.
+
+use laxity_units::{Span, Time};
+
+use super::periodic::INTERVAL;
+use super::{Arrival, Draw, Sizes, SourceError};
+
+/// What a [`Poisson`] source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoissonParameters {
+    /// From one message to the next on average.
+    pub mean_interval: Span,
+    /// The sizes of messages.
+    pub sizes: Sizes,
+    /// When the process starts; the first message comes an interval after it.
+    pub start: Time,
+}
+
+/// Sends after intervals that are drawn, one by one.
+#[derive(Debug, Clone)]
+pub struct Poisson<D> {
+    parameters: PoissonParameters,
+    random: D,
+    last: Time,
+}
+
+impl<D: Draw> Poisson<D> {
+    /// The source with `parameters`; intervals and sizes are drawn from `random`.
+    pub fn new(parameters: PoissonParameters, random: D) -> Result<Poisson<D>, SourceError> {
+        if parameters.mean_interval.is_zero() {
+            return Err(SourceError::new("mean_interval", "is zero", INTERVAL));
+        }
+        parameters.sizes.check()?;
+        Ok(Poisson { parameters, random, last: parameters.start })
+    }
+
+    /// The next message; `None` past the last instant.
+    pub fn next_arrival(&mut self) -> Option<Arrival> {
+        let interval = self.random.exponential(self.parameters.mean_interval);
+        self.last = self.last.as_ps().checked_add(interval.as_ps()).map(Time::from_ps)?;
+        Some(Arrival { at: self.last, size: self.parameters.sizes.draw(&mut self.random) })
+    }
+}

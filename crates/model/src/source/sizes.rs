@@ -1,0 +1,46 @@
+//! How large messages are.
+
+use laxity_units::Bytes;
+
+use super::{Draw, SourceError};
+
+/// The sizes of a source's messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// All alike.
+    Fixed(Bytes),
+    /// Every size from `least` to `most`, both included, as likely as any other.
+    Uniform {
+        /// The smallest; not zero.
+        least: Bytes,
+        /// The largest: M_max of a source that keeps to its specification.
+        most: Bytes,
+    },
+}
+
+impl Sizes {
+    pub(super) fn check(self) -> Result<Sizes, SourceError> {
+        let (least, most) = match self {
+            Sizes::Fixed(size) => (size, size),
+            Sizes::Uniform { least, most } => (least, most),
+        };
+        if least.is_zero() {
+            return Err(SourceError::new("sizes", "allow a message of no bytes", "a size of at least 1 B"));
+        }
+        if least > most {
+            let reason = format!("go from {least} down to {most}");
+            return Err(SourceError::new("sizes", reason, "a least size that is not above the most"));
+        }
+        Ok(self)
+    }
+
+    pub(super) fn draw(self, random: &mut impl Draw) -> Bytes {
+        match self {
+            Sizes::Fixed(size) => size,
+            Sizes::Uniform { least, most } => {
+                let choices = (most - least).get().saturating_add(1);
+                least + Bytes::new(random.below(choices))
+            }
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Recorded traffic: the sizes of coded frames and captured packets, as files bring them.
+//!
+//! A synthetic source is as bursty as its author thinks; a recording is as bursty as its content. What users
+//! have is the output of `ffprobe`, a column of numbers, or a capture. [`read`] takes any of them, tells by the
+//! content which it is, and turns it into one [`Trace`].
+//!
+//! Files are not trusted. The reader holds only what it keeps, stops at the bounds of [`Limits`], and answers
+//! every file that is not a trace with [`TraceError`]: file, place, reason, and what would be valid.
+//!
+//! ```
+//! use laxity_model::source::trace::{Limits, parse};
+//!
+//! let rows = "frame,0.000000,17824,I\nframe,0.040000,1927,B\nframe,0.080000,8211,P\n";
+//! let trace = parse("film.csv", &mut rows.as_bytes(), Limits::DEFAULT)?;
+//! assert_eq!(trace.frames()[0].size.get(), 17824);
+//! assert_eq!(trace.frame_interval(), Some("40 ms".parse().unwrap()));
+//! # Ok::<(), laxity_model::source::trace::TraceError>(())
+//! ```
+
+mod binary;
+mod collect;
+mod detect;
+mod error;
+mod field;
+mod json;
+mod layout;
+mod pcap;
+mod pcapng;
+mod rows;
+mod statistics;
+mod text;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use laxity_units::{Bytes, Span, Time};
+
+use error::Fault;
+pub use error::{Position, TraceError};
+pub use statistics::Statistics;
+
+/// How much of a file is read before it is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The most frames or packets kept.
+    pub frames: usize,
+    /// The most bytes read.
+    pub bytes: u64,
+}
+
+impl Limits {
+    /// 16 Mi frames, a week of film, and 1 GiB of file.
+    pub const DEFAULT: Limits = Limits { frames: 1 << 24, bytes: 1 << 30 };
+}
+
+/// How a picture is coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FrameKind {
+    /// By itself: the largest.
+    I,
+    /// From pictures before it.
+    P,
+    /// From pictures on both sides of it: the smallest.
+    B,
+}
+
+impl fmt::Display for FrameKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            FrameKind::I => "I",
+            FrameKind::P => "P",
+            FrameKind::B => "B",
+        })
+    }
+}
+
+/// One coded frame or captured packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// Bytes of the coded frame, or of the packet on the wire, its captured part or not. Never zero.
+    pub size: Bytes,
+    /// When it was sent, the first frame of the trace at zero; not known for a plain list of sizes.
+    pub at: Option<Time>,
+    /// How it is coded, if the file says.
+    pub kind: Option<FrameKind>,
+}
+
+/// What a trace was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// One size in bytes per line.
+    Sizes,
+    /// ffprobe's `-of csv` or `-of compact`.
+    Rows,
+    /// ffprobe's `-of json`.
+    Json,
+    /// A pcap capture.
+    Pcap,
+    /// A pcapng capture.
+    PcapNg,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Format::Sizes => "sizes",
+            Format::Rows => "ffprobe rows",
+            Format::Json => "ffprobe JSON",
+            Format::Pcap => "pcap",
+            Format::PcapNg => "pcapng",
+        })
+    }
+}
+
+/// A recording: at least one frame, in the order of sending, times not decreasing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    name: String,
+    format: Format,
+    frames: Vec<Frame>,
+    frame_interval: Option<Span>,
+}
+
+impl Trace {
+    fn new(format: Format, frames: Vec<Frame>, frame_interval: Option<Span>) -> Trace {
+        Trace { name: String::new(), format, frames, frame_interval }
+    }
+
+    /// The file that it was read from, as it was named to the reader.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the file is.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The frames in the order of the file, or for a capture in the order of time; at least one.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// The interval of a constant frame rate, if the file shows one to within a millisecond.
+    pub fn frame_interval(&self) -> Option<Span> {
+        self.frame_interval
+    }
+
+    /// What the sizes are like.
+    pub fn statistics(&self) -> Statistics {
+        Statistics::of(self)
+    }
+}
+
+/// Reads the trace in the file at `path`, whatever its format.
+pub fn read(path: &Path) -> Result<Trace, TraceError> {
+    let name = path.display().to_string();
+    read_file(path, &name).map_err(|fault| fault.in_file(&name))
+}
+
+fn read_file(path: &Path, name: &str) -> Result<Trace, Fault> {
+    let limits = Limits::DEFAULT;
+    let io = |error| Fault::io(Position::Whole, &error);
+    // Asked of the path first: opening a directory succeeds, and so does opening what then never ends.
+    let metadata = std::fs::metadata(path).map_err(io)?;
+    if metadata.is_dir() {
+        return Err(Fault::new(Position::Whole, "it is a directory", error::ANY));
+    }
+    if metadata.len() > limits.bytes {
+        let reason = format!("it has {} bytes, and the reader stops at {}", metadata.len(), limits.bytes);
+        return Err(Fault::new(Position::Whole, reason, text::TOO_LONG));
+    }
+    let file = File::open(path).map_err(io)?;
+    parse_input(name, &mut BufReader::new(file), limits)
+}
+
+/// Reads a trace from `input`, whatever its format; `name` stands for it in the trace and in errors.
+pub fn parse(name: &str, input: &mut dyn BufRead, limits: Limits) -> Result<Trace, TraceError> {
+    parse_input(name, input, limits).map_err(|fault| fault.in_file(name))
+}
+
+fn parse_input(name: &str, input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+    let mut head = Vec::new();
+    let looked_at = (&mut *input).take(detect::LOOKED_AT as u64).read_to_end(&mut head);
+    looked_at.map_err(|error| Fault::io(Position::Whole, &error))?;
+    let format = detect::format(&head)?;
+    if format == Format::Json && head.starts_with(b"\xef\xbb\xbf") {
+        head.drain(..3);
+    }
+    let mut whole = Cursor::new(head).chain(input);
+    let trace = match format {
+        Format::Json => json::parse(&mut whole, limits)?,
+        Format::Pcap => pcap::parse(&mut whole, limits)?,
+        Format::PcapNg => pcapng::parse(&mut whole, limits)?,
+        Format::Sizes | Format::Rows => rows::parse(&mut whole, limits)?,
+    };
+    Ok(Trace { name: name.to_string(), ..trace })
+}

@@ -1,0 +1,142 @@
+//! Rows: one size per line, and what ffprobe writes with `-of csv` and `-of compact`, with keys or without.
+//!
+//! What users have differs by version and by option: `packet,0.000000,17824,K_`, the same without `packet`
+//! (`csv=p=0`), the same with keys (`csv=nk=0`), `packet|codec_type=video|...` (compact), a tail of side data
+//! on the row and a `side_data,` row and a blank line after it, which no option of ffprobe removes. A plain
+//! list of sizes is the case of one cell. All of them are read here, a row at a time.
+//!
+//! Without keys a number does not say what it is; [`super::layout`] decides which column is the size, or
+//! refuses and names the command that leaves no doubt. Comments start with `#`.
+
+use std::io::BufRead;
+
+use super::collect::Collector;
+use super::error::{Fault, Position, ROWS};
+use super::field::{BadField, Record, Section};
+use super::layout::{ENOUGH_TO_RISE, Layout};
+use super::text::Lines;
+use super::{Format, Limits, Trace};
+
+/// Rows of other views, which carry no frame.
+const OTHER_SECTIONS: [&str; 14] = [
+    "side_data",
+    "stream",
+    "format",
+    "program",
+    "chapter",
+    "subtitle",
+    "error",
+    "program_version",
+    "library_version",
+    "stream_group",
+    "packet_side_data",
+    "stream_side_data",
+    "frame_side_data",
+    "log",
+];
+
+/// A cell and the character it starts at, from 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cell<'a> {
+    pub(super) column: u64,
+    pub(super) text: &'a str,
+}
+
+impl Cell<'_> {
+    pub(super) fn fault(&self, line: u64, bad: BadField) -> Fault {
+        let column = self.column + bad.character as u64;
+        Fault::new(Position::Text { line, column }, bad.reason, bad.valid)
+    }
+}
+
+/// Reads rows to the end of `input`.
+pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
+    let mut lines = Lines::new(input, limits);
+    let mut collector = Collector::new(limits);
+    let mut layout: Option<Layout> = None;
+    while let Some((number, line)) = lines.next()? {
+        let line = line.strip_prefix('\u{feff}').filter(|_| number == 1).unwrap_or(line);
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let cells = cells(line);
+        let (section, cells) = match cells.first().map(|cell| cell.text) {
+            Some("packet") => (Some(Section::Packet), &cells[1..]),
+            Some("frame") => (Some(Section::Frame), &cells[1..]),
+            Some(other) if OTHER_SECTIONS.contains(&other) => continue,
+            _ => (None, &cells[..]),
+        };
+        if !collector.wants(section) {
+            continue;
+        }
+        let start = Position::Text { line: number, column: 1 };
+        let record = if cells.iter().any(|cell| cell.text.contains('=')) {
+            keyed(section, cells, number)?
+        } else if cells.is_empty() {
+            Record::default()
+        } else if section == Some(Section::Frame) && matches!(cells[0].text, "audio" | "subtitle") {
+            // Its fields are not a picture's, and it cannot tell where they are.
+            continue;
+        } else {
+            if layout.is_none() {
+                layout = Some(Layout::infer(section, cells, number)?);
+            }
+            layout.as_ref().expect("it has just been inferred").record(cells, number)?
+        };
+        collector.push(&record, start)?;
+    }
+    let plain = match &layout {
+        Some(layout) => {
+            layout.check_sizes(collector.common_step(ENOUGH_TO_RISE))?;
+            layout.is_plain()
+        }
+        None => false,
+    };
+    collector.finish(if plain { Format::Sizes } else { Format::Rows })
+}
+
+/// The cells of a row before its side data and without the empty cell that a trailing comma leaves.
+fn cells(line: &str) -> Vec<Cell<'_>> {
+    let separator = if line.contains('|') { '|' } else { ',' };
+    let mut cells = Vec::new();
+    let mut rest = line;
+    let mut column = 1;
+    loop {
+        // A quoted cell may hold the separator; nothing that is kept is ever quoted, so quotes stay on.
+        let quoted = rest.strip_prefix('"').and_then(|inner| inner.find('"')).map_or(0, |end| end + 2);
+        let end = rest[quoted..].find(separator).map(|end| end + quoted);
+        let cell = &rest[..end.unwrap_or(rest.len())];
+        let text = cell.trim();
+        if text == "side_data" && !cells.is_empty() {
+            break;
+        }
+        let indent = cell.chars().take_while(|c| c.is_whitespace()).count() as u64;
+        cells.push(Cell { column: column + indent, text });
+        let Some(end) = end else { break };
+        column += cell.chars().count() as u64 + 1;
+        rest = &rest[end + separator.len_utf8()..];
+    }
+    while cells.len() > 1 && cells.last().is_some_and(|cell| cell.text.is_empty()) {
+        cells.pop();
+    }
+    cells
+}
+
+/// A record whose cells say what they are.
+fn keyed(section: Option<Section>, cells: &[Cell<'_>], line: u64) -> Result<Record, Fault> {
+    let mut record = Record { section, ..Record::default() };
+    for cell in cells {
+        let Some((key, text)) = cell.text.split_once('=') else { continue };
+        // What follows is of the side data, whose keys may be a frame's.
+        if key == "side_data_type" {
+            break;
+        }
+        let value = Cell { column: cell.column + key.chars().count() as u64 + 1, text };
+        record.set(key, text).map_err(|bad| value.fault(line, bad))?;
+    }
+    if record.size.is_none() {
+        let at = Position::Text { line, column: cells.first().map_or(1, |cell| cell.column) };
+        return Err(Fault::new(at, "the row has no size", ROWS));
+    }
+    Ok(record)
+}

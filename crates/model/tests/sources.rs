@@ -1,0 +1,279 @@
+//! What sources promise, checked against the definitions and not against their own arithmetic.
+
+use std::sync::Arc;
+
+use laxity_model::source::trace::{Limits, Trace, parse};
+use laxity_model::source::*;
+use laxity_units::{Bytes, Span, Time};
+use proptest::prelude::*;
+
+const MESSAGES: usize = 240;
+
+/// SplitMix64.
+#[derive(Debug, Clone)]
+struct Mix(u64);
+
+impl Draw for Mix {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
+    fn exponential(&mut self, mean: Span) -> Span {
+        Span::from_secs_f64(-(1.0 - self.unit()).ln() * mean.as_secs_f64()).unwrap_or(Span::MAX)
+    }
+}
+
+fn random(seed: u64) -> Mix {
+    Mix(seed)
+}
+
+fn arrivals(parameters: SourceParameters, seed: u64) -> Vec<Arrival> {
+    let mut source = Source::new(parameters, random(seed)).unwrap();
+    std::iter::from_fn(|| source.next_arrival()).take(MESSAGES).collect()
+}
+
+/// Whether every interval of every length holds at most `burst + length / interval` messages: the definition
+/// itself, tried on every pair of messages, since an interval that holds most begins and ends with one.
+fn conforms(arrivals: &[Arrival], burst: u32, interval: Span) -> bool {
+    arrivals.iter().enumerate().all(|(first, from)| {
+        arrivals[first..].iter().zip(1u128..).all(|(to, messages)| {
+            let length = u128::from(to.at.since(from.at).as_ps());
+            messages * u128::from(interval.as_ps())
+                <= u128::from(burst) * u128::from(interval.as_ps()) + length
+        })
+    })
+}
+
+fn sizes() -> impl Strategy<Value = Sizes> {
+    prop_oneof![
+        (1u64..100_000).prop_map(|size| Sizes::Fixed(Bytes::new(size))),
+        (1u64..1000, 0u64..100_000).prop_map(|(least, more)| Sizes::Uniform {
+            least: Bytes::new(least),
+            most: Bytes::new(least + more)
+        }),
+    ]
+}
+
+fn intervals() -> impl Strategy<Value = Span> {
+    prop_oneof![1u64..50, 1u64..1_000_000_000_000].prop_map(Span::from_ps)
+}
+
+fn starts() -> impl Strategy<Value = Time> {
+    (0u64..10_000_000_000_000).prop_map(Time::from_ps)
+}
+
+fn recording() -> Arc<Trace> {
+    let rows: String =
+        (0..50).map(|k| format!("packet,{}.{:03}000,{}\n", k * k / 10, k, 100 + k * k % 37)).collect();
+    Arc::new(parse("made up", &mut rows.as_bytes(), Limits::DEFAULT).unwrap())
+}
+
+fn multiples() -> impl Strategy<Value = Multiple> {
+    (1u32..20, 1u32..20).prop_map(|(n, d)| Multiple::new(n, d).unwrap())
+}
+
+fn any_source() -> impl Strategy<Value = SourceParameters> {
+    prop_oneof![
+        (intervals(), multiples(), sizes(), starts()).prop_map(|(interval, multiple, sizes, start)| {
+            SourceParameters::Periodic(PeriodicParameters { interval, multiple, sizes, start })
+        }),
+        (1u32..20, intervals(), multiples(), sizes(), starts()).prop_map(
+            |(burst, interval, multiple, sizes, start)| {
+                SourceParameters::Bursty(BurstyParameters { burst, interval, multiple, sizes, start })
+            }
+        ),
+        (intervals(), sizes(), starts()).prop_map(|(mean_interval, sizes, start)| {
+            SourceParameters::Poisson(PoissonParameters { mean_interval, sizes, start })
+        }),
+        (1u32..20, intervals(), sizes(), starts(), any::<bool>()).prop_map(
+            |(burst, interval, sizes, start, greedy)| {
+                let allowance = if greedy { Allowance::Greedy } else { Allowance::Saving };
+                SourceParameters::Adversary(AdversaryParameters { burst, interval, sizes, start, allowance })
+            }
+        ),
+        (multiples(), any::<bool>(), starts(), 0u64..3, 0u64..100).prop_map(
+            |(pace, repeat, start, from, at)| {
+                let from = match from {
+                    0 => Start::Frame(at),
+                    1 => Start::After(Span::from_secs(at)),
+                    _ => Start::Random,
+                };
+                SourceParameters::Recorded(RecordedParameters {
+                    trace: recording(),
+                    timing: Timing::Recorded,
+                    from,
+                    repeat,
+                    pace,
+                    start,
+                    jitter: Span::from_ms(at),
+                })
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn time_never_goes_back_and_the_seed_decides(parameters in any_source(), seed: u64) {
+        let first = arrivals(parameters.clone(), seed);
+        prop_assert!(!first.is_empty());
+        prop_assert!(first.windows(2).all(|pair| pair[0].at <= pair[1].at));
+        prop_assert!(first.iter().all(|arrival| !arrival.size.is_zero()));
+        prop_assert_eq!(first, arrivals(parameters, seed));
+    }
+
+    #[test]
+    fn an_adversary_conforms(
+        burst in 1u32..20, interval in intervals(), sizes in sizes(), start in starts(), saving: bool, seed: u64
+    ) {
+        let allowance = if saving { Allowance::Saving } else { Allowance::Greedy };
+        let parameters = AdversaryParameters { burst, interval, sizes, start, allowance };
+        let sent = arrivals(SourceParameters::Adversary(parameters), seed);
+        prop_assert!(conforms(&sent, burst, interval));
+        let (least, most) = match sizes {
+            Sizes::Fixed(size) => (size, size),
+            Sizes::Uniform { least, most } => (least, most),
+        };
+        prop_assert!(sent.iter().all(|arrival| least <= arrival.size && arrival.size <= most));
+    }
+
+    #[test]
+    fn a_greedy_adversary_leaves_nothing_over(burst in 1u32..20, interval in intervals(), start in starts()) {
+        let sizes = Sizes::Fixed(Bytes::new(1));
+        let parameters = AdversaryParameters { burst, interval, sizes, start, allowance: Allowance::Greedy };
+        let sent = arrivals(SourceParameters::Adversary(parameters), 0);
+        for earlier in (burst as usize..sent.len()).step_by(7) {
+            let mut moved = sent.clone();
+            moved[earlier].at = Time::from_ps(moved[earlier].at.as_ps() - 1);
+            prop_assert!(!conforms(&moved[..=earlier], burst, interval));
+        }
+    }
+
+    #[test]
+    fn bursts_conform_up_to_their_rate_and_not_above(
+        burst in 1u32..20, interval in 50u64..1_000_000_000, start in starts(), n in 1u32..20, d in 1u32..20
+    ) {
+        let interval = Span::from_ps(interval);
+        let multiple = Multiple::new(n, d).unwrap();
+        let sizes = Sizes::Fixed(Bytes::new(1));
+        let parameters = BurstyParameters { burst, interval, multiple, sizes, start };
+        let sent = arrivals(SourceParameters::Bursty(parameters), 0);
+        prop_assert_eq!(conforms(&sent, burst, interval), n <= d);
+    }
+}
+
+#[test]
+fn a_saving_adversary_uses_what_it_is_allowed() {
+    let (burst, interval) = (8, Span::from_ms(10));
+    let sizes = Sizes::Fixed(Bytes::new(1));
+    let parameters =
+        AdversaryParameters { burst, interval, sizes, start: Time::ZERO, allowance: Allowance::Saving };
+    let mut source = Adversary::new(parameters, random(7)).unwrap();
+    let sent: Vec<Arrival> = std::iter::from_fn(|| source.next_arrival()).take(20_000).collect();
+    let mut bursts = vec![0u32; 9];
+    for burst in sent.chunk_by(|a, b| a.at == b.at) {
+        bursts[burst.len()] += 1;
+    }
+    assert!(bursts[1..].iter().all(|count| *count > 100), "{bursts:?}");
+    let mean = sent.last().unwrap().at.as_secs_f64() / sent.len() as f64;
+    assert!(mean < 0.0105, "on average it sends every {mean} s of the 0.01 s it is allowed");
+}
+
+#[test]
+fn poisson_has_its_mean_and_its_spread() {
+    let mean_interval = Span::from_us(250);
+    let sizes = Sizes::Uniform { least: Bytes::new(100), most: Bytes::new(300) };
+    let parameters = PoissonParameters { mean_interval, sizes, start: Time::ZERO };
+    let mut source = Poisson::new(parameters, random(1)).unwrap();
+    let sent: Vec<Arrival> = std::iter::from_fn(|| source.next_arrival()).take(200_000).collect();
+    let n = sent.len() as f64;
+    let gaps: Vec<f64> = sent.windows(2).map(|pair| pair[1].at.since(pair[0].at).as_secs_f64()).collect();
+    let mean = gaps.iter().sum::<f64>() / n;
+    let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / n).sqrt();
+    // Four standard errors of 200 000 draws are under a per cent.
+    assert!((mean / 250e-6 - 1.0).abs() < 0.01, "mean {mean}");
+    assert!((deviation / 250e-6 - 1.0).abs() < 0.015, "deviation {deviation}");
+    let size = sent.iter().map(|arrival| arrival.size.get()).sum::<u64>() as f64 / n;
+    assert!((size - 200.0).abs() < 1.0, "mean size {size}");
+}
+
+fn recorded(parameters: RecordedParameters, count: usize) -> Vec<(u64, u64)> {
+    let mut source = Recorded::new(parameters, &mut random(3)).unwrap();
+    let sent = std::iter::from_fn(|| source.next_arrival()).take(count);
+    sent.map(|arrival| (arrival.at.as_ps() / 1_000_000_000, arrival.size.get())).collect()
+}
+
+#[test]
+fn a_recording_is_sent_as_it_was_made() {
+    let rows = "frame,0.000,10\nframe,0.010,20\nframe,0.050,30\n";
+    let trace = Arc::new(parse("t", &mut rows.as_bytes(), Limits::DEFAULT).unwrap());
+    let plain = RecordedParameters {
+        trace,
+        timing: Timing::Recorded,
+        from: Start::Frame(0),
+        repeat: false,
+        pace: Multiple::ONE,
+        start: Time::from_ns(1_000_000),
+        jitter: Span::ZERO,
+    };
+    assert_eq!(recorded(plain.clone(), 9), [(1, 10), (11, 20), (51, 30)]);
+    let late = RecordedParameters { from: Start::After(Span::from_ms(5)), repeat: true, ..plain.clone() };
+    assert_eq!(recorded(late, 5), [(1, 20), (41, 30), (66, 10), (76, 20), (116, 30)]);
+    let fast = RecordedParameters { pace: Multiple::new(2, 1).unwrap(), ..plain.clone() };
+    assert_eq!(recorded(fast, 9), [(1, 10), (6, 20), (26, 30)]);
+    let steady = RecordedParameters {
+        timing: Timing::Interval(Span::from_ms(33)),
+        from: Start::Frame(5),
+        repeat: true,
+        ..plain.clone()
+    };
+    assert_eq!(recorded(steady, 3), [(1, 30), (34, 10), (67, 20)]);
+    let end = RecordedParameters { from: Start::Frame(2), ..plain };
+    assert_eq!(recorded(end, 3), [(1, 30)]);
+}
+
+#[test]
+fn parameters_that_make_no_source_are_refused() {
+    let sizes = Sizes::Fixed(Bytes::new(1));
+    let periodic =
+        PeriodicParameters { interval: Span::ZERO, multiple: Multiple::ONE, sizes, start: Time::ZERO };
+    assert_eq!(Periodic::new(periodic, random(0)).unwrap_err().parameter(), "interval");
+    let empty = PeriodicParameters { interval: Span::MAX, sizes: Sizes::Fixed(Bytes::ZERO), ..periodic };
+    assert_eq!(Periodic::new(empty, random(0)).unwrap_err().parameter(), "sizes");
+    let trace = Arc::new(parse("list.txt", &mut "1\n2\n".as_bytes(), Limits::DEFAULT).unwrap());
+    let timeless = RecordedParameters {
+        trace,
+        timing: Timing::Recorded,
+        from: Start::Random,
+        repeat: true,
+        pace: Multiple::ONE,
+        start: Time::ZERO,
+        jitter: Span::ZERO,
+    };
+    let error = Recorded::new(timeless, &mut random(0)).unwrap_err();
+    assert!(error.to_string().contains("list.txt has no times"), "{error}");
+}
+
+#[test]
+fn the_last_instant_ends_a_source() {
+    let sizes = Sizes::Fixed(Bytes::new(1));
+    let start = Time::from_ps(u64::MAX - 10);
+    let interval = Span::from_ps(4);
+    let periodic = PeriodicParameters { interval, multiple: Multiple::ONE, sizes, start };
+    assert_eq!(arrivals(SourceParameters::Periodic(periodic), 0).len(), 3);
+    for allowance in [Allowance::Greedy, Allowance::Saving] {
+        let adversary = AdversaryParameters { burst: 2, interval, sizes, start, allowance };
+        assert!(arrivals(SourceParameters::Adversary(adversary), 0).len() <= 4);
+    }
+}
