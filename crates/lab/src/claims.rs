@@ -1,0 +1,229 @@
+//! Claims: what a scenario says its results must show, checked against what they show.
+//!
+//! A claim is a Rhai expression over the finished [`Results`]. A table of canned checks would be simpler
+//! and is not enough: "rises with P until P = N, then is flat" and "the excess of channel 0 is dropped
+//! and nobody else's" are both ordinary claims, and a user's own requirement is a third kind. A general
+//! language brings its own danger, that a script with a slip in it says *yes*: a misspelt metric compares
+//! unequal to everything, `NaN` makes every comparison false and its negation true, `all` over an empty
+//! list holds. So the vocabulary is strict where the language is lax:
+//!
+//! * an unknown property, channel, axis or axis value is an error that lists what there is;
+//! * comparing a metric that was not measured, a number that is not finite, or two different kinds of
+//!   value is an error (`x == ()` asks whether it was measured);
+//! * `all`, `any`, `mean`, `rising` … over nothing are errors;
+//! * `/` divides really: `1 / 2` is a half.
+//!
+//! A claim that ends in an error is *not judged*. It neither holds nor fails, and the whole judgement is
+//! withheld: a report that leaves out a claim looks like one that passed.
+//!
+//! Scripts cannot read files, clocks or randomness, import, or run for long, so a verdict is a function
+//! of the results alone. They are compiled before anything runs; a syntax error or an unknown variable
+//! costs no simulation.
+//!
+//! | expression | meaning |
+//! |---|---|
+//! | `runs` | every point of the sweep, in order |
+//! | `r.at("load")` | the axis's value at this run: a number in the unit of its label, or its text |
+//! | `r.point.load`, `r.label` | the same; the whole point in words |
+//! | `r.channel("0")`, `r.channels`, `r.rt`, `r.be` | one channel; all; the real-time; the best-effort ones |
+//! | `r.resource("cpu")`, `r.resources`, `r.figures.admitted` | resources and further figures |
+//! | `c.throughput`, `c.laxity.min`, … | every field of [`crate::results`], in SI units; `()` if not measured |
+//! | `c.drops.message_queue`, `c.drops.total` | dropped messages by cause (zero if none), and in all |
+//! | `column(\|r\| …)`, `where("P", 4)` | over `runs`; both also as methods of any list of runs |
+//! | `axis("P")` | the values of an axis |
+//! | `near(a, b, tol)` | \|a − b\| ≤ tol · \|b\| |
+//! | `rising(xs, tol)`, `falling(xs, tol)` | goes from first to last, against it by at most tol of the largest |
+//! | `never_falling(xs, tol)`, `never_rising(xs, tol)`, `monotone(xs, tol)` | the same, but may stand still |
+//! | `flat(xs, tol)` | the spread is at most tol of the largest |
+//! | `linear(xs, ys, tol)`, `slope(xs, ys)`, `r2(xs, ys)` | least squares: R² ≥ 1 − tol |
+//! | `max`, `min`, `mean`, `sum`, `argmax`, `argmin` | of a list of numbers; the positions count from 0 |
+//! | `ms(x)`, `us(x)`, `kib(x)`, `mb(x)`, `percent(x)`, `round(x, digits)` | text for `shows` |
+
+mod engine;
+mod operators;
+mod record;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
+
+use crate::results::{Results, Verdict};
+
+/// A claim as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claim {
+    /// Short identifier, `S5a`.
+    pub id: String,
+    /// The claim in words.
+    pub says: String,
+    /// The script that decides it: an expression or a block that ends in `true` or `false`.
+    pub holds: String,
+    /// The script of the figures that the verdict rests on: text, a number, or a list of them.
+    pub shows: Option<String>,
+    /// Why a faithful model contradicts the claim, if it does.
+    pub reason: String,
+    /// Where it is written, `experiments/x.toml:41:1`.
+    pub location: String,
+}
+
+/// Why a claim cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimError {
+    /// The claim's identifier.
+    pub id: String,
+    /// Where the claim is written, `file:line:column`.
+    pub location: String,
+    /// Which of its scripts is at fault: `holds` or `shows`.
+    pub script: &'static str,
+    /// Line and column in that script, counted from 1; `None` where the script as a whole is at fault.
+    pub position: Option<(usize, usize)>,
+    /// The line of the script that is at fault; empty without a position.
+    pub line: String,
+    /// What is wrong, and what would be valid.
+    pub message: String,
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: claim `{}` cannot be judged: in `{}`", self.location, self.id, self.script)?;
+        let Some((line, column)) = self.position else { return write!(f, ": {}", self.message) };
+        write!(f, " at {line}:{column}: {}", self.message)?;
+        write!(f, "\n    {}\n    {:>column$}", self.line, "^")
+    }
+}
+
+impl std::error::Error for ClaimError {}
+
+/// The claims of one scenario, compiled.
+#[derive(Debug)]
+pub struct Judge {
+    claims: Vec<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    claim: Claim,
+    holds: AST,
+    shows: Option<AST>,
+}
+
+impl Judge {
+    /// Compiles every script, or reports every one that does not compile.
+    pub fn compile(claims: &[Claim]) -> Result<Judge, Vec<ClaimError>> {
+        let engine = engine::new(&Array::new(), &record::Vocabulary::default());
+        let (mut compiled, mut errors) = (Vec::new(), Vec::new());
+        for claim in claims {
+            let holds = compile(&engine, claim, "holds", &claim.holds);
+            let shows = claim.shows.as_deref().map(|text| compile(&engine, claim, "shows", text)).transpose();
+            match (holds, shows) {
+                (Ok(holds), Ok(shows)) => compiled.push(Compiled { claim: claim.clone(), holds, shows }),
+                (holds, shows) => {
+                    errors.extend(holds.err().into_iter().chain(shows.err()).map(|error| *error));
+                }
+            }
+        }
+        if errors.is_empty() { Ok(Judge { claims: compiled }) } else { Err(errors) }
+    }
+
+    /// Judges every claim, or reports every one that cannot be judged.
+    pub fn judge(&self, results: &Results) -> Result<Vec<Verdict>, Vec<ClaimError>> {
+        let vocabulary = record::Names::of(results);
+        let runs = record::runs(results, &vocabulary);
+        let engine = engine::new(&runs, &vocabulary);
+        let (mut verdicts, mut errors) = (Vec::new(), Vec::new());
+        for compiled in &self.claims {
+            match compiled.judge(&engine, &runs) {
+                Ok(verdict) => verdicts.push(verdict),
+                Err(error) => errors.push(*error),
+            }
+        }
+        if errors.is_empty() { Ok(verdicts) } else { Err(errors) }
+    }
+}
+
+impl Compiled {
+    fn judge(&self, engine: &Engine, runs: &Array) -> Result<Verdict, Box<ClaimError>> {
+        let claim = &self.claim;
+        let holds = evaluate(engine, claim, "holds", &claim.holds, &self.holds, runs)?;
+        let kind = engine.map_type_name(holds.type_name()).to_string();
+        let holds = holds.as_bool().map_err(|_| {
+            whole(claim, "holds", format!("it must end in `true` or `false`, not in a {kind}"))
+        })?;
+        let figure = match (&self.shows, &claim.shows) {
+            (Some(ast), Some(text)) => {
+                let shown = evaluate(engine, claim, "shows", text, ast, runs)?;
+                shape::words(&shown).map_err(|message| whole(claim, "shows", message))?
+            }
+            _ => String::new(),
+        };
+        let reason = if holds { String::new() } else { claim.reason.clone() };
+        Ok(Verdict { id: claim.id.clone(), says: claim.says.clone(), holds, figure, reason })
+    }
+}
+
+fn compile(engine: &Engine, claim: &Claim, script: &'static str, text: &str) -> Result<AST, Box<ClaimError>> {
+    let mut scope = Scope::new();
+    scope.push_constant("runs", Array::new());
+    engine
+        .compile_with_scope(&scope, text)
+        .map_err(|error| at(claim, script, text, error.1, error.err_type().to_string()))
+}
+
+fn evaluate(
+    engine: &Engine,
+    claim: &Claim,
+    script: &'static str,
+    text: &str,
+    ast: &AST,
+    runs: &Array,
+) -> Result<Dynamic, Box<ClaimError>> {
+    let mut scope = Scope::new();
+    scope.push_constant("runs", runs.clone());
+    engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast).map_err(|error| {
+        // The innermost error is the cause; the closures around it are known from the position.
+        let mut inner = error.unwrap_inner();
+        let position = inner.position();
+        if let EvalAltResult::ErrorRuntime(value, _) = inner {
+            return at(claim, script, text, position, value.to_string());
+        }
+        if matches!(inner, EvalAltResult::ErrorTerminated(..)) {
+            inner = &error;
+        }
+        let mut bare = inner.to_string();
+        if let Some(cut) = bare.rfind(" (line ") {
+            bare.truncate(cut);
+        }
+        at(claim, script, text, position, bare)
+    })
+}
+
+/// An error at a place in a script.
+fn at(
+    claim: &Claim,
+    script: &'static str,
+    text: &str,
+    position: Position,
+    message: String,
+) -> Box<ClaimError> {
+    let Some(line) = position.line() else { return whole(claim, script, message) };
+    Box::new(ClaimError {
+        position: Some((line, position.position().unwrap_or(1))),
+        line: text.lines().nth(line - 1).unwrap_or_default().to_string(),
+        ..*whole(claim, script, message)
+    })
+}
+
+/// An error of a script as a whole.
+fn whole(claim: &Claim, script: &'static str, message: String) -> Box<ClaimError> {
+    Box::new(ClaimError {
+        id: claim.id.clone(),
+        location: claim.location.clone(),
+        script,
+        position: None,
+        line: String::new(),
+        message,
+    })
+}

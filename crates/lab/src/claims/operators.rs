@@ -1,0 +1,74 @@
+//! Comparisons that refuse instead of guessing, and division that divides.
+//!
+//! Rhai answers `false` when it compares two kinds of value that have no order, and a double that is not
+//! a number is below, above and equal to nothing. Either way a negated claim would hold on a metric that
+//! nobody measured. These replace the language's own operators for every pair of kinds.
+
+use std::cmp::Ordering;
+
+use rhai::{Dynamic, Engine, FLOAT, INT};
+
+use super::engine::Answer;
+use super::shape::number;
+
+/// Replaces the operators.
+pub(super) fn register(engine: &mut Engine) {
+    // Otherwise the language answers for its own kinds of value before it asks us.
+    engine.set_fast_operators(false);
+
+    for (name, wanted) in ORDERS {
+        // Exact signatures win over general ones, and the language brings exact ones for mixed numbers.
+        engine.register_fn(name, move |a: INT, b: INT| wanted(a.cmp(&b)));
+        engine.register_fn(name, move |a: INT, b: FLOAT| compare(name, &a.into(), &b.into()).map(wanted));
+        engine.register_fn(name, move |a: FLOAT, b: INT| compare(name, &a.into(), &b.into()).map(wanted));
+        engine.register_fn(name, move |a: FLOAT, b: FLOAT| compare(name, &a.into(), &b.into()).map(wanted));
+        engine.register_fn(name, move |a: Dynamic, b: Dynamic| compare(name, &a, &b).map(wanted));
+    }
+    engine.register_fn("/", |a: INT, b: INT| divide(a as f64, b as f64));
+    engine.register_fn("/", |a: INT, b: FLOAT| divide(a as f64, b));
+    engine.register_fn("/", |a: FLOAT, b: INT| divide(a, b as f64));
+    engine.register_fn("/", divide);
+    // It could not change the kind of the variable that it assigns to.
+    engine.disable_symbol("/=");
+}
+
+/// An operator, and the orders of its sides that satisfy it.
+type Order = (&'static str, fn(Ordering) -> bool);
+
+const ORDERS: [Order; 6] = [
+    ("==", Ordering::is_eq),
+    ("!=", Ordering::is_ne),
+    ("<", Ordering::is_lt),
+    ("<=", Ordering::is_le),
+    (">", Ordering::is_gt),
+    (">=", Ordering::is_ge),
+];
+
+fn divide(a: FLOAT, b: FLOAT) -> Answer<FLOAT> {
+    let quotient = a / b;
+    if quotient.is_finite() {
+        Ok(quotient)
+    } else {
+        Err(format!("`{a} / {b}` is not a finite number").into())
+    }
+}
+
+fn compare(operator: &str, a: &Dynamic, b: &Dynamic) -> Answer<Ordering> {
+    let equality = matches!(operator, "==" | "!=");
+    if equality && (a.is_unit() || b.is_unit()) {
+        let same = a.is_unit() && b.is_unit();
+        return Ok(if same { Ordering::Equal } else { Ordering::Less });
+    }
+    if a.is_string() && b.is_string() {
+        return Ok(a.to_string().cmp(&b.to_string()));
+    }
+    if let (Ok(a), Ok(b)) = (a.as_bool(), b.as_bool())
+        && equality
+    {
+        return Ok(a.cmp(&b));
+    }
+    let read = |side: &Dynamic| number(side).map_err(|why| format!("`{operator}` compares {why}"));
+    let (a, b) = (read(a)?, read(b)?);
+    // Finite numbers are totally ordered, save for the two zeros, which are equal.
+    Ok(a.partial_cmp(&b).unwrap_or(Ordering::Equal))
+}

@@ -1,0 +1,291 @@
+//! Every helper from a script's side, and every way in which a claim cannot be judged.
+
+use std::collections::BTreeMap;
+
+use super::{Claim, ClaimError, Judge};
+use crate::results::{Axis, AxisPoint, Channel, Provenance, Resource, Results, Run, Summary, Verdict};
+
+fn point(text: &str, value: Option<f64>) -> AxisPoint {
+    AxisPoint { text: text.into(), value }
+}
+
+/// A sweep of a best-effort load under two overheads: throughput follows the load up to 3000 B/s.
+fn results() -> Results {
+    let loads = [1000.0, 2000.0, 3000.0, 4000.0];
+    let mut runs = Vec::new();
+    for (i, load) in loads.iter().enumerate() {
+        for j in 0..2 {
+            runs.push(run(vec![i, j], *load));
+        }
+    }
+    let load = loads.iter().map(|load| point(&format!("{load} B/s"), Some(*load))).collect();
+    let model = vec![point("O1", None), point("O2", None)];
+    Results {
+        provenance: Provenance {
+            name: "sample".into(),
+            title: String::new(),
+            about: String::new(),
+            seed: 1,
+            file_hash: String::new(),
+            version: String::new(),
+            clock: "virtual".into(),
+        },
+        axes: vec![
+            Axis { name: "load".into(), label: "load (B/s)".into(), points: load },
+            Axis { name: "model".into(), label: "model".into(), points: model },
+        ],
+        runs,
+    }
+}
+
+fn run(point: Vec<usize>, load: f64) -> Run {
+    let laxity = Summary { count: 10, min: 0.002, mean: 0.0125, ..Summary::default() };
+    let rt = Channel {
+        name: "0".into(),
+        class: "real_time".into(),
+        reserved: Some(500.0),
+        throughput: 500.0,
+        messages: 3,
+        laxity: Some(laxity),
+        ..Channel::default()
+    };
+    let be = Channel {
+        name: "3".into(),
+        class: "best_effort".into(),
+        offered: load,
+        throughput: load.min(3000.0),
+        messages: 2,
+        drops: BTreeMap::from([("packet_queue".to_string(), u64::from(load > 3000.0) * 5)]),
+        ..Channel::default()
+    };
+    let cpu = Resource { name: "cpu".into(), utilisation: load / 4000.0, ..Resource::default() };
+    let figures = BTreeMap::from([("admitted".to_string(), 7.0), ("broken".to_string(), f64::NAN)]);
+    Run { point, simulated: 1.0, window: 0.9, channels: vec![rt, be], resources: vec![cpu], figures }
+}
+
+fn claim(holds: &str, shows: Option<&str>) -> Claim {
+    Claim {
+        id: "T1".into(),
+        says: "it is so".into(),
+        holds: holds.into(),
+        shows: shows.map(Into::into),
+        reason: "because".into(),
+        location: "x.toml:4:1".into(),
+    }
+}
+
+fn judged(holds: &str, shows: Option<&str>) -> Result<Verdict, Box<ClaimError>> {
+    let first = |mut errors: Vec<ClaimError>| Box::new(errors.remove(0));
+    let judge = Judge::compile(&[claim(holds, shows)]).map_err(first)?;
+    judge.judge(&results()).map(|mut verdicts| verdicts.remove(0)).map_err(first)
+}
+
+#[track_caller]
+fn holds(script: &str) {
+    match judged(script, None) {
+        Ok(verdict) => assert!(verdict.holds, "does not hold: {script}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn fails(script: &str) {
+    match judged(script, None) {
+        Ok(verdict) => assert!(!verdict.holds, "holds: {script}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn refused(script: &str, message: &str) -> Box<ClaimError> {
+    match judged(script, None) {
+        Ok(verdict) => panic!("judged {}: {script}", verdict.holds),
+        Err(error) => {
+            assert!(error.message.contains(message), "{error}");
+            error
+        }
+    }
+}
+
+#[track_caller]
+fn shown(script: &str) -> String {
+    judged("true", Some(script)).unwrap_or_else(|error| panic!("{error}")).figure
+}
+
+#[test]
+fn runs_have_axes_channels_resources_and_figures() {
+    holds("runs.len() == 8 && runs[2].at(\"load\") == 2000 && runs[2].at(\"model\") == \"O1\"");
+    holds("runs[2].point.load == 2000.0 && runs[2].label == \"load = 2000 B/s, model = O1\"");
+    holds("runs.all(|r| r.channel(\"0\").throughput == 500 && r.channel(0).class == \"real_time\")");
+    holds("runs[0].channels.len() == 2 && runs[0].rt.len() == 1 && runs[0].be[0].name == \"3\"");
+    holds("runs[0].figures.admitted == 7 && runs[0].resource(\"cpu\").utilisation == 0.25");
+    holds("runs[0].window < runs[0].simulated && runs[0].rt[0].laxity.min >= 0");
+}
+
+#[test]
+fn unmeasured_metrics_are_unit_and_say_so_when_compared() {
+    holds("runs[0].be[0].deadline == () && runs[0].rt[0].reserved != ()");
+    refused("runs[0].be[0].deadline < 3", "not measured");
+    refused("!(runs[0].be[0].deadline > 3)", "not measured");
+    refused("near(runs[0].be[0].deadline, 3, 0.1)", "not measured");
+    refused("runs[0].be[0].laxity.min >= 0", "min");
+    refused("max(column(|r| r.be[0].deadline)) < 1", "position 0");
+}
+
+#[test]
+fn drops_of_a_known_cause_are_zero_and_of_an_unknown_one_an_error() {
+    holds("runs[0].rt[0].drops.packet_queue == 0 && runs[0].rt[0].drops.policed == 0");
+    holds("runs[6].be[0].drops.packet_queue == 5 && runs[6].be[0].drops.total == 5");
+    refused("runs[0].rt[0].drops.pakcet_queue == 0", "`packet_queue`");
+}
+
+#[test]
+fn slips_are_errors_that_list_what_there_is() {
+    refused("runs[0].channel(\"0\").througput > 1", "`throughput`");
+    refused("runs[0].channel(\"7\").throughput > 1", "the channels are `0`, `3`");
+    refused("runs[0].at(\"P\") == 1", "the axes are `load`, `model`");
+    refused("runs[0].resource(\"link\").utilisation < 1", "the resources are `cpu`");
+    refused("runs[0].figures.admited > 1", "`admitted`");
+    refused("where(\"load\", 5).len() == 0", "`1000 B/s`");
+    refused("axis(\"P\").len() == 1", "the axes are");
+    refused("runs[0].rt[0].at(\"load\") == 1", "not a run");
+    refused("runs[0].rt[0].name == 0", "compares");
+    refused("rissing([1, 2], 0.1)", "rissing");
+    refused("runs.len()", "must end in `true` or `false`");
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_errors() {
+    refused("runs[0].figures.broken > 1", "NaN");
+    refused("!(sqrt(-1.0) > 1)", "finite");
+    refused("1 / 0 > 1", "not a finite number");
+    refused("0.0 / 0.0 == 1.0", "not a finite number");
+    refused("near(1e300 * 1e300, 1, 0.1)", "finite");
+}
+
+#[test]
+fn division_divides() {
+    holds("1 / 2 == 0.5 && 3.0 / 2 == 1.5 && 3 / 2.0 == 1.5");
+}
+
+#[test]
+fn all_and_any_quantify_over_something() {
+    holds("runs.any(|r| r.at(\"load\") > 3000) && runs.some(|r| r.at(\"load\") > 3000)");
+    fails("runs.any(|r| r.at(\"load\") > 4000)");
+    fails("runs.all(|r| r.at(\"load\") > 1000)");
+    refused("runs.filter(|r| r.at(\"load\") > 9000).all(|r| false)", "over nothing");
+    refused("[].any(|r| true)", "over nothing");
+    holds("let limit = 100; runs.all(|r| r.be[0].throughput > limit)");
+    holds("runs.map(|r| r.window).reduce(|sum, x| sum + x, 0.0) > 7");
+}
+
+#[test]
+fn runs_are_filtered_by_axis_and_read_in_columns() {
+    holds("where(\"model\", \"O2\").len() == 4 && where(\"load\", 3000).len() == 2");
+    holds(
+        "where(\"load\", \"3000 B/s\").len() == 2 && runs.where(\"load\", 3000.0).where(\"model\", \"O1\").len() == 1",
+    );
+    holds(
+        "column(|r| r.window).len() == 8 && where(\"model\", \"O1\").column(|r| r.at(\"load\"))[1] == 2000",
+    );
+    holds("axis(\"load\").len() == 4 && axis(\"model\")[1] == \"O2\"");
+}
+
+#[test]
+fn near_counts_against_its_second_argument() {
+    holds("near(99, 100, 0.01) && near(101, 100, 0.01) && near(0, 0, 0) && near(-99.5, -100, 0.01)");
+    fails("near(98, 100, 0.01)");
+    fails("near(0.001, 0, 0.5)");
+    refused("near(1, 1, 5)", "tolerance");
+    refused("near(1, 1, -0.1)", "tolerance");
+}
+
+#[test]
+fn columns_have_shapes() {
+    holds("rising([1, 2, 3], 0) && !rising([1, 3, 2], 0.01) && rising([1.0, 3.0, 2.99], 0.01)");
+    holds("falling([3, 2, 1], 0) && !falling([1, 2], 0) && !falling([2, 2], 0)");
+    holds("never_falling([1, 1, 2], 0) && never_rising([2, 1, 1], 0) && !never_rising([1, 2], 0)");
+    holds("monotone([2, 1, 1], 0) && monotone([1, 1, 2], 0) && !monotone([1, 2, 1], 0.1)");
+    holds("flat([100, 99.5], 0.01) && !flat([100, 90], 0.01)");
+    refused("rising([1], 0)", "at least 2");
+    refused("flat([1, \"2\"], 0)", "position 1");
+}
+
+#[test]
+fn columns_have_statistics() {
+    holds("max([1, 3.5, 2]) == 3.5 && min([1, 3.5, 2]) == 1 && mean([1, 2]) == 1.5 && sum([1, 2]) == 3");
+    holds("argmax([1, 3, 3]) == 1 && argmin([2, 1, 1]) == 1 && max(2, 3) == 3");
+    refused("max([]) == 0", "at least 1");
+}
+
+#[test]
+fn lines_are_fitted() {
+    holds(
+        "let up = runs.filter(|r| r.at(\"load\") <= 3000); \
+           linear(up.map(|r| r.at(\"load\")), up.map(|r| r.be[0].throughput), 0.001)",
+    );
+    holds("slope([1, 2, 3], [2, 4, 6]) == 2 && near(r2([1, 2, 3], [2, 4, 6]), 1, 1e-9)");
+    fails("linear([1, 2, 3, 4], [1, 5, 1, 5], 0.1)");
+    refused("linear([1, 1], [1, 2], 0.1)", "same");
+    refused("slope([1, 2], [1, 2, 3]) == 1", "as many");
+}
+
+#[test]
+fn figures_are_shown_in_units() {
+    assert_eq!(shown("ms(runs[0].rt[0].laxity.mean)"), "12.5 ms");
+    assert_eq!(shown("us(0.0000125)"), "12.5 µs");
+    assert_eq!(shown("kib(1536)"), "1.5 KiB");
+    assert_eq!(shown("mb(2500000) + \"/s\""), "2.5 MB/s");
+    assert_eq!(shown("percent(0.125)"), "12.5 %");
+    assert_eq!(shown("round(3.14159, 2)"), "3.14");
+    assert_eq!(shown("ms(runs[0].be[0].deadline)"), "not measured");
+    assert_eq!(shown("`worst ${ms(0.002)} of\n  ${runs.len()}`"), "worst 2 ms of 8");
+    assert_eq!(shown("[1, 2.5, \"x\"]"), "1, 2.5, x");
+    assert_eq!(shown("runs[0].be[0].throughput"), "1000");
+}
+
+#[test]
+fn a_reason_goes_with_a_contradicted_claim_only() {
+    assert_eq!(judged("false", None).unwrap().reason, "because");
+    assert_eq!(judged("true", None).unwrap().reason, "");
+}
+
+#[test]
+fn scripts_that_do_not_compile_are_found_before_anything_runs() {
+    let errors = Judge::compile(&[claim("runs.all(|r| ", None), claim("load > 1", Some("1 +"))]).unwrap_err();
+    assert_eq!(errors.len(), 3);
+    assert!(errors[1].message.contains("load"), "{}", errors[1]);
+    assert_eq!((errors[1].script, errors[2].script), ("holds", "shows"));
+    for forbidden in ["eval(\"true\")", "import \"x\" as x; true", "print(1); true"] {
+        assert!(Judge::compile(&[claim(forbidden, None)]).is_err(), "{forbidden}");
+    }
+}
+
+#[test]
+fn an_error_points_at_its_place() {
+    let error = refused("let a = 1;\nruns.all(|r| r.channel(\"7\").missed == 0)", "no channel `7`");
+    assert_eq!(error.position, Some((2, 16)), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.starts_with("x.toml:4:1: claim `T1` cannot be judged: in `holds` at 2:16: there is no"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("\n    runs.all(|r| r.channel(\"7\").missed == 0)\n                   ^"),
+        "{text}"
+    );
+}
+
+#[test]
+fn endless_and_bloated_scripts_are_stopped() {
+    refused("loop {}", "operations");
+    refused("let s = \"x\"; loop { s += s; }", "ength of string");
+    refused("fn f() { f() } f()", "tack overflow");
+    refused("timestamp() == 1", "timestamp");
+}
+
+#[test]
+fn one_claim_that_cannot_be_judged_withholds_the_judgement() {
+    let judge = Judge::compile(&[claim("true", None), claim("runs[0].x", None)]).unwrap();
+    assert_eq!(judge.judge(&results()).unwrap_err().len(), 1);
+}
