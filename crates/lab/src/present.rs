@@ -1,0 +1,24 @@
+//! Everything people look at: a table for the terminal, figures, a report, and files for machines.
+//!
+//! All of it is made from one [`Results`](crate::results::Results) and the verdicts on it, by functions
+//! from values to text or bytes; only [`write_all`] touches a disk. Equal results give equal bytes, so that
+//! an outcome can be compared by its files. Wherever a worst case is shown, its bound stands beside it.
+
+mod error;
+pub mod figure;
+mod grid;
+pub mod json;
+mod merge;
+mod metric;
+pub mod parquet;
+pub mod report;
+#[cfg(test)]
+mod sample;
+pub mod table;
+mod units;
+mod write;
+
+pub use error::Error;
+pub use figure::{FigureError, FigureSpec};
+pub use metric::{Metric, Owner, UnknownMetric};
+pub use write::{Written, write_all};

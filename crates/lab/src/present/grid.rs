@@ -1,0 +1,274 @@
+//! Results as rows and columns of text, before anything decides how rows and columns look.
+//!
+//! The terminal and the report print the same grids. A column has one unit; a column that no row fills
+//! does not exist. Bound and worst measured response stand side by side, and `used` is their quotient:
+//! above 100 % a bound is broken, which is the one thing no reader may miss.
+
+use super::merge::{by_class, tightness};
+use super::metric::{dropped_messages, used};
+use super::units::{Format, Kind, fixed};
+use crate::results::{Channel, Results, Run};
+
+/// How bad what a row says is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    /// As promised, or nothing was promised.
+    Plain,
+    /// A real-time channel missed deadlines or lost packets.
+    Missed,
+    /// The measured worst case exceeds its bound.
+    Broken,
+}
+
+/// A column's head.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) title: String,
+    pub(crate) unit: &'static str,
+    /// Numbers stand to the right, names to the left.
+    pub(crate) numeric: bool,
+    /// Which columns go first when there is no room; 0 never goes.
+    pub(crate) rank: u8,
+}
+
+/// A row; the cells of the sweep's axes come first.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<String>,
+    /// Whether it is the first of its sweep point.
+    pub(crate) leads: bool,
+    pub(crate) mark: Mark,
+}
+
+/// Rows and columns of text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Grid {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// What [`channels`] shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// One row per point and class of channels.
+    Classes,
+    /// One row per point and channel.
+    Channels,
+    /// The same with causes of drops and jitter.
+    Everything,
+}
+
+/// What fills a column of the channel grid: title, kind, rank, reading.
+struct Field(&'static str, Kind, u8, fn(&Channel) -> Option<f64>);
+
+const FIELDS: &[Field] = &[
+    Field("offered", Kind::Rate, 4, |c| Some(c.offered)),
+    Field("reserved", Kind::Rate, 6, |c| c.reserved),
+    Field("throughput", Kind::Rate, 1, |c| Some(c.throughput)),
+    Field("dropped", Kind::Count, 3, |c| Some(c.dropped_packets as f64)),
+    Field("missed", Kind::Count, 2, |c| c.deadline.map(|_| c.missed_packets as f64)),
+    Field("laxity min", Kind::Time, 5, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min)),
+    Field("laxity mean", Kind::Time, 8, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.mean)),
+    Field("jitter", Kind::Time, 9, |c| c.latency.as_ref().filter(|s| s.count > 0).map(|s| s.deviation)),
+    Field("deadline", Kind::Time, 7, |c| c.deadline),
+    Field("worst", Kind::Time, 0, |c| c.worst),
+    Field("bound", Kind::Time, 0, |c| c.bound),
+    Field("papers' bound", Kind::Time, 7, |c| c.bound_papers),
+];
+
+/// How bad what a channel got is.
+pub(crate) fn mark(channel: &Channel) -> Mark {
+    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
+    let broken = used(channel).is_some_and(|u| u > 1.0 + 1e-12);
+    let promised = channel.deadline.is_some();
+    match () {
+        () if broken => Mark::Broken,
+        () if promised && channel.missed_packets + channel.missed_messages > 0 => Mark::Missed,
+        () => Mark::Plain,
+    }
+}
+
+/// What `used` prints: a share that rounds down to 100 % while it is above it says so.
+pub(crate) fn used_text(channel: &Channel) -> String {
+    match used(channel) {
+        None => "-".into(),
+        Some(u) if mark(channel) == Mark::Broken => {
+            if u < 1.0005 {
+                ">100.0".into()
+            } else {
+                fixed(u * 100.0, 1)
+            }
+        }
+        Some(u) => fixed(u * 100.0, 1),
+    }
+}
+
+/// The channels at every point.
+pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
+    let shown: Vec<(&Run, Vec<Channel>)> = results
+        .runs
+        .iter()
+        .map(|run| match detail {
+            Detail::Classes => (run, by_class(&run.channels)),
+            Detail::Channels | Detail::Everything => (run, run.channels.clone()),
+        })
+        .collect();
+    let all = || shown.iter().flat_map(|(_, channels)| channels);
+    if all().next().is_none() {
+        return Grid::default();
+    }
+    let limits = || {
+        let promised = all().filter(|c| c.bound.or(c.deadline).is_some());
+        promised.flat_map(|c| [c.worst, c.bound, c.bound_papers]).flatten()
+    };
+    let promised = limits().next().map(|_| Format::of(Kind::Time, limits()));
+    let fields: Vec<(&Field, Format)> = FIELDS
+        .iter()
+        .filter(|field| detail == Detail::Everything || !matches!(field.0, "jitter" | "deadline"))
+        .filter(|field| all().any(|c| (field.3)(c).is_some()))
+        .map(|field| {
+            // What is compared is written alike: a best-effort worst case must not set the decimals.
+            let response = matches!(field.0, "deadline" | "worst" | "bound" | "papers' bound");
+            let format = promised.filter(|_| response);
+            (field, format.unwrap_or_else(|| Format::of(field.1, all().filter_map(field.3))))
+        })
+        .collect();
+    let with_used = all().any(|c| used(c).is_some());
+    let with_causes = detail == Detail::Everything && all().any(|c| dropped_messages(c) > 0);
+
+    let mut columns = axis_columns(results);
+    columns.push(Column { title: "channel".into(), unit: "", numeric: false, rank: 0 });
+    columns.extend(fields.iter().map(|(field, format)| Column {
+        title: field.0.into(),
+        unit: if field.1 == Kind::Count { "pkt" } else { format.scale.unit },
+        numeric: true,
+        rank: field.2,
+    }));
+    if with_used {
+        columns.push(Column { title: "used".into(), unit: "%", numeric: true, rank: 0 });
+    }
+    if with_causes {
+        columns.push(Column { title: "messages dropped".into(), unit: "", numeric: false, rank: 9 });
+    }
+
+    let mut rows = Vec::new();
+    for (run, channels) in &shown {
+        for (i, channel) in channels.iter().enumerate() {
+            let mut cells = point_cells(results, run);
+            cells.push(channel.name.clone());
+            cells.extend(fields.iter().map(|(field, format)| format.cell((field.3)(channel))));
+            if with_used {
+                cells.push(used_text(channel));
+            }
+            if with_causes {
+                cells.push(causes(channel));
+            }
+            rows.push(Row { cells, leads: i == 0, mark: mark(channel) });
+        }
+    }
+    Grid { columns, rows }
+}
+
+/// The further figures of every point.
+pub(crate) fn figures(results: &Results) -> Grid {
+    let mut names: Vec<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    named(results, &names, |run, name| run.figures.get(name).copied(), Kind::of_figure)
+}
+
+/// The utilisation of every resource at every point.
+pub(crate) fn resources(results: &Results) -> Grid {
+    let mut names: Vec<&String> = Vec::new();
+    for resource in results.runs.iter().flat_map(|run| &run.resources) {
+        if !names.contains(&&resource.name) {
+            names.push(&resource.name);
+        }
+    }
+    let utilisation = |run: &Run, name: &str| {
+        run.resources.iter().find(|resource| resource.name == name).map(|resource| resource.utilisation)
+    };
+    named(results, &names, utilisation, |_| Kind::Share)
+}
+
+/// One row per point, one column per name.
+fn named(
+    results: &Results,
+    names: &[&String],
+    read: impl Fn(&Run, &str) -> Option<f64>,
+    kind: impl Fn(&str) -> Kind,
+) -> Grid {
+    if names.is_empty() {
+        return Grid::default();
+    }
+    let formats: Vec<Format> = names
+        .iter()
+        .map(|name| Format::of(kind(name), results.runs.iter().filter_map(|run| read(run, name))))
+        .collect();
+    let mut columns = axis_columns(results);
+    columns.extend(names.iter().zip(&formats).map(|(name, format)| Column {
+        title: name.replace('_', " "),
+        unit: format.scale.unit,
+        numeric: true,
+        rank: 0,
+    }));
+    let rows = results.runs.iter().map(|run| {
+        let mut cells = point_cells(results, run);
+        cells.extend(names.iter().zip(&formats).map(|(name, format)| format.cell(read(run, name))));
+        Row { cells, leads: true, mark: Mark::Plain }
+    });
+    Grid { columns, rows: rows.collect() }
+}
+
+/// Every channel at the point of the sweep where it came closest to its bound, in order of appearance;
+/// only channels that were promised something and measured.
+pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
+    let mut found: Vec<(&Run, &Channel)> = Vec::new();
+    for run in &results.runs {
+        for channel in run.channels.iter().filter(|c| tightness(c) > f64::NEG_INFINITY) {
+            match found.iter_mut().find(|(_, c)| c.name == channel.name) {
+                Some(best) if tightness(channel) > tightness(best.1) => *best = (run, channel),
+                Some(_) => {}
+                None => found.push((run, channel)),
+            }
+        }
+    }
+    found
+}
+
+/// The point of a sweep in words, `load = 1200 KiB/s, P = 4`; empty for a single run.
+pub(crate) fn point_text(results: &Results, run: &Run) -> String {
+    let names = results.axes.iter().map(|axis| axis.name.as_str());
+    let parts: Vec<String> =
+        names.zip(point_cells(results, run)).map(|(name, text)| format!("{name} = {text}")).collect();
+    parts.join(", ")
+}
+
+fn axis_columns(results: &Results) -> Vec<Column> {
+    let axes = results.axes.iter();
+    axes.map(|axis| Column {
+        title: axis.name.clone(),
+        unit: "",
+        numeric: axis.points.iter().all(|p| p.value.is_some()),
+        rank: 0,
+    })
+    .collect()
+}
+
+fn point_cells(results: &Results, run: &Run) -> Vec<String> {
+    let text = |(i, axis): (usize, &crate::results::Axis)| {
+        let point = run.point.get(i).and_then(|p| axis.points.get(*p));
+        point.map_or_else(|| "-".into(), |p| p.text.clone())
+    };
+    results.axes.iter().enumerate().map(text).collect()
+}
+
+fn causes(channel: &Channel) -> String {
+    let named: Vec<String> = channel
+        .drops
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .map(|(cause, n)| format!("{} {n}", cause.replace('_', " ")))
+        .collect();
+    if named.is_empty() { "-".into() } else { named.join(", ") }
+}
