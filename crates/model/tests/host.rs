@@ -40,7 +40,8 @@ fn config(paradigm: LinkParadigm, p: u32) -> Config {
 }
 
 fn one_message(paradigm: LinkParadigm, p: u32, size: Bytes) -> Span {
-    let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: Span::from_ms(50) };
+    let spec =
+        TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: Span::from_ms(50) };
     let channel = ChannelConfig::real_time(spec, Span::from_ms(50), PACKET);
     let arrivals = [Arrival { at: Time::ZERO, channel: 0, size }];
     run(HOST, LINK, config(paradigm, p), &[channel], &arrivals, &[], Time::MAX).worst(0).unwrap()
@@ -80,9 +81,7 @@ fn look_at_throughput() {
         for n in [1u64, 2, 4, 8, 16] {
             let row: Vec<String> = [1, 2, 3, 4, 6, 8, 12, 16]
                 .iter()
-                .map(|p| {
-                    format!("{:7.0}", throughput(paradigm, *p, PACKET, PACKET * n, Span::ZERO))
-                })
+                .map(|p| format!("{:7.0}", throughput(paradigm, *p, PACKET, PACKET * n, Span::ZERO)))
                 .collect();
             println!("{paradigm:?} N={n:2} {}", row.join(" "));
         }
@@ -91,7 +90,13 @@ fn look_at_throughput() {
                 let row: Vec<String> = [2, 3, 4, 6, 8, 10, 12]
                     .iter()
                     .map(|k| {
-                        let t = throughput(paradigm, p, Bytes::from_kib(*k), Bytes::from_kib(32), Span::from_ns(ns));
+                        let t = throughput(
+                            paradigm,
+                            p,
+                            Bytes::from_kib(*k),
+                            Bytes::from_kib(32),
+                            Span::from_ns(ns),
+                        );
                         format!("{t:7.0}")
                     })
                     .collect();

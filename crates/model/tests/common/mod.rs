@@ -8,23 +8,26 @@ use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span, Time};
 
 /// A message to send.
-pub struct Arrival {
-    pub at: Time,
-    pub channel: usize,
-    pub size: Bytes,
+#[allow(dead_code, reason = "not every test looks at everything")]
+pub(crate) struct Arrival {
+    pub(crate) at: Time,
+    pub(crate) channel: usize,
+    pub(crate) size: Bytes,
 }
 
 /// What came out of a run.
-pub struct Trace {
-    pub departed: Vec<(Time, Packet)>,
-    pub answers: Vec<(ChannelId, Sent)>,
-    pub node: Node,
-    pub end: Time,
+#[allow(dead_code, reason = "not every test looks at everything")]
+pub(crate) struct Trace {
+    pub(crate) departed: Vec<(Time, Packet)>,
+    pub(crate) answers: Vec<(ChannelId, Sent)>,
+    pub(crate) node: Node,
+    pub(crate) end: Time,
 }
 
+#[allow(dead_code, reason = "not every test looks at everything")]
 impl Trace {
     /// Longest time from logical arrival to completion of a message of `channel`.
-    pub fn worst(&self, channel: usize) -> Option<Span> {
+    pub(crate) fn worst(&self, channel: usize) -> Option<Span> {
         self.departed
             .iter()
             .filter(|(_, p)| p.channel.0 as usize == channel && p.is_last())
@@ -34,7 +37,7 @@ impl Trace {
 }
 
 /// Runs until nothing is left to do.
-pub fn run(
+pub(crate) fn run(
     host: HostCosts,
     link: LinkCosts,
     config: Config,
