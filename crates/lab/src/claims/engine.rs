@@ -136,7 +136,7 @@ fn register_shapes(engine: &mut Engine) {
     });
     let fit = |name, xs: &Array, ys: &Array| -> Answer<shape::Line> {
         let read = |list: &Array| shape::numbers(list, 2).map_err(in_call(name));
-        Ok(shape::fit(&read(xs)?, &read(ys)?).map_err(in_call(name))?)
+        shape::fit(&read(xs)?, &read(ys)?).map_err(in_call(name))
     };
     engine.register_fn("slope", move |xs: Array, ys: Array| fit("slope", &xs, &ys).map(|line| line.slope));
     engine.register_fn("r2", move |xs: Array, ys: Array| fit("r2", &xs, &ys).map(|line| line.r2));
@@ -161,6 +161,13 @@ fn in_call(name: &'static str) -> impl Fn(String) -> Box<EvalAltResult> {
 
 /// Numbers in a unit, for `shows`; a metric that was not measured reads so.
 fn register_formats(engine: &mut Engine) {
+    // Text joined with a number or a list reads as it would if `shows` ended in it.
+    let append = |text: ImmutableString, value: Dynamic| -> Answer<String> {
+        Ok(format!("{text}{}", shape::words(&value).map_err(in_call("+"))?))
+    };
+    engine.register_fn("+", move |text: ImmutableString, x: FLOAT| append(text, x.into()));
+    engine.register_fn("+", move |text: ImmutableString, list: Array| append(text, list.into()));
+    engine.register_fn("+", move |text: ImmutableString, (): ()| append(text, Dynamic::UNIT));
     for (name, scale, digits, unit) in [
         ("ms", 1e3, 3, " ms"),
         ("us", 1e6, 1, " µs"),

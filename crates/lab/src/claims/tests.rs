@@ -242,6 +242,10 @@ fn figures_are_shown_in_units() {
     assert_eq!(shown("`worst ${ms(0.002)} of\n  ${runs.len()}`"), "worst 2 ms of 8");
     assert_eq!(shown("[1, 2.5, \"x\"]"), "1, 2.5, x");
     assert_eq!(shown("runs[0].be[0].throughput"), "1000");
+    assert_eq!(
+        shown("\"x: \" + (0.1 + 0.2) + \", \" + [1, ms(0.002)] + \", \" + ()"),
+        "x: 0.3, 1, 2 ms, not measured"
+    );
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! Steps of a test run, and their count.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// What has passed and failed so far.
+#[derive(Default)]
+pub(crate) struct Report {
+    passed: u64,
+    failed: u64,
+    lines: Vec<String>,
+}
+
+impl Report {
+    /// Runs the test harnesses that `command` starts and counts every test in them.
+    pub(crate) fn tests(&mut self, name: &str, mut command: Command) {
+        println!("== {name}");
+        let counted = command.stdout(Stdio::piped()).spawn().and_then(|mut child| {
+            let output = child.stdout.take().expect("the output is piped");
+            let mut count = (0, 0);
+            for line in BufReader::new(output).split(b'\n') {
+                let line = line?;
+                let mut terminal = std::io::stdout().lock();
+                terminal.write_all(&line)?;
+                terminal.write_all(b"\n")?;
+                if let Some((passed, failed)) = outcome(&String::from_utf8_lossy(&line)) {
+                    count = (count.0 + passed, count.1 + failed);
+                }
+            }
+            Ok((count, child.wait()?.success()))
+        });
+        match counted {
+            Ok(((passed, failed), success)) => {
+                // What does not build, or is killed, has no tests to count and has failed all the same.
+                let failed = if success { failed } else { failed.max(1) };
+                self.add(name, passed, failed);
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                self.add(name, 0, 1);
+            }
+        }
+    }
+
+    /// Runs a check, which counts as one test.
+    pub(crate) fn check(&mut self, name: &str, check: impl FnOnce() -> Result<(), String>) {
+        println!("== {name}");
+        match check() {
+            Ok(()) => self.add(name, 1, 0),
+            Err(reason) => {
+                eprintln!("error: {reason}");
+                self.add(name, 0, 1);
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, passed: u64, failed: u64) {
+        self.passed += passed;
+        self.failed += failed;
+        self.lines.push(match failed {
+            0 => format!("  ok      {name} ({passed})"),
+            _ => format!("  FAILED  {name} ({failed} of {})", passed + failed),
+        });
+    }
+
+    /// Prints the summary, the count last and alone on its line.
+    pub(crate) fn finish(&self) -> ExitCode {
+        println!("\n{}\n{} passed, {} failed", self.lines.join("\n"), self.passed, self.failed);
+        if self.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// The counts in a harness's closing line, `test result: ok. 12 passed; 0 failed; …`.
+fn outcome(line: &str) -> Option<(u64, u64)> {
+    let rest = line.strip_prefix("test result: ")?;
+    let count = |what: &str| {
+        let before = rest.split(what).next()?;
+        before.trim_end().rsplit([' ', ';', '.']).next()?.parse().ok()
+    };
+    Some((count(" passed")?, count(" failed")?))
+}
+
+/// A cargo command in the workspace, with the cargo that started us.
+pub(crate) fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root).args(arguments);
+    command
+}
+
+/// Runs a cargo command that a rustup component brings, after installing it if it is not there.
+pub(crate) fn with_component(root: &Path, component: &str, arguments: &[&str]) -> Result<(), String> {
+    let there =
+        cargo(root, &[arguments[0], "--version"]).output().is_ok_and(|output| output.status.success());
+    if !there {
+        println!("installing the component {component}");
+        let installed =
+            Command::new("rustup").args(["component", "add", component]).current_dir(root).status();
+        if !installed.is_ok_and(|status| status.success()) {
+            return Err(format!("`{component}` is not installed and rustup could not install it"));
+        }
+    }
+    run(cargo(root, arguments))
+}
+
+/// Runs a command to its end.
+fn run(mut command: Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?} ended with {status}")),
+        Err(error) => Err(format!("{command:?} could not be started: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outcome;
+
+    #[test]
+    fn closing_lines_are_counted() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(outcome(line), Some((12, 3)));
+        assert_eq!(outcome("test x ... ok"), None);
+    }
+}
