@@ -76,7 +76,9 @@ pub struct LogicalArrival {
 /// A message larger than `M_max` lengthens its own spacing in proportion to its extra packets
 /// (structuring §3.1): one of `k` times the packets takes `k` intervals, as `k` messages would. It may
 /// start at `ℓ`, like the first of those, but its deadline counts from where the last of them would have
-/// stood, so in every window of time it demands no more than they.
+/// stood, so in every window of time it demands no more than they. A part of a message's packets takes a
+/// whole interval: admission has reserved whole messages, and a sixteenth packet postponed by a
+/// fifteenth of `I_min` would be demand that nobody reserved.
 #[derive(Debug, Clone, Copy)]
 pub struct LogicalClock {
     spec: TrafficSpec,
@@ -96,7 +98,8 @@ impl LogicalClock {
         let at = self.next.max(now);
         let reserved = self.spec.fragmentation(self.packet).packets();
         let needed = Fragmentation::new(size, self.packet).packets();
-        let stretch = self.spec.min_interval.scale_ceil(needed.saturating_sub(reserved), reserved);
+        let extra = needed.saturating_sub(reserved).div_ceil(reserved);
+        let stretch = self.spec.min_interval.saturating_mul(extra);
         self.next = at.saturating_add(stretch).saturating_add(self.spec.min_interval);
         LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
     }
@@ -133,6 +136,8 @@ mod tests {
         assert!(large.oversize);
         assert_eq!((large.at, large.stretch), (ms(0), Span::from_ms(50)));
         assert_eq!(clock.arrive(ms(0), SPEC.max_message).at, ms(100));
+        let slightly = clock.arrive(ms(200), Bytes::from_kib(61));
+        assert_eq!((slightly.at, slightly.stretch), (ms(200), Span::from_ms(50)));
     }
 
     #[test]
