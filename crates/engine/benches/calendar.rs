@@ -1,0 +1,145 @@
+//! What the engine costs beside a loop written by hand for the one problem.
+//!
+//! A general engine is only worth its name if nobody is tempted to leave it for speed. So the contestant is
+//! not another engine but the loop one writes when one wants no engine: a `std::collections::BinaryHeap`, one
+//! event enum, no components, no clock, no limits, state in local variables. Against it the engine runs with
+//! all it has: components with their own state and their own event enums, a world that dispatches to them,
+//! the driver with its virtual clock, its limits and its record of lateness.
+//!
+//! Two workloads. A, a polling adapter: few events to come, most work in the handlers. B, the hold model:
+//! every event schedules the next of its component, with 1000 and 100 000 to come. Both are given exactly in
+//! `docs` of the project as the engine benchmark, and every run must meet its checksum.
+//!
+//! * Time: both contestants count nanoseconds in their models; the engine's calendar holds picoseconds, so
+//!   its components convert at every event and pay for it.
+//! * Random numbers and `exp` are the same functions in both. The logarithm is `libm`'s, as in the engine's
+//!   own streams; the standard library's meets the same checksums.
+//! * Only the run loop is timed. Runs of the two are interleaved, so that a busy machine is busy for both, and
+//!   medians are compared.
+//!
+//! `cargo bench -p laxity-engine`, or with `-- --quick` for fewer repetitions of the same runs.
+
+#[path = "calendar/by_hand.rs"]
+mod by_hand;
+#[path = "calendar/engine.rs"]
+mod engine;
+
+use std::time::Duration;
+
+/// The benchmark's own generator, which the checksums fix.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// An exponentially distributed number of nanoseconds, at least one.
+    fn exp(&mut self, mean: f64) -> u64 {
+        let unit = (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
+        ((-(1.0 - unit).ln() * mean + 0.5) as u64).max(1)
+    }
+}
+
+const SEED: u64 = 42;
+
+/// The polling adapter's numbers, in nanoseconds.
+mod polling {
+    pub(crate) const UNTIL: u64 = 15_763_000_000;
+    pub(crate) const PERIOD: u64 = 8_000;
+    pub(crate) const SLOT: u64 = 20_000;
+    pub(crate) const CPU: u64 = 1_590;
+    pub(crate) const SERVICE: f64 = 5_600.0;
+    pub(crate) const QUEUE: usize = 500;
+}
+
+/// The hold model's numbers.
+mod hold {
+    pub(crate) const MEAN: f64 = 1e9;
+    pub(crate) const FIRES: u64 = 10_000_000;
+    pub(crate) const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+}
+
+/// What a run of the polling adapter must come to.
+#[derive(Debug, PartialEq, Eq)]
+struct Polled {
+    events: u64,
+    served: [u64; 2],
+    drops: u64,
+    latency: u64,
+}
+
+const POLLED: Polled =
+    Polled { events: 5_000_656, served: [985_188, 985_186], drops: 0, latency: 39_781_287_941 };
+
+/// Runs `by_hand` and `engine` in turn `repetitions` times and prints a row.
+fn compare<R: PartialEq + std::fmt::Debug>(
+    name: &str,
+    target: f64,
+    repetitions: usize,
+    checksum: &R,
+    by_hand: impl Fn() -> (R, Duration),
+    engine: impl Fn() -> (R, Duration),
+) {
+    let mut seconds = [Vec::new(), Vec::new()];
+    for repetition in 0..repetitions {
+        let turns: [usize; 2] = if repetition % 2 == 0 { [0, 1] } else { [1, 0] };
+        for turn in turns {
+            let (result, took) = if turn == 0 { by_hand() } else { engine() };
+            assert_eq!(&result, checksum, "{name}");
+            seconds[turn].push(took.as_secs_f64());
+        }
+    }
+    let fastest = seconds.each_ref().map(|seconds| seconds.iter().copied().fold(f64::INFINITY, f64::min));
+    let [hand, engine] = seconds.map(|mut seconds| median(&mut seconds));
+    let (ratio, best) = (hand / engine, fastest[0] / fastest[1]);
+    println!("{name:<22} {hand:>10.4} {engine:>10.4} {ratio:>8.2} {best:>8.2} {target:>8.2}");
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let repetitions = if quick { 3 } else { 15 };
+    println!("medians of {repetitions} interleaved runs, checksums met in every one");
+    println!(
+        "{:<22} {:>10} {:>10} {:>8} {:>8} {:>8}",
+        "workload", "by hand s", "engine s", "ratio", "fastest", "target"
+    );
+    compare("A polling adapter", 1.3, repetitions, &POLLED, by_hand::polling, engine::polling);
+    for (name, target, components, checksum) in [
+        ("B hold, 1000", 1.3, 1_000, 0x8557_c62f_73f7_b4e1_u64),
+        ("B hold, 100 000", 1.4, 100_000, 0xe5c9_3553_c281_3eab),
+    ] {
+        compare(
+            name,
+            target,
+            repetitions,
+            &checksum,
+            || by_hand::hold(components),
+            || engine::hold(components),
+        );
+    }
+}
+
+/// Runs `body` and says how long it took: on its processor where the system tells (Linux), so that a machine
+/// busy with other work disturbs less, else by the clock on the wall.
+#[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+fn timed<R>(body: impl FnOnce() -> R) -> (R, Duration) {
+    let processor = || {
+        let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        Some(Duration::from_nanos(line.split_whitespace().next()?.parse().ok()?))
+    };
+    let (began, start) = (processor(), std::time::Instant::now());
+    let result = body();
+    let wall = start.elapsed();
+    (result, processor().zip(began).map_or(wall, |(ended, began)| ended - began))
+}

@@ -1,0 +1,121 @@
+//! Frames, as a capture that other tools open.
+//!
+//! What a modelled link carried is looked at with what a real link is looked at with. The form is pcapng
+//! rather than pcap because it names its interfaces, so that both ends of a link and all links of a network
+//! go into one file, and because it says the resolution of its times. Here that is the nanosecond, the
+//! finest that common tools read; the run's picoseconds are cut off, which never puts a frame later than it
+//! was. Time zero of the run is the beginning of 1970. The file is little-endian on every machine, so that
+//! the same run gives the same bytes.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use laxity_units::{Bytes, Time};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
+
+/// Ten to the minus ninth of a second, as `if_tsresol` has it.
+const NANOSECONDS: u8 = 9;
+
+/// What the bytes of a frame are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkType {
+    /// Ethernet frames from the destination address on, without check sequence: LINKTYPE_ETHERNET, 1.
+    Ethernet,
+    /// Whatever the model says, Laxity's own packets above all: LINKTYPE_USER0, 147.
+    User0,
+}
+
+/// An interface of a capture, by the order of naming.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interface(u32);
+
+/// Writes frames as they pass.
+///
+/// Each frame is a few writes: give it a buffered writer. An error of the writer ends the writing and is
+/// reported by [`FrameCapture::finish`], as with a trace.
+pub struct FrameCapture<W: Write> {
+    /// `None` only where the writer refused the file's header.
+    writer: Option<PcapNgWriter<W>>,
+    interfaces: u32,
+    snap_length: Bytes,
+    failure: Option<io::Error>,
+}
+
+impl<W: Write> FrameCapture<W> {
+    /// Begins a capture that keeps at most `snap_length` of each frame; panics if that is nothing or does
+    /// not fit 32 bits.
+    pub fn new(writer: W, snap_length: Bytes) -> Self {
+        assert!(!snap_length.is_zero(), "a snap length of zero means no limit to readers; say a large one");
+        assert!(
+            u32::try_from(snap_length.get()).is_ok(),
+            "a snap length of {snap_length} does not fit the file"
+        );
+        let (writer, failure) = match PcapNgWriter::with_endianness(writer, Endianness::Little) {
+            Ok(writer) => (Some(writer), None),
+            Err(error) => (None, Some(io_error(error))),
+        };
+        Self { writer, interfaces: 0, snap_length, failure }
+    }
+
+    /// Adds the interface `name`, whose frames are of `link`.
+    pub fn interface(&mut self, name: &str, link: LinkType) -> Interface {
+        let linktype = match link {
+            LinkType::Ethernet => DataLink::ETHERNET,
+            LinkType::User0 => DataLink::USER0,
+        };
+        let interface = Interface(self.interfaces);
+        self.interfaces += 1;
+        let options = vec![
+            InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ];
+        let snaplen = self.snap_length.get() as u32;
+        self.write(InterfaceDescriptionBlock { linktype, snaplen, options });
+        interface
+    }
+
+    /// `frame` passed `interface` at `at`.
+    pub fn frame(&mut self, interface: Interface, at: Time, frame: &[u8]) {
+        let original_len = u32::try_from(frame.len()).expect("a frame is shorter than 4 GiB");
+        let kept = original_len.min(self.snap_length.get() as u32) as usize;
+        self.write(EnhancedPacketBlock {
+            interface_id: interface.0,
+            timestamp: Duration::from_nanos(at.as_ps() / 1000),
+            original_len,
+            data: Cow::Borrowed(&frame[..kept]),
+            options: Vec::new(),
+        });
+    }
+
+    /// Ends the capture and returns the writer, or the first error it gave.
+    pub fn finish(self) -> io::Result<W> {
+        if let Some(error) = self.failure {
+            return Err(error);
+        }
+        let mut writer = self.writer.expect("a capture without a writer has failed").into_inner();
+        writer.flush().map(|()| writer)
+    }
+
+    fn write<'a>(&mut self, block: impl PcapNgBlock<'a>) {
+        if self.failure.is_none()
+            && let Some(writer) = &mut self.writer
+        {
+            let written: PcapResult<usize> = writer.write_pcapng_block(block);
+            self.failure = written.err().map(io_error);
+        }
+    }
+}
+
+/// The writer's own error where it is one.
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}

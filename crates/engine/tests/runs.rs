@@ -1,0 +1,198 @@
+//! One loop, any clock, the same run.
+
+use laxity_engine::trace::{NoTrace, Trace, TraceHasher, Track};
+use laxity_engine::{
+    Calendar, Clock, Limits, Outcome, ScriptedClock, Seed, Stop, Stream, VirtualClock, World, run,
+};
+use laxity_units::{Span, Time};
+use proptest::prelude::*;
+
+/// A queue with a random source and a random server, and an outside that may add to it.
+struct Queue<T> {
+    arrivals: Stream,
+    services: Stream,
+    waiting: u64,
+    served: u64,
+    enough: u64,
+    outside: Vec<Time>,
+    polled: Vec<Time>,
+    trace: T,
+    track: Track,
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    Arrive,
+    Served { since: Time },
+}
+
+impl<T: Trace> Queue<T> {
+    fn new(seed: u64, mut trace: T) -> (Self, Calendar<Event>) {
+        let seed = Seed::new(seed);
+        let track = trace.track("server");
+        let (arrivals, services) = (seed.stream("source"), seed.stream("server"));
+        let mut calendar = Calendar::new();
+        calendar.schedule(Time::ZERO, Event::Arrive);
+        let outside = Vec::new();
+        let (waiting, served, enough, polled) = (0, 0, u64::MAX, Vec::new());
+        (Self { arrivals, services, waiting, served, enough, outside, polled, trace, track }, calendar)
+    }
+
+    fn enqueue(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.waiting += 1;
+        self.trace.level(self.track, now, self.waiting as i64);
+        if self.waiting == 1 {
+            self.serve(now, calendar);
+        }
+    }
+
+    fn serve(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        let span = self.services.exponential(Span::from_us(8));
+        calendar.schedule(now + span, Event::Served { since: now });
+    }
+}
+
+impl<T: Trace> World for Queue<T> {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        match event {
+            Event::Arrive => {
+                calendar.schedule_after(self.arrivals.exponential(Span::from_us(10)), Event::Arrive);
+                self.enqueue(now, calendar);
+            }
+            Event::Served { since } => {
+                self.trace.span(self.track, "service", since, now, &[("waiting", self.waiting)]);
+                self.waiting -= 1;
+                self.served += 1;
+                if self.waiting > 0 {
+                    self.serve(now, calendar);
+                }
+            }
+        }
+    }
+
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.polled.push(now);
+        while self.outside.first().is_some_and(|at| *at <= now) {
+            self.outside.remove(0);
+            self.enqueue(now, calendar);
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.served >= self.enough
+    }
+}
+
+const END: Time = Time::from_ns(2_000_000);
+
+/// The hash of a run of `seed` under `clock`, and its outcome.
+fn traced(seed: u64, clock: &mut impl Clock, outside: &[Time]) -> (u64, Outcome) {
+    let (mut world, mut calendar) = Queue::new(seed, TraceHasher::new());
+    world.outside = outside.to_vec();
+    let outcome = run(&mut world, &mut calendar, clock, Limits::NONE.until(END));
+    assert!(world.trace.records() > 100);
+    (world.trace.hash(), outcome)
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    let (hash, outcome) = traced(1, &mut VirtualClock, &[]);
+    assert_eq!((hash, outcome.clone()), traced(1, &mut VirtualClock, &[]));
+    assert_ne!(hash, traced(2, &mut VirtualClock, &[]).0);
+    assert_eq!((outcome.stop, outcome.now), (Stop::Until, END));
+    assert_eq!((outcome.lateness.count(), outcome.lateness.max()), (outcome.events, Span::ZERO));
+    assert_eq!(hash, 2_666_704_998_940_448_870, "the same on every machine");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_late_and_restless_clock_gives_the_same_run(
+        late in proptest::collection::vec(0u64..1_000_000, 0..300),
+        mut wakes in proptest::collection::vec(0u64..3_000_000, 0..50),
+    ) {
+        wakes.sort_unstable();
+        let late = late.into_iter().map(Span::from_ps);
+        let wakes: Vec<Time> = wakes.into_iter().map(Time::from_ns).collect();
+        let mut clock = ScriptedClock::new(late.clone(), wakes.iter().copied());
+        let (hash, outcome) = traced(1, &mut clock, &[]);
+        let (punctual_hash, punctual) = traced(1, &mut VirtualClock, &[]);
+        prop_assert_eq!(hash, punctual_hash);
+        prop_assert_eq!(outcome.events, punctual.events);
+        prop_assert_eq!(outcome.wakes, wakes.iter().filter(|at| **at <= END).count() as u64);
+        let greatest = late.take(outcome.events as usize).max().unwrap_or_default();
+        prop_assert_eq!(outcome.lateness.max(), greatest);
+        prop_assert_eq!(outcome.lateness.count(), outcome.events);
+    }
+}
+
+#[test]
+fn an_input_arrives_at_the_time_of_the_wake() {
+    let arrivals = [Time::from_ns(5_001), Time::from_ns(7_500), Time::from_ns(7_500)];
+    let script = || ScriptedClock::new([], arrivals);
+    let (hash, outcome) = traced(1, &mut script(), &arrivals);
+    assert_eq!(outcome.wakes, 3);
+    assert_eq!((hash, outcome), traced(1, &mut script(), &arrivals));
+    assert_ne!(hash, traced(1, &mut script(), &[]).0);
+}
+
+#[test]
+fn an_idle_world_waits_for_its_outside_until_the_limit() {
+    let (mut world, _) = Queue::new(1, NoTrace);
+    world.outside = vec![Time::from_ns(10), Time::from_ns(90_000)];
+    let mut clock = ScriptedClock::new([], [10, 90_000, 200_000].map(Time::from_ns));
+    let until = Time::from_ns(100_000);
+    let outcome = run(&mut world, &mut Calendar::new(), &mut clock, Limits::NONE.until(until));
+    assert_eq!((outcome.stop, outcome.now, outcome.wakes), (Stop::Until, until, 2));
+    assert_eq!((world.served, world.polled.len()), (2, 2));
+}
+
+#[test]
+fn a_run_in_pieces_is_the_same_run() {
+    let (whole, _) = traced(1, &mut VirtualClock, &[]);
+    let (mut world, mut calendar) = Queue::new(1, TraceHasher::new());
+    let mut until = Time::ZERO;
+    while until < END {
+        until += Span::from_us(50);
+        loop {
+            let limits = Limits::NONE.until(until).events(3);
+            match run(&mut world, &mut calendar, &mut VirtualClock, limits).stop {
+                Stop::Events => {}
+                stop => break assert_eq!(stop, Stop::Until),
+            }
+        }
+    }
+    assert_eq!(world.trace.hash(), whole);
+}
+
+#[test]
+fn every_limit_stops_where_it_says() {
+    let stopped = |limits, enough| {
+        let (mut world, mut calendar) = Queue::new(1, NoTrace);
+        world.enough = enough;
+        let outcome = run(&mut world, &mut calendar, &mut VirtualClock, limits);
+        (outcome.stop, outcome.events, world.served)
+    };
+    assert_eq!(stopped(Limits::NONE.events(7), u64::MAX).0, Stop::Events);
+    assert_eq!(stopped(Limits::NONE.events(7), u64::MAX).1, 7);
+    assert_eq!(stopped(Limits::NONE.events(0), u64::MAX).1, 0);
+    assert_eq!(stopped(Limits::NONE.until(Time::ZERO), u64::MAX), (Stop::Until, 1, 0));
+    assert_eq!(stopped(Limits::NONE, 5), (Stop::Finished, stopped(Limits::NONE, 5).1, 5));
+    assert_eq!(stopped(Limits::NONE, 0), (Stop::Finished, 0, 0));
+}
+
+#[test]
+fn nothing_to_come_and_no_limit_is_the_end() {
+    let (mut world, _) = Queue::new(1, NoTrace);
+    let mut calendar = Calendar::new();
+    calendar.schedule(Time::from_ns(3), Event::Served { since: Time::ZERO });
+    world.waiting = 1;
+    let outcome = run(&mut world, &mut calendar, &mut VirtualClock, Limits::NONE);
+    assert_eq!((outcome.stop, outcome.now, outcome.events), (Stop::Drained, Time::from_ns(3), 1));
+    let limit = Limits::NONE.until(Time::from_ns(1));
+    let again = run(&mut world, &mut calendar, &mut VirtualClock, limit);
+    assert_eq!((again.stop, again.now), (Stop::Until, Time::from_ns(3)), "a limit in the past leaves now");
+}
