@@ -10,6 +10,7 @@
 //! the same for the same parameters and seed.
 //!
 //! ```
+//! use laxity_engine::Seed;
 //! use laxity_model::source::{Bursty, BurstyParameters, Multiple, Sizes};
 //! use laxity_units::{Bytes, Span, Time};
 //!
@@ -21,22 +22,13 @@
 //!     sizes: Sizes::Fixed(Bytes::from_kib(60)),
 //!     start: Time::ZERO,
 //! };
-//! # struct Nothing;
-//! # impl laxity_model::source::Draw for Nothing {
-//! #     fn next_u64(&mut self) -> u64 { 0 }
-//! #     fn unit(&mut self) -> f64 { 0.0 }
-//! #     fn below(&mut self, _: u64) -> u64 { 0 }
-//! #     fn exponential(&mut self, mean: Span) -> Span { mean }
-//! # }
-//! # let random = Nothing;
-//! let mut source = Bursty::new(parameters, random).unwrap();
+//! let mut source = Bursty::new(parameters, Seed::new(1).stream("channel 0")).unwrap();
 //! let thirteenth = (0..13).filter_map(|_| source.next_arrival()).last().unwrap();
 //! assert_eq!(thirteenth.at, Time::ZERO + Span::from_ms(600));
 //! ```
 
 mod adversary;
 mod bursty;
-mod draw;
 mod multiple;
 mod periodic;
 mod poisson;
@@ -46,8 +38,7 @@ pub mod trace;
 
 use std::fmt;
 
-pub use draw::Draw;
-
+use laxity_engine::Stream;
 use laxity_units::{Bytes, Time};
 
 pub use adversary::{Adversary, AdversaryParameters, Allowance};
@@ -84,30 +75,28 @@ pub enum SourceParameters {
 
 /// A source of any kind.
 #[derive(Debug, Clone)]
-pub enum Source<D> {
+pub enum Source {
     /// A message every interval.
-    Periodic(Periodic<D>),
+    Periodic(Periodic),
     /// Bursts of messages at once.
-    Bursty(Bursty<D>),
+    Bursty(Bursty),
     /// Messages that know nothing of each other.
-    Poisson(Poisson<D>),
+    Poisson(Poisson),
     /// The worst that a specification allows.
-    Adversary(Adversary<D>),
+    Adversary(Adversary),
     /// A recording.
     Recorded(Recorded),
 }
 
-impl<D: Draw> Source<D> {
+impl Source {
     /// The source with `parameters`, which draws what it leaves to chance from `random`.
-    pub fn new(parameters: SourceParameters, mut random: D) -> Result<Source<D>, SourceError> {
+    pub fn new(parameters: SourceParameters, random: Stream) -> Result<Source, SourceError> {
         Ok(match parameters {
             SourceParameters::Periodic(parameters) => Source::Periodic(Periodic::new(parameters, random)?),
             SourceParameters::Bursty(parameters) => Source::Bursty(Bursty::new(parameters, random)?),
             SourceParameters::Poisson(parameters) => Source::Poisson(Poisson::new(parameters, random)?),
             SourceParameters::Adversary(parameters) => Source::Adversary(Adversary::new(parameters, random)?),
-            SourceParameters::Recorded(parameters) => {
-                Source::Recorded(Recorded::new(parameters, &mut random)?)
-            }
+            SourceParameters::Recorded(parameters) => Source::Recorded(Recorded::new(parameters, random)?),
         })
     }
 

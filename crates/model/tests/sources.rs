@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use laxity_engine::{Seed, Stream};
 use laxity_model::source::trace::{Limits, Trace, parse};
 use laxity_model::source::*;
 use laxity_units::{Bytes, Span, Time};
@@ -9,33 +10,8 @@ use proptest::prelude::*;
 
 const MESSAGES: usize = 240;
 
-/// SplitMix64.
-#[derive(Debug, Clone)]
-struct Mix(u64);
-
-impl Draw for Mix {
-    fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
-    }
-
-    fn exponential(&mut self, mean: Span) -> Span {
-        Span::from_secs_f64(-(1.0 - self.unit()).ln() * mean.as_secs_f64()).unwrap_or(Span::MAX)
-    }
-}
-
-fn random(seed: u64) -> Mix {
-    Mix(seed)
+fn random(seed: u64) -> Stream {
+    Seed::new(seed).stream("source")
 }
 
 fn arrivals(parameters: SourceParameters, seed: u64) -> Vec<Arrival> {
@@ -209,7 +185,7 @@ fn poisson_has_its_mean_and_its_spread() {
 }
 
 fn recorded(parameters: RecordedParameters, count: usize) -> Vec<(u64, u64)> {
-    let mut source = Recorded::new(parameters, &mut random(3)).unwrap();
+    let mut source = Recorded::new(parameters, random(3)).unwrap();
     let sent = std::iter::from_fn(|| source.next_arrival()).take(count);
     sent.map(|arrival| (arrival.at.as_ps() / 1_000_000_000, arrival.size.get())).collect()
 }
@@ -261,7 +237,7 @@ fn parameters_that_make_no_source_are_refused() {
         start: Time::ZERO,
         jitter: Span::ZERO,
     };
-    let error = Recorded::new(timeless, &mut random(0)).unwrap_err();
+    let error = Recorded::new(timeless, random(0)).unwrap_err();
     assert!(error.to_string().contains("list.txt has no times"), "{error}");
 }
 

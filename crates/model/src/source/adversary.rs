@@ -14,11 +14,12 @@
 //! saving   ||||        |||  |    ||||      |  saves up some of the burst, lets it go, and again
 //! ```
 
+use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
 use super::bursty::BURST;
 use super::periodic::INTERVAL;
-use super::{Arrival, Draw, Sizes, SourceError};
+use super::{Arrival, Sizes, SourceError};
 
 /// What an [`Adversary`] does with what it is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +48,9 @@ pub struct AdversaryParameters {
 
 /// Sends all that its specification allows, and never more.
 #[derive(Debug, Clone)]
-pub struct Adversary<D> {
+pub struct Adversary {
     parameters: AdversaryParameters,
-    random: D,
+    random: Stream,
     /// The last instant at which something was sent, or the start.
     now: Time,
     /// The next message's logical arrival time if it is sent before that: T.
@@ -58,9 +59,9 @@ pub struct Adversary<D> {
     left: u64,
 }
 
-impl<D: Draw> Adversary<D> {
+impl Adversary {
     /// The source with `parameters`; waits and sizes are drawn from `random`.
-    pub fn new(parameters: AdversaryParameters, random: D) -> Result<Adversary<D>, SourceError> {
+    pub fn new(parameters: AdversaryParameters, random: Stream) -> Result<Adversary, SourceError> {
         if parameters.burst == 0 {
             return Err(SourceError::new("burst", "is zero", BURST));
         }

@@ -4,10 +4,11 @@
 //! conforms: two bursts and the interval between them hold 2 B_max = B_max + (B_max I_min) R_max messages. It is
 //! the traffic of channels 0 and 1 of the papers' workloads (structuring paper, Table 3; thesis, Table 6.2).
 
+use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
 use super::periodic::INTERVAL;
-use super::{Arrival, Draw, Multiple, Sizes, SourceError};
+use super::{Arrival, Multiple, Sizes, SourceError};
 
 pub(super) const BURST: &str = "at least 1 message";
 
@@ -28,15 +29,15 @@ pub struct BurstyParameters {
 
 /// Sends `burst` messages at `start + k × burst × interval / multiple`, k = 0, 1, ...
 #[derive(Debug, Clone)]
-pub struct Bursty<D> {
+pub struct Bursty {
     parameters: BurstyParameters,
-    random: D,
+    random: Stream,
     sent: u64,
 }
 
-impl<D: Draw> Bursty<D> {
+impl Bursty {
     /// The source with `parameters`; sizes are drawn from `random`.
-    pub fn new(parameters: BurstyParameters, random: D) -> Result<Bursty<D>, SourceError> {
+    pub fn new(parameters: BurstyParameters, random: Stream) -> Result<Bursty, SourceError> {
         if parameters.burst == 0 {
             return Err(SourceError::new("burst", "is zero", BURST));
         }

@@ -1,8 +1,9 @@
 //! A message every interval: what a specification promises, with nothing left over.
 
+use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
-use super::{Arrival, Draw, Multiple, Sizes, SourceError};
+use super::{Arrival, Multiple, Sizes, SourceError};
 
 pub(super) const INTERVAL: &str = "an interval above zero, such as `50 ms`";
 
@@ -21,15 +22,15 @@ pub struct PeriodicParameters {
 
 /// Sends at `start + k × interval / multiple`, k = 0, 1, ...
 #[derive(Debug, Clone)]
-pub struct Periodic<D> {
+pub struct Periodic {
     parameters: PeriodicParameters,
-    random: D,
+    random: Stream,
     sent: u64,
 }
 
-impl<D: Draw> Periodic<D> {
+impl Periodic {
     /// The source with `parameters`; sizes are drawn from `random`.
-    pub fn new(parameters: PeriodicParameters, random: D) -> Result<Periodic<D>, SourceError> {
+    pub fn new(parameters: PeriodicParameters, random: Stream) -> Result<Periodic, SourceError> {
         if parameters.interval.is_zero() {
             return Err(SourceError::new("interval", "is zero", INTERVAL));
         }

@@ -3,10 +3,11 @@
 //! The intervals are independent and exponential, so any number of messages can come in any interval: a Poisson
 //! source conforms to no specification with a finite burst. It serves as best-effort load and as a violation.
 
+use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
 use super::periodic::INTERVAL;
-use super::{Arrival, Draw, Sizes, SourceError};
+use super::{Arrival, Sizes, SourceError};
 
 /// What a [`Poisson`] source is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,15 +22,15 @@ pub struct PoissonParameters {
 
 /// Sends after intervals that are drawn, one by one.
 #[derive(Debug, Clone)]
-pub struct Poisson<D> {
+pub struct Poisson {
     parameters: PoissonParameters,
-    random: D,
+    random: Stream,
     last: Time,
 }
 
-impl<D: Draw> Poisson<D> {
+impl Poisson {
     /// The source with `parameters`; intervals and sizes are drawn from `random`.
-    pub fn new(parameters: PoissonParameters, random: D) -> Result<Poisson<D>, SourceError> {
+    pub fn new(parameters: PoissonParameters, random: Stream) -> Result<Poisson, SourceError> {
         if parameters.mean_interval.is_zero() {
             return Err(SourceError::new("mean_interval", "is zero", INTERVAL));
         }

@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
+use laxity_engine::Stream;
 use laxity_units::{Span, Time};
 
 use super::periodic::INTERVAL;
 use super::trace::Trace;
-use super::{Arrival, Draw, Multiple, SourceError};
+use super::{Arrival, Multiple, SourceError};
 
 const TIMES: &str = "timing by an interval, such as the 40 ms of 25 frames/s";
 
@@ -78,7 +79,7 @@ pub struct Recorded {
 
 impl Recorded {
     /// The source with `parameters`; a random start is drawn from `random`.
-    pub fn new(parameters: RecordedParameters, random: &mut impl Draw) -> Result<Recorded, SourceError> {
+    pub fn new(parameters: RecordedParameters, mut random: Stream) -> Result<Recorded, SourceError> {
         let RecordedParameters { trace, timing, from, repeat, pace: faster, start, jitter } = parameters;
         let pace = match timing {
             Timing::Interval(interval) if interval.is_zero() => {

@@ -1,8 +1,9 @@
 //! How large messages are.
 
+use laxity_engine::Stream;
 use laxity_units::Bytes;
 
-use super::{Draw, SourceError};
+use super::{SourceError};
 
 /// The sizes of a source's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl Sizes {
         Ok(self)
     }
 
-    pub(super) fn draw(self, random: &mut impl Draw) -> Bytes {
+    pub(super) fn draw(self, random: &mut Stream) -> Bytes {
         match self {
             Sizes::Fixed(size) => size,
             Sizes::Uniform { least, most } => {
