@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_qos::channel::{ChannelId, Packet};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Adapter, AdapterOutput};
@@ -32,6 +32,11 @@ impl Node {
     /// Joins the two.
     pub fn new(host: Host, adapter: Adapter) -> Self {
         Self { host, adapter, output: VecDeque::new() }
+    }
+
+    /// Opens a channel at the host, before the run.
+    pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
+        self.host.open(config)
     }
 
     /// The host, to look at.

@@ -29,6 +29,7 @@
 
 mod adversary;
 mod bursty;
+mod envelope;
 mod multiple;
 mod periodic;
 mod poisson;
@@ -43,6 +44,7 @@ use laxity_units::{Bytes, Time};
 
 pub use adversary::{Adversary, AdversaryParameters, Allowance};
 pub use bursty::{Bursty, BurstyParameters};
+pub use envelope::Envelope;
 pub use multiple::Multiple;
 pub use periodic::{Periodic, PeriodicParameters};
 pub use poisson::{Poisson, PoissonParameters};
