@@ -41,6 +41,7 @@ struct Case {
     depth: u32,
     schedule: Schedule,
     early: EarlyPolicy,
+    link_early: EarlyPolicy,
     processing: Processing,
     channels: Vec<(TrafficSpec, Span)>,
     best_effort: Vec<Bytes>,
@@ -94,6 +95,13 @@ fn channel(packet: u64) -> impl Strategy<Value = (TrafficSpec, Span)> {
     )
 }
 
+/// Whatever early messages and packets may do, they stand below all that is current.
+fn early() -> impl Strategy<Value = EarlyPolicy> {
+    let ahead = (0u64..20_000, any::<bool>())
+        .prop_map(|(us, above_best_effort)| EarlyPolicy { horizon: Span::from_us(us), above_best_effort });
+    prop_oneof![2 => Just(EarlyPolicy::HOLD), 1 => Just(EarlyPolicy::CONSERVE), 1 => ahead]
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let model = prop_oneof![Just(ResourceModel::Ideal), Just(ResourceModel::O1), Just(ResourceModel::O2)];
     let schedule =
@@ -106,11 +114,19 @@ fn case() -> impl Strategy<Value = Case> {
                 1u32..8,
                 1u32..8,
                 prop_oneof![4 => Just(1u32), 1 => 2u32..4],
-                any::<(bool, bool)>(),
+                (early(), early(), any::<bool>()),
                 prop::collection::vec(any::<u32>(), 64),
             )
                 .prop_map(
-                    move |(channels, best_effort, block, be_block, depth, (hold, threads), dice)| Case {
+                    move |(
+                        channels,
+                        best_effort,
+                        block,
+                        be_block,
+                        depth,
+                        (early, link_early, threads),
+                        dice,
+                    )| Case {
                         host,
                         link: LinkCosts {
                             startup: Span::from_us(startup),
@@ -122,7 +138,8 @@ fn case() -> impl Strategy<Value = Case> {
                         best_effort_block: be_block,
                         depth,
                         schedule,
-                        early: if hold { EarlyPolicy::HOLD } else { EarlyPolicy::CONSERVE },
+                        early,
+                        link_early,
                         processing: if threads { Processing::PerMessage } else { Processing::PerChannel },
                         channels,
                         best_effort: best_effort.into_iter().map(Bytes::new).collect(),
@@ -182,7 +199,7 @@ impl Case {
                 best_effort: Block::Packets(self.best_effort_block),
                 immediate: self.model == ResourceModel::Ideal,
             },
-            link: LinkConfig { paradigm, order, early: EarlyPolicy::HOLD, depth: self.depth },
+            link: LinkConfig { paradigm, order, early: self.link_early, depth: self.depth },
             packet: self.packet,
             enforcement: true,
         }
@@ -355,7 +372,7 @@ fn excess(case: &Case, formula: Formula) -> Option<Outcome> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_admitted_channel_exceeds_its_bound(case in case()) {
