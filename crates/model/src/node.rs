@@ -107,7 +107,7 @@ impl Node {
         }
         while let Some(AdapterOutput::Transmitted(packet)) = self.adapter.poll_output() {
             any = true;
-            self.output.push_back(NodeOutput::Departed(packet.clone()));
+            self.output.push_back(NodeOutput::Departed(packet));
             self.host.interrupt(now, Interrupt::Transmitted(packet));
         }
         any

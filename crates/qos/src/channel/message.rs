@@ -59,7 +59,7 @@ impl Message {
 }
 
 /// A packet: a fragment of a message with what its way needs to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// The channel it belongs to, as the sending host numbers it.
     pub channel: ChannelId,
