@@ -1,0 +1,258 @@
+//! Scenario files: an experiment with claims, from a TOML file to valid types.
+//!
+//! [`Scenario::load`] reads a file, the profile and traces that it names, and *every* point of its sweep.
+//! What it returns can be run without a further question; what is wrong comes back as
+//! [`Diagnostics`], all of it at once where errors can be told apart, each with its place in the file and what
+//! would be valid.
+//!
+//! ```text
+//! text ──toml──▶ document ──┬─ claims, figures, axes
+//!                           └─ one document per point ──serde──▶ raw ──convert──▶ Experiment
+//! ```
+//!
+//! A point of the sweep is the same document with values replaced (see [`crate::sweep`]), so there is one way
+//! to read an experiment and one place that knows the format ([`schema`] is made from it, too).
+
+mod choice;
+pub(crate) mod context;
+mod convert;
+pub(crate) mod document;
+mod experiment;
+pub mod files;
+mod judged;
+pub(crate) mod leaf;
+mod library;
+pub(crate) mod raw;
+mod schema;
+#[cfg(test)]
+mod tests;
+pub(crate) mod written;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use serde_spanned::Spanned;
+use toml::de::DeTable;
+
+pub use crate::claims::Claim;
+pub use crate::sweep::{MOST_POINTS, PointIndex};
+pub use experiment::{
+    Adapter, Admission, ChannelSpec, Experiment, Host, LocalDeadline, Path, RunLength, SourceSpec, Task,
+};
+pub use schema::{profile_schema, schema};
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Source};
+use crate::present::FigureSpec;
+use crate::results::Axis;
+use crate::sweep::Plan;
+use context::{Context, Reported, WHOLE};
+use files::{Disk, Files};
+use library::{Library, Shelf};
+use raw::RawScenario;
+
+/// A scenario, valid throughout.
+#[derive(Debug)]
+pub struct Scenario {
+    /// File stem, `s5-conforming`.
+    pub name: String,
+    /// What the experiment shows, one line.
+    pub title: String,
+    /// Where it comes from; may be empty.
+    pub about: String,
+    /// Root of every random stream, unless a sweep sets it.
+    pub seed: u64,
+    /// The axes of the sweep, outermost first; empty for a single run.
+    pub axes: Vec<Axis>,
+    /// What the results must show; the scripts compile.
+    pub claims: Vec<Claim>,
+    /// The figures to draw; empty for those that suit the results.
+    pub figures: Vec<FigureSpec>,
+    /// SHA-256 over the file and the profiles and traces it names, hexadecimal.
+    pub hash: String,
+    path: PathBuf,
+    source: Arc<Source>,
+    shelf: Shelf,
+}
+
+impl Scenario {
+    /// Reads the scenario at `path` and all it names.
+    pub fn load(path: &FilePath) -> Result<Scenario, Diagnostics> {
+        Scenario::read(path, &Disk)
+    }
+
+    /// Reads the scenario at `path` of `files` and all it names there.
+    pub fn read(path: &FilePath, files: &dyn Files) -> Result<Scenario, Diagnostics> {
+        let source = files::read_text(files, path, "a scenario")?;
+        let mut diagnostics = Diagnostics::default();
+        let mut library = Library::new(files, path, Shelf::default());
+        let cx = &mut Context::new(&source, &mut diagnostics);
+        let scenario = document::parse(&source)?;
+        let read = read(cx, &mut library, scenario);
+        match read {
+            Ok(read) if diagnostics.is_empty() => Ok(Scenario {
+                name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+                title: read.title,
+                about: read.about,
+                seed: read.seed,
+                axes: read.axes,
+                claims: read.claims,
+                figures: read.figures,
+                hash: library.hash(source.text()),
+                path: path.to_path_buf(),
+                shelf: library.shelf,
+                source,
+            }),
+            _ => Err(diagnostics),
+        }
+    }
+
+    /// The points of the sweep in the order in which they are run, the last axis fastest; one for no sweep.
+    pub fn points(&self) -> impl Iterator<Item = PointIndex> + use<> {
+        PointIndex::all(self.axes.iter().map(|axis| axis.points.len()).collect())
+    }
+
+    /// The point in words, `load = 400 KiB/s, variant = O1`; empty for no sweep.
+    pub fn describe(&self, point: &PointIndex) -> String {
+        point.describe(&self.axes)
+    }
+
+    /// The experiment at `point`, which must be one of [`points`](Self::points).
+    pub fn experiment(&self, point: &PointIndex) -> Experiment {
+        // Nothing is read again: what the file names is on the shelf, and what is not there is not asked for.
+        let nothing = BTreeMap::new();
+        let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let experiment = document::parse(&self.source).ok().and_then(|document| {
+            let (_, base, plan) = plan(cx, document).ok()?;
+            at(cx, &mut library, &base, &plan, point).ok()
+        });
+        experiment
+            .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"))
+    }
+}
+
+/// What a scenario is beside its experiments.
+struct Read {
+    title: String,
+    about: String,
+    seed: u64,
+    axes: Vec<Axis>,
+    claims: Vec<Claim>,
+    figures: Vec<FigureSpec>,
+}
+
+/// The whole scenario's raw form, the document that points are made from, and the sweep.
+type Planned<'i> = (RawScenario, Spanned<DeTable<'i>>, Plan<'i>);
+
+fn plan<'i>(cx: &mut Context<'_>, document: Spanned<DeTable<'i>>) -> Result<Planned<'i>, Reported> {
+    let mut raw: RawScenario = document::read(cx, document.clone())?;
+    let plan = Plan::new(cx, raw.sweep.take(), document.get_ref());
+    let mut base = document;
+    for part in ["title", "about", "sweep", "claim", "figure"] {
+        base.get_mut().remove(part);
+    }
+    Ok((raw, base, plan?))
+}
+
+fn at<'i>(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    base: &Spanned<DeTable<'i>>,
+    plan: &Plan<'i>,
+    point: &PointIndex,
+) -> Result<Experiment, Reported> {
+    let document = plan.document(cx, base, point)?;
+    let raw = document::read(cx, document)?;
+    convert::experiment(cx, library, raw)
+}
+
+fn read(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    document: Spanned<DeTable<'_>>,
+) -> Result<Read, Reported> {
+    let planned = plan(cx, document.clone());
+    let (mut raw, base, plan) = match planned {
+        Ok(planned) => planned,
+        Err(reported) => {
+            // The sweep is wrong; what else is can still be said, if the rest stands by itself.
+            let raw: RawScenario = document::read(cx, document)?;
+            let _ = beside(cx, raw);
+            return Err(reported);
+        }
+    };
+    let title = cx.required(raw.title.take(), "title", &WHOLE, "the scenario");
+    let about = cx.or(raw.about.take(), String::new());
+    let claims = judged::claims(cx, raw.claim.take());
+    let figures = judged::figures(cx, raw.figure.take(), &plan.axes);
+    let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
+    let channels = every_point(cx, library, &base, &plan);
+    let (claims, figures, channels) = (claims?, figures?, channels?);
+    judged::check_channels(cx, &figures, &channels)?;
+    Ok(Read {
+        title: title?.into_inner(),
+        about: about?,
+        seed,
+        axes: plan.axes,
+        claims,
+        figures: figures.into_iter().map(|(figure, _)| figure).collect(),
+    })
+}
+
+/// Reports what is wrong with the title and the claims.
+fn beside(cx: &mut Context<'_>, raw: RawScenario) -> Result<(), Reported> {
+    let title = cx.required(raw.title, "title", &WHOLE, "the scenario");
+    let about = cx.optional(raw.about);
+    let claims = judged::claims(cx, raw.claim);
+    title.map(drop).and(about.map(drop)).and(claims.map(drop))
+}
+
+/// Reads every point of the sweep, and returns the names of all channels that there are at any.
+///
+/// An error that a point shares with the file without its sweep is the file's; any other is reported with
+/// the first point that has it.
+fn every_point(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    base: &Spanned<DeTable<'_>>,
+    plan: &Plan<'_>,
+) -> Result<Vec<String>, Reported> {
+    let mut names: Vec<String> = Vec::new();
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut outcome = Ok(());
+    let mut unswept = Diagnostics::default();
+    if !plan.axes.is_empty() {
+        // Wrong by itself it may be: a swept key can be left out of it.
+        let raw = &mut Context::new(cx.source, &mut unswept);
+        let _ = document::read(raw, base.clone()).and_then(|read| convert::experiment(raw, library, read));
+    }
+    let mut seen: Vec<Diagnostic> = Vec::new();
+    for point in plan.points() {
+        let mut here = Diagnostics::default();
+        let at_point = &mut Context::new(cx.source, &mut here);
+        match at(at_point, library, base, plan, &point) {
+            Ok(experiment) => {
+                for channel in experiment.channels {
+                    if known.insert(channel.name.clone()) {
+                        names.push(channel.name);
+                    }
+                }
+            }
+            Err(reported) => outcome = Err(reported),
+        }
+        for error in here.iter().filter(|error| !seen.contains(error)).collect::<Vec<_>>() {
+            seen.push(error.clone());
+            let of_point = !plan.axes.is_empty() && !unswept.iter().any(|other| other == error);
+            cx.report(match of_point {
+                true => error.clone().note(format!("this is so at the point {}", point.describe(&plan.axes))),
+                false => error.clone(),
+            });
+        }
+        if cx.diagnostics.is_full() {
+            break;
+        }
+    }
+    outcome.map(|()| names)
+}

@@ -1,0 +1,235 @@
+//! The words that scenario files choose among, what each stands for, and what that is.
+
+use laxity_model::host::Applications;
+use laxity_model::source::Allowance;
+use laxity_qos::admission::Formula;
+use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
+use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_units::Span;
+
+use super::experiment::LocalDeadline;
+use super::leaf::Choice;
+
+impl Choice for Applications {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "separate",
+            Applications::Separate,
+            "On other processors: a send happens when it is due and costs this CPU nothing.",
+        ),
+        (
+            "shared",
+            Applications::Shared,
+            "Threads on this CPU, real-time senders above best-effort ones, all above handlers.",
+        ),
+    ];
+}
+
+impl Choice for Processing {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("per_channel", Processing::PerChannel, "One handler thread per channel."),
+        ("per_message", Processing::PerMessage, "One thread per message, created when it is sent."),
+    ];
+}
+
+impl Choice for Order {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "multiclass_edf",
+            Order::MultiClassEdf,
+            "Current real-time work by deadline, then best effort by arrival; early work as `early` says.",
+        ),
+        ("fixed_priority", Order::FixedPriority, "By level, then by arrival; early work as `early` says."),
+        ("edf", Order::Edf, "By deadline alone."),
+        ("fifo", Order::Fifo, "By arrival."),
+    ];
+}
+
+impl Choice for EarlyPolicy {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("hold", EarlyPolicy::HOLD, "Early work waits for its logical arrival time."),
+        (
+            "below_best_effort",
+            EarlyPolicy::CONSERVE,
+            "Work-conserving: early work runs when nothing on time and no best effort waits.",
+        ),
+        (
+            "above_best_effort",
+            EarlyPolicy { horizon: Span::MAX, above_best_effort: true },
+            "Work-conserving: early work runs before best effort, as structuring Figure 7(b) warns against.",
+        ),
+    ];
+}
+
+impl Choice for Block {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("message", Block::Message, "Between messages."),
+        ("never", Block::Never, "When the channel's message queue is empty."),
+    ];
+}
+
+/// The word for preemption in the middle of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Immediate;
+
+/// [`Block`] and [`Immediate`] in one choice of words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PreemptionWord {
+    /// Cooperative.
+    Block(Block),
+    /// At once.
+    Immediate(Immediate),
+}
+
+impl Choice for PreemptionWord {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("message", PreemptionWord::Block(Block::Message), "Between messages."),
+        ("never", PreemptionWord::Block(Block::Never), "When the channel's message queue is empty."),
+        (
+            "immediate",
+            PreemptionWord::Immediate(Immediate),
+            "At once, in the middle of a packet: what admission theory assumes and no host offers for free.",
+        ),
+    ];
+}
+
+/// What switching threads takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resources {
+    /// What the profile says.
+    Real,
+    /// Nothing, and at any time.
+    Ideal,
+}
+
+impl Choice for Resources {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("real", Resources::Real, "Preemption as `preemption` says, at the profile's costs."),
+        (
+            "ideal",
+            Resources::Ideal,
+            "Immediate preemption; context switches and cache misses cost nothing (resource §3.1).",
+        ),
+    ];
+}
+
+impl Choice for LinkParadigm {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("O1", LinkParadigm::O1, "Called by the handler that made a packet and by the completion interrupt."),
+        (
+            "O2",
+            LinkParadigm::O2,
+            "A thread of its own above all handlers, which waits for a preemption point.",
+        ),
+        ("O3", LinkParadigm::O3, "Called by the handler, or a new thread after every completion."),
+    ];
+}
+
+/// A family of adapters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AdapterKind {
+    /// See [`laxity_model::adapter::Null`].
+    Null,
+    /// See [`laxity_model::adapter::Staged`].
+    Staged,
+}
+
+impl Choice for AdapterKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("null", AdapterKind::Null, "A packet of S bytes takes `startup` + S × `per_byte`, one at a time."),
+        ("staged", AdapterKind::Staged, "A pipeline: a packet passes the stages listed under `stage`."),
+    ];
+}
+
+/// Whose formulas admit, if anyone's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FormulaWord(pub(crate) Option<Formula>);
+
+impl Choice for FormulaWord {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("corrected", FormulaWord(Some(Formula::Corrected)), "The bounds that hold."),
+        ("papers", FormulaWord(Some(Formula::Papers)), "The formulas of resource §4 as printed."),
+        ("off", FormulaWord(None), "Every channel is taken without a bound."),
+    ];
+}
+
+impl Choice for LocalDeadline {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("requested", LocalDeadline::Requested, "The channel's own deadline."),
+        ("bound", LocalDeadline::Bound, "The bound that admission gave the channel."),
+    ];
+}
+
+impl Choice for Class {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("real_time", Class::RealTime, "Admitted with a bound on its delay."),
+        ("best_effort", Class::BestEffort, "Served with what is left."),
+    ];
+}
+
+impl Choice for MessageOverflow {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("drop", MessageOverflow::Drop, "The message is dropped and the sender told."),
+        ("block", MessageOverflow::Block, "The sender waits until there is room."),
+        ("best_effort", MessageOverflow::BestEffort, "The message is carried as best effort."),
+    ];
+}
+
+impl Choice for PacketOverflow {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("block", PacketOverflow::Block, "The handler waits until the link has freed a buffer."),
+        ("decay", PacketOverflow::DecayDeadline, "It goes on, each further packet with a later deadline."),
+        ("drop", PacketOverflow::Drop, "The packet is dropped, and with it the rest of its message."),
+    ];
+}
+
+/// A kind of source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SourceKind {
+    /// A message every interval.
+    Periodic,
+    /// Bursts.
+    Bursty,
+    /// Exponential intervals.
+    Poisson,
+    /// The worst that the contract allows.
+    Adversary,
+    /// A trace.
+    Recorded,
+    /// As fast as the host takes it.
+    Continuous,
+    /// Nothing.
+    None,
+}
+
+impl Choice for SourceKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("periodic", SourceKind::Periodic, "A message every interval."),
+        ("bursty", SourceKind::Bursty, "`burst` messages at once, every `burst` intervals."),
+        ("poisson", SourceKind::Poisson, "Messages after exponential intervals of that mean."),
+        ("adversary", SourceKind::Adversary, "The worst that the channel's contract allows."),
+        ("recorded", SourceKind::Recorded, "The frames of a trace."),
+        ("continuous", SourceKind::Continuous, "Keeps the message queue full."),
+        ("none", SourceKind::None, "Sends nothing."),
+    ];
+}
+
+impl Choice for Allowance {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "greedy",
+            Allowance::Greedy,
+            "Every message as early as allowed: the critical instant of every proof.",
+        ),
+        ("saving", Allowance::Saving, "Saves up a random part of the burst, sends it at once, and again."),
+    ];
+}
+
+/// Left to chance.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Random;
+
+impl Choice for Random {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] =
+        &[("random", Random, "Drawn from the channel's random stream.")];
+}

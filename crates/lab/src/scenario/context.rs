@@ -1,0 +1,190 @@
+//! Where the conversion from a raw form to valid types reports what is wrong.
+//!
+//! A field that is wrong has been reported by the time its reader gets [`Reported`] in its place; there is
+//! no other way to come by one. So a conversion first reads all its fields, and only then gives up.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_spanned::Spanned;
+
+use super::written::{Either, Entries, Fault, Leaf, List, Part, Written, keys};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, nearest};
+
+/// Stands for a value that was wrong and has been reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reported(());
+
+/// A file being converted, and what has been found wrong with it.
+pub(crate) struct Context<'a> {
+    pub(crate) source: &'a Arc<Source>,
+    pub(crate) diagnostics: &'a mut Diagnostics,
+    /// Keys that were misspelt, by the place of their table: they are not missing as well.
+    meant: Vec<(Range<usize>, String)>,
+}
+
+/// Stands for the file as a whole where a place is asked for.
+pub(crate) const WHOLE: Range<usize> = 0..0;
+
+impl<'a> Context<'a> {
+    /// For the file `source`, its errors to go to `diagnostics`.
+    pub(crate) fn new(source: &'a Arc<Source>, diagnostics: &'a mut Diagnostics) -> Self {
+        Self { source, diagnostics, meant: Vec::new() }
+    }
+
+    /// The bytes `span` of the file.
+    pub(crate) fn place(&self, span: &Range<usize>) -> Place {
+        Place::new(self.source, span.clone())
+    }
+
+    /// Reports `diagnostic`.
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.diagnostics.push(diagnostic);
+        Reported(())
+    }
+
+    /// Reports `reason` at `span`, and what would be valid.
+    pub(crate) fn fault(
+        &mut self,
+        span: &Range<usize>,
+        reason: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Reported {
+        let diagnostic = match *span == WHOLE {
+            true => Diagnostic::of_file(self.source.name(), reason),
+            false => Diagnostic::new(self.place(span), reason),
+        };
+        self.report(diagnostic.help(help))
+    }
+
+    fn invalid(&mut self, span: &Range<usize>, fault: Fault) -> Reported {
+        self.fault(span, fault.reason, format!("valid is {}", fault.valid))
+    }
+
+    /// The value of a key, if it stands there.
+    pub(crate) fn optional<T>(&mut self, field: Option<Written<T>>) -> Result<Option<Spanned<T>>, Reported> {
+        field.map(|written| self.value(written)).transpose()
+    }
+
+    /// The value of a key, or `default`.
+    pub(crate) fn or<T>(&mut self, field: Option<Written<T>>, default: T) -> Result<T, Reported> {
+        Ok(self.optional(field)?.map_or(default, Spanned::into_inner))
+    }
+
+    /// The value of `key`, which a table at `owner`, called `what`, must have.
+    pub(crate) fn required<T: Leaf>(
+        &mut self,
+        field: Option<Written<T>>,
+        key: &str,
+        owner: &Range<usize>,
+        what: &str,
+    ) -> Result<Spanned<T>, Reported> {
+        match field {
+            Some(written) => self.value(written),
+            None => Err(self.missing(key, owner, what, &example::<T>())),
+        }
+    }
+
+    /// Reports that `key` is not there.
+    pub(crate) fn missing(&mut self, key: &str, owner: &Range<usize>, what: &str, valid: &str) -> Reported {
+        if self.meant.iter().any(|(table, meant)| table == owner && meant == key) {
+            return Reported(());
+        }
+        self.fault(owner, format!("{what} has no `{key}`"), format!("add `{key} = …` with {valid}"))
+    }
+
+    /// The value, or a report of why it is none.
+    pub(crate) fn value<T>(&mut self, written: Written<T>) -> Result<Spanned<T>, Reported> {
+        match written.value {
+            Ok(value) => Ok(Spanned::new(written.span, value)),
+            Err(fault) => Err(self.invalid(&written.span, fault)),
+        }
+    }
+
+    /// The table, its unknown keys reported.
+    pub(crate) fn part<T: DeserializeOwned>(&mut self, part: Part<T>) -> Result<Spanned<T>, Reported> {
+        for key in &part.unknown {
+            self.unknown(&part.span, key, keys::<T>());
+        }
+        match part.value {
+            Ok(value) => Ok(Spanned::new(part.span, value)),
+            Err(fault) => Err(self.invalid(&part.span, fault)),
+        }
+    }
+
+    /// The table, or an empty one at `owner`.
+    pub(crate) fn part_or_empty<T: DeserializeOwned + Default>(
+        &mut self,
+        part: Option<Part<T>>,
+        owner: &Range<usize>,
+    ) -> Result<Spanned<T>, Reported> {
+        match part {
+            Some(part) => self.part(part),
+            None => Ok(Spanned::new(owner.clone(), T::default())),
+        }
+    }
+
+    fn unknown(&mut self, table: &Range<usize>, key: &Spanned<String>, known: &[&str]) {
+        let name = key.get_ref();
+        let mut diagnostic =
+            Diagnostic::new(self.place(&key.span()), format!("there is no key `{name}` here"));
+        if let Some(meant) = nearest(name, known.iter().copied()) {
+            diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
+            self.meant.push((table.clone(), meant.to_string()));
+        }
+        self.report(diagnostic.help(format!("valid keys are {}", list(known))));
+    }
+
+    /// The items of a list; none if it is not there.
+    pub(crate) fn items<T>(&mut self, field: Option<List<T>>) -> Result<Vec<T>, Reported> {
+        match field {
+            None => Ok(Vec::new()),
+            Some(List { value: Ok(items), .. }) => Ok(items),
+            Some(List { span, value: Err(fault) }) => Err(self.invalid(&span, fault)),
+        }
+    }
+
+    /// The entries of a table with the user's own keys; none if it is not there.
+    pub(crate) fn entries<T>(
+        &mut self,
+        field: Option<Entries<T>>,
+    ) -> Result<Vec<(Spanned<String>, T)>, Reported> {
+        match field {
+            None => Ok(Vec::new()),
+            Some(Entries { value: Ok(entries), .. }) => Ok(entries),
+            Some(Entries { span, value: Err(fault) }) => Err(self.invalid(&span, fault)),
+        }
+    }
+
+    /// Reports a key that its table cannot use beside the others, because of `reason`.
+    pub(crate) fn foreign<T>(
+        &mut self,
+        field: Option<&Written<T>>,
+        reason: &str,
+        help: &str,
+    ) -> Result<(), Reported> {
+        match field {
+            None => Ok(()),
+            Some(written) => {
+                let span = written.span.clone();
+                Err(self.fault(&span, reason, help))
+            }
+        }
+    }
+}
+
+impl<L, P> Either<L, P> {
+    /// Its place.
+    pub(crate) fn span(&self) -> Range<usize> {
+        match self {
+            Either::Scalar(written) => written.span.clone(),
+            Either::Table(part) => part.span.clone(),
+        }
+    }
+}
+
+/// What a `T` is, in words, from what it says to something that is none.
+fn example<T: Leaf>() -> String {
+    T::read(super::written::Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
+}

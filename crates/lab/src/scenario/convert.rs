@@ -1,0 +1,274 @@
+//! From the raw form of one point to an [`Experiment`].
+
+mod adapter;
+mod channel;
+mod host;
+mod source;
+
+use std::ops::Range;
+
+use laxity_model::host::Applications;
+use laxity_qos::channel::{LinkParadigm, PacketOverflow};
+use laxity_qos::discipline::Class;
+use laxity_units::Span;
+use serde_spanned::Spanned;
+
+use super::choice::FormulaWord;
+use super::context::{Context, Reported, WHOLE};
+use super::experiment::{
+    Adapter, Admission, ChannelSpec, Experiment, Host, LocalDeadline, Path, RunLength, SourceSpec, Task,
+};
+use super::leaf::{Bounded, Length, Name, Or, Whole};
+use super::library::Library;
+use super::raw::{Amount, RawAdmission, RawPath, RawRun, RawScenario};
+use super::written::{Leaf, Part, Scalar, Written};
+use crate::diagnostic::list;
+
+/// Channels of an experiment, copies included, at most.
+const MOST_CHANNELS: usize = 10_000;
+
+/// What every channel's conversion needs to know of the rest.
+struct Surroundings {
+    packet: laxity_units::Bytes,
+    /// Whether admission analyses the channels.
+    analysed: bool,
+}
+
+/// The experiment that `raw` describes; only the parts that make an experiment are looked at.
+pub(crate) fn experiment(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    raw: RawScenario,
+) -> Result<Experiment, Reported> {
+    let RawScenario {
+        seed,
+        host,
+        adapter,
+        path,
+        admission,
+        run,
+        channel,
+        // The scenario's, not the experiment's.
+        title: _,
+        about: _,
+        sweep: _,
+        claim: _,
+        figure: _,
+    } = raw;
+    let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
+    let host = match host {
+        Some(host) => host::host(cx, library, host),
+        None => {
+            let help = "add `[host]` with `profile = \"mc68040\"` or another";
+            Err(cx.fault(&WHOLE, "the scenario has no `[host]`", help))
+        }
+    };
+    let adapter = match adapter {
+        Some(adapter) => adapter::adapter(cx, adapter),
+        None => {
+            let help = "add `[adapter]` with its `kind`";
+            Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
+        }
+    };
+    let path = path.map_or(Ok(Path::default()), |path| self::path(cx, path));
+    let admission = self::admission(cx, admission);
+    let around = Surroundings {
+        // Where the host is in error, so as to say what is wrong with the channels all the same.
+        packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
+        analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
+    };
+    let channels = channel::channels(cx, library, channel, &around);
+    let fill = match (&admission, &channels) {
+        (Ok((_, Some(fill))), Ok(channels)) => self::fill(cx, fill, channels, around.analysed).map(Some),
+        (Ok((_, None)), _) => Ok(None),
+        (Err(reported), _) | (_, Err(reported)) => Err(*reported),
+    };
+    let task = match (&fill, run) {
+        (Err(reported), None) => Err(*reported),
+        (Ok(Some(channel)), None) => Ok(Task::Fill(*channel)),
+        (Ok(Some(channel)), Some(run)) => self::run(cx, run).map(|_| Task::Fill(*channel)),
+        (Ok(None) | Err(_), Some(run)) => self::run(cx, run).map(Task::Simulate),
+        (Ok(None), None) => {
+            let help = "add `[run]` with `packets = 32768` or `time = \"10 s\"`";
+            Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
+        }
+    };
+    let (host, adapter, (admission, _)) = (host?, adapter?, admission?);
+    let experiment = Experiment {
+        seed: seed?,
+        host: host.value,
+        adapter: adapter.value,
+        path: path?,
+        admission,
+        task: task?,
+        channels: channels?,
+    };
+    let silent = |channel: &ChannelSpec| matches!(channel.source, SourceSpec::None);
+    if matches!(experiment.task, Task::Simulate(_)) && experiment.channels.iter().all(silent) {
+        let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
+        return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
+    }
+    analysis(cx, &experiment, &host.spans, &adapter.spans)?;
+    Ok(experiment)
+}
+
+/// A value with the places that later checks point to.
+struct Located<T, S> {
+    value: T,
+    spans: S,
+}
+
+/// Places in `[host]`.
+struct HostSpans {
+    paradigm: Range<usize>,
+}
+
+/// Refuses what admission has no analysis for.
+fn analysis(
+    cx: &mut Context<'_>,
+    experiment: &Experiment,
+    spans: &HostSpans,
+    adapter: &Range<usize>,
+) -> Result<(), Reported> {
+    if experiment.admission.formula.is_none() {
+        return Ok(());
+    }
+    const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
+    if experiment.host.subsystem.link.paradigm == LinkParadigm::O3 && !experiment.host.ideal {
+        let reason = "admission has no analysis for `O3`";
+        return Err(cx.fault(&spans.paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
+    }
+    if matches!(experiment.adapter, Adapter::Staged(_)) {
+        return Err(cx.fault(adapter, "admission has no analysis for a staged adapter", OFF));
+    }
+    Ok(())
+}
+
+fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<Path, Reported> {
+    let RawPath { relays, receive, propagation } = cx.part(part)?.into_inner();
+    let relays = cx.optional(relays).map(|relays| relays.map_or(0, |relays| relays.into_inner().small()));
+    let receive = cx.optional(receive);
+    let propagation = cx.optional(propagation);
+    let (relays, receive) = (relays?, receive?);
+    let propagation = propagation?.map_or(Span::ZERO, |propagation| propagation.into_inner().get());
+    let receive = match receive {
+        Some(receive) if relays > 0 && !*receive.get_ref() => {
+            let reason = "relays need a host at the end";
+            return Err(cx.fault(&receive.span(), reason, "remove this, or the relays"));
+        }
+        receive => receive.map_or(relays > 0, Spanned::into_inner),
+    };
+    Ok(Path { relays, receive, propagation })
+}
+
+type Fill = Spanned<Name>;
+
+fn admission(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawAdmission>>,
+) -> Result<(Admission, Option<Fill>), Reported> {
+    let RawAdmission { formula, local_deadline, fill } = cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let formula = cx.or(formula, FormulaWord(Some(laxity_qos::admission::Formula::Corrected)));
+    let local_deadline = cx.optional(local_deadline);
+    let fill = cx.optional(fill);
+    let (FormulaWord(formula), local_deadline) = (formula?, local_deadline?);
+    if let (None, Some(word)) = (formula, &local_deadline)
+        && *word.get_ref() == LocalDeadline::Bound
+    {
+        let help = "use `\"requested\"`, or a formula other than `\"off\"`";
+        return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
+    }
+    let local_deadline = local_deadline.map_or(LocalDeadline::Requested, Spanned::into_inner);
+    Ok((Admission { formula, local_deadline }, fill?))
+}
+
+fn fill(
+    cx: &mut Context<'_>,
+    fill: &Fill,
+    channels: &[ChannelSpec],
+    analysed: bool,
+) -> Result<usize, Reported> {
+    let (name, span) = (&fill.get_ref().0, fill.span());
+    if !analysed {
+        let help = "use the formula `\"corrected\"` or `\"papers\"`";
+        return Err(cx.fault(&span, "nothing is ever refused while admission is off", help));
+    }
+    let real_time = || channels.iter().filter(|channel| channel.class == Class::RealTime);
+    match channels.iter().position(|channel| channel.name == *name) {
+        Some(index) if channels[index].class == Class::RealTime => Ok(index),
+        Some(_) => {
+            let help = format!("name one of {}", list(real_time().map(|channel| &channel.name)));
+            Err(cx.fault(&span, format!("`{name}` is best effort, which is never refused"), help))
+        }
+        None => {
+            let help = format!("real-time channels are {}", list(real_time().map(|channel| &channel.name)));
+            Err(cx.fault(&span, format!("there is no channel `{name}`"), help))
+        }
+    }
+}
+
+fn run(cx: &mut Context<'_>, part: Part<RawRun>) -> Result<RunLength, Reported> {
+    let part = cx.part(part)?;
+    let (span, RawRun { packets, time, warmup, cooldown }) = (part.span(), part.into_inner());
+    match (packets, time) {
+        (Some(packets), None) => {
+            let total = cx.value(packets);
+            let warmup = cx.optional(warmup).and_then(|warmup| in_packets(cx, warmup.as_ref()));
+            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_packets(cx, cooldown.as_ref()));
+            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
+            let (span, total) = (total.span(), total.into_inner().get());
+            if warmup + cooldown >= total {
+                let reason = format!("warm-up and cool-down leave nothing of {total} packets to count");
+                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
+            }
+            Ok(RunLength::Packets { total, warmup, cooldown })
+        }
+        (None, Some(time)) => {
+            let total = cx.value(time);
+            let warmup = cx.optional(warmup).and_then(|warmup| in_time(cx, warmup.as_ref()));
+            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_time(cx, cooldown.as_ref()));
+            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
+            let (span, total) = (total.span(), total.into_inner().get());
+            if warmup.saturating_add(cooldown) >= total {
+                let reason = format!("warm-up and cool-down leave nothing of {total} to count");
+                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
+            }
+            Ok(RunLength::Time { total, warmup, cooldown })
+        }
+        (Some(_), Some(time)) => {
+            let help = "keep either `packets` or `time`";
+            Err(cx.fault(&time.span, "a run ends by packets or by time, not by both", help))
+        }
+        (None, None) => {
+            let help = "add `packets = 32768` or `time = \"10 s\"`";
+            Err(cx.fault(&span, "nothing says when the run ends", help))
+        }
+    }
+}
+
+fn in_packets(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<u64, Reported> {
+    match amount.map(|amount| (amount.span(), amount.get_ref())) {
+        None => Ok(0),
+        Some((_, Or::This(packets))) => Ok(packets.get()),
+        Some((span, Or::That(_))) => {
+            let help = format!("valid is {}", valid::<Whole<0, 1_000_000_000_000>>());
+            Err(cx.fault(&span, "the run is counted in packets, and so must this be", help))
+        }
+    }
+}
+
+fn in_time(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<Span, Reported> {
+    match amount.map(|amount| (amount.span(), amount.get_ref())) {
+        None => Ok(Span::ZERO),
+        Some((_, Or::That(time))) => Ok(time.get()),
+        Some((span, Or::This(_))) => {
+            let help = format!("valid is {}", valid::<Bounded<Length>>());
+            Err(cx.fault(&span, "the run is measured in time, and so must this be", help))
+        }
+    }
+}
+
+/// What a `T` may be, in words.
+fn valid<T: Leaf>() -> String {
+    T::read(Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
+}

@@ -1,0 +1,175 @@
+//! `[host]`: costs and policies.
+
+use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
+use laxity_qos::costs::HostCosts;
+use laxity_qos::discipline::EarlyPolicy;
+use laxity_units::{Bytes, Span};
+
+use super::*;
+use crate::scenario::choice::{PreemptionWord, Resources};
+use crate::scenario::leaf::Cost;
+use crate::scenario::raw::{Packets, RawCosts, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::scenario::written::Either;
+
+/// `S` where the file says nothing.
+pub(super) const DEFAULT_PACKET: Bytes = Bytes::from_kib(4);
+/// `P` where the file says nothing.
+const DEFAULT_BLOCK: Block = Block::Packets(4);
+
+pub(super) fn host(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    part: Part<RawHost>,
+) -> Result<Located<Host, HostSpans>, Reported> {
+    let part = cx.part(part)?;
+    let (span, RawHost { profile, applications, costs, subsystem }) = (part.span(), part.into_inner());
+    let profile = cx
+        .required(profile, "profile", &span, "the host")
+        .and_then(|name| library.profile(cx, name.get_ref(), &name.span()));
+    let applications = cx.or(applications, Applications::Separate);
+    let costs = cx.part_or_empty(costs, &span).map(|costs| costs.into_inner());
+    let costs = match (&profile, costs) {
+        (Ok(profile), Ok(raw)) => replace(cx, profile.costs, raw),
+        // Still says what is wrong with the overrides.
+        (Err(reported), Ok(raw)) => replace(cx, HostCosts::default(), raw).and(Err(*reported)),
+        (_, Err(reported)) => Err(reported),
+    };
+    let subsystem = self::subsystem(cx, subsystem, &span);
+    let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
+    let ideal = resources == Resources::Ideal;
+    if ideal {
+        subsystem.preemption.immediate = true;
+        (costs.context_switch, costs.cache_miss) = (Span::ZERO, Span::ZERO);
+    }
+    let host = Host { profile: profile?.name.clone(), costs, applications: applications?, subsystem, ideal };
+    Ok(Located { value: host, spans })
+}
+
+fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<HostCosts, Reported> {
+    let RawCosts {
+        context_switch,
+        cache_miss,
+        first_packet,
+        packet,
+        link_scheduling,
+        interrupt,
+        thread_creation,
+        receive_packet,
+        receive_message,
+        send_call,
+    } = raw;
+    let mut or = |written: Option<Written<Bounded<Cost>>>, cost: Span| {
+        cx.optional(written).map(|written| written.map_or(cost, |written| written.into_inner().get()))
+    };
+    let context_switch = or(context_switch, costs.context_switch);
+    let cache_miss = or(cache_miss, costs.cache_miss);
+    let first_packet = or(first_packet, costs.first_packet);
+    let packet = or(packet, costs.packet);
+    let link_scheduling = or(link_scheduling, costs.link_scheduling);
+    let interrupt = or(interrupt, costs.interrupt);
+    let thread_creation = or(thread_creation, costs.thread_creation);
+    let receive_packet = or(receive_packet, costs.receive_packet);
+    let receive_message = or(receive_message, costs.receive_message);
+    let send_call = or(send_call, costs.send_call);
+    Ok(HostCosts {
+        context_switch: context_switch?,
+        cache_miss: cache_miss?,
+        first_packet: first_packet?,
+        packet: packet?,
+        link_scheduling: link_scheduling?,
+        interrupt: interrupt?,
+        thread_creation: thread_creation?,
+        receive_packet: receive_packet?,
+        receive_message: receive_message?,
+        send_call: send_call?,
+    })
+}
+
+fn subsystem(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawSubsystem>>,
+    owner: &Range<usize>,
+) -> Result<(Config, Resources, HostSpans), Reported> {
+    let part = cx.part_or_empty(part, owner)?;
+    let span = part.span();
+    let RawSubsystem { processing, cpu, early, preemption, resources, enforcement, packet, link } =
+        part.into_inner();
+    let processing = cx.or(processing, Processing::PerChannel);
+    let order = cx.or(cpu, Order::MultiClassEdf);
+    let early = cx.or(early, EarlyPolicy::HOLD);
+    let preemption = self::preemption(cx, preemption);
+    let resources = cx.or(resources, Resources::Real);
+    let enforcement = cx.or(enforcement, true);
+    let packet =
+        cx.optional(packet).map(|packet| packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get()));
+    let link = self::link(cx, link, &span);
+    let (link, spans) = link?;
+    let config = Config {
+        processing: processing?,
+        order: order?,
+        early: early?,
+        preemption: preemption?,
+        link,
+        packet: packet?,
+        enforcement: enforcement?,
+    };
+    Ok((config, resources?, spans))
+}
+
+fn preemption(
+    cx: &mut Context<'_>,
+    raw: Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>,
+) -> Result<Preemption, Reported> {
+    let all = |block, immediate| Preemption { real_time: block, early: block, best_effort: block, immediate };
+    match raw {
+        None => Ok(all(DEFAULT_BLOCK, false)),
+        Some(Either::Scalar(written)) => Ok(match cx.value(written)?.into_inner() {
+            Or::This(packets) => all(Block::Packets(packets.small()), false),
+            Or::That(PreemptionWord::Block(block)) => all(block, false),
+            // Nobody asks at a preemption point for what can be taken at any time.
+            Or::That(PreemptionWord::Immediate(_)) => all(Block::Packets(1), true),
+        }),
+        Some(Either::Table(part)) => {
+            let RawPreemption { real_time, early, best_effort } = cx.part(part)?.into_inner();
+            let mut or = |written: Option<Written<Or<Packets, Block>>>| {
+                let block = cx.optional(written)?.map(|written| match written.into_inner() {
+                    Or::This(packets) => Block::Packets(packets.small()),
+                    Or::That(block) => block,
+                });
+                Ok(block.unwrap_or(DEFAULT_BLOCK))
+            };
+            let (real_time, early, best_effort) = (or(real_time), or(early), or(best_effort));
+            Ok(Preemption {
+                real_time: real_time?,
+                early: early?,
+                best_effort: best_effort?,
+                immediate: false,
+            })
+        }
+    }
+}
+
+fn link(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawLink>>,
+    owner: &Range<usize>,
+) -> Result<(LinkConfig, HostSpans), Reported> {
+    let part = cx.part_or_empty(part, owner)?;
+    let span = part.span();
+    let RawLink { paradigm, order, horizon, depth, early_above_best_effort } = part.into_inner();
+    let paradigm = cx.optional(paradigm);
+    let order = cx.or(order, Order::MultiClassEdf);
+    let horizon =
+        cx.optional(horizon).map(|horizon| horizon.map_or(Span::ZERO, |horizon| horizon.into_inner().get()));
+    let depth = cx.optional(depth).map(|depth| depth.map_or(1, |depth| depth.into_inner().small()));
+    let above_best_effort = cx.or(early_above_best_effort, false);
+    let paradigm = paradigm?;
+    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span) };
+    let config = LinkConfig {
+        paradigm: paradigm.map_or(LinkParadigm::O1, Spanned::into_inner),
+        order: order?,
+        early: EarlyPolicy { horizon: horizon?, above_best_effort: above_best_effort? },
+        depth: depth?,
+    };
+    Ok((config, spans))
+}

@@ -1,0 +1,79 @@
+//! A text as a TOML document, ready to be read into raw types.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue, Deserializer};
+
+use super::context::{Context, Reported};
+use super::written::Part;
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source};
+
+/// Parses `source`, all syntax errors at once.
+pub(crate) fn parse(source: &Arc<Source>) -> Result<Spanned<DeTable<'_>>, Diagnostics> {
+    let (mut table, errors) = DeTable::parse_recoverable(source.text());
+    let mut diagnostics = Diagnostics::default();
+    for error in errors {
+        diagnostics.push(syntax(source, &error));
+    }
+    plain_table(source, table.get_mut(), &mut diagnostics);
+    if diagnostics.is_empty() { Ok(table) } else { Err(diagnostics) }
+}
+
+fn syntax(source: &Arc<Source>, error: &toml::de::Error) -> Diagnostic {
+    let mut words = error.message().split('\n').map(str::trim).filter(|line| !line.is_empty());
+    let reason = words.next().unwrap_or("this is not TOML").to_string();
+    let span = error.span().unwrap_or(0..0);
+    words.fold(Diagnostic::new(Place::new(source, span), reason), Diagnostic::help)
+}
+
+/// Turns what the format has no use for into what it can complain about: dates into texts, and numbers that
+/// no integer or double holds into errors.
+fn plain(source: &Arc<Source>, value: &mut Spanned<DeValue<'_>>, diagnostics: &mut Diagnostics) {
+    let span = value.span();
+    let mut too_large = || {
+        let place = Place::new(source, span.clone());
+        diagnostics.push(Diagnostic::new(place, "the number is too large to be kept"));
+    };
+    match value.get_mut() {
+        DeValue::Datetime(date) => *value.get_mut() = DeValue::String(date.to_string().into()),
+        DeValue::Integer(number) if i64::from_str_radix(number.as_str(), number.radix()).is_err() => {
+            too_large();
+        }
+        DeValue::Float(number) => match number.as_str().parse::<f64>() {
+            Ok(float) if float.is_infinite() && !number.as_str().contains("inf") => too_large(),
+            Ok(_) => {}
+            Err(_) => too_large(),
+        },
+        DeValue::Array(items) => items.iter_mut().for_each(|item| plain(source, item, diagnostics)),
+        DeValue::Table(table) => plain_table(source, table, diagnostics),
+        _ => {}
+    }
+}
+
+fn plain_table(source: &Arc<Source>, table: &mut DeTable<'_>, diagnostics: &mut Diagnostics) {
+    table.iter_mut().for_each(|(_, value)| plain(source, value, diagnostics));
+}
+
+/// Reads the document into the raw form `T`; unknown keys are reported, and everything else by whoever
+/// looks at the fields.
+pub(crate) fn read<T: DeserializeOwned>(
+    cx: &mut Context<'_>,
+    document: Spanned<DeTable<'_>>,
+) -> Result<T, Reported> {
+    match Part::<T>::deserialize_document(document) {
+        Ok(part) => cx.part(part).map(Spanned::into_inner),
+        // Raw forms take anything; this is for what the TOML reader itself may yet refuse.
+        Err(error) => {
+            let diagnostic = syntax(cx.source, &error);
+            Err(cx.report(diagnostic))
+        }
+    }
+}
+
+impl<T: DeserializeOwned> Part<T> {
+    fn deserialize_document(document: Spanned<DeTable<'_>>) -> Result<Self, toml::de::Error> {
+        serde::Deserialize::deserialize(Deserializer::from(document))
+    }
+}

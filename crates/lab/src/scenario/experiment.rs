@@ -1,0 +1,186 @@
+//! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
+
+use laxity_engine::Stream;
+use laxity_model::adapter::Stage;
+use laxity_model::host::Applications;
+use laxity_model::source::{Sizes, Source, SourceParameters};
+use laxity_qos::admission::Formula;
+use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow};
+use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_qos::discipline::Class;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Span, Time};
+
+/// One point of the sweep, valid throughout.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// Root of every random stream.
+    pub seed: u64,
+    /// The sending host, and every relay.
+    pub host: Host,
+    /// The adapter of every host.
+    pub adapter: Adapter,
+    /// What lies between sender and receiver.
+    pub path: Path,
+    /// How channels are admitted.
+    pub admission: Admission,
+    /// What is done with it all.
+    pub task: Task,
+    /// The channels, copies expanded, in the order of the file; at least one.
+    pub channels: Vec<ChannelSpec>,
+}
+
+/// A host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// Name of the cost profile.
+    pub profile: String,
+    /// Its numbers, overrides applied; without context switches and cache misses if resources are ideal.
+    pub costs: HostCosts,
+    /// Where sending applications run.
+    pub applications: Applications,
+    /// The communication subsystem's policies.
+    pub subsystem: Config,
+    /// Whether resources are ideal: immediate preemption at no cost.
+    pub ideal: bool,
+}
+
+/// An adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Adapter {
+    /// A packet of `S` bytes takes `L_x(S)`, one at a time.
+    Null(LinkCosts),
+    /// A pipeline of stages, at least one, each with at least one phase. Nothing is known that bounds its
+    /// delay, so admission must be off.
+    Staged(Vec<Stage>),
+}
+
+/// The way from the sending host to the end: a chain of equal hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Path {
+    /// Intermediate hosts that receive and send on.
+    pub relays: u32,
+    /// Whether a host at the end receives messages; without one a message ends with its last transmission.
+    pub receive: bool,
+    /// Propagation delay of each link.
+    pub propagation: Span,
+}
+
+/// How channels are admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admission {
+    /// Whose formulas; `None` takes every channel without a bound.
+    pub formula: Option<Formula>,
+    /// By what deadline EDF orders.
+    pub local_deadline: LocalDeadline,
+}
+
+/// By what deadline EDF orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalDeadline {
+    /// The channel's own.
+    Requested,
+    /// The bound that admission gave it.
+    Bound,
+}
+
+/// What is done with an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Messages are sent until the end.
+    Simulate(RunLength),
+    /// Copies of the channel of this index are admitted, after all others, until one is refused; nothing is
+    /// simulated.
+    Fill(usize),
+}
+
+/// When a run ends, and what is left out of what it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunLength {
+    /// By packets transmitted, over all channels.
+    Packets {
+        /// The last; at least 1.
+        total: u64,
+        /// Left out at the start.
+        warmup: u64,
+        /// Left out at the end; with `warmup` less than `total`.
+        cooldown: u64,
+    },
+    /// By virtual time.
+    Time {
+        /// The end; not zero.
+        total: Span,
+        /// Left out at the start.
+        warmup: Span,
+        /// Left out at the end; with `warmup` less than `total`.
+        cooldown: Span,
+    },
+}
+
+/// One channel.
+#[derive(Debug, Clone)]
+pub struct ChannelSpec {
+    /// Name, unique; copies are called `name-1`, `name-2` …
+    pub name: String,
+    /// Class of service.
+    pub class: Class,
+    /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
+    pub spec: TrafficSpec,
+    /// Deadline from the logical arrival; `None` for best effort. At most `I_min` unless admission is off.
+    pub deadline: Option<Span>,
+    /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
+    pub level: Option<u8>,
+    /// Message queue slots; at least 1.
+    pub message_slots: u32,
+    /// Packet buffers; at least 1.
+    pub packet_slots: u64,
+    /// When the message queue is full.
+    pub message_overflow: MessageOverflow,
+    /// When the packet buffers are full.
+    pub packet_overflow: PacketOverflow,
+    /// What is sent.
+    pub source: SourceSpec,
+}
+
+/// What a channel's application sends.
+#[derive(Debug, Clone)]
+pub enum SourceSpec {
+    /// Nothing.
+    None,
+    /// Keeps the message queue full: whenever a slot is free, a message of such a size.
+    Continuous(Sizes),
+    /// Messages at times of the source's own.
+    Timed {
+        /// The source.
+        parameters: SourceParameters,
+        /// It starts later than the parameters say by less than this, as it is drawn; zero draws nothing.
+        jitter: Span,
+    },
+}
+
+impl SourceSpec {
+    /// The source at its start, which draws what is left to chance from `random`; `None` for those without
+    /// times of their own.
+    pub fn source(&self, mut random: Stream) -> Option<Source> {
+        let SourceSpec::Timed { parameters, jitter } = self else { return None };
+        let mut parameters = parameters.clone();
+        if !jitter.is_zero() {
+            let late = Span::from_ps(random.below(jitter.as_ps()));
+            let start = start(&mut parameters);
+            *start = start.saturating_add(late);
+        }
+        Some(Source::new(parameters, random).expect("a scenario's sources are checked when it is read"))
+    }
+}
+
+/// When the source starts.
+fn start(parameters: &mut SourceParameters) -> &mut Time {
+    match parameters {
+        SourceParameters::Periodic(p) => &mut p.start,
+        SourceParameters::Bursty(p) => &mut p.start,
+        SourceParameters::Poisson(p) => &mut p.start,
+        SourceParameters::Adversary(p) => &mut p.start,
+        SourceParameters::Recorded(p) => &mut p.start,
+    }
+}

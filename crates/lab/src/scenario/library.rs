@@ -1,0 +1,209 @@
+//! What a scenario names and others wrote: profiles and traces, each read once.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use laxity_model::source::trace::{self, Limits, Position, Trace};
+use sha2::{Digest, Sha256};
+
+use super::context::{Context, Reported};
+use super::files::{Files, refusal};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, list, shown};
+use crate::profile::{BUILT_IN, Profile};
+
+/// What has been read so far, by the name in the scenario; what could not be read, with the reason.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shelf {
+    profiles: BTreeMap<String, Result<Arc<Profile>, Diagnostics>>,
+    traces: BTreeMap<String, Result<Arc<Trace>, Diagnostics>>,
+    digests: Vec<[u8; 32]>,
+}
+
+/// Finds and reads what a scenario names.
+pub(crate) struct Library<'a> {
+    files: &'a dyn Files,
+    directory: PathBuf,
+    pub(crate) shelf: Shelf,
+}
+
+impl<'a> Library<'a> {
+    /// For a scenario at `path`.
+    pub(crate) fn new(files: &'a dyn Files, path: &Path, shelf: Shelf) -> Self {
+        let directory = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Self { files, directory, shelf }
+    }
+
+    /// SHA-256 over the scenario's digest and those of all files read for it, in hexadecimal: the same for
+    /// the same contents, wherever the files are.
+    pub(crate) fn hash(&self, scenario: &str) -> String {
+        let mut digests = self.shelf.digests.clone();
+        digests.sort_unstable();
+        let mut all = Sha256::new();
+        all.update(Sha256::digest(scenario.as_bytes()));
+        digests.iter().for_each(|digest| all.update(digest));
+        all.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The profile that the scenario names at `span`.
+    pub(crate) fn profile(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+    ) -> Result<Arc<Profile>, Reported> {
+        if !self.shelf.profiles.contains_key(name) {
+            let mut digest = None;
+            let profile = self.find_profile(cx, name, span, &mut digest);
+            self.shelf.digests.extend(digest);
+            self.shelf.profiles.insert(name.to_string(), profile);
+        }
+        report(cx, &self.shelf.profiles[name])
+    }
+
+    fn find_profile(
+        &self,
+        cx: &Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+        digest: &mut Option<[u8; 32]>,
+    ) -> Result<Arc<Profile>, Diagnostics> {
+        let here = cx.place(span).label("named here");
+        if name.ends_with(".toml") {
+            let path = self.directory.join(name);
+            return self.read_profile(&path, digest).map_err(|errors| relate(&errors, &here));
+        }
+        let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(good) || name.starts_with('.') {
+            let reason = format!("`{}` is neither a profile's name nor the path of one", shown(name));
+            let help = "valid is a name such as `\"mc68040\"`, or a path ending in `.toml`";
+            return Err(Diagnostic::new(cx.place(span), reason).help(help).into());
+        }
+        let file = format!("{name}.toml");
+        for path in self.places(&file) {
+            match self.files.open(&path) {
+                Ok(_) => return self.read_profile(&path, digest).map_err(|errors| relate(&errors, &here)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
+                Err(error) => {
+                    let path = path.display().to_string();
+                    return Err(Diagnostic::of_file(path, refusal(&error)).related(here).into());
+                }
+            }
+        }
+        if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            *digest = Some(Sha256::digest(text.as_bytes()).into());
+            return Profile::built_in(name, text).map(Arc::new);
+        }
+        let beside = self.directory.join(&file);
+        let reason = format!("there is no profile `{}`", shown(name));
+        let error = Diagnostic::new(cx.place(span), reason)
+            .help(format!(
+                "looked for {}, and for profiles/{file} there and in every folder above",
+                beside.display()
+            ))
+            .help(format!(
+                "profiles that come with Laxity are {}",
+                list(BUILT_IN.iter().map(|(name, _)| name))
+            ));
+        Err(error.into())
+    }
+
+    /// Where a profile may be: beside the scenario, then in `profiles` there and in every folder above.
+    fn places(&self, file: &str) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self.directory.ancestors().map(Path::to_path_buf).collect();
+        if self.directory.is_relative()
+            && let Ok(here) = std::path::absolute(".")
+        {
+            folders.extend(here.ancestors().skip(1).map(Path::to_path_buf));
+        }
+        let profiles = folders.into_iter().map(|folder| folder.join("profiles").join(file));
+        [self.directory.join(file)].into_iter().chain(profiles).collect()
+    }
+
+    fn read_profile(&self, path: &Path, digest: &mut Option<[u8; 32]>) -> Result<Arc<Profile>, Diagnostics> {
+        let source = super::files::read_text(self.files, path, "a profile")?;
+        *digest = Some(Sha256::digest(source.text().as_bytes()).into());
+        Profile::parse(&source).map(Arc::new)
+    }
+
+    /// The trace that the scenario names at `span`.
+    pub(crate) fn trace(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+    ) -> Result<Arc<Trace>, Reported> {
+        if !self.shelf.traces.contains_key(name) {
+            let path = self.directory.join(name);
+            let trace = self.read_trace(&path).map_err(|(at, reason, help)| {
+                let path = path.display().to_string();
+                let reason = format!("the trace {}{at} cannot be used: {reason}", shown(&path));
+                Diagnostic::new(cx.place(span), reason).help(help).into()
+            });
+            let trace = trace.map(|(trace, digest)| {
+                self.shelf.digests.push(digest);
+                Arc::new(trace)
+            });
+            self.shelf.traces.insert(name.to_string(), trace);
+        }
+        report(cx, &self.shelf.traces[name])
+    }
+
+    /// Reads a trace, or says where in it, why not, and what would be valid.
+    fn read_trace(&self, path: &Path) -> Result<(Trace, [u8; 32]), (String, String, String)> {
+        let whole =
+            |error: io::Error| (String::new(), refusal(&error), "valid is the path of a trace".into());
+        let opened = self.files.open(path).map_err(whole)?;
+        let mut hashed =
+            Hashed { bytes: opened.bytes.take(Limits::DEFAULT.bytes + 1), digest: Sha256::new() };
+        let name = path.display().to_string();
+        let trace =
+            trace::parse(&name, &mut BufReader::new(&mut hashed), Limits::DEFAULT).map_err(|error| {
+                let at = match error.at() {
+                    Position::Whole => String::new(),
+                    Position::Text { line, column } => format!(":{line}:{column}"),
+                    Position::Byte(byte) => format!(", byte {byte},"),
+                };
+                (at, error.reason().to_string(), format!("valid is {}", error.valid()))
+            })?;
+        io::copy(&mut hashed, &mut io::sink()).map_err(whole)?;
+        Ok((trace, hashed.digest.finalize().into()))
+    }
+}
+
+/// A reader that hashes what passes.
+struct Hashed<R> {
+    bytes: R,
+    digest: Sha256,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.bytes.read(buffer)?;
+        self.digest.update(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// The errors of a file, each with the place that names the file.
+fn relate(errors: &Diagnostics, here: &Place) -> Diagnostics {
+    let mut related = Diagnostics::default();
+    errors.iter().for_each(|error| related.push(error.clone().related(here.clone())));
+    related
+}
+
+fn report<T>(cx: &mut Context<'_>, read: &Result<Arc<T>, Diagnostics>) -> Result<Arc<T>, Reported> {
+    match read {
+        Ok(value) => Ok(Arc::clone(value)),
+        Err(errors) => {
+            let mut last = None;
+            for error in errors.iter() {
+                last = Some(cx.report(error.clone()));
+            }
+            Err(last.expect("a failed read says why"))
+        }
+    }
+}
