@@ -117,8 +117,11 @@ pub struct Channel {
     pub latency: Option<Summary>,
     /// Completion − actual arrival, seconds: what the application waits.
     pub sojourn: Option<Summary>,
-    /// Time a packet spends in the link scheduler's queues, seconds.
+    /// Slot time: from a packet's creation to the end of its transmission, seconds, per packet.
     pub queueing: Option<Summary>,
+    /// Medium access latency: from handing a packet to the adapter to the end of its transmission, seconds,
+    /// per packet.
+    pub access: Option<Summary>,
 }
 
 /// A distribution in a few numbers; counts messages (or packets, where said) in the window.

@@ -101,7 +101,7 @@ impl Node {
         while let Some(output) = self.host.poll_output() {
             any = true;
             match output {
-                Output::Transmit(packet) => self.adapter.transmit(now, packet),
+                Output::Transmit(packet) => self.adapter.transmit(now, Packet { handed: now, ..packet }),
                 other => self.output.push_back(NodeOutput::Host(other)),
             }
         }

@@ -103,6 +103,15 @@ impl LogicalClock {
         self.next = at.saturating_add(stretch).saturating_add(self.spec.min_interval);
         LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
     }
+
+    /// Takes back the latest arrival, at `logical`, for a message of which nothing was sent.
+    ///
+    /// Without this a source that overruns its buffers would push its own logical time ahead with every
+    /// message it loses, until what it does get through waits for ever. Only the latest can be taken back:
+    /// later ones stand on it.
+    pub fn retract(&mut self, logical: Time) {
+        self.next = logical;
+    }
 }
 
 #[cfg(test)]
@@ -138,6 +147,15 @@ mod tests {
         assert_eq!(clock.arrive(ms(0), SPEC.max_message).at, ms(100));
         let slightly = clock.arrive(ms(200), Bytes::from_kib(61));
         assert_eq!((slightly.at, slightly.stretch), (ms(200), Span::from_ms(50)));
+    }
+
+    #[test]
+    fn a_retracted_message_leaves_no_gap() {
+        let mut clock = LogicalClock::new(SPEC, Bytes::from_kib(4));
+        clock.arrive(ms(0), SPEC.max_message);
+        let lost = clock.arrive(ms(0), SPEC.max_message);
+        clock.retract(lost.at);
+        assert_eq!(clock.arrive(ms(0), SPEC.max_message).at, ms(50));
     }
 
     #[test]

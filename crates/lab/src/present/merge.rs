@@ -63,6 +63,7 @@ fn merged(members: &[&Channel]) -> Channel {
         latency: pooled(members, |c| c.latency.as_ref()),
         sojourn: pooled(members, |c| c.sojourn.as_ref()),
         queueing: pooled(members, |c| c.queueing.as_ref()),
+        access: pooled(members, |c| c.access.as_ref()),
     }
 }
 

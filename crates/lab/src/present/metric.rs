@@ -78,7 +78,8 @@ pub(crate) const DISTRIBUTIONS: &[Distribution] = &[
     Distribution { name: "laxity", label: "laxity", read: |c| c.laxity.as_ref() },
     Distribution { name: "latency", label: "latency", read: |c| c.latency.as_ref() },
     Distribution { name: "sojourn", label: "time from arrival to completion", read: |c| c.sojourn.as_ref() },
-    Distribution { name: "queueing", label: "time in link queues", read: |c| c.queueing.as_ref() },
+    Distribution { name: "queueing", label: "slot time", read: |c| c.queueing.as_ref() },
+    Distribution { name: "access", label: "medium access latency", read: |c| c.access.as_ref() },
 ];
 
 pub(crate) const STATISTICS: &[Statistic] = &[
@@ -105,7 +106,7 @@ pub(crate) fn dropped_messages(channel: &Channel) -> u64 {
 ///
 /// Of a channel: `offered`, `throughput`, `reserved`, `deadline`, `bound`, `bound_papers`, `worst`, `used`,
 /// `messages`, `completed`, `packets`, `missed_packets`, `missed_messages`, `missed_share`, `late_share`,
-/// `dropped_packets`, `dropped_messages`, `drops.<cause>`; `laxity`, `latency`, `sojourn` or `queueing`
+/// `dropped_packets`, `dropped_messages`, `drops.<cause>`; `laxity`, `latency`, `sojourn`, `queueing` or `access`
 /// with `.min`, `.mean`, `.deviation`, `.p1`, `.p50`, `.p99` or `.max`. Of a resource: `utilisation`,
 /// `utilisation.<use>`, `longest_queue`, `mean_queue`. Of a run: `figure:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -50,6 +50,7 @@ impl Message {
             due_from: self.due_from,
             sent: self.sent,
             created: now,
+            handed: now,
         }
     }
 
@@ -81,6 +82,8 @@ pub struct Packet {
     pub sent: Time,
     /// When the packet joined the link scheduler's queue at this host.
     pub created: Time,
+    /// When it was handed to the adapter; until then as `created`.
+    pub handed: Time,
 }
 
 impl Packet {

@@ -186,7 +186,13 @@ impl Subsystem {
         let enforced = self.config.enforcement;
         if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::Drop {
             let rest = message.packets - message.made;
+            let (unsent, latest) = (message.made == 0, message.id + 1);
+            let logical = message.tag.logical_arrival;
             message.made = message.packets;
+            let state = &mut self.channels[channel.index()];
+            if unsent && state.sent == latest {
+                state.clock.retract(logical);
+            }
             self.count_drop(channel, rest, Dropped::PacketQueue);
         } else {
             if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::DecayDeadline

@@ -159,7 +159,8 @@ fn a_dropped_packet_takes_its_message_with_it() {
 #[test]
 fn a_decayed_deadline_lets_others_pass() {
     let mut s = Subsystem::new(config());
-    let decays = ChannelConfig { packet_slots: 4, packet_overflow: PacketOverflow::DecayDeadline, ..real_time(5) };
+    let decays =
+        ChannelConfig { packet_slots: 4, packet_overflow: PacketOverflow::DecayDeadline, ..real_time(5) };
     let id = s.open(decays);
     s.send(at(0), id, Bytes::from_kib(32));
     let (_, mut sent) = drain(&mut s, at(0));
