@@ -40,7 +40,7 @@ shown! {
         wrong_type_table: with("[run]\npackets = 32768\nwarmup = 2048", "").replace("title = \"A test\"", "title = \"A test\"\nrun = 32768");
         one_table_for_a_list: with("[[channel]]\nname = \"video\"", "[channel]\nname = \"video\"").replace("[[channel]]\nname = \"bulk\"", "[other]\nname = \"bulk\"");
         missing_keys: with("title = \"A test\"\n", "").replace("burst = 12\n", "").replace("deadline = \"40 ms\"\n", "");
-        nothing_at_all: String::new();
+        nothing_at_all: *"";
         syntax: with("burst = 12", "burst = = 12").replace("burst = 10", "burst 10");
         duplicate_key: with("burst = 12", "burst = 12\nburst = 13");
         large_number: with("12", "99999999999999999999999999");

@@ -229,7 +229,7 @@ fn the_schema_describes_every_key() {
         }
         match value {
             serde_json::Value::Object(object) => {
-                object.iter().for_each(|(key, v)| walk(v, &format!("{path}.{key}")))
+                object.iter().for_each(|(key, v)| walk(v, &format!("{path}.{key}")));
             }
             serde_json::Value::Array(items) => items.iter().for_each(|item| walk(item, path)),
             serde_json::Value::String(text) if path.ends_with(".type") => assert_ne!(text, "null", "{path}"),
