@@ -1,0 +1,128 @@
+//! What is counted during a run, and how it becomes results.
+//!
+//! Rates and distributions count a window in the middle of the run, so that filling and draining queues
+//! do not blur them. Worst response times, misses and drops count the whole run: a bound admits no
+//! exception, and the first message of a run is as good a counterexample as any.
+
+use laxity_qos::channel::Packet;
+use laxity_units::{Bytes, Span, Time};
+
+use crate::results::Summary;
+
+/// A distribution that keeps every value.
+///
+/// Runs have tens of thousands of messages; exact percentiles are worth the megabyte.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Samples(Vec<f64>);
+
+impl Samples {
+    pub(crate) fn push(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    /// The distribution in a few numbers; `None` if nothing was counted.
+    pub(crate) fn summary(mut self) -> Option<Summary> {
+        let n = self.0.len();
+        if n == 0 {
+            return None;
+        }
+        self.0.sort_by(f64::total_cmp);
+        let mean = self.0.iter().sum::<f64>() / n as f64;
+        let variance = self.0.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
+        // Nearest rank: the smallest value that at least that share of the values does not exceed.
+        let percentile = |p: f64| self.0[((p / 100.0 * n as f64).ceil() as usize).clamp(1, n) - 1];
+        Some(Summary {
+            count: n as u64,
+            min: self.0[0],
+            mean,
+            deviation: variance.sqrt(),
+            p1: percentile(1.0),
+            p50: percentile(50.0),
+            p99: percentile(99.0),
+            max: self.0[n - 1],
+        })
+    }
+}
+
+/// Difference of two instants in seconds, negative if `to` is before `from`.
+pub(crate) fn seconds(from: Time, to: Time) -> f64 {
+    if to >= from { to.since(from).as_secs_f64() } else { -from.since(to).as_secs_f64() }
+}
+
+/// What is counted of one channel.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Meter {
+    /// Requested deadline over all hops; `None` for best effort.
+    pub(crate) deadline: Option<Span>,
+    pub(crate) offered: Bytes,
+    pub(crate) transmitted: Bytes,
+    pub(crate) messages: u64,
+    pub(crate) completed: u64,
+    pub(crate) packets: u64,
+    pub(crate) missed_packets: u64,
+    pub(crate) missed_messages: u64,
+    pub(crate) worst: Option<Span>,
+    pub(crate) laxity: Samples,
+    pub(crate) latency: Samples,
+    pub(crate) sojourn: Samples,
+    pub(crate) queueing: Samples,
+    pub(crate) access: Samples,
+}
+
+impl Meter {
+    /// A message was offered; `counted` if within the window.
+    pub(crate) fn offer(&mut self, size: Bytes, counted: bool) {
+        self.messages += 1;
+        if counted {
+            self.offered += size;
+        }
+    }
+
+    /// A packet left the last adapter of the path at `now`; `counted` if within the window.
+    pub(crate) fn depart(&mut self, now: Time, packet: &Packet, counted: bool) {
+        self.packets += 1;
+        let due = self.deadline.map(|deadline| packet.due_from.saturating_add(deadline));
+        let missed = due.is_some_and(|due| now > due);
+        self.missed_packets += u64::from(missed);
+        if counted {
+            self.transmitted += packet.size;
+            self.queueing.push(seconds(packet.created, now));
+            self.access.push(seconds(packet.handed, now));
+        }
+        if !packet.is_last() {
+            return;
+        }
+        self.completed += 1;
+        self.missed_messages += u64::from(missed);
+        self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
+        if counted {
+            self.laxity_from(due, now);
+            self.latency.push(seconds(packet.due_from, now));
+            self.sojourn.push(seconds(packet.sent, now));
+        }
+    }
+
+    fn laxity_from(&mut self, due: Option<Time>, now: Time) {
+        if let Some(due) = due {
+            self.laxity.push(seconds(now, due));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_exact() {
+        let mut samples = Samples::default();
+        for v in (1..=100).rev() {
+            samples.push(f64::from(v));
+        }
+        let s = samples.summary().unwrap();
+        assert_eq!((s.count, s.min, s.p1, s.p50, s.p99, s.max), (100, 1.0, 1.0, 50.0, 99.0, 100.0));
+        assert_eq!(s.mean, 50.5);
+        assert!((s.deviation - 28.866).abs() < 1e-3);
+        assert_eq!(Samples::default().summary(), None);
+    }
+}

@@ -1,0 +1,423 @@
+//! An experiment assembled and run: hosts in a chain, sources at one end, meters at the other.
+
+use std::collections::BTreeMap;
+
+use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
+use laxity_model::adapter::{self, Null, Staged};
+use laxity_model::host::{Host, Output, Use, Uses};
+use laxity_model::node::{Node, NodeOutput};
+use laxity_model::source::{Sizes, Source};
+use laxity_qos::admission::Formula;
+use laxity_qos::channel::{ChannelConfig, ChannelId, Dropped, Packet, Role};
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Span, Time};
+
+use crate::measure::Meter;
+use crate::promise::{self, Promise};
+use crate::results::{Channel, Resource, Run};
+use crate::scenario::{Adapter, Experiment, LocalDeadline, RunLength, SourceSpec, Task};
+
+/// Copies that a fill admits at most: far beyond any host, and an end.
+const FILL_LIMIT: u64 = 100_000;
+
+/// Runs one point of a sweep. Its place in the sweep is the caller's to fill in.
+pub fn run(experiment: &Experiment) -> Run {
+    match experiment.task {
+        Task::Fill(index) => fill(experiment, index),
+        Task::Simulate(length) => simulate(experiment, length),
+    }
+}
+
+fn fill(experiment: &Experiment, index: usize) -> Run {
+    let mut figures = BTreeMap::new();
+    if let Some(formula) = experiment.admission.formula
+        && let Ok(admitted) = promise::fill(experiment, index, formula, FILL_LIMIT)
+    {
+        figures.insert("admitted".into(), admitted as f64);
+    }
+    Run {
+        point: Vec::new(),
+        simulated: 0.0,
+        window: 0.0,
+        channels: Vec::new(),
+        resources: Vec::new(),
+        figures,
+    }
+}
+
+fn simulate(experiment: &Experiment, length: RunLength) -> Run {
+    let mut lab = Lab::new(experiment, length);
+    let mut calendar = Calendar::new();
+    lab.start(&mut calendar);
+    let limits = match length {
+        RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
+        RunLength::Packets { .. } => Limits::NONE,
+    };
+    laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, limits);
+    let end = match length {
+        RunLength::Time { total, .. } => Time::ZERO + total,
+        RunLength::Packets { .. } => calendar.now(),
+    };
+    lab.into_run(end)
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// The source of a channel sends.
+    Arrival { channel: usize, size: Bytes },
+    /// A node asked to be called; stale if it has asked anew since.
+    Node { node: usize, asked: u64 },
+    /// A packet reaches a node.
+    Reach { node: usize, packet: Packet },
+    /// The window opens or closes.
+    Window,
+}
+
+/// Which part of a run is counted.
+#[derive(Debug)]
+struct Window {
+    length: RunLength,
+    departed: u64,
+    opened: Option<(Time, Vec<Uses>, Vec<Span>)>,
+    closed: Option<(Time, Vec<Uses>, Vec<Span>)>,
+}
+
+impl Window {
+    fn counts(&self) -> bool {
+        self.opened.is_some() && self.closed.is_none()
+    }
+}
+
+struct Lab<'a> {
+    experiment: &'a Experiment,
+    nodes: Vec<Node>,
+    /// Per node: the deadline it is to be called at, and how often that has changed.
+    asked: Vec<(Option<Time>, u64)>,
+    sources: Vec<Option<Source>>,
+    meters: Vec<Meter>,
+    lost: Vec<BTreeMap<Dropped, u64>>,
+    promises: Vec<Promise>,
+    papers: Vec<Promise>,
+    window: Window,
+}
+
+impl<'a> Lab<'a> {
+    fn new(experiment: &'a Experiment, length: RunLength) -> Self {
+        let none = || vec![Promise::BestEffort; experiment.channels.len()];
+        let ask = |formula| promise::promises(experiment, formula).map_or_else(|_| none(), |p| p.channels);
+        let promises = experiment.admission.formula.map_or_else(none, ask);
+        let papers = experiment.admission.formula.map_or_else(none, |_| ask(Formula::Papers));
+        let hops = experiment.path.relays as usize + 1;
+        let nodes = (0..hops + usize::from(experiment.path.receive)).map(|_| node(experiment)).collect();
+        let mut lab = Self {
+            experiment,
+            nodes,
+            asked: Vec::new(),
+            sources: Vec::new(),
+            meters: Vec::new(),
+            lost: vec![BTreeMap::new(); experiment.channels.len()],
+            promises,
+            papers,
+            window: Window { length, departed: 0, opened: None, closed: None },
+        };
+        lab.asked = vec![(None, 0); lab.nodes.len()];
+        lab.open_channels();
+        lab
+    }
+
+    fn open_channels(&mut self) {
+        let seed = Seed::new(self.experiment.seed);
+        for (i, spec) in self.experiment.channels.iter().enumerate() {
+            let promise = &self.promises[i];
+            let bound =
+                promise.bound().filter(|_| self.experiment.admission.local_deadline == LocalDeadline::Bound);
+            let level = match promise {
+                Promise::Admitted { level, .. } => *level,
+                _ if spec.class == Class::BestEffort => laxity_qos::discipline::LEVELS as u8 - 1,
+                _ => 0,
+            };
+            let config = ChannelConfig {
+                class: spec.class,
+                role: Role::Send,
+                spec: spec.spec,
+                deadline: bound.or(spec.deadline).unwrap_or(Span::MAX),
+                level: spec.level.unwrap_or(level),
+                message_slots: spec.message_slots,
+                packet_slots: spec.packet_slots,
+                message_overflow: spec.message_overflow,
+                packet_overflow: spec.packet_overflow,
+            };
+            let last = self.nodes.len() - 1;
+            for (hop, node) in self.nodes.iter_mut().enumerate() {
+                let role = match hop {
+                    0 => Role::Send,
+                    hop if hop == last && self.experiment.path.receive => Role::Receive,
+                    _ => Role::Relay,
+                };
+                node.open(ChannelConfig { role, ..config });
+            }
+            let hops = u64::from(self.experiment.path.relays) + 1;
+            let deadline = spec.deadline.map(|deadline| deadline.saturating_mul(hops));
+            self.meters.push(Meter { deadline, ..Meter::default() });
+            let source = spec.source.source(seed.stream(&format!("source {}", spec.name)));
+            self.sources.push(source.filter(|_| self.is_established(i)));
+        }
+    }
+
+    /// Whether a channel may send: one that admission refused does not exist, or nobody's bound would hold.
+    fn is_established(&self, channel: usize) -> bool {
+        !matches!(self.promises[channel], Promise::Refused(_))
+    }
+
+    fn start(&mut self, calendar: &mut Calendar<Event>) {
+        if let RunLength::Time { total, warmup, cooldown } = self.window.length {
+            calendar.schedule(Time::ZERO + warmup, Event::Window);
+            calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
+        }
+        self.look_at_window(Time::ZERO);
+        for channel in 0..self.sources.len() {
+            self.schedule_arrival(channel, calendar);
+            if let SourceSpec::Continuous(sizes) = &self.experiment.channels[channel].source
+                && self.is_established(channel)
+            {
+                let (Sizes::Fixed(size) | Sizes::Uniform { most: size, .. }) = *sizes;
+                self.nodes[0].saturate(Time::ZERO, ChannelId(channel as u32), size);
+            }
+        }
+        self.settle(0, Time::ZERO, calendar);
+    }
+
+    fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
+        let Some(source) = &mut self.sources[channel] else { return };
+        if let Some(arrival) = source.next_arrival() {
+            calendar.schedule(arrival.at, Event::Arrival { channel, size: arrival.size });
+        }
+    }
+
+    /// Takes what a node put out, and asks it when it wants to be called next.
+    fn settle(&mut self, node: usize, now: Time, calendar: &mut Calendar<Event>) {
+        while let Some(output) = self.nodes[node].poll_output() {
+            match output {
+                NodeOutput::Departed(packet) => self.depart(node, now, packet, calendar),
+                NodeOutput::Host(Output::Answered { channel, size, .. }) => {
+                    let counted = self.window.counts();
+                    let continuous = self.sources[channel.0 as usize].is_none();
+                    if continuous {
+                        self.meters[channel.0 as usize].offer(size, counted);
+                    }
+                }
+                NodeOutput::Host(Output::Lost(channel, cause)) => {
+                    *self.lost[channel.0 as usize].entry(cause).or_default() += 1;
+                }
+                NodeOutput::Host(_) => {}
+            }
+        }
+        let deadline = self.nodes[node].next_deadline();
+        let (asked, times) = &mut self.asked[node];
+        if *asked != deadline {
+            *asked = deadline;
+            *times += 1;
+            if let Some(at) = deadline {
+                calendar.schedule(at, Event::Node { node, asked: *times });
+            }
+        }
+    }
+
+    fn depart(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
+        let path = &self.experiment.path;
+        if node + 1 < self.nodes.len() {
+            calendar
+                .schedule(now + path.propagation, Event::Reach { node: node + 1, packet });
+        }
+        if node != path.relays as usize {
+            return;
+        }
+        self.window.departed += 1;
+        let counted = self.window.counts();
+        self.meters[packet.channel.0 as usize].depart(now, &packet, counted);
+        self.look_at_window(now);
+    }
+
+    fn look_at_window(&mut self, now: Time) {
+        let (opens, closes) = match self.window.length {
+            RunLength::Packets { total, warmup, cooldown } => {
+                (self.window.departed >= warmup, self.window.departed >= total - cooldown)
+            }
+            RunLength::Time { total, warmup, cooldown } => {
+                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
+            }
+        };
+        if opens && self.window.opened.is_none() {
+            self.window.opened = Some(self.snapshot(now));
+        }
+        if closes && self.window.closed.is_none() {
+            self.window.closed = Some(self.snapshot(now));
+        }
+    }
+
+    fn snapshot(&self, now: Time) -> (Time, Vec<Uses>, Vec<Span>) {
+        let uses = self.nodes.iter().map(|node| *node.host().uses()).collect();
+        let busy = self.nodes.iter().flat_map(|node| node.adapter().busy()).map(|(_, busy)| busy).collect();
+        (now, uses, busy)
+    }
+
+    fn into_run(mut self, end: Time) -> Run {
+        let opened = self.window.opened.take().unwrap_or_else(|| self.snapshot(end));
+        let closed = self.window.closed.take().unwrap_or_else(|| self.snapshot(end));
+        let window = closed.0.saturating_since(opened.0).as_secs_f64();
+        let share = |from: Span, to: Span| {
+            if window > 0.0 { to.saturating_sub(from).as_secs_f64() / window } else { 0.0 }
+        };
+        let mut resources = Vec::new();
+        let mut stage = 0;
+        for (i, node) in self.nodes.iter().enumerate() {
+            let suffix = if i == 0 { String::new() } else { format!("@{i}") };
+            let (from, to) = (&opened.1[i], &closed.1[i]);
+            let uses = Use::ALL.map(|u| (u.name().to_string(), share(from.of(u), to.of(u))));
+            let (_, longest) = node.host().subsystem().link_queue();
+            resources.push(Resource {
+                name: format!("cpu{suffix}"),
+                utilisation: share(from.total(), to.total()),
+                uses: uses.into(),
+                ..Resource::default()
+            });
+            for (name, _) in node.adapter().busy() {
+                resources.push(Resource {
+                    name: format!("{name}{suffix}"),
+                    utilisation: share(opened.2[stage], closed.2[stage]),
+                    longest_queue: Some(longest as u64),
+                    ..Resource::default()
+                });
+                stage += 1;
+            }
+        }
+        let figures = self.figures();
+        let channels = (0..self.meters.len()).map(|i| self.channel(i, window)).collect();
+        Run { point: Vec::new(), simulated: end.as_secs_f64(), window, channels, resources, figures }
+    }
+
+    fn figures(&self) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::new();
+        let refused = self.promises.iter().filter(|p| matches!(p, Promise::Refused(_))).count();
+        if self.experiment.admission.formula.is_some() {
+            figures.insert("refused".into(), refused as f64);
+            let message = self.experiment.channels[0].spec.max_message.get() as f64;
+            let both = [("predicted_papers", Formula::Papers), ("predicted_corrected", Formula::Corrected)];
+            for (name, formula) in both {
+                if let Some(service) = promise::service(self.experiment, formula).filter(|s| !s.is_zero()) {
+                    figures.insert(name.into(), message / service.as_secs_f64());
+                }
+            }
+        }
+        figures
+    }
+
+    fn channel(&mut self, i: usize, window: f64) -> Channel {
+        let spec = &self.experiment.channels[i];
+        let meter = std::mem::take(&mut self.meters[i]);
+        let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
+        let real_time = spec.class == Class::RealTime;
+        let mut drops: BTreeMap<String, u64> = BTreeMap::new();
+        let mut dropped_packets = 0;
+        for (hop, node) in self.nodes.iter().enumerate() {
+            let counters = node.host().subsystem().counters(ChannelId(i as u32));
+            // Past the first host packets are dropped one by one, and counted as such.
+            dropped_packets += if hop == 0 { counters.dropped_packets } else { 0 };
+            for (cause, count) in &counters.dropped {
+                *drops.entry(cause_name(*cause).into()).or_default() += count;
+            }
+        }
+        dropped_packets += self.lost[i].values().sum::<u64>();
+        let hops = u64::from(self.experiment.path.relays) + 1;
+        // Each hop but the last adds its local deadline: a packet is early until then at the next one.
+        let end_to_end = |promise: &Promise| {
+            let bound = promise.bound()?;
+            let local = match self.experiment.admission.local_deadline {
+                LocalDeadline::Bound => bound,
+                LocalDeadline::Requested => spec.deadline?,
+            };
+            let exact = if self.orders_by_bound() { bound } else { spec.deadline? };
+            Some((local.saturating_mul(hops - 1) + exact).as_secs_f64())
+        };
+        let (bound, papers) = (end_to_end(&self.promises[i]), end_to_end(&self.papers[i]));
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
+            deadline: meter.deadline.map(Span::as_secs_f64),
+            bound,
+            bound_papers: papers.filter(|p| Some(*p) != bound),
+            worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
+            offered: rate(meter.offered),
+            throughput: rate(meter.transmitted),
+            messages: meter.messages,
+            completed: meter.completed,
+            packets: meter.packets,
+            missed_packets: meter.missed_packets,
+            missed_messages: meter.missed_messages,
+            drops,
+            dropped_packets,
+            laxity: meter.laxity.summary(),
+            latency: meter.latency.summary(),
+            sojourn: meter.sojourn.summary(),
+            queueing: meter.queueing.summary(),
+            access: meter.access.summary(),
+        }
+    }
+
+    /// Whether what CPU and link order by makes the bound itself hold: fixed priorities in admission's order,
+    /// or EDF by the bounds. EDF by the requested deadlines keeps those.
+    fn orders_by_bound(&self) -> bool {
+        self.experiment.host.subsystem.order == laxity_qos::channel::Order::FixedPriority
+            || self.experiment.admission.local_deadline == LocalDeadline::Bound
+    }
+}
+
+impl World for Lab<'_> {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        match event {
+            Event::Arrival { channel, size } => {
+                self.meters[channel].offer(size, self.window.counts());
+                self.schedule_arrival(channel, calendar);
+                self.nodes[0].offer(now, ChannelId(channel as u32), size);
+                self.settle(0, now, calendar);
+            }
+            Event::Node { node, asked } if self.asked[node].1 == asked => {
+                self.asked[node].0 = None;
+                self.nodes[node].timer(now);
+                self.settle(node, now, calendar);
+            }
+            Event::Node { .. } => {}
+            Event::Reach { node, packet } => {
+                let channel = packet.channel;
+                self.nodes[node].receive(now, channel, packet);
+                self.settle(node, now, calendar);
+            }
+            Event::Window => self.look_at_window(now),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        matches!(self.window.length, RunLength::Packets { total, .. } if self.window.departed >= total)
+    }
+}
+
+fn node(experiment: &Experiment) -> Node {
+    let host = &experiment.host;
+    let adapter = match &experiment.adapter {
+        Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
+        Adapter::Staged(stages) => adapter::Adapter::Staged(Staged::new(stages.clone())),
+    };
+    Node::new(Host::new(host.costs, host.subsystem, host.applications), adapter)
+}
+
+fn cause_name(cause: Dropped) -> &'static str {
+    match cause {
+        Dropped::MessageQueue => "message_queue",
+        Dropped::PacketQueue => "packet_queue",
+        Dropped::Undersized => "undersized",
+        Dropped::Incomplete => "incomplete",
+    }
+}
