@@ -95,7 +95,7 @@ pub fn run<W: World, C: Clock>(
         if events == limits.events {
             break Stop::Events;
         }
-        let next = calendar.next_time();
+        let next = calendar.due();
         let due = next.filter(|at| *at <= limits.until);
         match clock.wait_until(due.unwrap_or(limits.until.max(calendar.now()))) {
             Wait::Reached { late } => match due.and_then(|_| calendar.pop()) {
