@@ -192,6 +192,12 @@ fn evaluate(
         if matches!(inner, EvalAltResult::ErrorTerminated(..)) {
             inner = &error;
         }
+        if let EvalAltResult::ErrorDataRace(..) = inner {
+            // The language holds a list for as long as a chain of calls on it lasts.
+            let message = "a closure reads the list that the chain of calls before it starts from; give the list \
+                           to a variable of its own first: `let rest = xs.extract(1); rest.all(|x| … xs[0] …)`";
+            return at(claim, script, text, position, message.into());
+        }
         let mut bare = inner.to_string();
         if let Some(cut) = bare.rfind(" (line ") {
             bare.truncate(cut);

@@ -2,8 +2,12 @@
 
 pub mod claims;
 pub mod diagnostic;
+mod measure;
+pub mod pipeline;
 pub mod present;
 pub mod profile;
+pub mod promise;
 pub mod results;
 pub mod scenario;
 pub mod sweep;
+pub mod world;

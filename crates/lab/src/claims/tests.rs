@@ -289,6 +289,12 @@ fn endless_and_bloated_scripts_are_stopped() {
 }
 
 #[test]
+fn a_closure_cannot_read_the_list_its_chain_starts_from() {
+    refused("let xs = [1, 2]; xs.extract(1).all(|x| x > xs[0])", "variable of its own");
+    holds("let xs = [1, 2]; let rest = xs.extract(1); rest.all(|x| x > xs[0])");
+}
+
+#[test]
 fn one_claim_that_cannot_be_judged_withholds_the_judgement() {
     let judge = Judge::compile(&[claim("true", None), claim("runs[0].x", None)]).unwrap();
     assert_eq!(judge.judge(&results()).unwrap_err().len(), 1);

@@ -1,0 +1,245 @@
+//! From a scenario to verdicts on disk: run every point, judge, present.
+//!
+//! A sweep can take minutes and be stopped at any moment, so every finished point is kept at once and not
+//! run again; a directory of results, on the other hand, is written only when every point has run and
+//! every claim is judged, and takes its name last. Stopping half-way leaves kept points and nothing that
+//! looks like an outcome.
+//!
+//! ```text
+//! scenario ──points──▶ workers ──Run──▶ in the sweep's order ──▶ Results ──judge──▶ Verdicts ──▶ files
+//!                        ▲ │
+//!                        │ ▼
+//!                     kept points
+//! ```
+//!
+//! The order in which workers finish shows nowhere: results are put in the sweep's order, and a point has
+//! nothing in common with any other.
+
+mod parallel;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Write};
+use std::io;
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+use crate::claims::{ClaimError, Judge};
+use crate::present::{self, Written};
+use crate::results::{Provenance, Results, Run, Verdict};
+use crate::scenario::{Experiment, PointIndex, Scenario};
+use store::Store;
+
+/// How to run a scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The directory of results; `None` writes nothing and keeps no points.
+    pub out: Option<PathBuf>,
+    /// Points that run at once; `None` for one per core.
+    pub threads: Option<NonZero<usize>>,
+    /// Runs points again that were kept.
+    pub fresh: bool,
+    /// Judges, and leaves the directory of results as it is.
+    pub no_report: bool,
+    /// Root seed in place of the scenario's.
+    pub seed: Option<u64>,
+    /// What tells this build from another of the same version; points that another build ran are not used.
+    pub build: String,
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Points finished.
+    pub done: usize,
+    /// Those among them that an earlier run had kept.
+    pub kept: usize,
+    /// Points in all.
+    pub total: usize,
+}
+
+/// A scenario run to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What was measured.
+    pub results: Results,
+    /// One per claim, in the order of the file.
+    pub verdicts: Vec<Verdict>,
+    /// What was written; `None` if nothing was to be.
+    pub written: Option<Written>,
+}
+
+impl Outcome {
+    /// Whether every claim holds.
+    pub fn holds(&self) -> bool {
+        self.verdicts.iter().all(|verdict| verdict.holds)
+    }
+}
+
+/// Why a scenario has no outcome.
+#[derive(Debug)]
+pub enum Error {
+    /// Claims that cannot be judged. Nothing was written, the points are kept.
+    Unjudged(Vec<ClaimError>),
+    /// A seed was given, and the sweep sets its own.
+    SweptSeed,
+    /// A point broke an invariant of the program: an error of ours, not of the scenario's.
+    Broken {
+        /// The point in words; empty for a scenario without a sweep.
+        point: String,
+        /// What it said.
+        message: String,
+    },
+    /// The results could not be written, or a point not kept.
+    Disk(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Unjudged(errors) => {
+                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                f.write_str(&errors.join("\n"))
+            }
+            Error::SweptSeed => {
+                f.write_str("the sweep sets the seed itself, it cannot be given from outside")
+            }
+            Error::Broken { point, message } if point.is_empty() => write!(f, "the run broke off: {message}"),
+            Error::Broken { point, message } => write!(f, "the run at {point} broke off: {message}"),
+            Error::Disk(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::Disk(error)
+    }
+}
+
+/// What runs one point; the caller fills in which.
+type Runner<'a> = &'a (dyn Fn(&Experiment) -> Run + Sync);
+
+/// Runs every point of `scenario`, judges its claims and writes the directory of results.
+pub fn run(
+    scenario: &Scenario,
+    options: &Options,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
+    run_by(scenario, options, &crate::world::run, observe)
+}
+
+fn run_by(
+    scenario: &Scenario,
+    options: &Options,
+    runner: Runner<'_>,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
+    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+    let runs = points(scenario, options, runner, observe)?;
+    let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
+    let verdicts = judge.judge(&results).map_err(Error::Unjudged)?;
+    let written = match &options.out {
+        Some(out) if !options.no_report => {
+            Some(present::write_all(out, &results, &verdicts, &scenario.figures)?)
+        }
+        _ => None,
+    };
+    Ok(Outcome { results, verdicts, written })
+}
+
+fn provenance(scenario: &Scenario, options: &Options) -> Provenance {
+    Provenance {
+        name: scenario.name.clone(),
+        title: scenario.title.clone(),
+        about: scenario.about.clone(),
+        seed: options.seed.unwrap_or(scenario.seed),
+        file_hash: scenario.hash.clone(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        clock: "virtual".into(),
+    }
+}
+
+/// One point, run now or earlier.
+struct Finished {
+    run: Run,
+    key: String,
+    kept: bool,
+}
+
+fn points(
+    scenario: &Scenario,
+    options: &Options,
+    runner: Runner<'_>,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<Vec<Run>, Error> {
+    let points: Vec<PointIndex> = scenario.points().collect();
+    let store = options.out.as_deref().map(Store::beside).transpose()?;
+    let work = |index: usize| point(scenario, options, runner, store.as_ref(), &points[index]);
+    let mut progress = Progress { done: 0, kept: 0, total: points.len() };
+    observe(progress);
+    let finished = parallel::ordered(points.len(), options.threads, &work, &mut |finished: &Finished| {
+        progress.done += 1;
+        progress.kept += usize::from(finished.kept);
+        observe(progress);
+    })?;
+    if let Some(store) = &store {
+        store.keep_only(finished.iter().map(|finished| finished.key.as_str()));
+    }
+    Ok(finished.into_iter().map(|finished| finished.run).collect())
+}
+
+fn point(
+    scenario: &Scenario,
+    options: &Options,
+    runner: Runner<'_>,
+    store: Option<&Store>,
+    point: &PointIndex,
+) -> Result<Finished, Error> {
+    let mut experiment = scenario.experiment(point);
+    if let Some(seed) = options.seed {
+        if experiment.seed != scenario.seed {
+            return Err(Error::SweptSeed);
+        }
+        experiment.seed = seed;
+    }
+    let key = key(&experiment, options);
+    let kept = store.filter(|_| !options.fresh).and_then(|store| store.load(&key));
+    if let Some(run) = kept {
+        return Ok(Finished { run: Run { point: point.indices().to_vec(), ..run }, key, kept: true });
+    }
+    // A panic is an invariant of ours that broke; say at which point, and let the others' results stand.
+    let run = catch_unwind(AssertUnwindSafe(|| runner(&experiment))).map_err(|panic| {
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
+        Error::Broken { point: scenario.describe(point), message: message.unwrap_or_default() }
+    })?;
+    let run = Run { point: point.indices().to_vec(), ..run };
+    if let Some(store) = store {
+        store.save(&key, &run)?;
+    }
+    Ok(Finished { run, key, kept: false })
+}
+
+/// What decides the outcome of a point: the experiment with all that its files say, and who runs it. Its
+/// place in the sweep and the claims do not, so that either can be edited without running again.
+fn key(experiment: &Experiment, options: &Options) -> String {
+    struct Hash(Sha256);
+    impl Write for Hash {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Sha256::new());
+    let version = env!("CARGO_PKG_VERSION");
+    // The derived form shows every field, traces included, and costs no memory on its way to the hash.
+    write!(hash, "{version}\0{}\0{experiment:?}", options.build).expect("hashing does not fail");
+    hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
