@@ -1,2 +1,57 @@
-//! Placeholder.
-fn main() {}
+//! `laxity`: scenarios in, verdicts out. All it does beside reading arguments and printing is the lab's.
+//!
+//! Results go to standard output, everything else to standard error. The exit code says what came of it:
+//! see [`Exit`].
+
+mod admit;
+mod arguments;
+mod check;
+mod reference;
+mod reproduce;
+mod reproduction;
+mod run;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use terminal::Terminal;
+
+/// What a command ends in; the greatest of several counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// Every claim holds, every channel is admitted, every file is valid.
+    Holds = 0,
+    /// A claim does not hold, or a channel is refused.
+    Fails = 1,
+    /// The input is bad: arguments, a scenario, or a claim that cannot be judged.
+    BadInput = 2,
+    /// The input is good and the work could not be done: a full disk, an error of ours.
+    Broken = 3,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut terminal = Terminal::new();
+    let exit = match &arguments.command {
+        Command::Run(options) => run::run(options, &mut terminal),
+        Command::Admit(options) => admit::admit(options, &mut terminal),
+        Command::Check(options) => check::check(options, &mut terminal),
+        Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
+        Command::Schema(options) => {
+            let schema = match options.profile {
+                true => laxity_lab::scenario::profile_schema(),
+                false => laxity_lab::scenario::schema(),
+            };
+            terminal.line(&format!("{schema:#}"));
+            Exit::Holds
+        }
+        Command::Reference => {
+            terminal.print(&reference::markdown());
+            Exit::Holds
+        }
+    };
+    ExitCode::from(terminal.finish(exit) as u8)
+}

@@ -1,0 +1,124 @@
+//! `laxity admit`: what each channel is promised, and what the promise is made of.
+
+use std::fmt::Write;
+
+use laxity_lab::promise::{self, Promise};
+use laxity_lab::scenario::{Experiment, LocalDeadline, Scenario, Task};
+use laxity_qos::channel::Order;
+
+use crate::Exit;
+use crate::arguments::Admit;
+use crate::terminal::{Terminal, clean};
+
+pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
+    let scenario = match Scenario::load(&arguments.file) {
+        Ok(scenario) => scenario,
+        Err(diagnostics) => {
+            terminal.note(&diagnostics.render(terminal.error_colour()));
+            return Exit::BadInput;
+        }
+    };
+    // Most sweeps vary what admission does not ask for; points with one answer share it.
+    let mut answers: Vec<(Answer, Vec<String>)> = Vec::new();
+    for point in scenario.points() {
+        let answer = Answer::to(&scenario.experiment(&point));
+        let words = scenario.describe(&point);
+        match answers.iter_mut().find(|(other, _)| *other == answer) {
+            Some((_, points)) => points.push(words),
+            None => answers.push((answer, vec![words])),
+        }
+    }
+    let several = answers.len() > 1;
+    for (i, (answer, points)) in answers.iter().enumerate() {
+        if several {
+            let more = match points.len() {
+                1 => String::new(),
+                n => format!(" and at {} more", crate::check::counted(n - 1, "point")),
+            };
+            terminal.line(&format!("{}at {}{more}", if i == 0 { "" } else { "\n" }, clean(&points[0])));
+        }
+        terminal.print(&answer.text);
+    }
+    answers.iter().map(|(answer, _)| answer.exit).max().unwrap_or(Exit::Holds)
+}
+
+#[derive(PartialEq, Eq)]
+struct Answer {
+    text: String,
+    exit: Exit,
+}
+
+impl Answer {
+    fn to(experiment: &Experiment) -> Answer {
+        let Some(formula) = experiment.admission.formula else {
+            return Answer::none("admission is off: every channel is taken, and nothing is promised");
+        };
+        if let Task::Fill(_) = experiment.task {
+            return Answer::none(
+                "this scenario fills the host with copies of a channel: `laxity run` counts them",
+            );
+        }
+        match promise::promises(experiment, formula) {
+            Ok(promises) => Answer::from_promises(experiment, &promises),
+            Err(uncovered) => Answer::none(&format!("nothing can be promised: {}", uncovered.0)),
+        }
+    }
+
+    fn none(text: &str) -> Answer {
+        Answer { text: format!("{text}\n"), exit: Exit::Holds }
+    }
+
+    fn from_promises(experiment: &Experiment, promises: &promise::Promises) -> Answer {
+        let mut text = format!("by the {:?} formulas", promises.formula).to_lowercase();
+        let hosts = experiment.path.relays + 1;
+        text += &if hosts > 1 { format!(", at each of {hosts} hosts\n") } else { "\n".to_string() };
+        if !in_force(experiment) {
+            text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
+                     `local_deadline = \"bound\"` would promise instead\n";
+        }
+        let mut exit = Exit::Holds;
+        for (channel, answer) in experiment.channels.iter().zip(&promises.channels) {
+            let name = clean(&channel.name);
+            match answer {
+                Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
+                Promise::Refused(refusal) => {
+                    text += &format!("\nchannel {name}: refused\n  {refusal}\n");
+                    exit = Exit::Fails;
+                }
+                Promise::Admitted { bound, wait, service, level } => {
+                    text += &format!("\nchannel {name}: admitted, level {level}\n");
+                    term(&mut text, 2, bound.bound, &format!("bound, of a deadline of {}", bound.deadline));
+                    // The printed parts add up line by line: each sum first, what it is made of below it.
+                    for (sum, what, parts) in [
+                        (bound.wait, "waiting for what is below", wait.terms()),
+                        (bound.service, "the message itself", service.terms()),
+                        (bound.higher, "messages of channels above", &[]),
+                        (bound.interference, "work above all handlers", &[]),
+                    ] {
+                        if !sum.is_zero() {
+                            term(&mut text, 4, sum, what);
+                        }
+                        for part in parts {
+                            term(&mut text, 6, part.cost, part.name);
+                        }
+                    }
+                }
+            }
+        }
+        Answer { text, exit }
+    }
+}
+
+/// Whether the order of service is the one that the bounds are proved for. EDF by the requested deadlines keeps
+/// those and may let a message take all of its deadline.
+fn in_force(experiment: &Experiment) -> bool {
+    experiment.host.subsystem.order == Order::FixedPriority
+        || experiment.admission.local_deadline == LocalDeadline::Bound
+}
+
+fn term(text: &mut String, indent: usize, cost: laxity_units::Span, what: &str) {
+    // One unit for all, so that the column can be added up by eye; rounded up, as bounds are.
+    let tenths = cost.as_ps().div_ceil(100_000);
+    let cost = format!("{}.{} us", tenths / 10, tenths % 10);
+    writeln!(text, "{:indent$}{cost:>14}  {what}", "").expect("text takes text");
+}

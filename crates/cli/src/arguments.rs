@@ -1,0 +1,119 @@
+//! The arguments, which are also their own documentation: `docs/cli.md` is made from here.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Finds out whether hosts and network adapters keep deadlines, before traffic does.
+///
+/// An experiment is a file that describes a host, an adapter, a workload and the claims that the outcome must
+/// meet. Running it prints bound beside measurement and a verdict per claim.
+///
+/// Exit codes: 0 if every claim holds, 1 if one does not (or a channel is refused), 2 if the input is bad or
+/// a claim cannot be judged, 3 if the work could not be done. Results go to standard output, all else to
+/// standard error; colours only to a terminal, and not if NO_COLOR is set.
+#[derive(Debug, Parser)]
+#[command(name = "laxity", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs experiments, judges their claims and writes a directory of results for each.
+    Run(Run),
+    /// Says what is promised to each channel, term by term, or why it is refused; runs nothing.
+    Admit(Admit),
+    /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs nothing.
+    Check(Check),
+    /// Runs all experiments and writes the table of what was reproduced.
+    ///
+    /// Prints a line per claim. The table has no times and no dates: the same experiments give the same file.
+    Reproduce(Reproduce),
+    /// Prints the JSON schema of scenario files, for editors.
+    Schema(Schema),
+    /// Prints this reference as Markdown.
+    #[command(hide = true)]
+    Reference,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Scenario files.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Directory of results; of several files, the directory that holds theirs. Default `results/<name>`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+    /// Prints table and verdicts only; leaves the directory of results as it is.
+    #[arg(long)]
+    pub(crate) no_report: bool,
+    /// Root seed of every random stream, in place of the file's.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How the points of a sweep are run.
+#[derive(Debug, Args)]
+pub(crate) struct Effort {
+    /// Points that run at once. Default: one per core. Results do not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
+    /// Runs every point, also those that an earlier run of the same build has finished.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Admit {
+    /// A scenario file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Scenario files.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// Only this system: a directory below the experiments. The rest of the table stays.
+    #[arg(value_name = "SYSTEM")]
+    pub(crate) system: Option<String>,
+    /// Directory of the experiments, `<system>/<name>.toml`.
+    #[arg(long, value_name = "DIR", default_value = "experiments")]
+    pub(crate) experiments: PathBuf,
+    /// File of the table.
+    #[arg(long, value_name = "FILE", default_value = "docs/reproduction.md")]
+    pub(crate) table: PathBuf,
+    /// Runs nothing; fails unless the table was made from the experiment files as they are.
+    #[arg(long)]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    /// The schema of host cost profiles instead.
+    #[arg(long)]
+    pub(crate) profile: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

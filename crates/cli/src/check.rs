@@ -1,0 +1,30 @@
+//! `laxity check`.
+
+use laxity_lab::scenario::Scenario;
+
+use crate::Exit;
+use crate::arguments::Check;
+use crate::terminal::{Terminal, clean};
+
+pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
+    let mut exit = Exit::Holds;
+    for file in &arguments.files {
+        match Scenario::load(file) {
+            Ok(scenario) => {
+                let points = counted(scenario.points().count(), "point");
+                let claims = counted(scenario.claims.len(), "claim");
+                terminal.line(&format!("ok  {}: {points}, {claims}", clean(&file.display().to_string())));
+            }
+            Err(diagnostics) => {
+                terminal.note(&diagnostics.render(terminal.error_colour()));
+                exit = Exit::BadInput;
+            }
+        }
+    }
+    exit
+}
+
+/// `1 point`, `3 points`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}

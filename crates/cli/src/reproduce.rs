@@ -1,0 +1,169 @@
+//! `laxity reproduce`: every experiment, a line per claim, and the table of what came of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use laxity_lab::scenario::Scenario;
+
+use crate::Exit;
+use crate::arguments::Reproduce;
+use crate::reproduction::{Entry, Table};
+use crate::run;
+use crate::terminal::{Stopwatch, Terminal, clean};
+
+pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit {
+    let systems = match systems(&arguments.experiments, arguments.system.as_deref()) {
+        Ok(systems) => systems,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
+    };
+    let mut loaded = BTreeMap::new();
+    let mut exit = Exit::Holds;
+    for (system, files) in systems {
+        match run::load(&files, terminal) {
+            Some(scenarios) => drop(loaded.insert(system, (files, scenarios))),
+            None => exit = Exit::BadInput,
+        }
+    }
+    if exit != Exit::Holds {
+        return exit;
+    }
+    let before = match fs::read_to_string(&arguments.table) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            terminal.error(&format!("{}: {error}", arguments.table.display()));
+            return Exit::BadInput;
+        }
+    };
+    let table = Table::parse(&before);
+    if arguments.check {
+        return check(arguments, &table, &loaded, terminal);
+    }
+    run_all(arguments, table, &loaded, terminal)
+}
+
+/// Per system: its files, and what stands in them.
+type Loaded = BTreeMap<String, (Vec<PathBuf>, Vec<Scenario>)>;
+
+fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
+    let mut exit = Exit::Holds;
+    if arguments.system.is_none() {
+        table = Table::default();
+    }
+    for (system, (files, scenarios)) in loaded {
+        let mut entries = Vec::new();
+        terminal.line(&clean(system));
+        for (file, scenario) in files.iter().zip(scenarios) {
+            let watch = Stopwatch::start();
+            let out = Path::new("results").join(system).join(&scenario.name);
+            let outcome = match run::go(scenario, &run::options(out, &arguments.effort), terminal) {
+                Ok(outcome) => outcome,
+                Err(failed) => {
+                    exit = exit.max(failed);
+                    continue;
+                }
+            };
+            let time = watch.read();
+            for verdict in &outcome.verdicts {
+                let (id, figure) = (clean(&verdict.id), clean(&verdict.figure));
+                let word = if verdict.holds { "holds" } else { "contradicted" };
+                let word = terminal.verdict(verdict.holds, &format!("{word:<12}"));
+                terminal.line(&format!("  {id:<14} {word} {time:>8}  {figure}"));
+            }
+            exit = exit.max(if outcome.holds() { Exit::Holds } else { Exit::Fails });
+            entries.push(Entry {
+                file: portable(file),
+                hash: scenario.hash.clone(),
+                title: scenario.title.clone(),
+                verdicts: outcome.verdicts,
+            });
+        }
+        table.replace(system, &entries);
+    }
+    if exit > Exit::Fails {
+        terminal.error(&format!("{} is left as it was", arguments.table.display()));
+        return exit;
+    }
+    let (holding, claims) = table.count();
+    terminal.line(&format!("\n{holding} of {claims} claims hold"));
+    if let Err(error) = write(&arguments.table, &table.text()) {
+        terminal.error(&format!("{}: {error}", arguments.table.display()));
+        return Exit::Broken;
+    }
+    exit
+}
+
+/// Whether the table was made from these files.
+fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &Terminal) -> Exit {
+    let mut wanted = BTreeMap::new();
+    for (files, scenarios) in loaded.values() {
+        for (file, scenario) in files.iter().zip(scenarios) {
+            wanted.insert(portable(file), scenario.hash.clone());
+        }
+    }
+    let made = table.hashes(arguments.system.as_deref());
+    let stale: Vec<&String> =
+        wanted.keys().chain(made.keys()).filter(|file| wanted.get(*file) != made.get(*file)).collect();
+    let Some(first) = stale.first() else { return Exit::Holds };
+    let place = arguments.table.display();
+    terminal.error(&format!("{place} is stale for {first} and maybe others: run `laxity reproduce`"));
+    Exit::Fails
+}
+
+/// The experiment files by system, all or one, in order.
+fn systems(root: &Path, only: Option<&str>) -> Result<BTreeMap<String, Vec<PathBuf>>, String> {
+    let mut systems = BTreeMap::new();
+    for directory in entries(root)?.into_iter().filter(|path| path.is_dir()) {
+        let files: Vec<PathBuf> = entries(&directory)?
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+            .collect();
+        let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !files.is_empty() {
+            systems.insert(name, files);
+        }
+    }
+    let known: Vec<String> = systems.keys().map(|name| format!("`{name}`")).collect();
+    let known = known.join(", ");
+    if let Some(only) = only {
+        systems.retain(|name, _| name == only);
+        if systems.is_empty() {
+            let root = root.display();
+            return Err(format!("there is no system `{only}` in {root}; there is {known}"));
+        }
+    }
+    if systems.is_empty() {
+        return Err(format!("there are no experiments in {}", root.display()));
+    }
+    Ok(systems)
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let read =
+        || -> io::Result<Vec<PathBuf>> { fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect() };
+    let mut paths = read().map_err(|error| format!("{}: {error}", directory.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// The path as the table has it, the same on every system.
+fn portable(file: &Path) -> String {
+    file.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// Replaces the file as a whole.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        fs::create_dir_all(directory)?;
+    }
+    let mut name = file.file_name().unwrap_or_default().to_os_string();
+    name.push(".partial");
+    let partial = file.with_file_name(name);
+    fs::write(&partial, text).and_then(|()| fs::rename(&partial, file)).inspect_err(|_| {
+        drop(fs::remove_file(&partial));
+    })
+}

@@ -1,0 +1,114 @@
+//! `laxity run`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use laxity_lab::pipeline::{self, Options, Outcome};
+use laxity_lab::present::table;
+use laxity_lab::scenario::Scenario;
+
+use crate::Exit;
+use crate::arguments::{Effort, Run};
+use crate::terminal::{Bar, Terminal, clean};
+
+pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
+    // All are read before any is run: a slip in the last file should not cost the hours of the first.
+    let Some(scenarios) = load(&arguments.files, terminal) else { return Exit::BadInput };
+    let outs = match directories(arguments, &scenarios) {
+        Ok(outs) => outs,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
+    };
+    let mut exit = Exit::Holds;
+    for (scenario, out) in scenarios.iter().zip(outs) {
+        let no_report = arguments.no_report;
+        let options = Options { no_report, seed: arguments.seed, ..options(out, &arguments.effort) };
+        exit = exit.max(match go(scenario, &options, terminal) {
+            Ok(outcome) => {
+                show(&outcome, terminal);
+                if outcome.holds() { Exit::Holds } else { Exit::Fails }
+            }
+            Err(exit) => exit,
+        });
+    }
+    exit
+}
+
+/// Reads scenarios, or shows what is wrong with each.
+pub(crate) fn load(files: &[PathBuf], terminal: &Terminal) -> Option<Vec<Scenario>> {
+    let mut scenarios = Vec::new();
+    for file in files {
+        match Scenario::load(file) {
+            Ok(scenario) => scenarios.push(scenario),
+            Err(diagnostics) => terminal.note(&diagnostics.render(terminal.error_colour())),
+        }
+    }
+    (scenarios.len() == files.len()).then_some(scenarios)
+}
+
+/// The directory of results for each scenario, no two the same.
+fn directories(arguments: &Run, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, String> {
+    let parent = match &arguments.out {
+        Some(out) if scenarios.len() == 1 => return Ok(vec![out.clone()]),
+        Some(out) => out.as_path(),
+        None => Path::new("results"),
+    };
+    let mut taken = BTreeMap::new();
+    let mut outs = Vec::new();
+    for (scenario, file) in scenarios.iter().zip(&arguments.files) {
+        if let Some(other) = taken.insert(&scenario.name, file) {
+            let (a, b, name) = (other.display(), file.display(), &scenario.name);
+            return Err(format!(
+                "{a} and {b} would both write their results as `{name}`; run them one by one"
+            ));
+        }
+        outs.push(parent.join(&scenario.name));
+    }
+    Ok(outs)
+}
+
+/// The pipeline's options for results in `out`.
+pub(crate) fn options(out: PathBuf, effort: &Effort) -> Options {
+    let (threads, fresh) = (effort.threads, effort.fresh);
+    Options { out: Some(out), threads, fresh, build: build(), ..Options::default() }
+}
+
+/// What tells this build from another of the same version: the program's size and when it was linked. Only
+/// points that the same build has run are used again, so a stale one is never taken for a current one.
+fn build() -> String {
+    let program = std::env::current_exe().and_then(|path| path.metadata());
+    let stamp = program.and_then(|file| Ok((file.len(), file.modified()?)));
+    stamp.map(|(length, modified)| format!("{length} {modified:?}")).unwrap_or_default()
+}
+
+/// Runs one scenario, or shows why it has no outcome.
+pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) -> Result<Outcome, Exit> {
+    let bar = Bar::new(&scenario.name);
+    let outcome = pipeline::run(scenario, options, &mut |progress| bar.update(progress));
+    drop(bar);
+    outcome.map_err(|error| {
+        terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
+        match error {
+            pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed => Exit::BadInput,
+            pipeline::Error::Disk(_) | pipeline::Error::Broken { .. } => Exit::Broken,
+        }
+    })
+}
+
+/// Cleaned line by line.
+fn lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
+}
+
+fn show(outcome: &Outcome, terminal: &mut Terminal) {
+    let options =
+        table::Options { width: terminal.width(), colour: terminal.colour(), ..table::Options::default() };
+    terminal.print(&table::text(&outcome.results, &outcome.verdicts, &options));
+    if let Some(report) = outcome.written.as_ref().and_then(|written| written.files.first()) {
+        let here = std::env::current_dir().unwrap_or_default();
+        let report = report.strip_prefix(here).unwrap_or(report);
+        terminal.note(&format!("report in {}", report.display()));
+    }
+}

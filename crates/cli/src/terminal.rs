@@ -1,0 +1,172 @@
+//! What people see: results to standard output, errors and progress to standard error.
+//!
+//! A reader that stops reading (`| head`) is not an error and does not stop a run: what is left unsaid is on
+//! disk. Colour and width are asked of each stream once, at the start.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use laxity_lab::pipeline::Progress;
+
+use crate::Exit;
+
+/// The two streams.
+pub(crate) struct Terminal {
+    out_colour: bool,
+    error_colour: bool,
+    /// Nobody reads what we print any more.
+    closed: bool,
+    failed: Option<io::Error>,
+}
+
+impl Terminal {
+    pub(crate) fn new() -> Self {
+        let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self {
+            out_colour: colours && io::stdout().is_terminal(),
+            error_colour: colours && io::stderr().is_terminal(),
+            closed: false,
+            failed: None,
+        }
+    }
+
+    /// Whether results may be coloured.
+    pub(crate) fn colour(&self) -> bool {
+        self.out_colour
+    }
+
+    /// Whether errors may be coloured.
+    pub(crate) fn error_colour(&self) -> bool {
+        self.error_colour
+    }
+
+    /// Columns of the terminal that results go to, if they go to one.
+    pub(crate) fn width(&self) -> Option<u16> {
+        console::Term::stdout().size_checked().map(|(_, columns)| columns)
+    }
+
+    /// Prints to standard output.
+    pub(crate) fn print(&mut self, text: &str) {
+        if self.closed || self.failed.is_some() {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.closed = true,
+            Err(error) => self.failed = Some(error),
+        }
+    }
+
+    /// Prints a line to standard output.
+    pub(crate) fn line(&mut self, text: &str) {
+        self.print(&format!("{text}\n"));
+    }
+
+    /// Prints an error to standard error.
+    pub(crate) fn error(&self, text: &str) {
+        let label = if self.error_colour { "\u{1b}[1;31merror\u{1b}[0m" } else { "error" };
+        self.note(&format!("{label}: {text}"));
+    }
+
+    /// Prints text as it is to standard error.
+    pub(crate) fn note(&self, text: &str) {
+        // There is nobody left to tell if this fails.
+        drop(writeln!(io::stderr().lock(), "{text}"));
+    }
+
+    /// `text` in the colour of a verdict.
+    pub(crate) fn verdict(&self, holds: bool, text: &str) -> String {
+        match (self.out_colour, holds) {
+            (false, _) => text.to_string(),
+            (true, true) => format!("\u{1b}[32m{text}\u{1b}[0m"),
+            (true, false) => format!("\u{1b}[1;31m{text}\u{1b}[0m"),
+        }
+    }
+
+    /// The exit code, once everything is printed.
+    pub(crate) fn finish(self, exit: Exit) -> Exit {
+        match &self.failed {
+            None => exit,
+            Some(error) => {
+                self.error(&format!("standard output: {error}"));
+                exit.max(Exit::Broken)
+            }
+        }
+    }
+}
+
+/// `text` without characters that a terminal acts on: it comes from somebody's file.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A bar on standard error for whatever takes longer than a second; nothing if that is no terminal.
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    /// Hangs up when the bar goes, which ends the thread that waits to show it.
+    show: Option<mpsc::Sender<()>>,
+    waiting: Option<thread::JoinHandle<()>>,
+}
+
+impl Bar {
+    pub(crate) fn new(name: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style =
+            ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {elapsed} of about {duration}");
+        bar.set_style(style.expect("the template is valid"));
+        bar.set_message(clean(name));
+        let (show, hidden) = mpsc::channel::<()>();
+        let shown = bar.clone();
+        let waiting = thread::spawn(move || {
+            if hidden.recv_timeout(Duration::from_secs(1)) == Err(mpsc::RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(500));
+            }
+        });
+        Self { bar, show: Some(show), waiting: Some(waiting) }
+    }
+
+    pub(crate) fn update(&self, progress: Progress) {
+        self.bar.set_length(progress.total as u64);
+        self.bar.set_position(progress.done as u64);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        drop(self.show.take());
+        if let Some(waiting) = self.waiting.take() {
+            drop(waiting.join());
+        }
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Time that passes for people who wait.
+pub(crate) struct Stopwatch(std::time::Instant);
+
+impl Stopwatch {
+    #[allow(clippy::disallowed_methods, reason = "tells a person how long it took; no result depends on it")]
+    pub(crate) fn start() -> Self {
+        Self(std::time::Instant::now())
+    }
+
+    /// `12.3 s`.
+    pub(crate) fn read(&self) -> String {
+        format!("{:.1} s", self.0.elapsed().as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn a_terminal_obeys_nothing_from_a_file() {
+        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\u{fffd}c");
+    }
+}
