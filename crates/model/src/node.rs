@@ -39,6 +39,11 @@ impl Node {
         self.host.open(config)
     }
 
+    /// Also puts out what the CPU does, for a trace.
+    pub fn record(&mut self) {
+        self.host.record();
+    }
+
     /// The host, to look at.
     pub fn host(&self) -> &Host {
         &self.host
