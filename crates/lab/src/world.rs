@@ -1,10 +1,16 @@
 //! An experiment assembled and run: hosts in a chain, sources at one end, meters at the other.
 
+mod observer;
+mod outcome;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
+use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
 use laxity_model::adapter::{self, Null, Staged};
-use laxity_model::host::{Host, Output, Use, Uses};
+use laxity_model::host::{Host, Output, Uses};
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::source::{Sizes, Source};
 use laxity_qos::admission::Formula;
@@ -12,19 +18,35 @@ use laxity_qos::channel::{ChannelConfig, ChannelId, Dropped, Packet, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
+use observer::Observer;
+
 use crate::measure::Meter;
 use crate::promise::{self, Promise};
-use crate::results::{Channel, Resource, Run};
+use crate::results::Run;
 use crate::scenario::{Adapter, Experiment, LocalDeadline, RunLength, SourceSpec, Task};
 
 /// Copies that a fill admits at most: far beyond any host, and an end.
 const FILL_LIMIT: u64 = 100_000;
 
+/// Takes every packet that leaves a node: the node's place in the chain, when, and the packet's bytes, header
+/// first.
+pub type FrameSink<'a> = dyn FnMut(usize, Time, &[u8]) + 'a;
+
 /// Runs one point of a sweep. Its place in the sweep is the caller's to fill in.
 pub fn run(experiment: &Experiment) -> Run {
+    observe(experiment, &mut NoTrace, None)
+}
+
+/// Runs one point and tells `trace` what CPUs and links do, and `frames` what passes on them. The outcome is the
+/// same as without.
+pub fn observe<'a, T: Trace>(
+    experiment: &'a Experiment,
+    trace: &'a mut T,
+    frames: Option<&'a mut FrameSink<'_>>,
+) -> Run {
     match experiment.task {
         Task::Fill(index) => fill(experiment, index),
-        Task::Simulate(length) => simulate(experiment, length),
+        Task::Simulate(length) => simulate(experiment, length, Observer::new(trace, frames)),
     }
 }
 
@@ -45,8 +67,12 @@ fn fill(experiment: &Experiment, index: usize) -> Run {
     }
 }
 
-fn simulate(experiment: &Experiment, length: RunLength) -> Run {
-    let mut lab = Lab::new(experiment, length);
+fn simulate<'a, T: Trace>(
+    experiment: &'a Experiment,
+    length: RunLength,
+    observer: Observer<'a, '_, T>,
+) -> Run {
+    let mut lab = Lab::new(experiment, length, observer);
     let mut calendar = Calendar::new();
     lab.start(&mut calendar);
     let limits = match length {
@@ -88,7 +114,7 @@ impl Window {
     }
 }
 
-struct Lab<'a> {
+struct Lab<'a, 'f, T: Trace> {
     experiment: &'a Experiment,
     nodes: Vec<Node>,
     /// Per node: the deadline it is to be called at, and how often that has changed.
@@ -99,16 +125,19 @@ struct Lab<'a> {
     promises: Vec<Promise>,
     papers: Vec<Promise>,
     window: Window,
+    observer: Observer<'a, 'f, T>,
 }
 
-impl<'a> Lab<'a> {
-    fn new(experiment: &'a Experiment, length: RunLength) -> Self {
+impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
+    fn new(experiment: &'a Experiment, length: RunLength, mut observer: Observer<'a, 'f, T>) -> Self {
         let none = || vec![Promise::BestEffort; experiment.channels.len()];
         let ask = |formula| promise::promises(experiment, formula).map_or_else(|_| none(), |p| p.channels);
         let promises = experiment.admission.formula.map_or_else(none, ask);
         let papers = experiment.admission.formula.map_or_else(none, |_| ask(Formula::Papers));
         let hops = experiment.path.relays as usize + 1;
-        let nodes = (0..hops + usize::from(experiment.path.receive)).map(|_| node(experiment)).collect();
+        let mut nodes: Vec<Node> =
+            (0..hops + usize::from(experiment.path.receive)).map(|_| node(experiment)).collect();
+        observer.watch(&mut nodes, experiment);
         let mut lab = Self {
             experiment,
             nodes,
@@ -119,6 +148,7 @@ impl<'a> Lab<'a> {
             promises,
             papers,
             window: Window { length, departed: 0, opened: None, closed: None },
+            observer,
         };
         lab.asked = vec![(None, 0); lab.nodes.len()];
         lab.open_channels();
@@ -206,6 +236,7 @@ impl<'a> Lab<'a> {
                         self.meters[channel.0 as usize].offer(size, counted);
                     }
                 }
+                NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
                 NodeOutput::Host(Output::Lost(channel, cause)) => {
                     *self.lost[channel.0 as usize].entry(cause).or_default() += 1;
                 }
@@ -225,9 +256,9 @@ impl<'a> Lab<'a> {
 
     fn depart(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
         let path = &self.experiment.path;
+        self.observer.departed(node, now, &packet, self.nodes[node].host().subsystem().link_queue().0);
         if node + 1 < self.nodes.len() {
-            calendar
-                .schedule(now + path.propagation, Event::Reach { node: node + 1, packet });
+            calendar.schedule(now + path.propagation, Event::Reach { node: node + 1, packet });
         }
         if node != path.relays as usize {
             return;
@@ -260,120 +291,9 @@ impl<'a> Lab<'a> {
         let busy = self.nodes.iter().flat_map(|node| node.adapter().busy()).map(|(_, busy)| busy).collect();
         (now, uses, busy)
     }
-
-    fn into_run(mut self, end: Time) -> Run {
-        let opened = self.window.opened.take().unwrap_or_else(|| self.snapshot(end));
-        let closed = self.window.closed.take().unwrap_or_else(|| self.snapshot(end));
-        let window = closed.0.saturating_since(opened.0).as_secs_f64();
-        let share = |from: Span, to: Span| {
-            if window > 0.0 { to.saturating_sub(from).as_secs_f64() / window } else { 0.0 }
-        };
-        let mut resources = Vec::new();
-        let mut stage = 0;
-        for (i, node) in self.nodes.iter().enumerate() {
-            let suffix = if i == 0 { String::new() } else { format!("@{i}") };
-            let (from, to) = (&opened.1[i], &closed.1[i]);
-            let uses = Use::ALL.map(|u| (u.name().to_string(), share(from.of(u), to.of(u))));
-            let (_, longest) = node.host().subsystem().link_queue();
-            resources.push(Resource {
-                name: format!("cpu{suffix}"),
-                utilisation: share(from.total(), to.total()),
-                uses: uses.into(),
-                ..Resource::default()
-            });
-            for (name, _) in node.adapter().busy() {
-                resources.push(Resource {
-                    name: format!("{name}{suffix}"),
-                    utilisation: share(opened.2[stage], closed.2[stage]),
-                    longest_queue: Some(longest as u64),
-                    ..Resource::default()
-                });
-                stage += 1;
-            }
-        }
-        let figures = self.figures();
-        let channels = (0..self.meters.len()).map(|i| self.channel(i, window)).collect();
-        Run { point: Vec::new(), simulated: end.as_secs_f64(), window, channels, resources, figures }
-    }
-
-    fn figures(&self) -> BTreeMap<String, f64> {
-        let mut figures = BTreeMap::new();
-        let refused = self.promises.iter().filter(|p| matches!(p, Promise::Refused(_))).count();
-        if self.experiment.admission.formula.is_some() {
-            figures.insert("refused".into(), refused as f64);
-            let message = self.experiment.channels[0].spec.max_message.get() as f64;
-            let both = [("predicted_papers", Formula::Papers), ("predicted_corrected", Formula::Corrected)];
-            for (name, formula) in both {
-                if let Some(service) = promise::service(self.experiment, formula).filter(|s| !s.is_zero()) {
-                    figures.insert(name.into(), message / service.as_secs_f64());
-                }
-            }
-        }
-        figures
-    }
-
-    fn channel(&mut self, i: usize, window: f64) -> Channel {
-        let spec = &self.experiment.channels[i];
-        let meter = std::mem::take(&mut self.meters[i]);
-        let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
-        let real_time = spec.class == Class::RealTime;
-        let mut drops: BTreeMap<String, u64> = BTreeMap::new();
-        let mut dropped_packets = 0;
-        for (hop, node) in self.nodes.iter().enumerate() {
-            let counters = node.host().subsystem().counters(ChannelId(i as u32));
-            // Past the first host packets are dropped one by one, and counted as such.
-            dropped_packets += if hop == 0 { counters.dropped_packets } else { 0 };
-            for (cause, count) in &counters.dropped {
-                *drops.entry(cause_name(*cause).into()).or_default() += count;
-            }
-        }
-        dropped_packets += self.lost[i].values().sum::<u64>();
-        let hops = u64::from(self.experiment.path.relays) + 1;
-        // Each hop but the last adds its local deadline: a packet is early until then at the next one.
-        let end_to_end = |promise: &Promise| {
-            let bound = promise.bound()?;
-            let local = match self.experiment.admission.local_deadline {
-                LocalDeadline::Bound => bound,
-                LocalDeadline::Requested => spec.deadline?,
-            };
-            let exact = if self.orders_by_bound() { bound } else { spec.deadline? };
-            Some((local.saturating_mul(hops - 1) + exact).as_secs_f64())
-        };
-        let (bound, papers) = (end_to_end(&self.promises[i]), end_to_end(&self.papers[i]));
-        Channel {
-            name: spec.name.clone(),
-            class: if real_time { "real_time" } else { "best_effort" }.into(),
-            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
-            deadline: meter.deadline.map(Span::as_secs_f64),
-            bound,
-            bound_papers: papers.filter(|p| Some(*p) != bound),
-            worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
-            offered: rate(meter.offered),
-            throughput: rate(meter.transmitted),
-            messages: meter.messages,
-            completed: meter.completed,
-            packets: meter.packets,
-            missed_packets: meter.missed_packets,
-            missed_messages: meter.missed_messages,
-            drops,
-            dropped_packets,
-            laxity: meter.laxity.summary(),
-            latency: meter.latency.summary(),
-            sojourn: meter.sojourn.summary(),
-            queueing: meter.queueing.summary(),
-            access: meter.access.summary(),
-        }
-    }
-
-    /// Whether what CPU and link order by makes the bound itself hold: fixed priorities in admission's order,
-    /// or EDF by the bounds. EDF by the requested deadlines keeps those.
-    fn orders_by_bound(&self) -> bool {
-        self.experiment.host.subsystem.order == laxity_qos::channel::Order::FixedPriority
-            || self.experiment.admission.local_deadline == LocalDeadline::Bound
-    }
 }
 
-impl World for Lab<'_> {
+impl<T: Trace> World for Lab<'_, '_, T> {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
@@ -411,13 +331,4 @@ fn node(experiment: &Experiment) -> Node {
         Adapter::Staged(stages) => adapter::Adapter::Staged(Staged::new(stages.clone())),
     };
     Node::new(Host::new(host.costs, host.subsystem, host.applications), adapter)
-}
-
-fn cause_name(cause: Dropped) -> &'static str {
-    match cause {
-        Dropped::MessageQueue => "message_queue",
-        Dropped::PacketQueue => "packet_queue",
-        Dropped::Undersized => "undersized",
-        Dropped::Incomplete => "incomplete",
-    }
 }

@@ -178,7 +178,7 @@ fn admission(
         let help = "use `\"requested\"`, or a formula other than `\"off\"`";
         return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
     }
-    let local_deadline = local_deadline.map_or(LocalDeadline::Requested, Spanned::into_inner);
+    let local_deadline = local_deadline.map_or(LocalDeadline::Bound, Spanned::into_inner);
     Ok((Admission { formula, local_deadline }, fill?))
 }
 

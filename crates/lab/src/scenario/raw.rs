@@ -220,7 +220,7 @@ pub(crate) struct RawPath {
 pub(crate) struct RawAdmission {
     /// Whose formulas. Default `corrected`.
     pub(crate) formula: Option<Written<FormulaWord>>,
-    /// By what deadline EDF orders. Default `requested`.
+    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
     /// A real-time channel, of which copies are admitted until one is refused. They are counted in the
     /// figure `admitted`; nothing is simulated, and `run` has no effect.
