@@ -1,0 +1,110 @@
+//! Runs as a whole: the same twice, the same watched, and nothing lost on a path of several hosts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use laxity_engine::trace::TraceHasher;
+use laxity_qos::wire::Header;
+
+use super::{observe, run};
+use crate::results::Run;
+use crate::scenario::{Experiment, Scenario};
+
+/// Three channels, one of them random, over a path of one host or more.
+fn experiment(seed: u64, path: &str) -> Experiment {
+    let text = format!(
+        r#"
+        title = "a test"
+        seed = {seed}
+        [host]
+        profile = "mc68040"
+        applications = "shared"
+        [adapter]
+        kind = "null"
+        startup = "40 us"
+        per_byte = "50 ns"
+        [admission]
+        formula = "off"
+        [path]
+        {path}
+        [run]
+        time = "3 s"
+        [[channel]]
+        name = "steady"
+        class = "real_time"
+        max_message = "20 KiB"
+        burst = 2
+        min_interval = "40 ms"
+        deadline = "30 ms"
+        source = {{ kind = "periodic" }}
+        [[channel]]
+        name = "varied"
+        class = "real_time"
+        max_message = "30 KiB"
+        min_message = "1 KiB"
+        burst = 4
+        min_interval = "50 ms"
+        deadline = "40 ms"
+        source = {{ kind = "adversary", allowance = "saving", size = {{ uniform = ["1 KiB", "30 KiB"] }} }}
+        [[channel]]
+        name = "bulk"
+        class = "best_effort"
+        max_message = "60 KiB"
+        burst = 10
+        source = {{ kind = "poisson", rate = "1500 KiB/s" }}
+        "#
+    );
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    let point = scenario.points().next().expect("a scenario has a point");
+    scenario.experiment(&point)
+}
+
+fn hashed(experiment: &Experiment) -> (Run, u64) {
+    let mut trace = TraceHasher::new();
+    let run = observe(experiment, &mut trace, None);
+    assert!(trace.records() > 1000, "the trace tells what happened");
+    (run, trace.hash())
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits() {
+    let (first, again, other) =
+        (hashed(&experiment(7, "")), hashed(&experiment(7, "")), hashed(&experiment(8, "")));
+    assert_eq!(first, again);
+    assert_ne!(first.1, other.1, "another seed is another run");
+    assert_eq!(first.0, run(&experiment(7, "")), "watching a run does not change it");
+}
+
+#[test]
+fn frames_are_packets_that_decode() {
+    let experiment = experiment(1, "");
+    let (mut frames, mut bytes) = (0, 0);
+    let mut sink = |_: usize, _: laxity_units::Time, frame: &[u8]| {
+        let (_, payload) = Header::decode(frame).expect("a packet on the wire is well formed");
+        frames += 1;
+        bytes += payload.len() as u64;
+    };
+    let run = observe(&experiment, &mut laxity_engine::trace::NoTrace, Some(&mut sink));
+    assert_eq!(frames, run.channels.iter().map(|c| c.packets).sum::<u64>());
+    let throughput: f64 = run.channels.iter().map(|c| c.throughput).sum();
+    assert!((bytes as f64 / run.window - throughput).abs() < 1.0);
+}
+
+#[test]
+fn a_path_of_hosts_relays_and_delivers() {
+    let lone = run(&experiment(3, ""));
+    let path = run(&experiment(3, "relays = 2\nreceive = true\npropagation = \"100 us\""));
+    for (near, far) in lone.channels.iter().zip(&path.channels) {
+        assert!(far.completed > 0, "{}", far.name);
+        assert!(far.completed <= near.completed, "{}", far.name);
+        // Early at every hop until the deadline of the one before, so later by about two of them.
+        if far.class == "real_time" {
+            assert_eq!(far.missed_packets, 0, "{}", far.name);
+            assert!(far.worst > near.worst);
+            assert_eq!(far.deadline, near.deadline.map(|d| d * 3.0));
+        }
+    }
+    assert_eq!(path.resources.iter().filter(|r| r.name.starts_with("cpu")).count(), 4);
+}
