@@ -19,31 +19,37 @@ impl Bytes {
     pub const ZERO: Bytes = Bytes(0);
 
     /// `n` bytes.
+    #[inline]
     pub const fn new(n: u64) -> Self {
         Self(n)
     }
 
     /// `n` times 1024 bytes.
+    #[inline]
     pub const fn from_kib(n: u64) -> Self {
         Self(n * 1024)
     }
 
     /// The number of bytes.
+    #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// Whether this is nothing.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// How many pieces of at most `piece` bytes hold this; panics if `piece` is zero.
+    #[inline]
     pub const fn div_ceil(self, piece: Bytes) -> u64 {
         self.0.div_ceil(piece.0)
     }
 
     /// `self - other`, or nothing.
+    #[inline]
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
@@ -51,12 +57,14 @@ impl Bytes {
 
 impl Add for Bytes {
     type Output = Bytes;
+    #[inline]
     fn add(self, other: Bytes) -> Bytes {
         Bytes(self.0.checked_add(other.0).expect("size overflows"))
     }
 }
 
 impl AddAssign for Bytes {
+    #[inline]
     fn add_assign(&mut self, other: Bytes) {
         *self = *self + other;
     }
@@ -64,12 +72,14 @@ impl AddAssign for Bytes {
 
 impl Sub for Bytes {
     type Output = Bytes;
+    #[inline]
     fn sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.checked_sub(other.0).expect("size would be negative"))
     }
 }
 
 impl SubAssign for Bytes {
+    #[inline]
     fn sub_assign(&mut self, other: Bytes) {
         *self = *self - other;
     }
@@ -77,6 +87,7 @@ impl SubAssign for Bytes {
 
 impl Mul<u64> for Bytes {
     type Output = Bytes;
+    #[inline]
     fn mul(self, n: u64) -> Bytes {
         Bytes(self.0.checked_mul(n).expect("size overflows"))
     }

@@ -17,37 +17,44 @@ pub struct Rate(u64);
 
 impl Rate {
     /// `n` bits per second.
+    #[inline]
     pub const fn from_bits_per_sec(n: u64) -> Self {
         Self(n)
     }
 
     /// `n` bytes per second.
+    #[inline]
     pub const fn from_bytes_per_sec(n: u64) -> Self {
         Self(n * 8)
     }
 
     /// The rate at which `size` every `interval` arrives, rounded down; panics if `interval` is zero.
+    #[inline]
     pub fn of(size: Bytes, interval: Span) -> Self {
         let bits = u128::from(size.get()) * 8 * PS_PER_SEC / u128::from(interval.as_ps());
         Self(u64::try_from(bits).expect("rate fits"))
     }
 
     /// Bits per second.
+    #[inline]
     pub const fn bits_per_sec(self) -> u64 {
         self.0
     }
 
     /// Whether nothing arrives at this rate.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// Bytes per second, to the nearest double: for people and plots.
+    #[inline]
     pub fn bytes_per_sec_f64(self) -> f64 {
         self.0 as f64 / 8.0
     }
 
     /// The time `size` takes at this rate, rounded up, as admission charges it; panics at a zero rate.
+    #[inline]
     pub fn time_for_ceil(self, size: Bytes) -> Span {
         let ps = (u128::from(size.get()) * 8 * PS_PER_SEC).div_ceil(u128::from(self.0));
         Span::from_ps(u64::try_from(ps).expect("time fits"))

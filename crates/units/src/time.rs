@@ -30,16 +30,19 @@ impl Time {
     pub const MAX: Time = Time(u64::MAX);
 
     /// The instant `ps` picoseconds after the start.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
     /// The instant `ns` nanoseconds after the start.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * PER_NANO)
     }
 
     /// Picoseconds since the start.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
@@ -50,21 +53,25 @@ impl Time {
     }
 
     /// The span from `earlier` to here; panics if `earlier` is later, which only a broken model can ask.
+    #[inline]
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.checked_sub(earlier.0).expect("an instant precedes the one it is measured from"))
     }
 
     /// The span from `earlier` to here, or zero if `earlier` is later.
+    #[inline]
     pub const fn saturating_since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
     /// `self + span`, or [`Time::MAX`] where that cannot be named.
+    #[inline]
     pub const fn saturating_add(self, span: Span) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 
     /// `self - span`, or [`Time::ZERO`] where that would precede the start.
+    #[inline]
     pub const fn saturating_sub(self, span: Span) -> Time {
         Time(self.0.saturating_sub(span.0))
     }
@@ -77,26 +84,31 @@ impl Span {
     pub const MAX: Span = Span(u64::MAX);
 
     /// `ps` picoseconds.
+    #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
     /// `ns` nanoseconds.
+    #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns * PER_NANO)
     }
 
     /// `us` microseconds.
+    #[inline]
     pub const fn from_us(us: u64) -> Self {
         Self(us * PER_MICRO)
     }
 
     /// `ms` milliseconds.
+    #[inline]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms * PER_MILLI)
     }
 
     /// `s` seconds.
+    #[inline]
     pub const fn from_secs(s: u64) -> Self {
         Self(s * PER_SEC)
     }
@@ -111,6 +123,7 @@ impl Span {
     }
 
     /// Picoseconds.
+    #[inline]
     pub const fn as_ps(self) -> u64 {
         self.0
     }
@@ -121,42 +134,50 @@ impl Span {
     }
 
     /// Whether this is no time at all.
+    #[inline]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// `self - other`, or zero where that would be negative.
+    #[inline]
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }
 
     /// `self + other`, or [`Span::MAX`].
+    #[inline]
     pub const fn saturating_add(self, other: Span) -> Span {
         Span(self.0.saturating_add(other.0))
     }
 
     /// `self × n`, or [`Span::MAX`].
+    #[inline]
     pub const fn saturating_mul(self, n: u64) -> Span {
         Span(self.0.saturating_mul(n))
     }
 
     /// How many whole `other` fit; panics if `other` is zero.
+    #[inline]
     pub const fn div_floor(self, other: Span) -> u64 {
         self.0 / other.0
     }
 
     /// How many `other` cover this span, the last one perhaps not full; panics if `other` is zero.
+    #[inline]
     pub const fn div_ceil(self, other: Span) -> u64 {
         self.0.div_ceil(other.0)
     }
 
     /// `self × numerator / denominator`, rounded up: what a claimant is charged.
+    #[inline]
     pub fn scale_ceil(self, numerator: u64, denominator: u64) -> Span {
         let scaled = (u128::from(self.0) * u128::from(numerator)).div_ceil(u128::from(denominator));
         Span(u64::try_from(scaled).expect("a scaled span fits"))
     }
 
     /// `self × numerator / denominator`, rounded down.
+    #[inline]
     pub fn scale_floor(self, numerator: u64, denominator: u64) -> Span {
         let scaled = u128::from(self.0) * u128::from(numerator) / u128::from(denominator);
         Span(u64::try_from(scaled).expect("a scaled span fits"))
@@ -165,12 +186,14 @@ impl Span {
 
 impl Add<Span> for Time {
     type Output = Time;
+    #[inline]
     fn add(self, span: Span) -> Time {
         Time(self.0.checked_add(span.0).expect("instant overflows"))
     }
 }
 
 impl AddAssign<Span> for Time {
+    #[inline]
     fn add_assign(&mut self, span: Span) {
         *self = *self + span;
     }
@@ -178,6 +201,7 @@ impl AddAssign<Span> for Time {
 
 impl Sub<Span> for Time {
     type Output = Time;
+    #[inline]
     fn sub(self, span: Span) -> Time {
         Time(self.0.checked_sub(span.0).expect("instant precedes the start"))
     }
@@ -185,12 +209,14 @@ impl Sub<Span> for Time {
 
 impl Add for Span {
     type Output = Span;
+    #[inline]
     fn add(self, other: Span) -> Span {
         Span(self.0.checked_add(other.0).expect("span overflows"))
     }
 }
 
 impl AddAssign for Span {
+    #[inline]
     fn add_assign(&mut self, other: Span) {
         *self = *self + other;
     }
@@ -198,12 +224,14 @@ impl AddAssign for Span {
 
 impl Sub for Span {
     type Output = Span;
+    #[inline]
     fn sub(self, other: Span) -> Span {
         Span(self.0.checked_sub(other.0).expect("span would be negative"))
     }
 }
 
 impl SubAssign for Span {
+    #[inline]
     fn sub_assign(&mut self, other: Span) {
         *self = *self - other;
     }
@@ -211,6 +239,7 @@ impl SubAssign for Span {
 
 impl Mul<u64> for Span {
     type Output = Span;
+    #[inline]
     fn mul(self, n: u64) -> Span {
         Span(self.0.checked_mul(n).expect("span overflows"))
     }
@@ -219,6 +248,7 @@ impl Mul<u64> for Span {
 impl Div<u64> for Span {
     type Output = Span;
     /// Rounds down.
+    #[inline]
     fn div(self, n: u64) -> Span {
         Span(self.0 / n)
     }
