@@ -32,6 +32,8 @@ pub(crate) enum Command {
     ///
     /// Prints a line per claim. The table has no times and no dates: the same experiments give the same file.
     Reproduce(Reproduce),
+    /// Runs one point of a sweep and writes down what CPU and link do, and the packets they send.
+    Trace(Trace),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
     /// Prints this reference as Markdown.
@@ -98,6 +100,22 @@ pub(crate) struct Reproduce {
     pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) effort: Effort,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// A scenario file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Which point of the sweep, counted from 0 with the last axis fastest.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) point: usize,
+    /// File of what happened when, which opens in Perfetto (ui.perfetto.dev).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// File of the packets' headers, a pcapng with nanoseconds and link type USER0.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

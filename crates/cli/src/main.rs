@@ -11,6 +11,7 @@ mod reproduce;
 mod reproduction;
 mod run;
 mod terminal;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Admit(options) => admit::admit(options, &mut terminal),
         Command::Check(options) => check::check(options, &mut terminal),
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
+        Command::Trace(options) => trace::trace(options, &mut terminal),
         Command::Schema(options) => {
             let schema = match options.profile {
                 true => laxity_lab::scenario::profile_schema(),

@@ -266,7 +266,8 @@ impl Host {
 
     fn finish(&mut self, now: Time, activity: Activity) {
         self.log(&activity, now);
-        match activity.kind {
+        let Activity { kind, .. } = activity;
+        match kind {
             Kind::Process { .. } => {
                 let finished = self.subsystem.finish(now);
                 self.output.extend(finished.delivered.map(Output::Delivered));
@@ -283,7 +284,8 @@ impl Host {
 
     fn finish_interrupt(&mut self, now: Time, activity: Activity) {
         self.log(&activity, now);
-        match activity.kind {
+        let Activity { kind, .. } = activity;
+        match kind {
             Kind::Transmit(packet) => {
                 self.output.push_back(Output::Transmit(packet));
                 return;

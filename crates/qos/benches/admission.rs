@@ -87,6 +87,7 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
+#[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
 fn run(name: &str, environment: Environment, next: fn(&mut Numbers) -> Request) {
     let mut numbers = Numbers(1);
     let mut table = AdmissionTable::new(environment).expect("the host is valid");

@@ -52,8 +52,8 @@ impl Fragmentation {
 pub struct Reassembled {
     /// The fragment completed its message.
     pub complete: bool,
-    /// Incomplete messages that were given up for it.
-    pub discarded: u32,
+    /// Messages that were given up for it, those of which nothing ever came included.
+    pub discarded: u64,
 }
 
 /// Puts messages of one channel together again.
@@ -89,7 +89,7 @@ impl Reassembler {
     /// of messages already delivered or given up change nothing.
     pub fn accept(&mut self, message: u64, index: u32, count: u32) -> Reassembled {
         let mut outcome = Reassembled::default();
-        if index >= count || count > Self::MAX_FRAGMENTS || message < self.next {
+        if index >= count || count > Self::MAX_FRAGMENTS || message < self.next || message == u64::MAX {
             return outcome;
         }
         let at = match self.open.binary_search_by_key(&message, |partial| partial.message) {
@@ -112,13 +112,13 @@ impl Reassembler {
         partial.missing -= 1;
         if partial.missing == 0 {
             outcome.complete = true;
-            outcome.discarded = at as u32;
+            outcome.discarded = message - self.next;
             self.next = message + 1;
             self.open.drain(..=at);
         } else if self.open.len() > Self::OPEN {
             let oldest = self.open.pop_front().expect("more than one is open");
+            outcome.discarded = oldest.message + 1 - self.next;
             self.next = oldest.message + 1;
-            outcome.discarded = 1;
         }
         outcome
     }
@@ -160,7 +160,7 @@ mod tests {
             for (message, index) in order {
                 for _ in 0..=u8::from(twice) {
                     let outcome = r.accept(message, index, 7);
-                    complete += u32::from(outcome.complete);
+                    complete += u64::from(outcome.complete);
                     discarded += outcome.discarded;
                 }
             }

@@ -12,7 +12,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::Lab;
 use crate::promise::{self, Promise};
 use crate::results::{Channel, Resource, Run};
-use crate::scenario::LocalDeadline;
+use crate::scenario::{LocalDeadline, SourceSpec};
 
 impl<T: Trace> Lab<'_, '_, T> {
     pub(super) fn into_run(mut self, end: Time) -> Run {
@@ -53,13 +53,16 @@ impl<T: Trace> Lab<'_, '_, T> {
     fn figures(&self) -> BTreeMap<String, f64> {
         let mut figures = BTreeMap::new();
         let refused = self.promises.iter().filter(|p| matches!(p, Promise::Refused(_))).count();
-        if self.experiment.admission.formula.is_some() {
+        if refused > 0 {
             figures.insert("refused".into(), refused as f64);
-            let message = self.experiment.channels[0].spec.max_message.get() as f64;
-            let both = [("predicted_papers", Formula::Papers), ("predicted_corrected", Formula::Corrected)];
+        }
+        // Formulas predict the throughput of messages that follow each other without a pause.
+        let first = &self.experiment.channels[0];
+        if self.experiment.admission.formula.is_some() && matches!(first.source, SourceSpec::Continuous(_)) {
+            let both = [("papers_throughput", Formula::Papers), ("corrected_throughput", Formula::Corrected)];
             for (name, formula) in both {
                 if let Some(service) = promise::service(self.experiment, formula).filter(|s| !s.is_zero()) {
-                    figures.insert(name.into(), message / service.as_secs_f64());
+                    figures.insert(name.into(), first.spec.max_message.get() as f64 / service.as_secs_f64());
                 }
             }
         }

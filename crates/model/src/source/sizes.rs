@@ -3,7 +3,7 @@
 use laxity_engine::Stream;
 use laxity_units::Bytes;
 
-use super::{SourceError};
+use super::SourceError;
 
 /// The sizes of a source's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

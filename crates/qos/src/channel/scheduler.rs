@@ -244,8 +244,8 @@ impl Subsystem {
         self.release_buffer(lane);
         let state = &mut self.channels[channel.index()];
         let reassembled = state.reassembler.accept(packet.message, packet.index, packet.count);
-        for _ in 0..reassembled.discarded {
-            *state.counters.dropped.entry(Dropped::Incomplete).or_default() += 1;
+        if reassembled.discarded > 0 {
+            *state.counters.dropped.entry(Dropped::Incomplete).or_default() += reassembled.discarded;
         }
         if !reassembled.complete {
             return None;
