@@ -144,6 +144,14 @@ fn environment(experiment: &Experiment, formula: Formula) -> Result<Environment,
     if !config.enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
+    if experiment.path.relays > 0
+        && (host.costs.receive_packet > host.costs.packet || !host.costs.interrupt.is_zero())
+    {
+        // A relay's handler passes packets on: with these costs it does no more than one that makes them.
+        return Err(Uncovered(
+            "receiving a packet costs a relay more than the analysis charges for making one",
+        ));
+    }
     Ok(Environment {
         host: host.costs,
         link: *link,

@@ -156,8 +156,9 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
     }
 
     fn open_channels(&mut self) {
-        let seed = Seed::new(self.experiment.seed);
-        for (i, spec) in self.experiment.channels.iter().enumerate() {
+        let experiment = self.experiment;
+        let seed = Seed::new(experiment.seed);
+        for (i, spec) in experiment.channels.iter().enumerate() {
             let promise = &self.promises[i];
             let bound =
                 promise.bound().filter(|_| self.experiment.admission.local_deadline == LocalDeadline::Bound);
@@ -184,10 +185,16 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
                     hop if hop == last && self.experiment.path.receive => Role::Receive,
                     _ => Role::Relay,
                 };
-                node.open(ChannelConfig { role, ..config });
+                let packet_slots = match role {
+                    Role::Send => config.packet_slots,
+                    Role::Relay | Role::Receive => config.packet_slots.max(held_packets(experiment, &config)),
+                };
+                node.open(ChannelConfig { role, packet_slots, ..config });
             }
-            let hops = u64::from(self.experiment.path.relays) + 1;
-            let deadline = spec.deadline.map(|deadline| deadline.saturating_mul(hops));
+            let relays = u64::from(experiment.path.relays);
+            let deadline = spec
+                .deadline
+                .map(|deadline| deadline.saturating_mul(relays + 1) + experiment.path.propagation * relays);
             self.meters.push(Meter { deadline, ..Meter::default() });
             let source = spec.source.source(seed.stream(&format!("source {}", spec.name)));
             self.sources.push(source.filter(|_| self.is_established(i)));
@@ -310,8 +317,10 @@ impl<T: Trace> World for Lab<'_, '_, T> {
                 self.settle(node, now, calendar);
             }
             Event::Node { .. } => {}
-            Event::Reach { node, packet } => {
+            Event::Reach { node, mut packet } => {
                 let channel = packet.channel;
+                // The way takes its time, so what is on time here is later by that.
+                packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.path.propagation);
                 self.nodes[node].receive(now, channel, packet);
                 self.settle(node, now, calendar);
             }
@@ -322,6 +331,21 @@ impl<T: Trace> World for Lab<'_, '_, T> {
     fn is_finished(&self) -> bool {
         matches!(self.window.length, RunLength::Packets { total, .. } if self.window.departed >= total)
     }
+}
+
+/// Packets of a channel that a host past the first may have to hold.
+///
+/// A message may come ahead of its time by as much as the host before could be early, its local deadline
+/// and the link's horizon, and stays until its deadline here; messages are `I_min` apart, but for a burst that was
+/// sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
+fn held_packets(experiment: &Experiment, config: &ChannelConfig) -> u64 {
+    if config.class == Class::BestEffort {
+        return 0;
+    }
+    let subsystem = &experiment.host.subsystem;
+    let stay = config.deadline.saturating_mul(2).saturating_add(subsystem.link.early.horizon);
+    let messages = stay.div_ceil(config.spec.min_interval).min(u64::from(config.spec.burst) + 2) + 1;
+    messages * config.spec.fragmentation(subsystem.packet).packets()
 }
 
 fn node(experiment: &Experiment) -> Node {

@@ -85,16 +85,17 @@ impl<T: Trace> Lab<'_, '_, T> {
             }
         }
         dropped_packets += self.lost[i].values().sum::<u64>();
-        let hops = u64::from(self.experiment.path.relays) + 1;
-        // Each hop but the last adds its local deadline: a packet is early until then at the next one.
+        // Each hop but the last adds its local deadline and the way: until then a packet is early at the next.
+        let relays = u64::from(self.experiment.path.relays);
         let end_to_end = |promise: &Promise| {
             let bound = promise.bound()?;
+            let requested = spec.deadline?;
             let local = match self.experiment.admission.local_deadline {
                 LocalDeadline::Bound => bound,
-                LocalDeadline::Requested => spec.deadline?,
+                LocalDeadline::Requested => requested,
             };
-            let exact = if self.orders_by_bound() { bound } else { spec.deadline? };
-            Some((local.saturating_mul(hops - 1) + exact).as_secs_f64())
+            let last = if self.orders_by_bound() { bound } else { requested };
+            Some(((local + self.experiment.path.propagation) * relays + last).as_secs_f64())
         };
         let (bound, papers) = (end_to_end(&self.promises[i]), end_to_end(&self.papers[i]));
         Channel {
