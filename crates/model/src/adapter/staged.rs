@@ -206,3 +206,106 @@ impl Station {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laxity_qos::channel::ChannelId;
+    use laxity_qos::discipline::{Class, Tag};
+
+    fn packet(number: u64, size: u64) -> Packet {
+        let tag =
+            Tag { class: Class::BestEffort, logical_arrival: Time::ZERO, deadline: Time::MAX, level: 31 };
+        Packet {
+            channel: ChannelId(0),
+            message: number,
+            index: 0,
+            count: 1,
+            size: Bytes::new(size),
+            message_size: Bytes::new(size),
+            tag,
+            due_from: Time::ZERO,
+            sent: Time::ZERO,
+            created: Time::ZERO,
+            handed: Time::ZERO,
+        }
+    }
+
+    fn phase(us: u64, resource: Option<(usize, u8)>) -> Phase {
+        Phase { delay: Delay { fixed: Span::from_us(us), ..Delay::default() }, resource }
+    }
+
+    fn stage(name: &str, phases: Vec<Phase>) -> Stage {
+        Stage { name: name.into(), phases }
+    }
+
+    /// Hands over packets at the given microseconds; answers when each left.
+    fn run(stages: Vec<Stage>, handed: &[u64]) -> Vec<(u64, u64)> {
+        let mut adapter = Staged::new(stages);
+        let mut handed = handed.iter().enumerate().peekable();
+        let mut out = Vec::new();
+        loop {
+            let arrival = handed.peek().map(|(_, us)| Time::ZERO + Span::from_us(**us));
+            let Some(now) = [arrival, adapter.next_deadline()].into_iter().flatten().min() else {
+                return out;
+            };
+            if arrival == Some(now) {
+                let (number, _) = handed.next().expect("it was peeked");
+                adapter.transmit(now, packet(number as u64, 100));
+            } else {
+                adapter.timer(now);
+            }
+            while let Some(AdapterOutput::Transmitted(packet)) = adapter.poll_output() {
+                out.push((packet.message, now.as_ps() / 1_000_000));
+            }
+        }
+    }
+
+    #[test]
+    fn stages_overlap_and_keep_order() {
+        let stages = vec![stage("a", vec![phase(10, None)]), stage("b", vec![phase(4, None)])];
+        assert_eq!(run(stages, &[0, 0, 0]), [(0, 14), (1, 24), (2, 34)]);
+    }
+
+    /// The transmission of the first packet takes the bus from the second's DMA, which later resumes with
+    /// what it had left.
+    #[test]
+    fn a_higher_priority_takes_the_bus_and_gives_it_back() {
+        let dma = stage("dma", vec![phase(10, Some((0, 1)))]);
+        let fc = stage("fc", vec![phase(4, None), phase(20, Some((0, 0)))]);
+        // First: DMA 0-10, then 4 off the bus, then the bus 14-34. Second's DMA: 10-14, stopped, 34-40; then
+        // 4 off the bus and 20 on it.
+        assert_eq!(run(vec![dma, fc], &[0, 0]), [(0, 34), (1, 64)]);
+    }
+
+    #[test]
+    fn equal_priorities_do_not_interrupt() {
+        let dma = stage("dma", vec![phase(10, Some((0, 0)))]);
+        let fc = stage("fc", vec![phase(20, Some((0, 0)))]);
+        // After its DMA the first packet wants the bus; so does the second. The later stage drains.
+        assert_eq!(run(vec![dma, fc], &[0, 0]), [(0, 30), (1, 60)]);
+    }
+
+    #[test]
+    fn a_stage_without_delay_takes_none() {
+        let stages =
+            vec![stage("a", vec![phase(0, None), phase(0, Some((0, 0)))]), stage("b", vec![phase(5, None)])];
+        assert_eq!(run(stages, &[3, 3]), [(0, 8), (1, 13)]);
+    }
+
+    /// Thesis Eq. 5.3 on both sides of the knee: 4096 B in 16 segments, and 8192 B in 32.
+    #[test]
+    fn a_delay_bends_at_its_knee() {
+        let dma = Delay {
+            fixed: Span::ZERO,
+            segment: Bytes::new(256),
+            per_segment: Span::from_ns(1760),
+            per_byte: Span::from_ns(420),
+            knee: Bytes::new(4096),
+            per_byte_past: Span::from_ns(310),
+        };
+        assert_eq!(dma.of(Bytes::new(4096)), Span::from_ns(16 * 1760 + 4096 * 420));
+        assert_eq!(dma.of(Bytes::new(8192)), Span::from_ns(32 * 1760 + 4096 * 420 + 4096 * 310));
+        assert_eq!(dma.of(Bytes::new(1)), Span::from_ns(1760 + 420));
+    }
+}
