@@ -2,6 +2,10 @@
 //!
 //! An analysis speaks about one executable model. Where an experiment chooses policies that no analysis
 //! covers, nothing is promised and the reason is said; a bound that might not hold is worse than none.
+//!
+//! Early work is covered whatever it may do. A handler or packet ahead of its time stands below everything
+//! current, so to a message that is on time it is one more lower block, or one more lower packet in the adapter, which
+//! `W` has for any channel; and what a message has had done early is not done again when it is due.
 
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
