@@ -145,6 +145,9 @@ fn environment(experiment: &Experiment, formula: Formula) -> Result<Environment,
             ));
         }
     }
+    if !config.early.horizon.is_zero() && config.preemption.early != config.preemption.real_time {
+        return Err(Uncovered("early handlers are analysed if they yield as often as current ones"));
+    }
     if !config.enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
