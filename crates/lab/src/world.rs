@@ -12,7 +12,7 @@ use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
 use laxity_model::adapter::{self, Null, Staged};
 use laxity_model::host::{Host, Output, Uses};
 use laxity_model::node::{Node, NodeOutput};
-use laxity_model::source::{Sizes, Source};
+use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Dropped, Packet, Role};
 use laxity_qos::discipline::Class;
@@ -217,8 +217,9 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
             if let SourceSpec::Continuous(sizes) = &self.experiment.channels[channel].source
                 && self.is_established(channel)
             {
-                let (Sizes::Fixed(size) | Sizes::Uniform { most: size, .. }) = *sizes;
-                self.nodes[0].saturate(Time::ZERO, ChannelId(channel as u32), size);
+                let name = &self.experiment.channels[channel].name;
+                let random = Seed::new(self.experiment.seed).stream(&format!("source {name}"));
+                self.nodes[0].saturate(Time::ZERO, ChannelId(channel as u32), *sizes, random);
             }
         }
         self.settle(0, Time::ZERO, calendar);

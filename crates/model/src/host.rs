@@ -17,11 +17,14 @@ mod activity;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
+use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelId, Config, Delivery, Dropped, Packet, Sent, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
 use activity::{Activity, Doing, Kind};
+
+use crate::source::Sizes;
 pub use activity::{Busy, Use, Uses};
 
 /// Where a channel's sending application runs.
@@ -76,8 +79,8 @@ struct Application {
     pending: VecDeque<Bytes>,
     /// It waits for the CPU.
     ready: bool,
-    /// It always has another message of this size.
-    endless: Option<Bytes>,
+    /// It always has another message, of such a size.
+    endless: Option<(Sizes, Stream)>,
 }
 
 /// A host and its CPU.
@@ -153,9 +156,9 @@ impl Host {
         self.settle(now);
     }
 
-    /// The application of `channel` from now on always has another message of `size`.
-    pub fn saturate(&mut self, now: Time, channel: ChannelId, size: Bytes) {
-        self.applications[channel.0 as usize].endless = Some(size);
+    /// The application of `channel` from now on always has another message, of sizes drawn from `random`.
+    pub fn saturate(&mut self, now: Time, channel: ChannelId, sizes: Sizes, random: Stream) {
+        self.applications[channel.0 as usize].endless = Some((sizes, random));
         self.waiting.push(channel);
         self.settle(now);
     }
@@ -354,7 +357,8 @@ impl Host {
             let channel = self.waiting[i];
             while self.subsystem.has_room(channel) {
                 let application = &mut self.applications[channel.0 as usize];
-                let Some(size) = application.pending.pop_front().or(application.endless) else { break };
+                let drawn = || application.endless.as_mut().map(|(sizes, random)| sizes.draw(random));
+                let Some(size) = application.pending.pop_front().or_else(drawn) else { break };
                 let answer = self.subsystem.send(now, channel, size);
                 self.output.push_back(Output::Answered { channel, size, answer });
             }

@@ -5,11 +5,13 @@
 
 use std::collections::VecDeque;
 
+use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Adapter, AdapterOutput};
 use crate::host::{Host, Interrupt, Output};
+use crate::source::Sizes;
 
 /// What a node does to the world around it.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,9 +62,9 @@ impl Node {
         self.settle(now);
     }
 
-    /// The application of `channel` from now on always has another message of `size`.
-    pub fn saturate(&mut self, now: Time, channel: ChannelId, size: Bytes) {
-        self.host.saturate(now, channel, size);
+    /// The application of `channel` from now on always has another message, of sizes drawn from `random`.
+    pub fn saturate(&mut self, now: Time, channel: ChannelId, sizes: Sizes, random: Stream) {
+        self.host.saturate(now, channel, sizes, random);
         self.settle(now);
     }
 

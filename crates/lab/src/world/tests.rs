@@ -61,6 +61,36 @@ fn experiment(seed: u64, path: &str) -> Experiment {
     scenario.experiment(&point)
 }
 
+#[test]
+fn a_continuous_source_draws_its_sizes() {
+    let text = r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        [adapter]
+        kind = "null"
+        per_byte = "50 ns"
+        [admission]
+        formula = "off"
+        [run]
+        time = "2 s"
+        [[channel]]
+        name = "bulk"
+        class = "best_effort"
+        max_message = "8 KiB"
+        burst = 4
+        source = { kind = "continuous", size = { uniform = ["1 KiB", "8 KiB"] } }
+    "#;
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), text.as_bytes().to_vec())]);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    let point = scenario.points().next().expect("a scenario has a point");
+    let run = run(&scenario.experiment(&point));
+    let bulk = &run.channels[0];
+    let mean = bulk.offered * run.window / bulk.messages as f64;
+    assert!((4200.0..5000.0).contains(&mean), "messages of {mean} bytes on average, not of 4.5 KiB");
+}
+
 fn hashed(experiment: &Experiment) -> (Run, u64) {
     let mut trace = TraceHasher::new();
     let run = observe(experiment, &mut trace, None);

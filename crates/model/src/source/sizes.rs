@@ -35,7 +35,7 @@ impl Sizes {
         Ok(self)
     }
 
-    pub(super) fn draw(self, random: &mut Stream) -> Bytes {
+    pub(crate) fn draw(self, random: &mut Stream) -> Bytes {
         match self {
             Sizes::Fixed(size) => size,
             Sizes::Uniform { least, most } => {

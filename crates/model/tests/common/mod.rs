@@ -3,6 +3,7 @@
 use laxity_model::adapter::{Adapter, Null};
 use laxity_model::host::{Applications, Host, Output};
 use laxity_model::node::{Node, NodeOutput};
+use laxity_model::source::Sizes;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, Packet, Sent};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span, Time};
@@ -53,7 +54,8 @@ pub(crate) fn run(
     let mut node = Node::new(host, Adapter::Null(Null::new(link)));
     let (mut departed, mut answers) = (Vec::new(), Vec::new());
     for (channel, size) in endless {
-        node.saturate(Time::ZERO, ChannelId(*channel as u32), *size);
+        let random = laxity_engine::Seed::new(0).stream("endless");
+        node.saturate(Time::ZERO, ChannelId(*channel as u32), Sizes::Fixed(*size), random);
     }
     let mut arrivals = arrivals.iter().peekable();
     let mut now = Time::ZERO;
