@@ -8,13 +8,13 @@ mod tests;
 use std::collections::BTreeMap;
 
 use laxity_engine::trace::{NoTrace, Trace};
-use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
+use laxity_engine::{Calendar, Limits, Seed, Stream, VirtualClock, World};
 use laxity_model::adapter::{self, Null, Staged};
 use laxity_model::host::{Host, Output, Uses};
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Dropped, Packet, Role};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Packet, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
@@ -121,7 +121,6 @@ struct Lab<'a, 'f, T: Trace> {
     asked: Vec<(Option<Time>, u64)>,
     sources: Vec<Option<Source>>,
     meters: Vec<Meter>,
-    lost: Vec<BTreeMap<Dropped, u64>>,
     promises: Vec<Promise>,
     papers: Vec<Promise>,
     window: Window,
@@ -144,7 +143,6 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
             asked: Vec::new(),
             sources: Vec::new(),
             meters: Vec::new(),
-            lost: vec![BTreeMap::new(); experiment.channels.len()],
             promises,
             papers,
             window: Window { length, departed: 0, opened: None, closed: None },
@@ -157,7 +155,6 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
 
     fn open_channels(&mut self) {
         let experiment = self.experiment;
-        let seed = Seed::new(experiment.seed);
         for (i, spec) in experiment.channels.iter().enumerate() {
             let promise = &self.promises[i];
             let bound =
@@ -196,7 +193,7 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
                 .deadline
                 .map(|deadline| deadline.saturating_mul(relays + 1) + experiment.path.propagation * relays);
             self.meters.push(Meter { deadline, ..Meter::default() });
-            let source = spec.source.source(seed.stream(&format!("source {}", spec.name)));
+            let source = spec.source.source(chance(experiment, i));
             self.sources.push(source.filter(|_| self.is_established(i)));
         }
     }
@@ -217,8 +214,7 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
             if let SourceSpec::Continuous(sizes) = &self.experiment.channels[channel].source
                 && self.is_established(channel)
             {
-                let name = &self.experiment.channels[channel].name;
-                let random = Seed::new(self.experiment.seed).stream(&format!("source {name}"));
+                let random = chance(self.experiment, channel);
                 self.nodes[0].saturate(Time::ZERO, ChannelId(channel as u32), *sizes, random);
             }
         }
@@ -245,9 +241,6 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
                     }
                 }
                 NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
-                NodeOutput::Host(Output::Lost(channel, cause)) => {
-                    *self.lost[channel.0 as usize].entry(cause).or_default() += 1;
-                }
                 NodeOutput::Host(_) => {}
             }
         }
@@ -332,6 +325,11 @@ impl<T: Trace> World for Lab<'_, '_, T> {
     fn is_finished(&self) -> bool {
         matches!(self.window.length, RunLength::Packets { total, .. } if self.window.departed >= total)
     }
+}
+
+/// The random stream of a channel's source, from its beginning.
+fn chance(experiment: &Experiment, channel: usize) -> Stream {
+    Seed::new(experiment.seed).stream(&format!("source {}", experiment.channels[channel].name))
 }
 
 /// Packets of a channel that a host past the first may have to hold.

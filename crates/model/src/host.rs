@@ -18,11 +18,11 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelId, Config, Delivery, Dropped, Packet, Sent, Step, Subsystem, Thread};
+use laxity_qos::channel::{ChannelId, Config, Delivery, Packet, Sent, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
-use activity::{Activity, Doing, Kind};
+use activity::{Activity, Kind};
 
 use crate::source::Sizes;
 pub use activity::{Busy, Use, Uses};
@@ -63,8 +63,6 @@ pub enum Output {
     },
     /// A message reached its application.
     Delivered(Delivery),
-    /// A received packet found no buffer.
-    Lost(ChannelId, Dropped),
     /// The CPU was busy; only while recording is on.
     Busy(Busy),
 }
@@ -295,9 +293,8 @@ impl Host {
             }
             Kind::Interrupt(Interrupt::Transmitted(packet)) => self.subsystem.transmitted(now, &packet),
             Kind::Interrupt(Interrupt::Received(channel, packet)) => {
-                if let Err(cause) = self.subsystem.receive(now, channel, packet) {
-                    self.output.push_back(Output::Lost(channel, cause));
-                }
+                // A packet that finds no buffer is in the subsystem's counters.
+                let _ = self.subsystem.receive(now, channel, packet);
             }
             Kind::Interrupt(Interrupt::Timer) => self.subsystem.wakeup(now),
             Kind::Process { .. } | Kind::Send { .. } => unreachable!("threads have their own place"),
@@ -316,7 +313,7 @@ impl Host {
         }
         let activity = self.running.take().expect("a packet is in progress");
         self.log(&activity, now);
-        let Doing::Thread(thread) = activity.doing else { unreachable!("threads process packets") };
+        let thread = activity.thread.expect("a thread processes packets");
         self.left.insert(thread, activity.ends.saturating_since(now));
         self.subsystem.preempt();
         true

@@ -76,15 +76,13 @@ impl<T: Trace> Lab<'_, '_, T> {
         let real_time = spec.class == Class::RealTime;
         let mut drops: BTreeMap<String, u64> = BTreeMap::new();
         let mut dropped_packets = 0;
-        for (hop, node) in self.nodes.iter().enumerate() {
+        for node in &self.nodes {
             let counters = node.host().subsystem().counters(ChannelId(i as u32));
-            // Past the first host packets are dropped one by one, and counted as such.
-            dropped_packets += if hop == 0 { counters.dropped_packets } else { 0 };
+            dropped_packets += counters.dropped_packets;
             for (cause, count) in &counters.dropped {
                 *drops.entry(cause_name(*cause).into()).or_default() += count;
             }
         }
-        dropped_packets += self.lost[i].values().sum::<u64>();
         // Each hop but the last adds its local deadline and the way: until then a packet is early at the next.
         let relays = u64::from(self.experiment.path.relays);
         let end_to_end = |promise: &Promise| {

@@ -81,16 +81,11 @@ pub(super) enum Kind {
     Interrupt(Interrupt),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
-    Thread(Thread),
-    Interrupt,
-}
-
 #[derive(Debug)]
 pub(super) struct Activity {
     pub(super) kind: Kind,
-    pub(super) doing: Doing,
+    /// The thread; `None` for an interrupt.
+    pub(super) thread: Option<Thread>,
     pub(super) used: Use,
     /// Since when without interruption.
     pub(super) began: Time,
@@ -99,11 +94,11 @@ pub(super) struct Activity {
 
 impl Activity {
     pub(super) fn new(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
-        Self { kind, doing: Doing::Interrupt, used, began: now, ends: now + cost }
+        Self { kind, thread: None, used, began: now, ends: now + cost }
     }
 
     pub(super) fn of(mut self, thread: Thread) -> Self {
-        self.doing = Doing::Thread(thread);
+        self.thread = Some(thread);
         self
     }
 
@@ -119,11 +114,7 @@ impl Activity {
             Kind::Interrupt(Interrupt::Received(channel, _)) => Some(*channel),
             Kind::Interrupt(Interrupt::Timer) => None,
         };
-        let thread = match self.doing {
-            Doing::Thread(thread) => Some(thread),
-            Doing::Interrupt => None,
-        };
-        Busy { thread, channel, used: self.used, began: self.began, ended: now }
+        Busy { thread: self.thread, channel, used: self.used, began: self.began, ended: now }
     }
 }
 
