@@ -28,7 +28,15 @@ pub(super) fn ordered<T: Send, E: Send>(
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     let item = next.fetch_add(1, Ordering::Relaxed);
-                    if item >= items || sender.send((item, work(item))).is_err() {
+                    if item >= items {
+                        return;
+                    }
+                    let result = work(item);
+                    // Said here and not by who receives it, who may not get a core for a while.
+                    if result.is_err() {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    if sender.send((item, result)).is_err() {
                         return;
                     }
                 }
@@ -36,9 +44,8 @@ pub(super) fn ordered<T: Send, E: Send>(
         }
         drop(sender);
         for (item, result) in receiver {
-            match &result {
-                Ok(result) => done(result),
-                Err(_) => stop.store(true, Ordering::Relaxed),
+            if let Ok(result) = &result {
+                done(result);
             }
             results[item] = Some(result);
         }
@@ -67,11 +74,16 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "threads race here, and no component is asked")]
     fn an_error_stops_the_rest() {
         for threads in [1, 4] {
             let met = AtomicUsize::new(0);
             let work = |i: usize| {
                 met.fetch_add(1, Ordering::Relaxed);
+                if i > 3 {
+                    // Or the others might be through before the thread with the error gets a core.
+                    thread::sleep(std::time::Duration::from_micros(10));
+                }
                 if i == 3 { Err(i) } else { Ok(()) }
             };
             assert_eq!(ordered(100_000, NonZero::new(threads), &work, &mut |()| ()), Err(3));
