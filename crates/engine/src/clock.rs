@@ -21,9 +21,23 @@
 //!
 //! [`Lateness`]: crate::Lateness
 
+#[cfg(not(target_family = "wasm"))]
+mod attribution;
+#[cfg(not(target_family = "wasm"))]
+mod real;
+#[cfg(not(target_family = "wasm"))]
+mod ticks;
+
 use std::collections::VecDeque;
 
 use laxity_units::{Span, Time};
+
+#[cfg(not(target_family = "wasm"))]
+pub use attribution::{Attribution, During, Gap, Late};
+#[cfg(not(target_family = "wasm"))]
+pub use real::{Doorbell, RealClock};
+#[cfg(not(target_family = "wasm"))]
+pub use ticks::{Dilation, Epoch, Ticks};
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,11 +4,12 @@
 //! when they next want to be called. Everything that makes this a run is here, and none of it knows a
 //! network: a [`Calendar`] keeps what is to happen, a [`World`] is what it happens to, a [`Clock`] says
 //! when it is time, and [`run`] is the one loop that joins them. The same world therefore simulates under
-//! [`VirtualClock`], replays an awkward schedule under [`ScriptedClock`] and, under a real clock, serves.
+//! [`VirtualClock`], replays an awkward schedule under [`ScriptedClock`] and serves under [`RealClock`].
 //!
 //! Two promises hold for everything here. *Same seed, same run*: order, random numbers and trace are the
 //! same bits on every machine. *The library reads nothing but its arguments*: no time of day, no operating
-//! system randomness, no thread, no file; it builds for wasm.
+//! system randomness, no thread, no file; it builds for wasm. The one exception is [`RealClock`], whose business
+//! is to read the time and which is left out there.
 //!
 //! ```
 //! use laxity_engine::{Calendar, Limits, Stop, VirtualClock, World, run};
@@ -50,6 +51,8 @@ mod world;
 
 pub use calendar::Calendar;
 pub use capture::{FrameCapture, Interface, LinkType};
+#[cfg(not(target_family = "wasm"))]
+pub use clock::{Attribution, Dilation, Doorbell, During, Epoch, Gap, Late, RealClock, Ticks};
 pub use clock::{Clock, ScriptedClock, VirtualClock, Wait};
 pub use driver::{Limits, Outcome, Stop, run};
 pub use lateness::{Bucket, Lateness};

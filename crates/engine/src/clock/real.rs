@@ -1,0 +1,340 @@
+//! The clock of emulation: waits until it really is time, by looking all the while.
+//!
+//! A thread that sleeps until a deadline comes back tens of microseconds after it, a thread that looks at the
+//! counter comes back 10 ns after it; an emulated adapter whose stages last microseconds needs the latter.
+//! Looking all the while also answers outside inputs without a system call, and is how stalls of the
+//! platform are seen ([`Attribution`]). The price is a processor.
+//!
+//! ```text
+//! begin ─▶ read counter ─▶ doorbell rung? ──yes──▶ Woken { at: the time, but not after t }
+//!              ▲                 │ no
+//!              └── not yet ── time reached? ──yes──▶ Reached { late }
+//! ```
+//!
+//! The doorbell is asked first on every turn, and so at least once in every wait, however late it begins: this is
+//! what "an input is never starved" asks for.
+//!
+//! The loop does not give the processor the spin-wait hint. It would take 28 ns where a reading of the counter
+//! takes 10 ns, so the median wait would end 15 ns late and not 5 ns, and from far off a hypervisor may take a
+//! stream of hints for a guest that has nothing to do.
+//!
+//! Nothing here stops a run. Whoever wants to stop one from outside rings the doorbell and has the world
+//! say that it is finished; that works for a run without limits too, since a wait for [`Time::MAX`] ends by
+//! nothing else.
+
+use laxity_units::{Span, Time};
+
+use super::attribution::{Attribution, During, Gap};
+use super::ticks::{Counter, Epoch, Ticks};
+use super::{Clock, Wait};
+
+/// Says whether an input has arrived since the world last took all of them.
+///
+/// It is asked on every turn of a spinning wait, so it should cost no more than a load. A world that takes
+/// all inputs thereby stills it: what is still rung after that is a new wake.
+pub trait Doorbell {
+    /// Whether something waits to be taken.
+    fn is_rung(&mut self) -> bool;
+}
+
+impl<F: FnMut() -> bool> Doorbell for F {
+    #[inline(always)]
+    fn is_rung(&mut self) -> bool {
+        self()
+    }
+}
+
+/// A clock that spins until it is time or its doorbell is rung.
+#[derive(Debug)]
+pub struct RealClock<D> {
+    spin: Spin<Ticks, D>,
+}
+
+impl<D: Doorbell> RealClock<D> {
+    /// A clock of the run that begins at `epoch`, woken by `doorbell`.
+    ///
+    /// An event counts as on time up to 1 us after its time, and 20 us without a reading of the counter count
+    /// as a gap; [`allowing`](Self::allowing) and [`seeing_gaps_from`](Self::seeing_gaps_from) change that.
+    pub fn new(epoch: Epoch, doorbell: D) -> Self {
+        Self { spin: Spin::new(*epoch.ticks(), epoch, doorbell) }
+    }
+
+    /// Takes events for on time that are late by `allowance` of run time or less.
+    #[must_use]
+    pub fn allowing(mut self, allowance: Span) -> Self {
+        self.spin.allowance = allowance;
+        self
+    }
+
+    /// Takes `threshold` of real time or more between two readings for a gap.
+    #[must_use]
+    pub fn seeing_gaps_from(mut self, threshold: Span) -> Self {
+        self.spin.threshold = self.spin.epoch.ticks().in_span(threshold);
+        self
+    }
+
+    /// The time of the run.
+    pub fn now(&self) -> Time {
+        self.spin.epoch.now()
+    }
+
+    /// Why the events so far were late, if they were.
+    pub fn attribution(&self) -> &Attribution {
+        &self.spin.attribution
+    }
+}
+
+impl<D: Doorbell> Clock for RealClock<D> {
+    #[inline]
+    fn wait_until(&mut self, t: Time) -> Wait {
+        self.spin.wait_until(t)
+    }
+}
+
+/// The clock for any counter, so that a test can make the platform stand still where it likes.
+#[derive(Debug)]
+struct Spin<C, D> {
+    counter: C,
+    epoch: Epoch,
+    doorbell: D,
+    /// The time of the last answer.
+    answered: Time,
+    /// The counter at the last answer; none before the first, since a run's preparations are no step of it.
+    ended: Option<u64>,
+    /// Run time that is missing since the thread was last in time.
+    missing: Span,
+    /// In the time of the run.
+    allowance: Span,
+    /// In ticks.
+    threshold: u64,
+    attribution: Attribution,
+}
+
+impl<C: Counter, D: Doorbell> Spin<C, D> {
+    fn new(counter: C, epoch: Epoch, doorbell: D) -> Self {
+        Self {
+            counter,
+            epoch,
+            doorbell,
+            answered: Time::ZERO,
+            ended: None,
+            missing: Span::ZERO,
+            allowance: Span::from_us(1),
+            threshold: epoch.ticks().in_span(Span::from_us(20)),
+            attribution: Attribution::default(),
+        }
+    }
+
+    #[inline]
+    fn wait_until(&mut self, t: Time) -> Wait {
+        let due = if t == Time::MAX { u64::MAX } else { self.epoch.tick_at(t) };
+        let begun = self.counter.read();
+        if let Some(ended) = self.ended {
+            let step = begun.saturating_sub(ended);
+            if step >= self.threshold {
+                self.note(step, begun, During::Step);
+            }
+        }
+        if begun < due {
+            self.missing = Span::ZERO;
+        }
+        let mut now = begun;
+        loop {
+            if self.doorbell.is_rung() {
+                if begun < due && due < now {
+                    self.missing = self.missing.max(self.epoch.run_span(now - due));
+                }
+                self.ended = Some(now);
+                self.answered = self.epoch.time_at(now).min(t).max(self.answered);
+                return Wait::Woken { at: self.answered };
+            }
+            if now >= due {
+                break;
+            }
+            let read = self.counter.read();
+            // A thread that is moved may read a few ticks less on its new core.
+            let gap = read.saturating_sub(now);
+            if gap >= self.threshold {
+                self.note(gap, read, During::Spin);
+            }
+            now = read.max(now);
+        }
+        self.ended = Some(now);
+        self.answered = t;
+        let late = self.epoch.time_at(now).saturating_since(t);
+        if late <= self.allowance {
+            self.attribution.on_time += 1;
+        } else {
+            self.attribute(late, begun < due);
+        }
+        Wait::Reached { late }
+    }
+
+    #[cold]
+    fn attribute(&mut self, late: Span, began_in_time: bool) {
+        if began_in_time {
+            // What is missing may be less than a gap, and still make the next events late.
+            self.missing = self.missing.max(late);
+        }
+        if late <= self.missing.saturating_add(self.allowance) {
+            self.attribution.add_stall(late);
+        } else {
+            self.attribution.add_backlog(late);
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, ticks: u64, at: u64, during: During) {
+        self.missing = self.missing.saturating_add(self.epoch.run_span(ticks));
+        let (at, length) = (self.epoch.time_at(at), self.epoch.ticks().span(ticks));
+        self.attribution.add_gap(Gap { at, length, during });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::collections::VecDeque;
+    use std::rc::Rc;
+
+    use proptest::prelude::*;
+
+    use super::super::ticks::{Dilation, epoch};
+    use super::*;
+
+    /// A counter of nanoseconds that goes on by the next of a script at every reading, then by 10.
+    struct Scripted {
+        now: Rc<Cell<u64>>,
+        steps: VecDeque<u64>,
+    }
+
+    impl Counter for Scripted {
+        fn read(&mut self) -> u64 {
+            self.now.set(self.now.get() + self.steps.pop_front().unwrap_or(10));
+            self.now.get()
+        }
+    }
+
+    /// A clock over a scripted counter, and the counter's hand.
+    fn clock<D: Doorbell>(steps: &[u64], doorbell: D) -> (Spin<Scripted, D>, Rc<Cell<u64>>) {
+        let now = Rc::new(Cell::new(0));
+        let counter = Scripted { now: now.clone(), steps: steps.iter().copied().collect() };
+        (Spin::new(counter, epoch(1000.0, 0, Dilation::NONE), doorbell), now)
+    }
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn late(wait: Wait) -> Span {
+        match wait {
+            Wait::Reached { late } => late,
+            Wait::Woken { at } => panic!("woken at {at}"),
+        }
+    }
+
+    #[test]
+    fn a_stall_explains_all_events_until_it_is_made_up_for() {
+        let (mut clock, now) = clock(&[10, 10, 500_000], || false);
+        assert!(late(clock.wait_until(us(100))) > Span::from_us(399));
+        for event in 2..=5 {
+            now.set(now.get() + 1_000);
+            assert!(late(clock.wait_until(us(event * 100))) > Span::ZERO);
+        }
+        assert!(late(clock.wait_until(us(600))) < Span::from_ns(20), "the thread has caught up");
+        let attribution = &clock.attribution;
+        assert_eq!((attribution.stall.count, attribution.backlog.count, attribution.on_time), (5, 0, 1));
+        assert_eq!(
+            attribution.gaps(),
+            [Gap { at: us(500) + Span::from_ns(20), length: Span::from_us(500), during: During::Spin }]
+        );
+    }
+
+    #[test]
+    fn a_short_gap_explains_the_events_after_it_too() {
+        let (mut clock, _) = clock(&[10, 15_000], || false);
+        for event in [5, 10] {
+            assert!(late(clock.wait_until(us(event))) > Span::from_us(1));
+        }
+        assert_eq!((clock.attribution.stall.count, clock.attribution.gap_count), (2, 0));
+    }
+
+    #[test]
+    fn a_machine_that_is_too_slow_has_a_backlog_even_after_a_stall() {
+        // Every step takes 15 us where 10 us are to be had; the first is held up by 100 us more.
+        let (mut clock, now) = clock(&[], || false);
+        for event in 1..=40 {
+            clock.wait_until(us(event * 10));
+            now.set(now.get() + if event == 1 { 115_000 } else { 15_000 });
+        }
+        let attribution = &clock.attribution;
+        assert_eq!((attribution.gap_count, attribution.gaps()[0].during), (1, During::Step));
+        // Lateness is 105 us at the second event, 110 us at the third, and so on; the stall explains 115 us and the
+        // allowance 1 us.
+        assert_eq!((attribution.on_time, attribution.stall.count, attribution.backlog.count), (1, 3, 36));
+    }
+
+    #[test]
+    fn a_gap_that_a_wake_ends_is_still_a_stall() {
+        let mut asked = 0;
+        let (mut clock, _) = clock(&[10, 15_000], move || {
+            asked += 1;
+            asked == 2
+        });
+        assert_eq!(clock.wait_until(us(5)), Wait::Woken { at: us(5) });
+        assert!(late(clock.wait_until(us(5))) > Span::from_us(1));
+        assert_eq!((clock.attribution.stall.count, clock.attribution.backlog.count), (1, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn answers_never_go_back_and_inputs_are_never_starved(
+            steps in proptest::collection::vec(prop_oneof![8 => 1..100_u64, 1 => 1_000..50_000_u64], 0..400),
+            rings in proptest::collection::vec(proptest::bool::weighted(0.1), 0..400),
+            waits in proptest::collection::vec((0..20_000_u64, 0..30_000_u64), 1..60),
+        ) {
+            let asked = Rc::new(Cell::new((0_usize, false)));
+            let (log, script) = (asked.clone(), rings.clone());
+            let (mut clock, now) = clock(&steps, move || {
+                let (asked, _) = log.get();
+                let rung = script.get(asked).copied().unwrap_or(false);
+                log.set((asked + 1, rung));
+                rung
+            });
+            let (mut answered, mut due, mut reached, mut woken) = (Time::ZERO, Time::ZERO, 0, 0);
+            for (period, step) in waits {
+                due = due.max(answered) + Span::from_ns(period);
+                loop {
+                    let before = asked.get().0;
+                    let wait = clock.wait_until(due);
+                    prop_assert!(asked.get().0 > before, "the doorbell was not asked");
+                    let time = Time::from_ns(now.get());
+                    match wait {
+                        Wait::Woken { at } => {
+                            woken += 1;
+                            prop_assert!(asked.get().1 && answered <= at);
+                            prop_assert_eq!(at, time.min(due).max(answered));
+                            answered = at;
+                        }
+                        Wait::Reached { late } => {
+                            reached += 1;
+                            prop_assert!(!asked.get().1, "an input was passed over");
+                            prop_assert_eq!(time.since(due), late);
+                            answered = due;
+                            break;
+                        }
+                    }
+                }
+                now.set(now.get() + step);
+            }
+            let heard = rings.iter().take(asked.get().0).filter(|rung| **rung).count();
+            prop_assert_eq!(woken, heard);
+            let attribution = &clock.attribution;
+            prop_assert_eq!(attribution.reached(), reached);
+            prop_assert_eq!(attribution.gaps().len() as u64, attribution.gap_count.min(32));
+            for late in [attribution.backlog, attribution.stall] {
+                prop_assert!(late.count == 0 || late.longest > clock.allowance && late.total >= late.longest);
+            }
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! The counter that real time is read from, and the map from its ticks to the time of a run.
+//!
+//! A thread that waits for a deadline by asking the operating system for the time learns it once in 20 to
+//! 30 ns; the time stamp counter of an x86 processor answers in 10. But it counts cycles of an unstated
+//! frequency, so the frequency is measured once, against the system's monotonic clock. Two readings 20 ms
+//! apart would do if both clocks were read at the same instant. They are not: a reading lies somewhere
+//! between two of the other clock, and the thread may be interrupted there. So each of [`POINTS`] points is the
+//! narrowest of [`TRIES`] readings, and the slope is a least-squares line through the points, whose residuals
+//! also say how well it is known ([`Ticks::error_ppb`]).
+//!
+//! The system's clock is steered (NTP may bend it by up to 500 ppm), and the line follows it on purpose: the
+//! kernel's time stamps on frames then agree with ours.
+//!
+//! The counter is used only where the processor says that it runs at one rate in every sleep state, and then
+//! one zero holds for all threads. Everywhere else the tick is the nanosecond of `std::time::Instant`.
+
+use std::time::{Duration, Instant};
+
+use laxity_units::{Span, Time};
+
+/// Points of the calibration's line.
+const POINTS: u32 = 64;
+/// Readings of which a point is the narrowest.
+const TRIES: u32 = 16;
+/// How long the calibration takes, in nanoseconds.
+const CALIBRATION_NS: u64 = 20_000_000;
+
+/// Bits after the binary point of a tick's length in run picoseconds.
+const LENGTH_BITS: u32 = 48;
+/// Bits after the binary point of the ticks in a run picosecond.
+const DENSITY_BITS: u32 = 56;
+
+/// Something that counts up evenly.
+pub(super) trait Counter {
+    /// What it has counted.
+    fn read(&mut self) -> u64;
+}
+
+/// What counts.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    /// The processor's time stamp counter.
+    #[cfg(target_arch = "x86_64")]
+    Tsc,
+    /// Nanoseconds since an instant.
+    Monotonic(Instant),
+}
+
+/// The finest counter this machine has, and how long its tick is.
+///
+/// A plain value: calibrate once and hand it to every thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticks {
+    source: Source,
+    ps_per_tick: f64,
+    error_ppb: f64,
+}
+
+impl Ticks {
+    /// Finds the counter and measures its rate, which takes 20 ms of the calling thread.
+    pub fn calibrate() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if tsc_is_invariant() {
+            let points: Vec<(f64, f64)> = points();
+            let (ns_per_tick, error) = slope(&points);
+            return Self {
+                source: Source::Tsc,
+                ps_per_tick: ns_per_tick * 1e3,
+                error_ppb: 3e9 * error / ns_per_tick,
+            };
+        }
+        Self { source: Source::Monotonic(instant_now()), ps_per_tick: 1e3, error_ppb: 0.0 }
+    }
+
+    /// What the counter shows.
+    #[inline(always)]
+    pub fn read(&self) -> u64 {
+        match self.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Tsc => tsc(),
+            Source::Monotonic(zero) => instant_now().duration_since(zero).as_nanos() as u64,
+        }
+    }
+
+    /// The real time that `ticks` of the counter take.
+    pub fn span(&self, ticks: u64) -> Span {
+        Span::from_ps((ticks as f64 * self.ps_per_tick) as u64)
+    }
+
+    /// How many ticks `span` of real time takes, rounded down.
+    pub fn in_span(&self, span: Span) -> u64 {
+        (span.as_ps() as f64 / self.ps_per_tick) as u64
+    }
+
+    /// Ticks in a second.
+    pub fn per_second(&self) -> f64 {
+        1e12 / self.ps_per_tick
+    }
+
+    /// Three standard errors of the rate, in parts per billion; the residuals of the calibration give it.
+    pub fn error_ppb(&self) -> f64 {
+        self.error_ppb
+    }
+
+    /// What counts, in words for a report.
+    pub fn source(&self) -> &'static str {
+        match self.source {
+            #[cfg(target_arch = "x86_64")]
+            Source::Tsc => "time stamp counter, by least squares against the monotonic clock",
+            Source::Monotonic(_) => "monotonic clock",
+        }
+    }
+}
+
+impl Counter for Ticks {
+    #[inline(always)]
+    fn read(&mut self) -> u64 {
+        Ticks::read(self)
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "this is where the real clock reads the time")]
+fn instant_now() -> Instant {
+    Instant::now()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+#[allow(unsafe_code, reason = "an intrinsic without a safe form")]
+fn tsc() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction; it touches no memory.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// Whether the counter runs at one rate whatever the processor does (CPUID 8000_0007h, EDX bit 8).
+#[cfg(target_arch = "x86_64")]
+fn tsc_is_invariant() -> bool {
+    use core::arch::x86_64::__cpuid;
+    __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
+}
+
+/// Readings of (ticks, nanoseconds) over the calibration, each from the first.
+#[cfg(target_arch = "x86_64")]
+fn points() -> Vec<(f64, f64)> {
+    let start = instant_now();
+    let first = tsc();
+    let reading = || {
+        let before = tsc();
+        let at = instant_now();
+        let after = tsc();
+        (after.wrapping_sub(before), before.wrapping_sub(first), at.duration_since(start))
+    };
+    let readings: Vec<(u64, u64, Duration)> = (0..POINTS)
+        .map(|point| {
+            let from = Duration::from_nanos(CALIBRATION_NS * u64::from(point) / u64::from(POINTS - 1));
+            while instant_now().duration_since(start) < from {
+                std::hint::spin_loop();
+            }
+            (0..TRIES).map(|_| reading()).min_by_key(|(width, ..)| *width).expect("a point has tries")
+        })
+        .collect();
+    // All tries of a point are wide when the machine took the thread away from each: such a point says nothing.
+    let narrowest = readings.iter().map(|(width, ..)| *width).min().expect("a line has points");
+    readings
+        .into_iter()
+        .filter(|(width, ..)| *width <= 4 * narrowest)
+        .map(|(width, before, at)| (before as f64 + width as f64 / 2.0, at.as_nanos() as f64))
+        .collect()
+}
+
+/// The slope of the least-squares line through `points` and its standard error.
+fn slope(points: &[(f64, f64)]) -> (f64, f64) {
+    let count = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let xx: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
+    let xy: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let slope = xy / xx;
+    let residuals: f64 = points.iter().map(|point| (point.1 - y - slope * (point.0 - x)).powi(2)).sum();
+    (slope, (residuals / (count - 2.0).max(1.0) / xx).sqrt())
+}
+
+/// How many seconds of real time a second of run time takes: thesis 4.4.2 slows all delays down by `C_sf`.
+///
+/// A machine that is too slow to emulate a device emulates a slower one truthfully, and results are read in
+/// the device's own time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dilation {
+    real: u32,
+    run: u32,
+}
+
+impl Dilation {
+    /// A second takes a second.
+    pub const NONE: Dilation = Dilation { real: 1, run: 1 };
+
+    /// `run` seconds of run time take `real` seconds; `None` unless `real / run` is in `[1/32, 4096]`, which
+    /// the fixed-point map between ticks and run time can hold.
+    pub fn new(real: u32, run: u32) -> Option<Self> {
+        let (wide, narrow) = (u64::from(real), u64::from(run));
+        (run != 0 && wide * 32 >= narrow && wide <= narrow * 4_096).then_some(Self { real, run })
+    }
+
+    /// Seconds of real time in a second of run time.
+    pub fn factor(self) -> f64 {
+        f64::from(self.real) / f64::from(self.run)
+    }
+}
+
+/// Where a run's time begins on the counter, and how fast it goes.
+///
+/// Made once and copied to every thread of a run, so that all mean the same by a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Epoch {
+    ticks: Ticks,
+    /// What the counter shows at time zero.
+    zero: u64,
+    /// Run picoseconds in a tick, with [`LENGTH_BITS`] after the binary point.
+    length: u64,
+    /// Ticks in a run picosecond, with [`DENSITY_BITS`] after the binary point.
+    density: u64,
+}
+
+impl Epoch {
+    /// A run whose time is zero once `lead` of real time has passed from now.
+    ///
+    /// Threads need a while to start; with a lead they are there before the first event. Until then the time
+    /// is zero.
+    pub fn starting_in(lead: Span, ticks: Ticks, dilation: Dilation) -> Self {
+        Self::at(ticks.read() + ticks.in_span(lead), ticks, dilation)
+    }
+
+    fn at(zero: u64, ticks: Ticks, dilation: Dilation) -> Self {
+        let length = ticks.ps_per_tick / dilation.factor() * (1_u64 << LENGTH_BITS) as f64;
+        let length = length.round() as u64;
+        // Of the rounded length, and down: the first guess of `tick_at` must not pass what it looks for.
+        let density = (1_u128 << (LENGTH_BITS + DENSITY_BITS)) / u128::from(length);
+        let density = u64::try_from(density).expect("a dilation keeps a tick longer than 2^-8 ps");
+        Self { ticks, zero, length, density }
+    }
+
+    /// The time of the run, now.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.time_at(self.ticks.read())
+    }
+
+    /// The counter that the run's time is read from.
+    pub fn ticks(&self) -> &Ticks {
+        &self.ticks
+    }
+
+    /// The time of the run when the counter shows `tick`: zero before the beginning.
+    #[inline]
+    pub fn time_at(&self, tick: u64) -> Time {
+        Time::from_ps(self.run_ps(tick.saturating_sub(self.zero)))
+    }
+
+    /// What `ticks` of the counter are in the time of the run.
+    #[inline]
+    pub fn run_span(&self, ticks: u64) -> Span {
+        Span::from_ps(self.run_ps(ticks))
+    }
+
+    #[inline]
+    fn run_ps(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.length)) >> LENGTH_BITS).try_into().unwrap_or(u64::MAX)
+    }
+
+    /// The first tick at which the time of the run is `time` or later.
+    #[inline]
+    pub fn tick_at(&self, time: Time) -> u64 {
+        let ticks = |ps: u64| (u128::from(ps) * u128::from(self.density)) >> DENSITY_BITS;
+        let wanted = u128::from(time.as_ps()) << LENGTH_BITS;
+        // The first guess is low by the rounding of two factors, never high: a tick or two, more after months.
+        let mut tick = u64::try_from(ticks(time.as_ps())).unwrap_or(u64::MAX);
+        loop {
+            let reached = u128::from(tick) * u128::from(self.length);
+            if reached >= wanted || tick == u64::MAX {
+                return self.zero.saturating_add(tick);
+            }
+            let step = u64::try_from(ticks(((wanted - reached) >> LENGTH_BITS) as u64)).unwrap_or(u64::MAX);
+            tick = tick.saturating_add(step.max(1));
+        }
+    }
+}
+
+/// An epoch that need not agree with any counter.
+#[cfg(test)]
+pub(super) fn epoch(ps_per_tick: f64, zero: u64, dilation: Dilation) -> Epoch {
+    let ticks = Ticks { source: Source::Monotonic(instant_now()), ps_per_tick, error_ppb: 0.0 };
+    Epoch::at(zero, ticks, dilation)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_time_is_reached_at_its_tick_and_not_before(
+            ps_per_tick in 100.0..2000.0_f64,
+            zero in 0..u64::MAX / 4,
+            real in 1..=4096_u32,
+            run in 1..=32_u32,
+            time in 0..1_u64 << 55,
+        ) {
+            let epoch = epoch(ps_per_tick, zero, Dilation::new(real, run).unwrap());
+            let time = Time::from_ps(time);
+            let tick = epoch.tick_at(time);
+            prop_assert!(epoch.time_at(tick) >= time);
+            prop_assert!(tick == zero || epoch.time_at(tick - 1) < time);
+        }
+
+        #[test]
+        fn run_time_is_real_time_over_the_dilation(real in 1..=64_u32, run in 1..=32_u32, ms in 1..100_000_u64) {
+            let epoch = epoch(384.6, 7, Dilation::new(real, run).unwrap());
+            let ticks = epoch.ticks().in_span(Span::from_ms(ms));
+            let expected = ms as f64 / 1e3 * f64::from(run) / f64::from(real);
+            let got = epoch.time_at(7 + ticks).as_secs_f64();
+            prop_assert!((got / expected - 1.0).abs() < 1e-6, "{got} s for {expected} s");
+        }
+    }
+
+    #[test]
+    fn a_line_with_known_slope_is_found_and_a_noisy_one_says_so() {
+        let exact: Vec<(f64, f64)> =
+            (0..64).map(|i| (f64::from(i) * 1e6, f64::from(i) * 384_615.0 + 5.0)).collect();
+        let (found, error) = slope(&exact);
+        assert!((found - 0.384_615).abs() < 1e-12 && error < 1e-12, "{found} ± {error}");
+        let noisy: Vec<(f64, f64)> = exact
+            .iter()
+            .enumerate()
+            .map(|(i, (x, y))| (*x, y + if i % 2 == 0 { 20.0 } else { -20.0 }))
+            .collect();
+        let (found, error) = slope(&noisy);
+        assert!(error > 1e-9 && (found - 0.384_615).abs() < 3.0 * error, "{found} ± {error}");
+    }
+
+    #[test]
+    fn dilations_that_the_map_cannot_hold_are_refused() {
+        assert_eq!(Dilation::new(1, 33), None);
+        assert_eq!(Dilation::new(1, 0), None);
+        assert_eq!(Dilation::new(4_097, 1), None);
+        assert!(Dilation::new(1, 32).is_some() && Dilation::new(4_096, 1).is_some());
+    }
+
+    #[test]
+    fn the_counter_goes_forward_at_about_the_rate_of_the_monotonic_clock() {
+        let ticks = Ticks::calibrate();
+        let (began, first) = (instant_now(), ticks.read());
+        while began.elapsed() < Duration::from_millis(5) {}
+        let (last, took) = (ticks.read(), began.elapsed());
+        // Only a lower bound holds on a machine that may stop us between the two readings of an end.
+        assert!(
+            ticks.span(last - first) > Span::from_us(4_900),
+            "{:?} for {took:?}",
+            ticks.span(last - first)
+        );
+        assert!(ticks.error_ppb() < 1e6, "the rate is known to {} ppb", ticks.error_ppb());
+    }
+}
