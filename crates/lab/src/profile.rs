@@ -84,6 +84,9 @@ pub(crate) struct RawProfile {
     /// `C_l`: selecting a packet for transmission and starting it.
     #[schemars(required)]
     link_scheduling: Option<Part<RawCost>>,
+    /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
+    #[schemars(required)]
+    hand_over: Option<Part<RawCost>>,
     /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
     #[schemars(required)]
     interrupt: Option<Part<RawCost>>,
@@ -146,6 +149,7 @@ impl Profile {
             first_packet,
             packet,
             link_scheduling,
+            hand_over,
             interrupt,
             thread_creation,
             receive_packet,
@@ -166,6 +170,7 @@ impl Profile {
         let first_packet = cost(cx, "first_packet", first_packet);
         let packet = cost(cx, "packet", packet);
         let link_scheduling = cost(cx, "link_scheduling", link_scheduling);
+        let hand_over = cost(cx, "hand_over", hand_over);
         let interrupt = cost(cx, "interrupt", interrupt);
         let thread_creation = cost(cx, "thread_creation", thread_creation);
         let receive_packet = cost(cx, "receive_packet", receive_packet);
@@ -182,6 +187,7 @@ impl Profile {
                 first_packet: first_packet?,
                 packet: packet?,
                 link_scheduling: link_scheduling?,
+                hand_over: hand_over?,
                 interrupt: interrupt?,
                 thread_creation: thread_creation?,
                 receive_packet: receive_packet?,
@@ -231,7 +237,7 @@ mod tests {
         let hartos = read("hartos-np");
         assert_eq!((hartos.costs.context_switch, hartos.costs.interrupt), (us(20), us(28)));
         for profile in [mc68040, hartos] {
-            assert_eq!(profile.sources.len(), 10, "{}", profile.name);
+            assert_eq!(profile.sources.len(), 11, "{}", profile.name);
         }
     }
 }

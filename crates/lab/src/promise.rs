@@ -135,6 +135,9 @@ fn environment(experiment: &Experiment, formula: Formula) -> Result<Environment,
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
         (LinkParadigm::O1, false) => ResourceModel::O1,
         (LinkParadigm::O2, false) => ResourceModel::O2,
+        (LinkParadigm::Adapter, false) => {
+            return Err(Uncovered("no analysis covers an adapter that schedules the link itself"));
+        }
         (LinkParadigm::O3, false) => return Err(Uncovered("no analysis covers link scheduling by O3")),
     };
     match (config.order, config.link.order) {

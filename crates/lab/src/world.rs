@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, Stream, VirtualClock, World};
-use laxity_model::adapter::{self, Null, Staged};
+use laxity_model::adapter::{self, Null, Pipeline};
 use laxity_model::host::{Host, Output, Uses};
-use laxity_model::node::{Node, NodeOutput};
+use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Packet, Role};
@@ -232,7 +232,7 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
     fn settle(&mut self, node: usize, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(output) = self.nodes[node].poll_output() {
             match output {
-                NodeOutput::Departed(packet) => self.depart(node, now, packet, calendar),
+                NodeOutput::Departed(packet, _) => self.depart(node, now, packet, calendar),
                 NodeOutput::Host(Output::Answered { channel, size, .. }) => {
                     let counted = self.window.counts();
                     let continuous = self.sources[channel.0 as usize].is_none();
@@ -241,7 +241,7 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
                     }
                 }
                 NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
-                NodeOutput::Host(_) => {}
+                _ => {}
             }
         }
         let deadline = self.nodes[node].next_deadline();
@@ -312,10 +312,9 @@ impl<T: Trace> World for Lab<'_, '_, T> {
             }
             Event::Node { .. } => {}
             Event::Reach { node, mut packet } => {
-                let channel = packet.channel;
                 // The way takes its time, so what is on time here is later by that.
                 packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.path.propagation);
-                self.nodes[node].receive(now, channel, packet);
+                self.nodes[node].receive(now, packet);
                 self.settle(node, now, calendar);
             }
             Event::Window => self.look_at_window(now),
@@ -351,7 +350,10 @@ fn node(experiment: &Experiment) -> Node {
     let host = &experiment.host;
     let adapter = match &experiment.adapter {
         Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
-        Adapter::Staged(stages) => adapter::Adapter::Staged(Staged::new(stages.clone())),
+        Adapter::Described(description) => {
+            adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
+        }
     };
-    Node::new(Host::new(host.costs, host.subsystem, host.applications), adapter)
+    let host = Host::new(host.costs, host.subsystem, host.applications);
+    Node::new(host, DriverConfig::default(), adapter)
 }

@@ -1,23 +1,128 @@
 //! Adapters: what happens to a packet after the host has handed it over.
 //!
-//! All adapters keep one contract, which mirrors hardware: packets come in with a command, timers expire,
-//! and out come completions. An adapter never looks at the clock and never calls the host; the world in
-//! which both stand passes things between them.
+//! All adapters keep one contract, which mirrors hardware. In come commands from the host, frames from the medium, leave to
+//! use the medium, and timers; out go responses for the host, requests for the medium, and frames. An
+//! adapter never looks at the clock and never calls the host or the network: the world in which they stand
+//! passes things between them.
+//!
+//! ```text
+//!  command(Transmit) ──▶ ┌─────────┐ ──▶ Request, Withdraw ─▶ medium
+//!  command(Proceed)  ──▶ │ adapter │ ◀── medium(Granted | Aborted | Lost)
+//!  Response          ◀── └─────────┘ ──▶ Frame ─▶ receive(…) of another
+//! ```
+//!
+//! Every packet that comes in by a `Transmit` leaves by one response, `Transmitted` or `Failed`; every received frame
+//! by `Received` or `Discarded`. That holds under every fault, and is what the tests check first.
 
+pub mod cim250;
+mod delay;
+mod description;
 mod null;
-mod staged;
+mod pipeline;
 
+pub use delay::Delay;
+pub use description::{
+    Buffers, CommandQueue, Description, Flaw, Interface, Notification, Overload, PROCESSOR, Phase, Pool, Queue,
+    Resource, Selection, Stage, Takes, Tells,
+};
 pub use null::Null;
-pub use staged::{Delay, Phase, Stage, Staged};
+pub use pipeline::{Direction, Pipeline, StageReport};
 
 use laxity_qos::channel::Packet;
 use laxity_units::{Span, Time};
 
-/// What an adapter puts out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AdapterOutput {
-    /// The packet is on the wire, whole; the host is told by an interrupt.
+/// What a host writes into a command queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Transmit a packet.
+    Transmit(Packet),
+    /// The answer to [`Response::Handshake`].
+    Proceed(Packet),
+}
+
+/// What an adapter writes into its response queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Response {
+    /// A phase of this packet is done.
+    Progress(Packet),
+    /// The same, and the adapter waits for [`Command::Proceed`].
+    Handshake(Packet),
+    /// The packet is transmitted; its buffer at the host is free.
     Transmitted(Packet),
+    /// The packet is lost; its buffer at the host is free.
+    Failed(Packet, Loss),
+    /// A packet has come from the network and lies in the host's memory.
+    Received(Packet),
+}
+
+/// Why an adapter lost a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Loss {
+    /// No buffer, or no place in a stage's queue.
+    Overload,
+    /// The medium gave up on it: too many collisions.
+    Medium,
+    /// The host reset the adapter.
+    Reset,
+}
+
+/// What the medium tells an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The frame that waits may go.
+    Granted,
+    /// It collided: it waits again.
+    Aborted,
+    /// It collided too often, and is lost.
+    Lost,
+}
+
+/// What goes wrong with an adapter, and until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Breakdown {
+    /// A resource, by index, does nothing: a stalled DMA engine, a hung bus.
+    Stall(usize),
+    /// Its command queues take nothing.
+    FullQueues,
+    /// All of it stands still, and does until the host resets it.
+    Stop,
+}
+
+/// What an adapter puts out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdapterOutput {
+    /// Something for the host, in the response queue.
+    Response(Response),
+    /// A frame is ready to go on the medium.
+    Request,
+    /// The request is void.
+    Withdraw,
+    /// The last bit of a frame is on the medium; whether more wait behind it.
+    Frame {
+        /// The frame.
+        packet: Packet,
+        /// Whether the stage has further packets.
+        more: bool,
+    },
+    /// A received frame is lost.
+    Discarded(Packet, Loss),
+    /// A packet has passed a stage; only while recording is on.
+    Passed(Passage),
+}
+
+/// A packet's time in a stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passage {
+    /// Which way the packet goes.
+    pub direction: Direction,
+    /// The stage, by its place on that way.
+    pub stage: usize,
+    /// When it joined the stage's queue.
+    pub joined: Time,
+    /// When a server took it.
+    pub began: Time,
+    /// When the last phase ended; waiting for a place in the next stage comes after.
+    pub ended: Time,
 }
 
 /// An adapter of one of the families.
@@ -25,48 +130,101 @@ pub enum AdapterOutput {
 pub enum Adapter {
     /// See [`Null`].
     Null(Null),
-    /// See [`Staged`].
-    Staged(Staged),
+    /// See [`Pipeline`].
+    Pipeline(Box<Pipeline>),
+}
+
+/// Calls the adapter's own method.
+macro_rules! each {
+    ($self:expr, $adapter:ident => $body:expr) => {
+        match $self {
+            Adapter::Null($adapter) => $body,
+            Adapter::Pipeline($adapter) => $body,
+        }
+    };
 }
 
 impl Adapter {
-    /// The host hands over a packet.
-    pub fn transmit(&mut self, now: Time, packet: Packet) {
+    /// The host writes a command; gives it back if there is no room.
+    pub fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
+        each!(self, adapter => adapter.command(now, command))
+    }
+
+    /// A frame arrives from the medium.
+    pub fn receive(&mut self, now: Time, packet: Packet) {
+        each!(self, adapter => adapter.receive(now, packet));
+    }
+
+    /// The medium answers a request.
+    pub fn medium(&mut self, now: Time, access: Access) {
         match self {
-            Adapter::Null(adapter) => adapter.transmit(now, packet),
-            Adapter::Staged(adapter) => adapter.transmit(now, packet),
+            Adapter::Null(_) => unreachable!("a null device asks no medium"),
+            Adapter::Pipeline(adapter) => adapter.medium(now, access),
+        }
+    }
+
+    /// The host resets it: everything in it is lost, and every breakdown over.
+    pub fn reset(&mut self, now: Time) {
+        each!(self, adapter => adapter.reset(now));
+    }
+
+    /// Something breaks, or works again. A null device has nothing that could.
+    pub fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.break_down(now, breakdown, broken);
         }
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
-        match self {
-            Adapter::Null(adapter) => adapter.timer(now),
-            Adapter::Staged(adapter) => adapter.timer(now),
-        }
+        each!(self, adapter => adapter.timer(now));
     }
 
     /// When the adapter next wants [`timer`](Self::timer) to be called.
     pub fn next_deadline(&self) -> Option<Time> {
-        match self {
-            Adapter::Null(adapter) => adapter.next_deadline(),
-            Adapter::Staged(adapter) => adapter.next_deadline(),
-        }
+        each!(self, adapter => adapter.next_deadline())
     }
 
     /// What the adapter did, oldest first.
     pub fn poll_output(&mut self) -> Option<AdapterOutput> {
+        each!(self, adapter => adapter.poll_output())
+    }
+
+    /// How the host learns of responses.
+    pub fn notification(&self) -> Notification {
         match self {
-            Adapter::Null(adapter) => adapter.poll_output(),
-            Adapter::Staged(adapter) => adapter.poll_output(),
+            Adapter::Null(_) => Notification::Interrupt,
+            Adapter::Pipeline(adapter) => adapter.description().interface.notification,
         }
     }
 
-    /// Busy time of each resource since the start, by name.
-    pub fn busy(&self) -> Vec<(&str, Span)> {
+    /// Whether frames ask for the medium before they go.
+    pub fn asks_for_medium(&self) -> bool {
         match self {
-            Adapter::Null(adapter) => vec![("link", adapter.busy())],
-            Adapter::Staged(adapter) => adapter.busy(),
+            Adapter::Null(_) => false,
+            Adapter::Pipeline(adapter) => adapter.description().asks_for_medium(),
+        }
+    }
+
+    /// Packets in it, on either way.
+    pub fn held(&self) -> usize {
+        each!(self, adapter => adapter.held())
+    }
+
+    /// Also puts out [`AdapterOutput::Passed`].
+    pub fn record(&mut self) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.record();
+        }
+    }
+
+    /// Busy time of each stage since the start, by name: the receiving ones' with `rx ` before it.
+    pub fn busy(&self) -> Vec<(String, Span)> {
+        match self {
+            Adapter::Null(adapter) => vec![("link".into(), adapter.busy())],
+            Adapter::Pipeline(adapter) => {
+                adapter.stages().map(|stage| (stage.name.clone(), stage.busy)).collect()
+            }
         }
     }
 }

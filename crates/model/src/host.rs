@@ -18,7 +18,9 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelId, Config, Delivery, Packet, Sent, Step, Subsystem, Thread};
+use laxity_qos::channel::{
+    ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Step, Subsystem, Thread,
+};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
@@ -41,10 +43,30 @@ pub enum Applications {
 pub enum Interrupt {
     /// The adapter completed the transmission of a packet.
     Transmitted(Packet),
+    /// The adapter lost a packet.
+    Failed(Packet),
+    /// The adapter is done with a part of its work, and the host has nothing to do.
+    Progress(Packet),
+    /// The same, and the adapter waits for a command to go on.
+    Handshake(Packet),
     /// The adapter received a packet of a channel of this host.
     Received(ChannelId, Packet),
     /// A timer that the subsystem asked for.
     Timer,
+}
+
+impl Interrupt {
+    /// The channel it is about.
+    fn channel(&self) -> Option<ChannelId> {
+        match self {
+            Interrupt::Received(channel, _) => Some(*channel),
+            Interrupt::Transmitted(packet)
+            | Interrupt::Failed(packet)
+            | Interrupt::Progress(packet)
+            | Interrupt::Handshake(packet) => Some(packet.channel),
+            Interrupt::Timer => None,
+        }
+    }
 }
 
 /// What the host does to the world around it.
@@ -52,6 +74,8 @@ pub enum Interrupt {
 pub enum Output {
     /// Hands a packet to the adapter.
     Transmit(Packet),
+    /// Tells the adapter to go on with a packet.
+    Proceed(Packet),
     /// An application's send was answered.
     Answered {
         /// On which channel.
@@ -86,6 +110,7 @@ struct Application {
 pub struct Host {
     costs: HostCosts,
     placement: Applications,
+    paradigm: LinkParadigm,
     subsystem: Subsystem,
     applications: Vec<Application>,
     /// Channels whose applications have something to send but found no room.
@@ -110,6 +135,7 @@ impl Host {
         Self {
             costs,
             placement,
+            paradigm: config.link.paradigm,
             subsystem: Subsystem::new(config),
             applications: Vec::new(),
             waiting: Vec::new(),
@@ -212,7 +238,7 @@ impl Host {
             }
             let cost = match interrupt {
                 Interrupt::Timer => Span::ZERO,
-                Interrupt::Transmitted(_) | Interrupt::Received(..) => self.costs.interrupt,
+                _ => self.costs.interrupt,
             };
             self.interrupt = Some(Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(interrupt)));
             return true;
@@ -246,7 +272,7 @@ impl Host {
             }
             Step::Transmit { thread, packet, new_thread } => {
                 let creation = if new_thread { costs.thread_creation } else { Span::ZERO };
-                (thread, creation + costs.link_scheduling, Use::LinkScheduling, Kind::Transmit(packet))
+                (thread, creation + self.transmit_cost(), Use::LinkScheduling, Kind::Transmit(packet))
             }
             Step::Application { channel } => {
                 let application = &mut self.applications[channel.0 as usize];
@@ -292,6 +318,9 @@ impl Host {
                 return;
             }
             Kind::Interrupt(Interrupt::Transmitted(packet)) => self.subsystem.transmitted(now, &packet),
+            Kind::Interrupt(Interrupt::Failed(packet)) => self.subsystem.failed(now, &packet),
+            Kind::Interrupt(Interrupt::Progress(_)) => {}
+            Kind::Interrupt(Interrupt::Handshake(packet)) => self.output.push_back(Output::Proceed(packet)),
             Kind::Interrupt(Interrupt::Received(channel, packet)) => {
                 // A packet that finds no buffer is in the subsystem's counters.
                 let _ = self.subsystem.receive(now, channel, packet);
@@ -300,8 +329,16 @@ impl Host {
             Kind::Process { .. } | Kind::Send { .. } => unreachable!("threads have their own place"),
         }
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            let cost = self.costs.link_scheduling;
+            let cost = self.transmit_cost();
             self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(packet)));
+        }
+    }
+
+    /// `C_l`, or what is left of it where nobody schedules the link here.
+    fn transmit_cost(&self) -> Span {
+        match self.paradigm {
+            LinkParadigm::Adapter => self.costs.hand_over,
+            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => self.costs.link_scheduling,
         }
     }
 

@@ -1,7 +1,9 @@
-//! A node: a host and its adapter, joined.
+//! A node: a host and its adapter, joined by a driver.
 //!
-//! What the host hands over goes into the adapter, what the adapter completes interrupts the host, and
+//! What the host hands over goes into the adapter, what the adapter responds interrupts the host, and
 //! both happen at the instant they are due. From outside a node is one component with one deadline.
+
+mod driver;
 
 use std::collections::VecDeque;
 
@@ -9,16 +11,30 @@ use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
 use laxity_units::{Bytes, Time};
 
-use crate::adapter::{Adapter, AdapterOutput};
+use crate::adapter::{
+    Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response,
+};
 use crate::host::{Host, Interrupt, Output};
 use crate::source::Sizes;
+use driver::Driver;
+pub use driver::{DriverConfig, DriverReport};
 
 /// What a node does to the world around it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NodeOutput {
-    /// A packet left the adapter, whole.
-    Departed(Packet),
-    /// The host's own output, but for the packets it hands to its adapter.
+    /// A packet left the adapter, whole; whether more wait behind it.
+    Departed(Packet, bool),
+    /// A frame is ready for the medium.
+    Request,
+    /// The frame that was ready no longer is.
+    Withdraw,
+    /// A packet that was to be transmitted is lost.
+    Failed(Packet, Loss),
+    /// A received frame is lost.
+    Discarded(Packet, Loss),
+    /// A packet has passed a stage of the adapter; only while recording is on.
+    Passed(Passage),
+    /// The host's own output, but for what it says to its adapter.
     Host(Output),
 }
 
@@ -26,14 +42,17 @@ pub enum NodeOutput {
 #[derive(Debug)]
 pub struct Node {
     host: Host,
+    driver: Driver,
     adapter: Adapter,
+    now: Time,
     output: VecDeque<NodeOutput>,
 }
 
 impl Node {
     /// Joins the two.
-    pub fn new(host: Host, adapter: Adapter) -> Self {
-        Self { host, adapter, output: VecDeque::new() }
+    pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
+        let driver = Driver::new(driver, adapter.notification());
+        Self { host, driver, adapter, now: Time::ZERO, output: VecDeque::new() }
     }
 
     /// Opens a channel at the host, before the run.
@@ -42,8 +61,13 @@ impl Node {
     }
 
     /// Also puts out what the CPU does, for a trace.
-    pub fn record(&mut self) {
+    pub fn record_cpu(&mut self) {
         self.host.record();
+    }
+
+    /// Also puts out how long packets are in each stage of the adapter.
+    pub fn record_stages(&mut self) {
+        self.adapter.record();
     }
 
     /// The host, to look at.
@@ -54,6 +78,11 @@ impl Node {
     /// The adapter, to look at.
     pub fn adapter(&self) -> &Adapter {
         &self.adapter
+    }
+
+    /// What the driver has been through.
+    pub fn driver(&self) -> DriverReport {
+        self.driver.report
     }
 
     /// The application of `channel` has a message to send.
@@ -68,10 +97,27 @@ impl Node {
         self.settle(now);
     }
 
-    /// A packet came in from the network.
-    pub fn receive(&mut self, now: Time, channel: ChannelId, packet: Packet) {
-        self.host.interrupt(now, Interrupt::Received(channel, packet));
+    /// A frame came in from the network.
+    pub fn receive(&mut self, now: Time, packet: Packet) {
+        self.adapter.receive(now, packet);
         self.settle(now);
+    }
+
+    /// The medium answers the adapter's request.
+    pub fn medium(&mut self, now: Time, access: Access) {
+        self.adapter.medium(now, access);
+        self.settle(now);
+    }
+
+    /// Something in the adapter breaks, or works again.
+    pub fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+        self.adapter.break_down(now, breakdown, broken);
+        self.settle(now);
+    }
+
+    /// From now on that share of the adapter's interrupts is lost, as `chance` has it; `None` for none.
+    pub fn lose_interrupts(&mut self, loses: Option<(f64, Stream)>) {
+        self.driver.lose_interrupts(loses);
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
@@ -82,6 +128,12 @@ impl Node {
             self.adapter.timer(now);
         }
         self.pass_on(now);
+        if self.driver.looks(now) {
+            self.read(now);
+        }
+        if self.driver.gives_up(now) {
+            self.reset(now);
+        }
         if self.host.next_deadline().is_some_and(|at| at <= now) {
             self.host.timer(now);
         }
@@ -90,7 +142,8 @@ impl Node {
 
     /// When the node next wants [`timer`](Self::timer) to be called.
     pub fn next_deadline(&self) -> Option<Time> {
-        [self.host.next_deadline(), self.adapter.next_deadline()].into_iter().flatten().min()
+        let driver = self.driver.next_deadline(self.now);
+        [self.host.next_deadline(), self.adapter.next_deadline(), driver].into_iter().flatten().min()
     }
 
     /// What the node did, oldest first.
@@ -98,7 +151,16 @@ impl Node {
         self.output.pop_front()
     }
 
+    fn reset(&mut self, now: Time) {
+        self.driver.report.resets += 1;
+        self.adapter.reset(now);
+        self.pass_on(now);
+        // Whoever resets an adapter also reads what it had to say.
+        self.read(now);
+    }
+
     fn settle(&mut self, now: Time) {
+        self.now = now;
         while self.pass_on(now) {}
     }
 
@@ -108,15 +170,56 @@ impl Node {
         while let Some(output) = self.host.poll_output() {
             any = true;
             match output {
-                Output::Transmit(packet) => self.adapter.transmit(now, Packet { handed: now, ..packet }),
+                Output::Transmit(packet) => self.driver.wait(Packet { handed: now, ..packet }),
+                Output::Proceed(packet) => {
+                    let taken = self.adapter.command(now, Command::Proceed(packet));
+                    taken.expect("an answer to an adapter takes no place in its queues");
+                }
                 other => self.output.push_back(NodeOutput::Host(other)),
             }
         }
-        while let Some(AdapterOutput::Transmitted(packet)) = self.adapter.poll_output() {
+        while let Some(&packet) = self.driver.backlog.front() {
+            if self.adapter.command(now, Command::Transmit(packet)).is_err() {
+                break;
+            }
+            self.driver.backlog.pop_front();
+            self.driver.handed(now, packet);
             any = true;
-            self.output.push_back(NodeOutput::Departed(packet));
-            self.host.interrupt(now, Interrupt::Transmitted(packet));
+        }
+        while let Some(output) = self.adapter.poll_output() {
+            any = true;
+            let output = match output {
+                AdapterOutput::Response(response) => {
+                    if self.driver.written(response) {
+                        self.read(now);
+                    }
+                    continue;
+                }
+                AdapterOutput::Frame { packet, more } => NodeOutput::Departed(packet, more),
+                AdapterOutput::Request => NodeOutput::Request,
+                AdapterOutput::Withdraw => NodeOutput::Withdraw,
+                AdapterOutput::Discarded(packet, loss) => NodeOutput::Discarded(packet, loss),
+                AdapterOutput::Passed(passage) => NodeOutput::Passed(passage),
+            };
+            self.output.push_back(output);
         }
         any
+    }
+
+    /// The host reads every response there is.
+    fn read(&mut self, now: Time) {
+        while let Some(response) = self.driver.read() {
+            let interrupt = match response {
+                Response::Progress(packet) => Interrupt::Progress(packet),
+                Response::Handshake(packet) => Interrupt::Handshake(packet),
+                Response::Transmitted(packet) => Interrupt::Transmitted(packet),
+                Response::Failed(packet, loss) => {
+                    self.output.push_back(NodeOutput::Failed(packet, loss));
+                    Interrupt::Failed(packet)
+                }
+                Response::Received(packet) => Interrupt::Received(packet.channel, packet),
+            };
+            self.host.interrupt(now, interrupt);
+        }
     }
 }

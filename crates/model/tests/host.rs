@@ -17,6 +17,7 @@ const HOST: HostCosts = HostCosts {
     first_packet: Span::from_us(420),
     packet: Span::from_us(170),
     link_scheduling: Span::from_us(160),
+    hand_over: Span::ZERO,
     interrupt: Span::ZERO,
     thread_creation: Span::ZERO,
     receive_packet: Span::ZERO,

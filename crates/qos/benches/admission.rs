@@ -22,6 +22,7 @@ fn host(formula: Formula) -> Environment {
             first_packet: Span::from_ns(800),
             packet: Span::from_ns(300),
             link_scheduling: Span::from_ns(100),
+            hand_over: Span::ZERO,
             interrupt: Span::from_ns(100),
             ..HostCosts::default()
         },

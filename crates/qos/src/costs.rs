@@ -18,6 +18,8 @@ pub struct HostCosts {
     pub packet: Span,
     /// `C_l`: selecting a packet for transmission and starting it.
     pub link_scheduling: Span,
+    /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
+    pub hand_over: Span,
     /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
     pub interrupt: Span,
     /// Creating a thread: paid per message with a process per message, per packet with option O3.
@@ -34,6 +36,25 @@ impl HostCosts {
     /// `C_sw + C_cm`: the whole price of letting another thread run.
     pub fn switch(&self) -> Span {
         self.context_switch + self.cache_miss
+    }
+
+    /// Every cost divided by `C_sf`, rounded to the picosecond: a host that much faster (thesis §4.4.2).
+    #[must_use]
+    pub fn with_speedup(self, csf: f64) -> Self {
+        let part = |span: Span| Span::from_ps((span.as_ps() as f64 / csf).round() as u64);
+        Self {
+            context_switch: part(self.context_switch),
+            cache_miss: part(self.cache_miss),
+            first_packet: part(self.first_packet),
+            packet: part(self.packet),
+            link_scheduling: part(self.link_scheduling),
+            hand_over: part(self.hand_over),
+            interrupt: part(self.interrupt),
+            thread_creation: part(self.thread_creation),
+            receive_packet: part(self.receive_packet),
+            receive_message: part(self.receive_message),
+            send_call: part(self.send_call),
+        }
     }
 
     /// `C_p^1st + (n − 1) C_p`: protocol processing of the first `n` packets of a message.

@@ -122,6 +122,11 @@ impl Choice for LinkParadigm {
             "A thread of its own above all handlers, which waits for a preemption point.",
         ),
         ("O3", LinkParadigm::O3, "Called by the handler, or a new thread after every completion."),
+        (
+            "adapter",
+            LinkParadigm::Adapter,
+            "Nobody: packets go to the adapter as they are made, at `hand_over` each, and it schedules them.",
+        ),
     ];
 }
 
@@ -130,7 +135,7 @@ impl Choice for LinkParadigm {
 pub(crate) enum AdapterKind {
     /// See [`laxity_model::adapter::Null`].
     Null,
-    /// See [`laxity_model::adapter::Staged`].
+    /// See [`laxity_model::adapter::Pipeline`].
     Staged,
 }
 

@@ -134,11 +134,13 @@ fn analysis(
         return Ok(());
     }
     const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
-    if experiment.host.subsystem.link.paradigm == LinkParadigm::O3 && !experiment.host.ideal {
-        let reason = "admission has no analysis for `O3`";
+    let paradigm = experiment.host.subsystem.link.paradigm;
+    if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !experiment.host.ideal {
+        let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
+        let reason = format!("admission has no analysis for `{name}`");
         return Err(cx.fault(&spans.paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
     }
-    if matches!(experiment.adapter, Adapter::Staged(_)) {
+    if matches!(experiment.adapter, Adapter::Described(_)) {
         return Err(cx.fault(adapter, "admission has no analysis for a staged adapter", OFF));
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
 
 use laxity_engine::Stream;
-use laxity_model::adapter::Stage;
+use laxity_model::adapter::Description;
 use laxity_model::host::Applications;
 use laxity_model::source::{Sizes, Source, SourceParameters};
 use laxity_qos::admission::Formula;
@@ -51,9 +51,8 @@ pub struct Host {
 pub enum Adapter {
     /// A packet of `S` bytes takes `L_x(S)`, one at a time.
     Null(LinkCosts),
-    /// A pipeline of stages, at least one, each with at least one phase. Nothing is known that bounds its
-    /// delay, so admission must be off.
-    Staged(Vec<Stage>),
+    /// What a description says. Nothing is known that bounds its delay, so admission must be off.
+    Described(Box<Description>),
 }
 
 /// The way from the sending host to the end: a chain of equal hosts.

@@ -87,6 +87,8 @@ pub(crate) struct RawCosts {
     pub(crate) packet: Option<Written<Bounded<Cost>>>,
     /// `C_l`: selecting a packet for transmission and starting it.
     pub(crate) link_scheduling: Option<Written<Bounded<Cost>>>,
+    /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
+    pub(crate) hand_over: Option<Written<Bounded<Cost>>>,
     /// Entering and leaving an interrupt.
     pub(crate) interrupt: Option<Written<Bounded<Cost>>>,
     /// Creating a thread.
@@ -141,11 +143,12 @@ pub(crate) struct RawPreemption {
 pub(crate) struct RawLink {
     /// Who runs the link scheduler (resource §3.1.2). Default `O1`.
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
-    /// In which order packets leave. Default `multiclass_edf`.
+    /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
     /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
-    /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1.
+    /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1; with the
+    /// paradigm `adapter`, no limit.
     pub(crate) depth: Option<Written<Whole<1, 65536>>>,
     /// Whether early packets within the horizon go before best effort. Default `false`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,

@@ -39,7 +39,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             return;
         }
         for (i, node) in nodes.iter_mut().enumerate() {
-            node.record();
+            node.record_cpu();
             let mut track = |what: &str| self.trace.track(&format!("node {i} {what}"));
             let (cpu, link, queue) = (track("cpu"), track("link"), track("link queue"));
             self.nodes.push(Tracks { cpu, link, queue, free: Time::ZERO });

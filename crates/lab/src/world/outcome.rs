@@ -135,5 +135,6 @@ fn cause_name(cause: Dropped) -> &'static str {
         Dropped::PacketQueue => "packet_queue",
         Dropped::Undersized => "undersized",
         Dropped::Incomplete => "incomplete",
+        Dropped::Adapter => "adapter",
     }
 }

@@ -9,7 +9,7 @@ use laxity_qos::channel::Packet;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Span, Time};
 
-use super::AdapterOutput;
+use super::{AdapterOutput, Command, Loss, Response};
 
 /// Transmits one packet at a time, in the order given.
 #[derive(Debug)]
@@ -28,11 +28,28 @@ impl Null {
         Self { costs, queue: VecDeque::new(), completes: None, busy: Span::ZERO, output: VecDeque::new() }
     }
 
-    pub(super) fn transmit(&mut self, now: Time, packet: Packet) {
-        self.queue.push_back(packet);
-        if self.completes.is_none() {
-            self.start(now);
+    pub(super) fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
+        if let Command::Transmit(packet) = command {
+            self.queue.push_back(packet);
+            if self.completes.is_none() {
+                self.start(now);
+            }
         }
+        Ok(())
+    }
+
+    pub(super) fn receive(&mut self, _now: Time, packet: Packet) {
+        self.output.push_back(AdapterOutput::Response(Response::Received(packet)));
+    }
+
+    pub(super) fn reset(&mut self, _now: Time) {
+        self.completes = None;
+        let lost = |packet| AdapterOutput::Response(Response::Failed(packet, Loss::Reset));
+        self.output.extend(self.queue.drain(..).map(lost));
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.queue.len()
     }
 
     fn start(&mut self, now: Time) {
@@ -46,7 +63,9 @@ impl Null {
     pub(super) fn timer(&mut self, now: Time) {
         if self.completes.take_if(|at| *at <= now).is_some() {
             let packet = self.queue.pop_front().expect("a packet was in transmission");
-            self.output.push_back(AdapterOutput::Transmitted(packet));
+            let more = !self.queue.is_empty();
+            self.output.push_back(AdapterOutput::Frame { packet, more });
+            self.output.push_back(AdapterOutput::Response(Response::Transmitted(packet)));
             self.start(now);
         }
     }

@@ -110,9 +110,8 @@ impl Activity {
     pub(super) fn busy(&self, now: Time) -> Busy {
         let channel = match &self.kind {
             Kind::Process { channel } | Kind::Send { channel, .. } => Some(*channel),
-            Kind::Transmit(packet) | Kind::Interrupt(Interrupt::Transmitted(packet)) => Some(packet.channel),
-            Kind::Interrupt(Interrupt::Received(channel, _)) => Some(*channel),
-            Kind::Interrupt(Interrupt::Timer) => None,
+            Kind::Transmit(packet) => Some(packet.channel),
+            Kind::Interrupt(interrupt) => interrupt.channel(),
         };
         Busy { thread: self.thread, channel, used: self.used, began: self.began, ended: now }
     }

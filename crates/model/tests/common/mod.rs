@@ -2,7 +2,7 @@
 
 use laxity_model::adapter::{Adapter, Null};
 use laxity_model::host::{Applications, Host, Output};
-use laxity_model::node::{Node, NodeOutput};
+use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, Packet, Sent};
 use laxity_qos::costs::{HostCosts, LinkCosts};
@@ -51,7 +51,7 @@ pub(crate) fn run(
     for channel in channels {
         host.open(*channel);
     }
-    let mut node = Node::new(host, Adapter::Null(Null::new(link)));
+    let mut node = Node::new(host, DriverConfig::default(), Adapter::Null(Null::new(link)));
     let (mut departed, mut answers) = (Vec::new(), Vec::new());
     for (channel, size) in endless {
         let random = laxity_engine::Seed::new(0).stream("endless");
@@ -72,9 +72,9 @@ pub(crate) fn run(
         }
         while let Some(output) = node.poll_output() {
             match output {
-                NodeOutput::Departed(packet) => departed.push((now, packet)),
+                NodeOutput::Departed(packet, _) => departed.push((now, packet)),
                 NodeOutput::Host(Output::Answered { channel, answer, .. }) => answers.push((channel, answer)),
-                NodeOutput::Host(_) => {}
+                _ => {}
             }
         }
     }

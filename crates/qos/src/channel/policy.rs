@@ -74,6 +74,8 @@ pub enum LinkParadigm {
     O2,
     /// The handler by a call, or a new thread after every completion.
     O3,
+    /// Nobody: packets go to the adapter as they are made, and it schedules them itself (thesis §6.3.1).
+    Adapter,
 }
 
 /// The way from a packet to the adapter.

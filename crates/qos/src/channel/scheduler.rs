@@ -50,7 +50,7 @@ impl Subsystem {
 
     fn link_thread(&mut self, now: Time) -> Option<Step> {
         match self.config.link.paradigm {
-            LinkParadigm::O1 => None,
+            LinkParadigm::O1 | LinkParadigm::Adapter => None,
             LinkParadigm::O2 => {
                 let packet = self.link.take(now)?;
                 Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
@@ -166,7 +166,7 @@ impl Subsystem {
             *budget -= 1;
         }
         running.doing = match self.config.link.paradigm {
-            LinkParadigm::O1 | LinkParadigm::O3 => Doing::LinkCall,
+            LinkParadigm::O1 | LinkParadigm::O3 | LinkParadigm::Adapter => Doing::LinkCall,
             LinkParadigm::O2 => Doing::Between,
         };
         if self.handlers[index].message.is_some() {

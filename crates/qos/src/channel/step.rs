@@ -101,6 +101,8 @@ pub enum Dropped {
     Undersized,
     /// A packet of the message was lost, so the rest is worth nothing.
     Incomplete,
+    /// The adapter lost the packet.
+    Adapter,
 }
 
 /// What finishing a step brought about.

@@ -265,9 +265,19 @@ impl Subsystem {
 
     /// The adapter completed a transmission.
     pub fn transmitted(&mut self, now: Time, packet: &Packet) {
+        self.channels[packet.channel.index()].counters.transmitted += 1;
+        self.returned(now, packet);
+    }
+
+    /// The adapter lost a packet, and gives its buffer back all the same.
+    pub fn failed(&mut self, now: Time, packet: &Packet) {
+        self.count_drop(packet.channel, 1, Dropped::Adapter);
+        self.returned(now, packet);
+    }
+
+    fn returned(&mut self, now: Time, packet: &Packet) {
         self.link.complete();
-        let channel = &mut self.channels[packet.channel.index()];
-        channel.counters.transmitted += 1;
+        let channel = &self.channels[packet.channel.index()];
         let lane = match (packet.tag.class, channel.excess) {
             (Class::BestEffort, Some(excess)) => excess,
             _ => channel.lane,
@@ -294,8 +304,10 @@ impl Subsystem {
     }
 
     /// In interrupt context, after a completion or wake-up: the packet to transmit, if the paradigm
-    /// schedules the link there (O1). The driver charges `C_l` and hands it to the adapter.
+    /// schedules the link there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
+    /// what handing over costs, and hands it to the adapter.
     pub fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
-        (self.config.link.paradigm == LinkParadigm::O1).then(|| self.link.take(now)).flatten()
+        let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
+        here.then(|| self.link.take(now)).flatten()
     }
 }

@@ -1,6 +1,10 @@
 //! `[adapter]`: a family and its numbers.
 
-use laxity_model::adapter::{Delay, Phase, Stage};
+use laxity_model::adapter::{
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue, Resource, Selection,
+    Stage, Takes,
+};
+use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Rate};
 
@@ -36,7 +40,7 @@ pub(super) fn adapter(
             let rate = cx.foreign(rate.as_ref(), reason, help);
             let stages = stages(cx, stage, &span);
             startup.and(per_byte).and(rate)?;
-            Adapter::Staged(stages?)
+            Adapter::Described(Box::new(stages?))
         }
     };
     Ok(Located { value, spans: place })
@@ -80,7 +84,7 @@ fn stages(
     cx: &mut Context<'_>,
     list: Option<crate::scenario::written::List<Part<RawStage>>>,
     owner: &Range<usize>,
-) -> Result<Vec<Stage>, Reported> {
+) -> Result<Description, Reported> {
     let raw = cx.items(list)?;
     if raw.is_empty() {
         let help = "add `[[adapter.stage]]` with a `name` and its `phase` list";
@@ -95,7 +99,20 @@ fn stages(
             return Err(cx.fault(span, reason, "give each stage a name of its own"));
         }
     }
-    Ok(stages.into_iter().map(|(stage, _)| stage).collect())
+    let resource = |name: String, preemptive| Resource { name, servers: 1, preemptive };
+    let processor = [resource("processor".into(), false)];
+    Ok(Description {
+        interface: Interface {
+            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+            poll: None,
+            notification: Notification::Interrupt,
+        },
+        resources: processor.into_iter().chain(resources.into_iter().map(|name| resource(name.0, true))).collect(),
+        transmit: stages.into_iter().map(|(stage, _)| stage).collect(),
+        receive: Vec::new(),
+        transmit_buffers: Buffers::default(),
+        receive_buffers: Buffers::default(),
+    })
 }
 
 fn stage(
@@ -116,7 +133,13 @@ fn stage(
     });
     let name = name?;
     let place = name.span();
-    Ok((Stage { name: name.into_inner().0, phases: phases? }, place))
+    let queue =
+        Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload: Overload::Block };
+    let selection = Selection::Priority;
+    Ok((
+        Stage { name: name.into_inner().0, servers: 1, queues: vec![queue], selection, phases: phases? },
+        place,
+    ))
 }
 
 fn phase(cx: &mut Context<'_>, part: Part<RawPhase>, resources: &mut Vec<Name>) -> Result<Phase, Reported> {
@@ -154,7 +177,7 @@ fn phase(cx: &mut Context<'_>, part: Part<RawPhase>, resources: &mut Vec<Name>) 
             resources.push(name);
             resources.len() - 1
         });
-        (index, priority.map_or(0, |priority| priority.into_inner().small() as u8))
+        (index + 1, priority.map_or(0, |priority| priority.into_inner().small() as u8))
     });
     let delay = Delay {
         fixed: fixed?,
@@ -164,5 +187,6 @@ fn phase(cx: &mut Context<'_>, part: Part<RawPhase>, resources: &mut Vec<Name>) 
         knee: knee?,
         per_byte_past: past?,
     };
-    Ok(Phase { delay, resource })
+    let (holds, priority) = resource.map_or((Vec::new(), 0), |(index, priority)| (vec![index], priority));
+    Ok(Phase { delay, holds, priority, ..Phase::default() })
 }

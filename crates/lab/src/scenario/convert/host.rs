@@ -52,6 +52,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         first_packet,
         packet,
         link_scheduling,
+        hand_over,
         interrupt,
         thread_creation,
         receive_packet,
@@ -66,6 +67,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     let first_packet = or(first_packet, costs.first_packet);
     let packet = or(packet, costs.packet);
     let link_scheduling = or(link_scheduling, costs.link_scheduling);
+    let hand_over = or(hand_over, costs.hand_over);
     let interrupt = or(interrupt, costs.interrupt);
     let thread_creation = or(thread_creation, costs.thread_creation);
     let receive_packet = or(receive_packet, costs.receive_packet);
@@ -77,6 +79,7 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         first_packet: first_packet?,
         packet: packet?,
         link_scheduling: link_scheduling?,
+        hand_over: hand_over?,
         interrupt: interrupt?,
         thread_creation: thread_creation?,
         receive_packet: receive_packet?,
@@ -158,18 +161,24 @@ fn link(
     let span = part.span();
     let RawLink { paradigm, order, horizon, depth, early_above_best_effort } = part.into_inner();
     let paradigm = cx.optional(paradigm);
-    let order = cx.or(order, Order::MultiClassEdf);
+    let order = cx.optional(order);
     let horizon =
         cx.optional(horizon).map(|horizon| horizon.map_or(Span::ZERO, |horizon| horizon.into_inner().get()));
-    let depth = cx.optional(depth).map(|depth| depth.map_or(1, |depth| depth.into_inner().small()));
+    let depth = cx.optional(depth);
     let above_best_effort = cx.or(early_above_best_effort, false);
     let paradigm = paradigm?;
     let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span) };
+    let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
+    // Where the adapter schedules, the host neither orders nor limits what it hands over.
+    let (usual_order, usual_depth) = match paradigm {
+        LinkParadigm::Adapter => (Order::Fifo, u32::MAX),
+        _ => (Order::MultiClassEdf, 1),
+    };
     let config = LinkConfig {
-        paradigm: paradigm.map_or(LinkParadigm::O1, Spanned::into_inner),
-        order: order?,
+        paradigm,
+        order: order?.map_or(usual_order, Spanned::into_inner),
         early: EarlyPolicy { horizon: horizon?, above_best_effort: above_best_effort? },
-        depth: depth?,
+        depth: depth?.map_or(usual_depth, |depth| depth.into_inner().small()),
     };
     Ok((config, spans))
 }

@@ -197,9 +197,10 @@ formula = "off"
 
 [run]"#,
         );
-    let Adapter::Staged(stages) = only(&text).adapter else { panic!() };
-    assert_eq!(stages[0].phases[1].resource, Some((0, 1)));
-    assert_eq!(stages[1].phases[0].resource, Some((0, 0)));
+    let Adapter::Described(adapter) = only(&text).adapter else { panic!() };
+    let stages = &adapter.transmit;
+    assert_eq!((&stages[0].phases[1].holds, stages[0].phases[1].priority), (&vec![1], 1));
+    assert_eq!((&stages[1].phases[0].holds, stages[1].phases[0].priority), (&vec![1], 0));
     assert_eq!(stages[0].phases[1].delay.of(Bytes::new(257)), Span::from_ns(3520));
 }
 

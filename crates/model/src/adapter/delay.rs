@@ -1,0 +1,81 @@
+//! How long a phase takes for a packet.
+
+use laxity_units::{Bytes, Span};
+
+/// `fixed + ⌈S / segment⌉ × per_segment + bytes`, where the first `knee` bytes take `per_byte` and those past
+/// it `per_byte_past` each (thesis Eq. 5.1 and 5.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Delay {
+    /// Whatever the size.
+    pub fixed: Span,
+    /// Size of a segment; zero for none.
+    pub segment: Bytes,
+    /// Per segment begun.
+    pub per_segment: Span,
+    /// Per byte up to the knee.
+    pub per_byte: Span,
+    /// Where the cost of a byte changes; zero for nowhere.
+    pub knee: Bytes,
+    /// Per byte past the knee.
+    pub per_byte_past: Span,
+}
+
+impl Delay {
+    /// The same time for every packet.
+    pub const fn fixed(span: Span) -> Self {
+        Self {
+            fixed: span,
+            segment: Bytes::ZERO,
+            per_segment: Span::ZERO,
+            per_byte: Span::ZERO,
+            knee: Bytes::ZERO,
+            per_byte_past: Span::ZERO,
+        }
+    }
+
+    /// The delay of a packet of `size`.
+    pub fn of(&self, size: Bytes) -> Span {
+        let segments = if self.segment.is_zero() { 0 } else { size.div_ceil(self.segment) };
+        let near = if self.knee.is_zero() { size } else { size.min(self.knee) };
+        let past = size - near;
+        self.fixed
+            + self.per_segment * segments
+            + self.per_byte * near.get()
+            + self.per_byte_past * past.get()
+    }
+
+    /// Every time in it divided by `factor`, rounded to the picosecond.
+    #[must_use]
+    pub fn divided(self, factor: f64) -> Self {
+        let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
+        Self {
+            fixed: part(self.fixed),
+            per_segment: part(self.per_segment),
+            per_byte: part(self.per_byte),
+            per_byte_past: part(self.per_byte_past),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Thesis Eq. 5.3 on both sides of the knee: 4096 B in 16 segments, and 8192 B in 32.
+    #[test]
+    fn a_delay_bends_at_its_knee() {
+        let dma = Delay {
+            fixed: Span::ZERO,
+            segment: Bytes::new(256),
+            per_segment: Span::from_ns(1760),
+            per_byte: Span::from_ns(420),
+            knee: Bytes::new(4096),
+            per_byte_past: Span::from_ns(310),
+        };
+        assert_eq!(dma.of(Bytes::new(4096)), Span::from_ns(16 * 1760 + 4096 * 420));
+        assert_eq!(dma.of(Bytes::new(8192)), Span::from_ns(32 * 1760 + 4096 * 420 + 4096 * 310));
+        assert_eq!(dma.of(Bytes::new(1)), Span::from_ns(1760 + 420));
+        assert_eq!(dma.divided(2.0).of(Bytes::new(8192)), dma.of(Bytes::new(8192)) / 2);
+    }
+}

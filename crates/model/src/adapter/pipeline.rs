@@ -1,0 +1,407 @@
+//! The generic adapter: a description at work.
+//!
+//! Both ways through the adapter are rows of stations, one per stage, and share its resources. Whatever
+//! happens, [`Pipeline::settle`] then carries the whole to a state in which nothing more can happen at that
+//! instant: finished phases lead to the next, free servers take packets, free resources are given out by
+//! rank. It is thesis Figure 4.4 with one addition: a stage may refuse a packet, and the server before it
+//! then keeps it, so that a short queue behind a scheduled one does not undo its order.
+
+mod pool;
+mod reset;
+mod resources;
+mod station;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use laxity_qos::channel::Packet;
+use laxity_units::{Span, Time};
+
+use super::{Access, AdapterOutput, Breakdown, Command, Description, Loss, Overload, Passage, Response, Tells};
+use pool::Buffering;
+use station::{At, Joined, Station};
+
+/// Which way a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the host to the medium.
+    Transmit,
+    /// From the medium to the host.
+    Receive,
+}
+
+/// What a stage has done since the start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageReport {
+    /// Its name, `rx ` before it on the receiving side.
+    pub name: String,
+    /// Time that its servers were at work, summed over servers.
+    pub busy: Span,
+    /// Packets that wait in it now.
+    pub waiting: usize,
+    /// Most that ever did.
+    pub longest: usize,
+    /// Packets that have passed it.
+    pub passed: u64,
+}
+
+/// An adapter that does what a [`Description`] says.
+#[derive(Debug)]
+pub struct Pipeline {
+    description: Description,
+    /// The stations of both ways, transmitting ones first.
+    stations: Vec<Station>,
+    /// How many of them transmit.
+    transmitting: usize,
+    /// The stations that count as having a frame for the medium: the one whose phase is on it, and before it
+    /// those that do nothing but select.
+    link: Option<std::ops::RangeInclusive<usize>>,
+    /// Per command queue.
+    commands: Vec<VecDeque<Packet>>,
+    /// The command queues, the one to look at first before all.
+    by_priority: Vec<usize>,
+    transmit_buffers: Buffering,
+    receive_buffers: Buffering,
+    /// Per resource: it does nothing.
+    stalled: Vec<bool>,
+    refuses: bool,
+    stopped: bool,
+    /// A frame waits for the medium or is on it.
+    requested: bool,
+    due: Option<Time>,
+    /// Empty between two calls; kept for its memory.
+    ranks: Vec<resources::Ranked>,
+    recording: bool,
+    output: VecDeque<AdapterOutput>,
+}
+
+impl Pipeline {
+    /// An idle adapter; panics on a description that is none.
+    pub fn new(description: Description) -> Self {
+        if let Err(flaw) = description.check() {
+            panic!("a description is checked when it is read: {flaw:?}");
+        }
+        let transmitting = description.transmit.len();
+        let ways = [(Direction::Transmit, &description.transmit), (Direction::Receive, &description.receive)];
+        let stations: Vec<Station> = ways
+            .into_iter()
+            .flat_map(|(direction, stages)| stages.iter().map(move |stage| Station::new(stage.clone(), direction)))
+            .collect();
+        let link = stations.iter().position(|station| station.stage.phases.iter().any(|phase| phase.medium));
+        let selects = |station: &&Station| station.stage.phases.iter().all(|phase| phase.work);
+        let link =
+            link.map(|link| link - stations[..link].iter().rev().take_while(selects).count()..=link);
+        let mut by_priority: Vec<usize> = (0..description.interface.queues.len()).collect();
+        by_priority.sort_by_key(|i| description.interface.queues[*i].priority);
+        Self {
+            commands: vec![VecDeque::new(); description.interface.queues.len()],
+            by_priority,
+            transmit_buffers: Buffering::new(description.transmit_buffers),
+            receive_buffers: Buffering::new(description.receive_buffers),
+            stalled: vec![false; description.resources.len()],
+            stations,
+            transmitting,
+            link,
+            description,
+            refuses: false,
+            stopped: false,
+            requested: false,
+            due: None,
+            ranks: Vec::new(),
+            recording: false,
+            output: VecDeque::new(),
+        }
+    }
+
+    /// What it is.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// What its stages have done, transmitting ones first.
+    pub fn stages(&self) -> impl Iterator<Item = StageReport> {
+        self.stations.iter().map(Station::report)
+    }
+
+    pub(super) fn record(&mut self) {
+        self.recording = true;
+    }
+
+    pub(super) fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
+        match command {
+            Command::Transmit(packet) => {
+                let queues = self.description.interface.queues.iter().zip(&mut self.commands);
+                let queue = queues
+                    .filter(|(queue, _)| queue.takes.admits(packet.tag.class))
+                    .find(|(queue, waiting)| queue.slots.is_none_or(|slots| waiting.len() < slots as usize));
+                match queue {
+                    Some((_, waiting)) if !self.refuses => waiting.push_back(packet),
+                    _ => return Err(command),
+                }
+            }
+            Command::Proceed(packet) => {
+                let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
+                let mut asked = jobs.filter(|job| job.at == At::Host && job.is_of(&packet));
+                // A command for what a reset has swept away finds nothing.
+                if let Some(job) = asked.next() {
+                    job.at = At::Next(job.phase + 1);
+                }
+            }
+        }
+        self.settle(now);
+        Ok(())
+    }
+
+    pub(super) fn receive(&mut self, now: Time, packet: Packet) {
+        if self.stopped || !self.receive_buffers.take(&packet) {
+            let makes_room = self.receive_buffers.overload() == Overload::Priority && !self.stopped;
+            if !makes_room || !self.make_room(now, Direction::Receive, &packet) {
+                self.output.push_back(AdapterOutput::Discarded(packet, Loss::Overload));
+                return;
+            }
+        }
+        if self.transmitting == self.stations.len() {
+            self.complete(Direction::Receive, packet);
+        } else {
+            match self.stations[self.transmitting].join(now, packet) {
+                Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload),
+                Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, packet, Loss::Overload),
+            }
+        }
+        self.settle(now);
+    }
+
+    pub(super) fn medium(&mut self, now: Time, access: Access) {
+        let link = *self.link.as_ref().expect("only a phase on the medium asks for it").end();
+        let station = &mut self.stations[link];
+        let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
+        match access {
+            Access::Granted => job.at = At::Phase,
+            Access::Aborted => {
+                station.busy += job.pause(now);
+                job.left = station.stage.phases[job.phase].delay.of(job.packet.size);
+                job.at = At::Medium;
+            }
+            Access::Lost => {
+                station.busy += job.pause(now);
+                let packet = station.jobs.remove(0).packet;
+                self.requested = false;
+                self.lose(Direction::Transmit, packet, Loss::Medium);
+            }
+        }
+        self.settle(now);
+    }
+
+    pub(super) fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+        match breakdown {
+            Breakdown::Stall(resource) => self.stalled[resource] = broken,
+            Breakdown::FullQueues => self.refuses = broken,
+            Breakdown::Stop => self.stopped = broken,
+        }
+        self.settle(now);
+    }
+
+    pub(super) fn timer(&mut self, now: Time) {
+        self.settle(now);
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        self.due
+    }
+
+    pub(super) fn poll_output(&mut self) -> Option<AdapterOutput> {
+        self.output.pop_front()
+    }
+
+    pub(super) fn held(&self) -> usize {
+        let commands: usize = self.commands.iter().map(VecDeque::len).sum();
+        commands + self.stations.iter().map(|station| station.jobs.len() + station.waiting()).sum::<usize>()
+    }
+
+    fn settle(&mut self, now: Time) {
+        loop {
+            let mut any = false;
+            if !self.stopped {
+                any |= self.fetch(now);
+                for i in 0..self.stations.len() {
+                    any |= self.advance(i, now);
+                    any |= self.stations[i].take(now);
+                }
+            }
+            self.assign(now);
+            let due = |station: &Station| station.jobs.iter().any(|job| job.ends().is_some_and(|at| at <= now));
+            if !any && !self.stations.iter().any(due) {
+                break;
+            }
+        }
+        let ends = self.stations.iter().flat_map(|station| &station.jobs).filter_map(station::Job::ends).min();
+        self.due = [ends, self.next_look(now)].into_iter().flatten().min();
+    }
+
+    /// When an adapter that polls next looks at its command queues, if anything is in them.
+    fn next_look(&self, now: Time) -> Option<Time> {
+        let poll = self.description.interface.poll.filter(|_| !self.stopped)?;
+        let waits = self.commands.iter().any(|queue| !queue.is_empty());
+        waits.then(|| Time::ZERO + poll * (now.since(Time::ZERO).as_ps() / poll.as_ps() + 1))
+    }
+
+    /// Takes commands in, as far as there are buffers and places in the first stage's queues.
+    fn fetch(&mut self, now: Time) -> bool {
+        let poll = self.description.interface.poll;
+        if poll.is_some_and(|poll| now.since(Time::ZERO).as_ps() % poll.as_ps() != 0) {
+            return false;
+        }
+        let mut any = false;
+        for n in 0..self.by_priority.len() {
+            let queue = self.by_priority[n];
+            let mut at = 0;
+            while let Some(&packet) = self.commands[queue].get(at) {
+                let blocks = self.transmit_buffers.overload() == Overload::Block;
+                if !self.transmit_buffers.has_room(&packet) {
+                    if blocks && self.transmit_buffers.is_per_channel() {
+                        // Its connection waits, not those behind it.
+                        at += 1;
+                        continue;
+                    }
+                    if blocks {
+                        break;
+                    }
+                    let evicts = self.transmit_buffers.overload() == Overload::Priority;
+                    if !evicts || !self.make_room(now, Direction::Transmit, &packet) {
+                        self.commands[queue].remove(at);
+                        self.fail(packet, Loss::Overload);
+                        any = true;
+                        continue;
+                    }
+                } else {
+                    self.transmit_buffers.take(&packet);
+                }
+                match self.stations[0].join(now, packet) {
+                    Joined::Blocked => {
+                        self.transmit_buffers.give_back(&packet);
+                        break;
+                    }
+                    Joined::Yes(evicted) => self.lose_some(Direction::Transmit, evicted, Loss::Overload),
+                    Joined::Lost => self.lose(Direction::Transmit, packet, Loss::Overload),
+                }
+                self.commands[queue].remove(at);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Carries on with the jobs of station `i` whose phase is over or that may go on.
+    fn advance(&mut self, i: usize, now: Time) -> bool {
+        let mut any = false;
+        let mut n = 0;
+        while n < self.stations[i].jobs.len() {
+            let at = self.stations[i].jobs[n].at;
+            match at {
+                At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now),
+                At::Next(phase) => self.begin_phase(i, n, phase, now),
+                // What leaves makes room for the one behind it in the list.
+                At::Leaving if self.leave(i, n, now) => {}
+                _ => {
+                    n += 1;
+                    continue;
+                }
+            }
+            any = true;
+        }
+        any
+    }
+
+    fn end_phase(&mut self, i: usize, n: usize, now: Time) {
+        let station = &mut self.stations[i];
+        let job = &mut station.jobs[n];
+        station.busy += job.pause(now);
+        let phase = &station.stage.phases[job.phase];
+        let (packet, tells, medium) = (job.packet, phase.tells, phase.medium);
+        job.at = if tells == Tells::Handshake { At::Host } else { At::Next(job.phase + 1) };
+        if medium {
+            self.requested = false;
+            let more = self.has_more(i);
+            self.output.push_back(AdapterOutput::Frame { packet, more });
+        }
+        match tells {
+            Tells::Nothing => {}
+            Tells::Progress => self.respond(Response::Progress(packet)),
+            Tells::Handshake => self.respond(Response::Handshake(packet)),
+        }
+    }
+
+    fn begin_phase(&mut self, i: usize, n: usize, from: usize, now: Time) {
+        let station = &mut self.stations[i];
+        let job = &mut station.jobs[n];
+        let Some(number) = station.stage.next_phase(from, job.packet.size) else {
+            job.at = At::Leaving;
+            station.passed += 1;
+            let (joined, began) = (job.joined, job.began);
+            self.note(i, joined, began, now);
+            return;
+        };
+        job.enter(number, &station.stage.phases[number]);
+        if job.at == At::Medium {
+            self.requested = true;
+            self.output.push_back(AdapterOutput::Request);
+        }
+    }
+
+    /// Passes a packet that is done at station `i` on; answers whether it could go.
+    fn leave(&mut self, i: usize, n: usize, now: Time) -> bool {
+        let station = &self.stations[i];
+        let (packet, direction) = (station.jobs[n].packet, station.direction);
+        let next = i + 1;
+        if next == self.transmitting || next == self.stations.len() {
+            self.stations[i].jobs.remove(n);
+            self.complete(direction, packet);
+            return true;
+        }
+        match self.stations[next].join(now, packet) {
+            Joined::Blocked => return false,
+            Joined::Yes(evicted) => self.lose_some(direction, evicted, Loss::Overload),
+            Joined::Lost => self.lose(direction, packet, Loss::Overload),
+        }
+        self.stations[i].jobs.remove(n);
+        true
+    }
+
+    /// A packet has passed the last stage of its way.
+    fn complete(&mut self, direction: Direction, packet: Packet) {
+        match direction {
+            Direction::Transmit => {
+                self.transmit_buffers.give_back(&packet);
+                if self.link.is_none() {
+                    let more = self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
+                    self.output.push_back(AdapterOutput::Frame { packet, more });
+                }
+                self.respond(Response::Transmitted(packet));
+            }
+            Direction::Receive => {
+                self.receive_buffers.give_back(&packet);
+                self.respond(Response::Received(packet));
+            }
+        }
+    }
+
+    /// Whether more frames are at hand behind the one that station `i` has just sent.
+    fn has_more(&self, i: usize) -> bool {
+        let Some(link) = &self.link else { return false };
+        let before = *link.start()..i;
+        self.stations[i].waiting() > 0 || self.stations[before].iter().any(|station| !station.is_empty())
+    }
+
+    fn respond(&mut self, response: Response) {
+        self.output.push_back(AdapterOutput::Response(response));
+    }
+
+    fn note(&mut self, i: usize, joined: Time, began: Time, ended: Time) {
+        if self.recording {
+            let direction = self.stations[i].direction;
+            let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
+            self.output.push_back(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A stage at work: who waits, who is served, and how far each is.
+
+use laxity_qos::channel::Packet;
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy};
+use laxity_units::{Bytes, Span, Time};
+
+use super::{Direction, StageReport};
+use crate::adapter::{Overload, Phase, Queue, Selection, Stage};
+
+/// An adapter holds nothing back: whoever handed a packet over has decided that it may go.
+const AT_ONCE: EarlyPolicy = EarlyPolicy { horizon: Span::MAX, above_best_effort: true };
+
+/// A packet that a server has.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) packet: Packet,
+    pub(super) joined: Time,
+    pub(super) began: Time,
+    /// The phase it is in, or was in last.
+    pub(super) phase: usize,
+    /// What is left of the phase.
+    pub(super) left: Span,
+    pub(super) at: At,
+}
+
+/// What a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// The resources of its phase.
+    Phase,
+    /// The end of its phase.
+    Running { since: Time, ends: Time },
+    /// Nothing: it goes on with the first phase from this on that is for it.
+    Next(usize),
+    /// The medium.
+    Medium,
+    /// The host's next command.
+    Host,
+    /// A place in the next stage.
+    Leaving,
+}
+
+impl Job {
+    pub(super) fn is_of(&self, packet: &Packet) -> bool {
+        let name = |packet: &Packet| (packet.channel, packet.message, packet.index);
+        name(&self.packet) == name(packet)
+    }
+
+    pub(super) fn ends(&self) -> Option<Time> {
+        match self.at {
+            At::Running { ends, .. } => Some(ends),
+            _ => None,
+        }
+    }
+
+    pub(super) fn enter(&mut self, number: usize, phase: &Phase) {
+        self.phase = number;
+        self.left = phase.delay.of(self.packet.size);
+        self.at = if phase.medium { At::Medium } else { At::Phase };
+    }
+
+    /// Gives its resources up, if it has them; answers for how long it had them.
+    pub(super) fn pause(&mut self, now: Time) -> Span {
+        let At::Running { since, ends } = self.at else { return Span::ZERO };
+        self.left = ends.saturating_since(now);
+        self.at = At::Phase;
+        now.since(since)
+    }
+}
+
+/// What became of a packet that came to a stage.
+pub(super) enum Joined {
+    /// It waits; in place of another, perhaps.
+    Yes(Option<Packet>),
+    /// There is no place, and it has to wait where it is.
+    Blocked,
+    /// There is no place, and it is lost.
+    Lost,
+}
+
+/// A queue at work.
+#[derive(Debug)]
+struct Line {
+    queue: Queue,
+    waiting: Discipline<(Packet, Time)>,
+}
+
+/// A stage at work.
+#[derive(Debug)]
+pub(super) struct Station {
+    pub(super) stage: Stage,
+    pub(super) direction: Direction,
+    /// In the order in which they are served.
+    lines: Vec<Line>,
+    /// The line after the one served last, for taking turns.
+    turn: usize,
+    pub(super) jobs: Vec<Job>,
+    pub(super) busy: Span,
+    pub(super) passed: u64,
+    longest: usize,
+}
+
+impl Station {
+    pub(super) fn new(stage: Stage, direction: Direction) -> Self {
+        let line = |queue: &Queue| Line { queue: queue.clone(), waiting: queue.order.discipline(AT_ONCE) };
+        let mut lines: Vec<Line> = stage.queues.iter().map(line).collect();
+        lines.sort_by_key(|line| line.queue.priority);
+        Self { stage, direction, lines, turn: 0, jobs: Vec::new(), busy: Span::ZERO, passed: 0, longest: 0 }
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.lines.iter().map(|line| line.waiting.len()).sum()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.lines.iter().all(|line| line.waiting.is_empty())
+    }
+
+    pub(super) fn report(&self) -> StageReport {
+        let prefix = if self.direction == Direction::Receive { "rx " } else { "" };
+        StageReport {
+            name: format!("{prefix}{}", self.stage.name),
+            busy: self.busy,
+            waiting: self.waiting(),
+            longest: self.longest,
+            passed: self.passed,
+        }
+    }
+
+    /// A packet comes to the stage.
+    pub(super) fn join(&mut self, now: Time, packet: Packet) -> Joined {
+        // A free server takes it at once, so that a queue without a place to spare need not hold it.
+        let serves = self.jobs.len() < self.stage.servers as usize && self.waiting() == 0;
+        let lines = &mut self.lines;
+        let line = lines.iter_mut().find(|line| line.queue.takes.admits(packet.tag.class));
+        let line = line.expect("every class has a queue that takes it");
+        let mut evicted = None;
+        if !serves && line.queue.slots.is_some_and(|slots| line.waiting.len() >= slots as usize) {
+            match line.queue.overload {
+                Overload::Block => return Joined::Blocked,
+                Overload::Drop => return Joined::Lost,
+                Overload::Priority if packet.tag.class == Class::BestEffort => return Joined::Lost,
+                Overload::Priority => {
+                    evicted = line.evict(now);
+                    if evicted.is_none() {
+                        return Joined::Lost;
+                    }
+                }
+            }
+        }
+        line.waiting.enqueue(packet.tag, (packet, now));
+        self.longest = self.longest.max(self.waiting());
+        Joined::Yes(evicted)
+    }
+
+    /// Free servers take packets; answers whether any did.
+    pub(super) fn take(&mut self, now: Time) -> bool {
+        let mut any = false;
+        while self.jobs.len() < self.stage.servers as usize {
+            let Some((packet, joined)) = self.select(now) else { break };
+            self.jobs.push(Job { packet, joined, began: now, phase: 0, left: Span::ZERO, at: At::Next(0) });
+            any = true;
+        }
+        any
+    }
+
+    fn select(&mut self, now: Time) -> Option<(Packet, Time)> {
+        let count = self.lines.len();
+        let first = if self.stage.selection == Selection::RoundRobin { self.turn } else { 0 };
+        let line = (0..count).map(|n| (first + n) % count).find(|n| !self.lines[*n].waiting.is_empty())?;
+        self.turn = (line + 1) % count;
+        self.lines[line].waiting.select(now).map(|(_, item)| item)
+    }
+
+    /// Removes the best-effort packet that would be served last.
+    pub(super) fn evict(&mut self, now: Time) -> Option<Packet> {
+        self.lines.iter_mut().rev().find_map(|line| line.evict(now))
+    }
+
+    /// Removes every packet, served or waiting.
+    pub(super) fn sweep(&mut self, now: Time) -> Vec<Packet> {
+        let mut swept = Vec::new();
+        for mut job in self.jobs.drain(..) {
+            self.busy += job.pause(now);
+            swept.push(job.packet);
+        }
+        for line in &mut self.lines {
+            swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (packet, _))| packet));
+        }
+        swept
+    }
+}
+
+impl Line {
+    fn evict(&mut self, now: Time) -> Option<Packet> {
+        // Rare enough to take the queue apart, so that disciplines need no way to remove from the middle.
+        let mut items: Vec<_> = std::iter::from_fn(|| self.waiting.select(now)).collect();
+        let last = items.iter().rposition(|(tag, _)| tag.class == Class::BestEffort);
+        let evicted = last.map(|n| items.remove(n).1.0);
+        for (tag, item) in items {
+            self.waiting.enqueue(tag, item);
+        }
+        evicted
+    }
+}
+
+impl Stage {
+    /// The first phase from `number` on that a packet of `size` goes through.
+    pub(in crate::adapter) fn next_phase(&self, number: usize, size: Bytes) -> Option<usize> {
+        (number..self.phases.len()).find(|n| self.phases[*n].applies(size))
+    }
+}
