@@ -1,6 +1,7 @@
-//! What imitates hardware and workload: hosts, adapters and sources of traffic.
+//! What imitates hardware and workload: hosts, adapters, networks and sources of traffic.
 
 pub mod adapter;
 pub mod host;
+pub mod network;
 pub mod node;
 pub mod source;

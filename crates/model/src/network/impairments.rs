@@ -1,0 +1,284 @@
+//! What happens to a frame on the way: it comes late, twice, damaged, out of order, or not at all.
+//!
+//! The kinds and their names are those of Linux's netem. Where that leaves something to its implementation, the
+//! choice here is stated and differs in three points:
+//!
+//! * *Jitter keeps order.* netem delays each packet by itself, so a jitter larger than the spacing of packets
+//!   reorders them, which no queue in a network does. Here a frame arrives no sooner than the one before it;
+//!   out of order comes only what was drawn for [`Reordering`].
+//! * *Reordered is late, not early.* netem sends a reordered packet at once and leaves the others their delay, which
+//!   is then the way's shortest time undercut. Here it is held back, as on a longer way, and others overtake.
+//! * *Each copy is on its own.* A duplicate is lost, damaged and delayed independently of the original.
+//!
+//! Every frame draws the same random numbers whether they are used or not. So with the same seed the frames that
+//! are lost at 1 % are among those lost at 2 %, and a change of one probability changes nothing of the others': two runs
+//! differ by what was changed, and not by luck.
+
+use std::fmt;
+
+use laxity_engine::Stream;
+use laxity_units::{Span, Time};
+
+use super::NetworkError;
+
+/// A probability, within 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// What never happens.
+    pub const NEVER: Probability = Probability(0.0);
+    /// What always happens.
+    pub const ALWAYS: Probability = Probability(1.0);
+
+    /// The probability `value`; `None` if it is not one.
+    pub fn new(value: f64) -> Option<Probability> {
+        (0.0..=1.0).contains(&value).then_some(Probability(value))
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+
+    fn happens(self, random: &mut Stream) -> bool {
+        random.chance(self.0)
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Frames that are overtaken.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Reordering {
+    /// Of a frame, independently of others.
+    pub probability: Probability,
+    /// How much longer such a frame takes.
+    pub by: Span,
+}
+
+/// What [`Impairments`] do.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ImpairmentParameters {
+    /// The least time that every frame takes.
+    pub delay: Span,
+    /// A frame takes longer by a span up to this, each as likely, or longer still if one before it does.
+    pub jitter: Span,
+    /// That a frame never arrives.
+    pub loss: Probability,
+    /// That a frame arrives damaged.
+    pub corruption: Probability,
+    /// That a frame is sent twice.
+    pub duplication: Probability,
+    /// Frames that are overtaken.
+    pub reordering: Reordering,
+}
+
+impl ImpairmentParameters {
+    /// What is wrong with the parameters, if anything is.
+    pub fn check(&self) -> Result<(), NetworkError> {
+        let Reordering { probability, by } = self.reordering;
+        if probability > Probability::NEVER && by.is_zero() {
+            let reason = format!("has probability {probability} but holds back by nothing");
+            return Err(NetworkError::new("reordering", reason, "a time above zero to hold frames back by"));
+        }
+        Ok(())
+    }
+}
+
+/// A frame that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// When.
+    pub at: Time,
+    /// Whether it is damaged.
+    pub corrupted: bool,
+}
+
+/// What happened to frames; `offered + duplicated = delivered + lost`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImpairmentCounts {
+    /// Frames sent.
+    pub offered: u64,
+    /// Second copies that were made of them.
+    pub duplicated: u64,
+    /// Copies that arrive, damaged ones included.
+    pub delivered: u64,
+    /// Copies that never arrive.
+    pub lost: u64,
+    /// Copies that arrive damaged.
+    pub corrupted: u64,
+    /// Copies that arrive and were held back, whether or not another overtook.
+    pub reordered: u64,
+}
+
+/// The way from one station to another.
+#[derive(Debug, Clone)]
+pub struct Impairments {
+    parameters: ImpairmentParameters,
+    random: Stream,
+    /// When the last frame that was not held back arrives.
+    last: Time,
+    counts: ImpairmentCounts,
+}
+
+impl Impairments {
+    /// A way with `parameters`, on which chance is `random`.
+    pub fn new(parameters: ImpairmentParameters, random: Stream) -> Result<Impairments, NetworkError> {
+        parameters.check()?;
+        Ok(Impairments { parameters, random, last: Time::ZERO, counts: ImpairmentCounts::default() })
+    }
+
+    /// A frame's last bit is sent, no earlier than that of any before; answers when it arrives: never, once, or twice.
+    pub fn pass(&mut self, now: Time) -> impl Iterator<Item = Delivery> + use<> {
+        self.counts.offered += 1;
+        let twice = self.parameters.duplication.happens(&mut self.random);
+        self.counts.duplicated += u64::from(twice);
+        let first = self.copy(now, true);
+        let second = self.copy(now, twice);
+        [first, second].into_iter().flatten()
+    }
+
+    /// What happened so far.
+    pub fn counts(&self) -> ImpairmentCounts {
+        self.counts
+    }
+
+    /// One copy of a frame, if there is one; draws either way.
+    fn copy(&mut self, now: Time, exists: bool) -> Option<Delivery> {
+        let ImpairmentParameters { delay, jitter, loss, corruption, reordering, .. } = self.parameters;
+        let random = &mut self.random;
+        let lost = loss.happens(random);
+        let corrupted = corruption.happens(random);
+        let held_back = reordering.probability.happens(random);
+        let jitter = random.uniform(Span::ZERO, jitter);
+        if !exists {
+            return None;
+        }
+        if lost {
+            self.counts.lost += 1;
+            return None;
+        }
+        self.counts.delivered += 1;
+        self.counts.corrupted += u64::from(corrupted);
+        let mut at = now.saturating_add(delay).saturating_add(jitter);
+        if held_back {
+            self.counts.reordered += 1;
+            at = at.saturating_add(reordering.by);
+        } else {
+            at = at.max(self.last);
+            self.last = at;
+        }
+        Some(Delivery { at, corrupted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use laxity_engine::Seed;
+    use proptest::prelude::*;
+
+    fn probability() -> impl Strategy<Value = Probability> {
+        prop_oneof![Just(0.0), Just(1.0), 0.0..1.0f64].prop_map(|p| Probability::new(p).unwrap())
+    }
+
+    prop_compose! {
+        fn parameters()(
+            delay in 0u64..1000, jitter in 0u64..1000, loss in probability(), corruption in probability(),
+            duplication in probability(), probability in probability(), by in 1u64..1000
+        ) -> ImpairmentParameters {
+            let reordering = Reordering { probability, by: Span::from_us(by) };
+            let (delay, jitter) = (Span::from_us(delay), Span::from_us(jitter));
+            ImpairmentParameters { delay, jitter, loss, corruption, duplication, reordering }
+        }
+    }
+
+    /// A frame every 10 us: what arrives of each.
+    fn pass(
+        parameters: ImpairmentParameters,
+        seed: u64,
+        frames: u64,
+    ) -> (Vec<Vec<Delivery>>, ImpairmentCounts) {
+        let mut way = Impairments::new(parameters, Seed::new(seed).stream("way")).unwrap();
+        let sent = (0..frames).map(|k| way.pass(Time::ZERO + Span::from_us(10 * k)).collect());
+        (sent.collect(), way.counts())
+    }
+
+    /// Whether `count` of `trials` is within six deviations of what probability `p` makes, and four, as where little is
+    /// expected its distribution is no normal one.
+    fn likely(count: u64, trials: u64, p: Probability) -> bool {
+        let (n, p) = (trials as f64, p.value());
+        (count as f64 - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt() + 4.0
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_disappears_and_chances_are_as_asked(parameters in parameters(), seed: u64) {
+            let (sent, counts) = pass(parameters, seed, 2000);
+            let delivered: Vec<&Delivery> = sent.iter().flatten().collect();
+            prop_assert_eq!(counts.offered, 2000);
+            prop_assert_eq!(counts.offered + counts.duplicated, counts.delivered + counts.lost);
+            prop_assert_eq!(counts.delivered, delivered.len() as u64);
+            prop_assert_eq!(counts.corrupted, delivered.iter().filter(|d| d.corrupted).count() as u64);
+            prop_assert!(likely(counts.duplicated, counts.offered, parameters.duplication));
+            prop_assert!(likely(counts.lost, counts.offered + counts.duplicated, parameters.loss));
+            prop_assert!(likely(counts.corrupted, counts.delivered, parameters.corruption));
+            prop_assert!(likely(counts.reordered, counts.delivered, parameters.reordering.probability));
+        }
+
+        #[test]
+        fn order_is_kept_unless_reordering_is_asked_for(parameters in parameters(), seed: u64) {
+            let mut parameters = parameters;
+            parameters.reordering.probability = Probability::NEVER;
+            let (sent, _) = pass(parameters, seed, 500);
+            let all: Vec<Time> = sent.iter().flatten().map(|d| d.at).collect();
+            prop_assert!(all.windows(2).all(|pair| pair[0] <= pair[1]));
+            for (k, frame) in sent.iter().enumerate() {
+                let now = Time::ZERO + Span::from_us(10 * k as u64);
+                // Held up by those before it, a frame still arrives within the way's longest time.
+                for delivery in frame {
+                    let took = delivery.at.since(now);
+                    prop_assert!(parameters.delay <= took && took <= parameters.delay + parameters.jitter);
+                }
+            }
+        }
+
+        /// More loss loses what less loss lost, and more; what arrives is damaged under both or neither.
+        #[test]
+        fn what_is_not_changed_stays(parameters in parameters(), seed: u64, more in probability()) {
+            prop_assume!(more >= parameters.loss);
+            let (before, _) = pass(parameters, seed, 300);
+            let (after, _) = pass(ImpairmentParameters { loss: more, ..parameters }, seed, 300);
+            for (before, after) in before.iter().zip(&after) {
+                let damaged = |frame: &[Delivery]| frame.iter().filter(|d| d.corrupted).count();
+                prop_assert!(after.len() <= before.len());
+                prop_assert!(damaged(after) <= damaged(before));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_held_back_is_overtaken() {
+        let by = Span::from_us(35);
+        let half = Probability::new(0.5).unwrap();
+        let reordering = Reordering { probability: half, by };
+        let parameters = ImpairmentParameters { reordering, ..Default::default() };
+        let (sent, counts) = pass(parameters, 1, 1000);
+        let overtaken = sent.windows(2).filter(|pair| pair[0][0].at > pair[1][0].at).count();
+        // Half are held back, half of those have a successor that is not.
+        assert!((200..300).contains(&overtaken) && counts.reordered > 400, "{overtaken} {counts:?}");
+    }
+
+    #[test]
+    fn what_is_not_a_probability_is_refused() {
+        assert!([-0.1, 1.1, f64::NAN, f64::INFINITY].iter().all(|p| Probability::new(*p).is_none()));
+        let reordering = Reordering { probability: Probability::ALWAYS, by: Span::ZERO };
+        let parameters = ImpairmentParameters { reordering, ..Default::default() };
+        assert!(parameters.check().unwrap_err().to_string().contains("holds back by nothing"));
+    }
+}

@@ -1,0 +1,313 @@
+//! A token ring: a station sends while it holds the token, for its holding time and no longer.
+//!
+//! The thesis (§6.4.1, Figure 6.4) gives the node THT of every TTRT: the token arrives, the node sends until THT
+//! has passed or nothing is left to send, and the token comes back TTRT − THT later, however it was used. A frame
+//! that is being sent when THT expires is finished; the excess is noted and taken off the next holding. Here
+//! there are n such stations in ring order. What the thesis calls the rest of the ring holds the token for
+//! TTRT − ΣTHT of every rotation, the time for passing it on, `latency` a hop, *included*: were it added, a
+//! rotation in which everybody uses what it may would take longer than the TTRT that the THTs were chosen for.
+//!
+//! ```text
+//! station 0 ══ THT₀ ══▷                                    ══ THT₀ ══▷
+//! station 1             ·latency· ══ THT₁ ══▷
+//! others                                     ·latency· ───▷
+//!           └───────────────────── TTRT ──────────────────┘
+//! ```
+//!
+//! # What is guaranteed
+//!
+//! The thesis claims a fraction THT/TTRT of the link and that a node "does not have to wait any longer than *TTRT*
+//! to receive the token". Let F_j be the longest frame of station j, in time. On arrival the allowance is
+//! THT_j − d_j, or nothing if the debt d_j is at least THT_j, in which case d_j falls by THT_j and the station is
+//! passed over. A debt is made only in a holding with an allowance, which has paid the old debt off, by one frame
+//! that began before the end of the holding; so 0 ≤ d_j < F_j always, and in any m consecutive holdings station j
+//! holds the token for at most
+//!
+//! ```text
+//! m THT_j + d_j(after) − d_j(before)  <  m THT_j + F_j                            (1)
+//! ```
+//!
+//! with equality on the left if it is saturated.
+//!
+//! * *Share.* Of a time T in which all are saturated, station j holds THT_j/TTRT × T, give or take ΣF and a
+//!   rotation. If others leave some of theirs, rotations are shorter and it holds more. The claim is exact.
+//! * *Rotation.* From one arrival to the next take less than TTRT + ΣF, over m rotations less than m TTRT + ΣF: the
+//!   excess does not add up. From arrival to arrival, TTRT alone is **not** a bound, even for a single station.
+//! * *Wait.* A ready frame waits while the token is with the others, by (1), for
+//!
+//! ```text
+//! k (TTRT − THT_i) + Σ_{j≠i} F_j,    k = 1 + ⌊F_i / THT_i⌋                          (2)
+//! ```
+//!
+//!   where k − 1 counts the holdings that an overrun can cost. So the claim holds for the thesis's single station with
+//!   frames of at most THT (it waits TTRT − THT), and in general if also Σ_{j≠i} F_j ≤ THT_i; it is wrong for a frame
+//!   longer than THT, and for a station with a small THT among others that overrun. The tests show either.
+
+use std::collections::VecDeque;
+
+use laxity_units::{Span, Time};
+
+use super::{MediumOutput, NetworkError};
+
+/// What a [`TokenRing`] is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRingParameters {
+    /// Target token rotation time, TTRT: of a rotation in which every station uses its holding time.
+    pub rotation: Span,
+    /// Token holding time, THT, of each station, in ring order: at least one, none zero, together less than
+    /// `rotation`.
+    pub holding: Vec<Span>,
+    /// Passing the token from one station to the next, part of what the stations leave of `rotation`.
+    pub latency: Span,
+}
+
+impl TokenRingParameters {
+    /// What is wrong with the parameters, if anything is.
+    pub fn check(&self) -> Result<(), NetworkError> {
+        let valid = "a holding time above zero for each station";
+        if self.holding.is_empty() {
+            return Err(NetworkError::new("holding", "names no station", valid));
+        }
+        if let Some(station) = self.holding.iter().position(|holding| holding.is_zero()) {
+            return Err(NetworkError::new("holding", format!("of station {station} is zero"), valid));
+        }
+        let held = self.holding.iter().fold(Span::ZERO, |sum, holding| sum.saturating_add(*holding));
+        if held >= self.rotation {
+            let reason =
+                format!("sums to {held} in a rotation of {}, and an idle token must go on", self.rotation);
+            return Err(NetworkError::new("holding", reason, format!("less than {} in all", self.rotation)));
+        }
+        let passing = self.latency.saturating_mul(self.holding.len() as u64);
+        let left = self.rotation - held;
+        if passing > left {
+            let reason = format!("takes {passing} of a rotation of which the holding times leave {left}");
+            let most = left / self.holding.len() as u64;
+            return Err(NetworkError::new("latency", reason, format!("at most {most} a hop")));
+        }
+        Ok(())
+    }
+}
+
+/// What the token did for a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RingStation {
+    /// Frames that it was allowed to send.
+    pub grants: u64,
+    /// Times that it held the token.
+    pub holdings: u64,
+    /// For how long in all.
+    pub held: Span,
+    /// From a request to its grant, at most.
+    pub longest_wait: Span,
+    /// From one arrival of the token to the next, at most.
+    pub longest_rotation: Span,
+    /// What holdings exceeded their allowance by, in all; each excess was taken off later holdings.
+    pub overrun: Span,
+    /// The largest excess.
+    pub longest_overrun: Span,
+    /// Times that the token passed by with a frame waiting, because the debt was a whole holding time or more.
+    pub passed_over: u64,
+    /// Times that a timer was called so late that a whole holding had gone by; only under a real clock.
+    pub missed: u64,
+}
+
+/// A ring on which one token goes round.
+#[derive(Debug)]
+pub struct TokenRing {
+    parameters: TokenRingParameters,
+    /// What the rest of the ring keeps the token for, hops excluded.
+    others: Span,
+    token: Token,
+    stations: Vec<Station>,
+    report: Vec<RingStation>,
+    output: VecDeque<MediumOutput>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Token {
+    Travels { to: usize, at: Time },
+    Held { by: usize, since: Time, until: Time, sending: bool },
+}
+
+#[derive(Debug, Clone, Default)]
+struct Station {
+    /// Since when a frame waits for its grant.
+    waiting: Option<Time>,
+    /// When the token last came.
+    arrived: Option<Time>,
+    /// To be taken off the next holdings.
+    debt: Span,
+}
+
+impl TokenRing {
+    /// The ring; the token leaves the last station at time zero, as in the thesis.
+    pub fn new(parameters: TokenRingParameters) -> Result<TokenRing, NetworkError> {
+        parameters.check()?;
+        let stations = parameters.holding.len();
+        let held = parameters.holding.iter().fold(Span::ZERO, |sum, holding| sum + *holding);
+        let others = parameters.rotation - held - parameters.latency * stations as u64;
+        let mut ring = TokenRing {
+            parameters,
+            others,
+            token: Token::Travels { to: 0, at: Time::ZERO },
+            stations: vec![Station::default(); stations],
+            report: vec![RingStation::default(); stations],
+            output: VecDeque::new(),
+        };
+        ring.pass_on(stations - 1, Time::ZERO);
+        Ok(ring)
+    }
+
+    pub(super) fn request(&mut self, now: Time, station: usize) {
+        self.settle(Time::from_ps(now.as_ps().saturating_sub(1)));
+        assert!(self.stations[station].waiting.is_none(), "station {station} asks twice");
+        self.stations[station].waiting = Some(now);
+        match &mut self.token {
+            Token::Held { by, until, sending, .. } if *by == station && now < *until => {
+                assert!(!*sending, "station {station} asks while its frame is being sent");
+                *sending = true;
+                self.grant(now, station);
+            }
+            _ => self.settle(now),
+        }
+    }
+
+    pub(super) fn sent(&mut self, now: Time, station: usize, more: bool) {
+        let Token::Held { by, until, sending, .. } = &mut self.token else {
+            panic!("station {station} has sent a frame without the token");
+        };
+        assert!(*by == station && *sending, "station {station} has sent a frame that was not granted");
+        *sending = false;
+        let excess = now.saturating_since(*until);
+        if !excess.is_zero() {
+            self.stations[station].debt += excess;
+            let report = &mut self.report[station];
+            report.overrun += excess;
+            report.longest_overrun = report.longest_overrun.max(excess);
+        }
+        if now >= *until || !more {
+            self.release(now);
+        }
+        self.settle(now);
+    }
+
+    pub(super) fn withdraw(&mut self, now: Time, station: usize) {
+        self.output.retain(|output| *output != MediumOutput::Grant(station));
+        self.stations[station].waiting = None;
+        match self.token {
+            Token::Held { by, sending: true, .. } if by == station => self.sent(now, station, false),
+            Token::Held { by, until, .. } if by == station => {
+                self.release(now.min(until));
+                self.settle(now);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn timer(&mut self, now: Time) {
+        self.settle(now);
+    }
+
+    /// Nothing while nobody waits: an idle token's place is computed when it is asked for.
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        match self.token {
+            Token::Held { sending: true, .. } => None,
+            Token::Held { until, .. } => Some(until),
+            Token::Travels { at, .. } => self.somebody_waits().then_some(at),
+        }
+    }
+
+    pub(super) fn poll_output(&mut self) -> Option<MediumOutput> {
+        self.output.pop_front()
+    }
+
+    pub(super) fn report(&self) -> &[RingStation] {
+        &self.report
+    }
+
+    fn somebody_waits(&self) -> bool {
+        self.stations.iter().any(|station| station.waiting.is_some())
+    }
+
+    /// Moves the token to where it is at `now`.
+    fn settle(&mut self, now: Time) {
+        let mut steps = 0;
+        loop {
+            match self.token {
+                Token::Travels { to, at } if at <= now => {
+                    // After a rotation in which nobody wanted it, all that follow are alike.
+                    if steps > self.stations.len() && !self.somebody_waits() {
+                        self.skip_rotations(at, now);
+                        steps = 0;
+                        continue;
+                    }
+                    self.arrive(to, at, now);
+                }
+                Token::Held { until, sending: false, .. } if until <= now => self.release(until),
+                _ => return,
+            }
+            steps += 1;
+        }
+    }
+
+    /// Lets the token, due at `at`, go round as often as it can until `now` with nobody sending.
+    fn skip_rotations(&mut self, at: Time, now: Time) {
+        let rotation = self.others + self.parameters.latency * self.stations.len() as u64;
+        let rounds = now.since(at).div_floor(rotation);
+        for (station, holding) in self.stations.iter_mut().zip(&self.parameters.holding) {
+            station.debt = station.debt.saturating_sub(holding.saturating_mul(rounds));
+            station.arrived = station.arrived.map(|arrived| arrived + rotation * rounds);
+        }
+        if let Token::Travels { at, .. } = &mut self.token {
+            *at += rotation * rounds;
+        }
+    }
+
+    fn arrive(&mut self, to: usize, at: Time, now: Time) {
+        let holding = self.parameters.holding[to];
+        let (station, report) = (&mut self.stations[to], &mut self.report[to]);
+        if let Some(last) = station.arrived.replace(at) {
+            report.longest_rotation = report.longest_rotation.max(at.since(last));
+        }
+        let allowance = holding.saturating_sub(station.debt);
+        station.debt = station.debt.saturating_sub(holding);
+        let until = at + allowance;
+        if station.waiting.is_some() && until > now {
+            report.holdings += 1;
+            self.token = Token::Held { by: to, since: at, until, sending: true };
+            self.grant(at, to);
+            return;
+        }
+        if station.waiting.is_some() {
+            match allowance.is_zero() {
+                true => report.passed_over += 1,
+                false => report.missed += 1,
+            }
+        }
+        self.pass_on(to, at);
+    }
+
+    fn grant(&mut self, at: Time, station: usize) {
+        let asked = self.stations[station].waiting.take().expect("only what waits is granted");
+        let report = &mut self.report[station];
+        report.grants += 1;
+        report.longest_wait = report.longest_wait.max(at.saturating_since(asked));
+        self.output.push_back(MediumOutput::Grant(station));
+    }
+
+    fn release(&mut self, at: Time) {
+        if let Token::Held { by, since, .. } = self.token {
+            self.report[by].held += at.since(since);
+            self.pass_on(by, at);
+        }
+    }
+
+    fn pass_on(&mut self, from: usize, at: Time) {
+        let last = from + 1 == self.stations.len();
+        let (to, way) = if last { (0, self.others) } else { (from + 1, Span::ZERO) };
+        self.token = Token::Travels { to, at: at + self.parameters.latency + way };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! What the ring's header says, under loads that know nothing of it.
+
+use super::*;
+use proptest::prelude::*;
+
+const US: u64 = 1_000_000;
+
+/// A station's frames, as (ready at, takes), by time.
+type Load = Vec<(Time, Span)>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sent {
+    station: usize,
+    from: Time,
+    to: Time,
+}
+
+/// Runs a ring under loads until `end`; answers what was sent.
+fn run(ring: &mut TokenRing, loads: &[Load], end: Time) -> Vec<Sent> {
+    let mut next = vec![0; loads.len()];
+    let mut asked = vec![false; loads.len()];
+    let mut sending: Option<Sent> = None;
+    let mut sent = Vec::new();
+    loop {
+        let ready = (0..loads.len()).filter(|i| !asked[*i]);
+        let ready = ready.filter_map(|i| Some((loads[i].get(next[i])?.0, i))).min();
+        let ended = sending.map(|frame| frame.to);
+        let Some(now) = [ready.map(|(at, _)| at), ended, ring.next_deadline()].into_iter().flatten().min()
+        else {
+            return sent;
+        };
+        if now > end {
+            return sent;
+        }
+        if ended == Some(now) {
+            let frame = sending.take().unwrap();
+            sent.push(frame);
+            let i = frame.station;
+            next[i] += 1;
+            asked[i] = false;
+            let more = loads[i].get(next[i]).is_some_and(|(at, _)| *at <= now);
+            ring.sent(now, i, more);
+            if more {
+                asked[i] = true;
+                ring.request(now, i);
+            }
+        } else if ring.next_deadline() == Some(now) {
+            ring.timer(now);
+        } else {
+            let (_, i) = ready.unwrap();
+            asked[i] = true;
+            ring.request(now, i);
+        }
+        while let Some(output) = ring.poll_output() {
+            let MediumOutput::Grant(station) = output else { panic!("a ring only grants: {output:?}") };
+            assert!(asked[station] && sending.is_none(), "{output:?} while {sending:?}");
+            let takes = loads[station][next[station]].1;
+            sending = Some(Sent { station, from: now, to: now + takes });
+        }
+    }
+}
+
+fn us(us: u64) -> Time {
+    Time::from_ps(us * US)
+}
+
+fn ring(rotation: u64, holding: &[u64], latency: u64) -> TokenRing {
+    let holding = holding.iter().map(|us| Span::from_us(*us)).collect();
+    TokenRing::new(TokenRingParameters {
+        rotation: Span::from_us(rotation),
+        holding,
+        latency: Span::from_us(latency),
+    })
+    .unwrap()
+}
+
+fn frames(takes: &[u64]) -> Load {
+    takes.iter().map(|takes| (Time::ZERO, Span::from_us(*takes))).collect()
+}
+
+fn times(sent: &[Sent]) -> Vec<(usize, u64, u64)> {
+    sent.iter().map(|s| (s.station, s.from.as_ps() / US, s.to.as_ps() / US)).collect()
+}
+
+fn longest(load: &Load) -> Span {
+    load.iter().map(|(_, takes)| *takes).max().unwrap_or(Span::ZERO)
+}
+
+/// Figure 6.4 by hand: TTRT 100, THT 30, frames of 20. The second frame begins at 90 and ends 10 too late; the
+/// next holding is 20 long, one frame; the one after that is whole again.
+#[test]
+fn an_overrun_is_taken_off_the_next_holding() {
+    let mut ring = ring(100, &[30], 0);
+    let sent = run(&mut ring, &[frames(&[20; 6])], us(1000));
+    assert_eq!(
+        times(&sent),
+        [(0, 70, 90), (0, 90, 110), (0, 180, 200), (0, 270, 290), (0, 290, 310), (0, 380, 400)]
+    );
+    let report = ring.report()[0];
+    assert_eq!((report.overrun, report.longest_overrun), (Span::from_us(20), Span::from_us(10)));
+    // From arrival to arrival it was TTRT and the overrun; the wait without the token was TTRT - THT.
+    assert_eq!(report.longest_rotation, Span::from_us(110));
+    assert_eq!((report.longest_wait, report.held), (Span::from_us(70), Span::from_us(120)));
+}
+
+/// A frame of 80 in a holding of 30 owes 50: one holding is passed over, and of the next 20 are missing.
+#[test]
+fn a_long_overrun_costs_holdings() {
+    let mut ring = ring(100, &[30], 0);
+    let sent = run(&mut ring, &[frames(&[80, 5, 5, 5])], us(1000));
+    assert_eq!(times(&sent), [(0, 70, 150), (0, 290, 295), (0, 295, 300), (0, 370, 375)]);
+    assert_eq!((ring.report()[0].passed_over, ring.report()[0].longest_wait), (1, Span::from_us(140)));
+}
+
+#[test]
+fn the_thesis_bound_on_the_wait_fails_among_stations_that_overrun() {
+    let mut ring = ring(100, &[10, 50], 0);
+    let loads = [frames(&[1; 40]), frames(&[49; 40])];
+    run(&mut ring, &loads, us(2000));
+    // TTRT - THT + the 48 by which the other overran is 138, and more than TTRT.
+    assert_eq!(ring.report()[0].longest_wait, Span::from_us(138));
+}
+
+#[test]
+fn a_station_without_frames_gives_up_the_token_and_one_with_more_keeps_it() {
+    let mut token = ring(100, &[20, 30], 5);
+    // 5 + 40 of the others after the start.
+    token.request(us(0), 1);
+    assert_eq!(token.next_deadline(), Some(us(45)));
+    token.timer(us(45));
+    assert_eq!((token.poll_output(), token.next_deadline()), (None, Some(us(50))));
+    token.timer(us(50));
+    assert_eq!((token.poll_output(), token.next_deadline()), (Some(MediumOutput::Grant(1)), None));
+    token.sent(us(55), 1, true);
+    assert_eq!(token.next_deadline(), Some(us(80)));
+    token.request(us(79), 1);
+    assert_eq!(token.poll_output(), Some(MediumOutput::Grant(1)));
+    token.sent(us(79), 1, true);
+    token.request(us(80), 1);
+    assert_eq!((token.poll_output(), token.next_deadline()), (None, Some(us(125))));
+    token.withdraw(us(81), 1);
+    assert_eq!(token.next_deadline(), None);
+    // Away for whole rotations of 50: it is at station 0 at 125 + 50 k.
+    token.request(us(1_000_126), 0);
+    assert_eq!(token.next_deadline(), Some(us(1_000_130)));
+}
+
+#[test]
+fn a_reset_gives_the_token_back() {
+    let mut ring = ring(100, &[30], 0);
+    ring.request(us(0), 0);
+    ring.timer(us(70));
+    ring.withdraw(us(75), 0);
+    assert_eq!(ring.poll_output(), None);
+    ring.request(us(75), 0);
+    assert_eq!(ring.next_deadline(), Some(us(145)));
+}
+
+#[test]
+fn parameters_that_make_no_ring_are_refused() {
+    let make = |rotation, holding: &[u64], latency| {
+        let holding = holding.iter().map(|us| Span::from_us(*us)).collect();
+        let (rotation, latency) = (Span::from_us(rotation), Span::from_us(latency));
+        TokenRing::new(TokenRingParameters { rotation, holding, latency }).unwrap_err().to_string()
+    };
+    assert!(make(10, &[], 0).contains("names no station"));
+    assert!(make(10, &[1, 0], 0).contains("station 1 is zero"));
+    assert!(make(10, &[4, 6], 0).contains("sums to 10 us"));
+    assert!(make(10, &[4, 4], 2).contains("at most 1 us a hop"));
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    parameters: TokenRingParameters,
+    loads: Vec<Load>,
+}
+
+/// Rings of one to five stations. Station 0 is saturated with frames of any size up to three times its holding
+/// time; the others are saturated too, or send at random.
+fn cases(all_saturated: bool) -> impl Strategy<Value = Case> {
+    let station = (1u64..50, 0u64..4, proptest::collection::vec((0u64..400, 1u64..150), 400));
+    (proptest::collection::vec(station, 1..6), 0u64..4, 1u64..200).prop_map(
+        move |(stations, latency, others)| {
+            let holding: Vec<Span> = stations.iter().map(|(tht, ..)| Span::from_us(*tht)).collect();
+            let hops = latency * stations.len() as u64;
+            let rotation = stations.iter().map(|(tht, ..)| tht).sum::<u64>() + hops + others;
+            let loads = stations.iter().enumerate().map(|(i, (tht, pace, frames))| {
+                let pace = if all_saturated || i == 0 { 0 } else { *pace };
+                let mut at = 0;
+                let frames = frames.iter().map(|(gap, size)| {
+                    at += gap * pace;
+                    (us(at), Span::from_ps((size * tht * US / 50).max(1)))
+                });
+                frames.collect()
+            });
+            let loads = loads.collect();
+            let (rotation, latency) = (Span::from_us(rotation), Span::from_us(latency));
+            Case { parameters: TokenRingParameters { rotation, holding, latency }, loads }
+        },
+    )
+}
+
+/// How long a run stays saturated: until the station that is first to run out of frames could have sent them.
+fn saturated_for(case: &Case) -> Time {
+    let rounds = case.loads.iter().zip(&case.parameters.holding).map(|(load, holding)| {
+        let total: Span = load.iter().map(|(_, takes)| *takes).sum();
+        total.div_floor(*holding)
+    });
+    // Each station holds the token for at most a THT of each TTRT, and a frame.
+    Time::ZERO + case.parameters.rotation * rounds.min().unwrap().saturating_sub(8)
+}
+
+proptest! {
+    #[test]
+    fn saturated_stations_have_their_shares(case in cases(true)) {
+        let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
+        let end = saturated_for(&case);
+        let sent = run(&mut ring, &case.loads, end);
+        let rotation = case.parameters.rotation.as_ps() as i128;
+        let slack = case.loads.iter().map(|load| longest(load).as_ps() as i128).sum::<i128>() + rotation;
+        for (i, holding) in case.parameters.holding.iter().enumerate() {
+            let busy = |s: &&Sent| s.station == i;
+            let busy: i128 = sent.iter().filter(busy).map(|s| s.to.since(s.from).as_ps() as i128).sum();
+            let share = end.as_ps() as i128 * holding.as_ps() as i128 / rotation;
+            prop_assert!((busy - share).abs() <= 2 * slack, "station {} has {} of {}", i, busy, share);
+        }
+    }
+
+    /// Whatever the others do, station 0, which always wants it, has at least its share.
+    #[test]
+    fn a_share_is_a_floor(case in cases(false)) {
+        let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
+        let sent = run(&mut ring, &case.loads, Time::MAX.saturating_sub(Span::from_us(1)));
+        let of_it: Vec<&Sent> = sent.iter().filter(|s| s.station == 0).collect();
+        prop_assert_eq!(of_it.len(), case.loads[0].len());
+        let busy: u128 = of_it.iter().map(|s| u128::from(s.to.since(s.from).as_ps())).sum();
+        let elapsed = u128::from(of_it.last().unwrap().to.as_ps());
+        let slack: Span = case.loads.iter().map(longest).sum::<Span>() + case.parameters.rotation;
+        let (holding, rotation) = (case.parameters.holding[0].as_ps(), case.parameters.rotation.as_ps());
+        let floor = elapsed * u128::from(holding) / u128::from(rotation);
+        prop_assert!(busy + 2 * u128::from(slack.as_ps()) >= floor, "{} of {}", busy, floor);
+    }
+
+    #[test]
+    fn waits_rotations_and_overruns_keep_their_bounds(case in cases(false)) {
+        let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
+        let sent = run(&mut ring, &case.loads, Time::MAX.saturating_sub(Span::from_us(1)));
+        // Every frame was sent once, one at a time, in the order of its station.
+        prop_assert_eq!(sent.len(), case.loads.iter().map(Vec::len).sum::<usize>());
+        prop_assert!(sent.windows(2).all(|pair| pair[0].to <= pair[1].from));
+        let rotation = case.parameters.rotation;
+        let all: Span = case.loads.iter().map(longest).sum();
+        for (i, report) in ring.report().iter().enumerate() {
+            let (holding, frame) = (case.parameters.holding[i], longest(&case.loads[i]));
+            let holdings = 1 + frame.div_floor(holding);
+            let wait = (rotation - holding) * holdings + (all - frame);
+            prop_assert!(report.longest_wait <= wait, "{:?} within {}", report, wait);
+            prop_assert!(report.longest_rotation <= rotation + all);
+            prop_assert!(report.longest_overrun < frame);
+            prop_assert_eq!((report.grants, report.missed), (case.loads[i].len() as u64, 0));
+        }
+    }
+
+    /// Within a holding the station sends without a pause, while it has frames and the allowance lasts.
+    #[test]
+    fn a_holding_is_not_wasted(case in cases(true)) {
+        let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
+        let sent = run(&mut ring, &case.loads, saturated_for(&case));
+        let busy: Span = sent.iter().map(|s| s.to.since(s.from)).sum();
+        let held: Span = ring.report().iter().map(|report| report.held).sum();
+        let last = sent.last().map_or(Span::ZERO, |s| s.to.since(s.from));
+        // The last holding may not have ended.
+        let open = case.loads.iter().map(longest).sum::<Span>() + case.parameters.rotation + last;
+        prop_assert!(held <= busy && busy <= held + open);
+    }
+
+    /// An idle token is where it would be had it been followed.
+    #[test]
+    fn an_idle_token_goes_round(case in cases(true), station: prop::sample::Index, at in 0u64..100_000) {
+        let parameters = &case.parameters;
+        let mut ring = TokenRing::new(parameters.clone()).unwrap();
+        let station = station.index(parameters.holding.len());
+        let (latency, at) = (parameters.latency, us(at));
+        let idle = parameters.rotation - parameters.holding.iter().copied().sum::<Span>();
+        let others = idle - latency * parameters.holding.len() as u64;
+        let mut comes = Time::ZERO + others + latency * (station as u64 + 1);
+        while comes < at {
+            comes += idle;
+        }
+        ring.request(at, station);
+        while ring.poll_output().is_none() {
+            ring.timer(ring.next_deadline().unwrap());
+        }
+        prop_assert_eq!(ring.report()[station].longest_wait, comes.since(at));
+    }
+}
