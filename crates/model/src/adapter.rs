@@ -22,8 +22,8 @@ mod pipeline;
 
 pub use delay::Delay;
 pub use description::{
-    Buffers, CommandQueue, Description, Flaw, Interface, Notification, Overload, PROCESSOR, Phase, Pool, Queue,
-    Resource, Selection, Stage, Takes, Tells,
+    Buffers, CommandQueue, Description, Flaw, Interface, Notification, Overload, PROCESSOR, Phase, Pool,
+    Queue, Resource, Selection, Stage, Takes, Tells,
 };
 pub use null::Null;
 pub use pipeline::{Direction, Pipeline, StageReport};

@@ -18,9 +18,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{
-    ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Step, Subsystem, Thread,
-};
+use laxity_qos::channel::{ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 

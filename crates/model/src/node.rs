@@ -11,9 +11,7 @@ use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
 use laxity_units::{Bytes, Time};
 
-use crate::adapter::{
-    Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response,
-};
+use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
 use crate::host::{Host, Interrupt, Output};
 use crate::source::Sizes;
 use driver::Driver;

@@ -18,7 +18,9 @@ use std::collections::VecDeque;
 use laxity_qos::channel::Packet;
 use laxity_units::{Span, Time};
 
-use super::{Access, AdapterOutput, Breakdown, Command, Description, Loss, Overload, Passage, Response, Tells};
+use super::{
+    Access, AdapterOutput, Breakdown, Command, Description, Loss, Overload, Passage, Response, Tells,
+};
 use pool::Buffering;
 use station::{At, Joined, Station};
 
@@ -86,12 +88,13 @@ impl Pipeline {
         let ways = [(Direction::Transmit, &description.transmit), (Direction::Receive, &description.receive)];
         let stations: Vec<Station> = ways
             .into_iter()
-            .flat_map(|(direction, stages)| stages.iter().map(move |stage| Station::new(stage.clone(), direction)))
+            .flat_map(|(direction, stages)| {
+                stages.iter().map(move |stage| Station::new(stage.clone(), direction))
+            })
             .collect();
         let link = stations.iter().position(|station| station.stage.phases.iter().any(|phase| phase.medium));
         let selects = |station: &&Station| station.stage.phases.iter().all(|phase| phase.work);
-        let link =
-            link.map(|link| link - stations[..link].iter().rev().take_while(selects).count()..=link);
+        let link = link.map(|link| link - stations[..link].iter().rev().take_while(selects).count()..=link);
         let mut by_priority: Vec<usize> = (0..description.interface.queues.len()).collect();
         by_priority.sort_by_key(|i| description.interface.queues[*i].priority);
         Self {
@@ -230,12 +233,14 @@ impl Pipeline {
                 }
             }
             self.assign(now);
-            let due = |station: &Station| station.jobs.iter().any(|job| job.ends().is_some_and(|at| at <= now));
+            let due =
+                |station: &Station| station.jobs.iter().any(|job| job.ends().is_some_and(|at| at <= now));
             if !any && !self.stations.iter().any(due) {
                 break;
             }
         }
-        let ends = self.stations.iter().flat_map(|station| &station.jobs).filter_map(station::Job::ends).min();
+        let ends =
+            self.stations.iter().flat_map(|station| &station.jobs).filter_map(station::Job::ends).min();
         self.due = [ends, self.next_look(now)].into_iter().flatten().min();
     }
 
@@ -249,7 +254,7 @@ impl Pipeline {
     /// Takes commands in, as far as there are buffers and places in the first stage's queues.
     fn fetch(&mut self, now: Time) -> bool {
         let poll = self.description.interface.poll;
-        if poll.is_some_and(|poll| now.since(Time::ZERO).as_ps() % poll.as_ps() != 0) {
+        if poll.is_some_and(|poll| !now.since(Time::ZERO).as_ps().is_multiple_of(poll.as_ps())) {
             return false;
         }
         let mut any = false;

@@ -108,7 +108,7 @@ impl Driver {
             return false;
         }
         let since = now.since(Time::ZERO).as_ps();
-        let on_time = |every: Span| since % every.as_ps() == 0;
+        let on_time = |every: Span| since.is_multiple_of(every.as_ps());
         if matches!(self.notification, Notification::Poll(every) if on_time(every)) {
             return true;
         }

@@ -1,8 +1,8 @@
 //! `[adapter]`: a family and its numbers.
 
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue, Resource, Selection,
-    Stage, Takes,
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue, Resource,
+    Selection, Stage, Takes,
 };
 use laxity_qos::channel::Order;
 use laxity_qos::costs::LinkCosts;
@@ -107,7 +107,10 @@ fn stages(
             poll: None,
             notification: Notification::Interrupt,
         },
-        resources: processor.into_iter().chain(resources.into_iter().map(|name| resource(name.0, true))).collect(),
+        resources: processor
+            .into_iter()
+            .chain(resources.into_iter().map(|name| resource(name.0, true)))
+            .collect(),
         transmit: stages.into_iter().map(|(stage, _)| stage).collect(),
         receive: Vec::new(),
         transmit_buffers: Buffers::default(),

@@ -136,8 +136,7 @@ fn equal_priorities_do_not_interrupt() {
 
 #[test]
 fn a_stage_without_delay_takes_none() {
-    let stages =
-        vec![stage("a", vec![phase(0, None), phase(0, Some(0))]), stage("b", vec![phase(5, None)])];
+    let stages = vec![stage("a", vec![phase(0, None), phase(0, Some(0))]), stage("b", vec![phase(5, None)])];
     assert_eq!(times(stages, &[3, 3]), [(0, 8), (1, 13)]);
 }
 
@@ -189,7 +188,7 @@ fn a_full_queue_holds_the_stage_before_it() {
         assert!(failed.is_empty());
         out.into_iter().map(|(number, _)| number).collect::<Vec<_>>()
     };
-    assert_eq!(order(None), [0, 1, 2, 3, 8, 9]);
+    assert_eq!(order(None), [0, 1, 2, 3, 9, 8]);
     // One on the medium, one in the queue, one waiting at the stage before: these three are committed.
     assert_eq!(order(Some(1)), [0, 1, 2, 8, 9, 3]);
 }
