@@ -1,0 +1,269 @@
+//! A ring of entries between one producer and one consumer.
+//!
+//! The thread that emulates may wait for nobody: a lock could be held by a thread that the platform has just
+//! put to sleep for milliseconds, and a channel that allocates or wakes makes a system call. So inputs reach it
+//! through a ring of fixed size, as adapters and their drivers have them, where both ends are wait-free.
+//!
+//! The classic form (Lamport) reads the other end's index at every operation, and the cache line that holds
+//! it then travels between the processors for every entry. Here each end keeps its last look at the
+//! other's index and looks again only when that shows no room or no entry, and a batch is announced by one
+//! store: a line travels once for a batch, or for a round of a busy ring (as in FastForward and in DPDK's rings).
+//!
+//! Indexes count entries since the beginning and wrap; the slot is the index modulo the size, a power of two.
+
+#![allow(unsafe_code, reason = "slots are shared by two threads; the indexes say whose each one is")]
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use laxity_engine::Doorbell;
+
+/// On lines of its own: neighbouring lines are fetched in pairs.
+#[repr(align(128))]
+struct Padded<T>(T);
+
+struct Shared<T> {
+    /// Entries taken so far; written by the consumer.
+    head: Padded<AtomicUsize>,
+    /// Entries put so far; written by the producer.
+    tail: Padded<AtomicUsize>,
+    slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
+}
+
+// SAFETY: a slot is accessed by the producer only while it is not between head and tail, and by the consumer only
+// while it is; each end moves its own index with release after its access, and reads the other's with acquire
+// before. So no slot is accessed by both at once, and `T: Send` may go from the one thread to the other.
+unsafe impl<T: Copy + Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn slot(&self, index: usize) -> *mut MaybeUninit<T> {
+        self.slots[index & (self.slots.len() - 1)].get()
+    }
+}
+
+/// A ring for at least `capacity` entries: the next power of two.
+pub fn ring<T: Copy + Send>(capacity: usize) -> (Producer<T>, Consumer<T>) {
+    let size = capacity.max(1).next_power_of_two();
+    let slots = (0..size).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect();
+    let shared =
+        Arc::new(Shared { head: Padded(AtomicUsize::new(0)), tail: Padded(AtomicUsize::new(0)), slots });
+    (Producer { shared: shared.clone(), tail: 0, head_seen: 0 }, Consumer { shared, head: 0, tail_seen: 0 })
+}
+
+/// The end that puts entries in.
+pub struct Producer<T> {
+    shared: Arc<Shared<T>>,
+    tail: usize,
+    head_seen: usize,
+}
+
+impl<T: Copy + Send> Producer<T> {
+    /// How many entries the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.shared.slots.len()
+    }
+
+    /// For how many of `wanted` entries there is room; looks at the consumer's index only if it must.
+    #[inline]
+    pub fn room(&mut self, wanted: usize) -> usize {
+        let room = |head: usize| self.shared.slots.len() - self.tail.wrapping_sub(head);
+        if room(self.head_seen) < wanted {
+            self.head_seen = self.shared.head.0.load(Ordering::Acquire);
+        }
+        room(self.head_seen).min(wanted)
+    }
+
+    /// Puts `entry` in, or gives it back if the ring is full.
+    #[inline]
+    pub fn push(&mut self, entry: T) -> Result<(), T> {
+        if self.push_all(std::slice::from_ref(&entry)) == 1 { Ok(()) } else { Err(entry) }
+    }
+
+    /// Puts in as many of `entries` as there is room for, from the first on, and says how many.
+    ///
+    /// The consumer sees all of them at once.
+    #[inline]
+    pub fn push_all(&mut self, entries: &[T]) -> usize {
+        let count = self.room(entries.len());
+        for (offset, entry) in entries[..count].iter().enumerate() {
+            // SAFETY: there is room for `count` entries from `tail` on, so this slot is not the consumer's.
+            unsafe { (*self.shared.slot(self.tail.wrapping_add(offset))).write(*entry) };
+        }
+        self.tail = self.tail.wrapping_add(count);
+        self.shared.tail.0.store(self.tail, Ordering::Release);
+        count
+    }
+}
+
+/// The end that takes entries out.
+pub struct Consumer<T> {
+    shared: Arc<Shared<T>>,
+    head: usize,
+    tail_seen: usize,
+}
+
+impl<T: Copy + Send> Consumer<T> {
+    /// How many entries the ring holds.
+    pub fn capacity(&self) -> usize {
+        self.shared.slots.len()
+    }
+
+    /// Whether there is nothing to take: a load of a line that changes only when the producer puts something in.
+    #[inline]
+    pub fn is_empty(&mut self) -> bool {
+        self.waiting(1) == 0
+    }
+
+    /// How many of `wanted` entries are there; looks at the producer's index only if it must.
+    #[inline]
+    pub fn waiting(&mut self, wanted: usize) -> usize {
+        if self.tail_seen.wrapping_sub(self.head) < wanted {
+            self.tail_seen = self.shared.tail.0.load(Ordering::Acquire);
+        }
+        self.tail_seen.wrapping_sub(self.head).min(wanted)
+    }
+
+    /// Takes the oldest entry out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        let mut entry = None;
+        self.pop_each(1, |oldest| entry = Some(oldest));
+        entry
+    }
+
+    /// Takes out up to `most` entries, oldest first, hands each to `take`, and says how many.
+    ///
+    /// Their room is given back at the end, all at once; entries that come meanwhile are left for the next call.
+    #[inline]
+    pub fn pop_each(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
+        let count = self.waiting(most);
+        for offset in 0..count {
+            // SAFETY: `count` entries from `head` on have been put in, which initialised them, and the producer
+            // leaves them alone until `head` has moved past. `T: Copy`, so reading moves nothing out.
+            take(unsafe { (*self.shared.slot(self.head.wrapping_add(offset))).assume_init_read() });
+        }
+        self.head = self.head.wrapping_add(count);
+        self.shared.head.0.store(self.head, Ordering::Release);
+        count
+    }
+
+    /// An onlooker for the clock, while the world has the consumer.
+    pub fn watcher(&self) -> Watcher<T> {
+        Watcher { shared: self.shared.clone() }
+    }
+}
+
+impl<T: Copy + Send> Doorbell for Consumer<T> {
+    #[inline]
+    fn is_rung(&mut self) -> bool {
+        !self.is_empty()
+    }
+}
+
+/// Sees whether a ring has entries; on the consumer's own thread, exactly.
+pub struct Watcher<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T: Copy + Send> Watcher<T> {
+    /// Whether there is nothing to take.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.shared.tail.0.load(Ordering::Acquire) == self.shared.head.0.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: Copy + Send> Doorbell for Watcher<T> {
+    #[inline]
+    fn is_rung(&mut self) -> bool {
+        !self.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::thread;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Push(usize),
+        Pop(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![(0..12_usize).prop_map(Step::Push), (0..12_usize).prop_map(Step::Pop)]
+    }
+
+    proptest! {
+        #[test]
+        fn a_ring_is_a_bounded_queue(
+            capacity in 1..10_usize,
+            start in prop_oneof![Just(0), Just(usize::MAX - 5)],
+            steps in proptest::collection::vec(step(), 0..200),
+        ) {
+            let (mut producer, mut consumer) = ring::<u64>(capacity);
+            // As after years: the indexes wrap.
+            producer.shared.head.0.store(start, Ordering::Relaxed);
+            producer.shared.tail.0.store(start, Ordering::Relaxed);
+            (producer.tail, producer.head_seen, consumer.head, consumer.tail_seen) = (start, start, start, start);
+            let watcher = consumer.watcher();
+            let (mut queue, mut next) = (VecDeque::new(), 0);
+            for step in steps {
+                match step {
+                    Step::Push(count) => {
+                        let entries: Vec<u64> = (next..next + count as u64).collect();
+                        let pushed = producer.push_all(&entries);
+                        prop_assert_eq!(pushed, count.min(producer.capacity() - queue.len()));
+                        queue.extend(&entries[..pushed]);
+                        next += pushed as u64;
+                    }
+                    Step::Pop(count) => {
+                        let mut popped = Vec::new();
+                        prop_assert_eq!(consumer.pop_each(count, |entry| popped.push(entry)), popped.len());
+                        let expected: Vec<u64> = queue.drain(..count.min(queue.len())).collect();
+                        prop_assert_eq!(popped, expected);
+                    }
+                }
+                prop_assert_eq!(consumer.is_empty(), queue.is_empty());
+                prop_assert_eq!(watcher.is_empty(), queue.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn two_threads_lose_nothing_and_keep_the_order() {
+        const COUNT: u64 = 300_000;
+        let (mut producer, mut consumer) = ring::<[u64; 3]>(64);
+        let sender = thread::spawn(move || {
+            let entry = |n: u64| [n, n.wrapping_mul(0x9E37_79B9_7F4A_7C15), !n];
+            let mut next = 0;
+            while next < COUNT {
+                let batch: Vec<_> = (next..COUNT.min(next + 1 + next % 17)).map(entry).collect();
+                let pushed = producer.push_all(&batch);
+                next += pushed as u64;
+                if pushed == 0 {
+                    thread::yield_now();
+                }
+            }
+        });
+        let mut expected = 0;
+        while expected < COUNT {
+            let taken = consumer.pop_each(40, |[n, product, inverse]| {
+                assert_eq!((n, product, inverse), (expected, n.wrapping_mul(0x9E37_79B9_7F4A_7C15), !n));
+                expected += 1;
+            });
+            if taken == 0 {
+                thread::yield_now();
+            }
+        }
+        sender.join().unwrap();
+        assert!(consumer.is_empty());
+    }
+}

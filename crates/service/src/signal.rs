@@ -1,0 +1,313 @@
+//! Interrupts and the end of a run, as signals.
+//!
+//! An adapter interrupts its host's processor between two instructions. The nearest thing that a thread of a process can
+//! do to another is a signal (thesis 4 raises END's interrupts so). It takes 11 to 13 us to reach a thread that
+//! spins, where a flag that the thread looks at takes 0.1 us; but the thread need not look, and a system call
+//! that it sleeps in ends.
+//!
+//! A handler runs between any two instructions, also inside the allocator, so ours does nothing but add to an
+//! atomic counter and note the time. Real-time signals are used because they are queued: as many arrive as were
+//! raised.
+
+#![allow(unsafe_code, reason = "handlers are installed and signals sent by no safe call")]
+
+use std::ffi::c_int;
+use std::io;
+use std::marker::PhantomData;
+use std::mem;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use laxity_engine::{Doorbell, Ticks};
+use nix::unistd::{Pid, gettid};
+
+use crate::Refused;
+
+/// How many interrupt lines a process has.
+const LINES: usize = 16;
+
+struct State {
+    in_use: AtomicBool,
+    count: AtomicU64,
+    last: AtomicU64,
+}
+
+static STATES: [State; LINES] =
+    [const { State { in_use: AtomicBool::new(false), count: AtomicU64::new(0), last: AtomicU64::new(0) } };
+        LINES];
+
+/// What the handler tells the time by.
+static TICKS: OnceLock<Ticks> = OnceLock::new();
+
+/// The first signal that is ours; glibc keeps the lowest for itself, debuggers like the next.
+fn first_signal() -> c_int {
+    libc::SIGRTMIN() + 4
+}
+
+extern "C" fn on_interrupt(signal: c_int) {
+    let line = usize::try_from(signal - first_signal()).ok();
+    if let (Some(state), Some(ticks)) = (line.and_then(|line| STATES.get(line)), TICKS.get()) {
+        state.last.store(ticks.read(), Ordering::Relaxed);
+        state.count.fetch_add(1, Ordering::Release);
+    }
+}
+
+fn install(signal: c_int, handler: extern "C" fn(c_int), flags: c_int) -> io::Result<libc::sigaction> {
+    // SAFETY: both are plain structures for which zeros are a value, and both pointers live through the call. The
+    // handlers of this module touch only atomics, which is safe wherever they strike.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        let mut old: libc::sigaction = mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = flags;
+        libc::sigemptyset(&raw mut action.sa_mask);
+        match libc::sigaction(signal, &raw const action, &raw mut old) {
+            0 => Ok(old),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+fn restore(signal: c_int, old: &libc::sigaction) {
+    // SAFETY: `old` is what the system gave for this signal. It fails only for signals that do not exist.
+    unsafe { libc::sigaction(signal, old, ptr::null_mut()) };
+}
+
+/// The end of an interrupt line at the thread that is interrupted, and stays there.
+pub struct Interrupt {
+    line: usize,
+    old: libc::sigaction,
+    seen: u64,
+    _not_send: PhantomData<*const ()>,
+}
+
+/// The end of an interrupt line that raises it; any number of threads may hold one.
+#[derive(Debug, Clone, Copy)]
+pub struct Raise {
+    process: Pid,
+    thread: Pid,
+    signal: c_int,
+}
+
+/// Interrupts that have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    /// How many since they were last taken.
+    pub count: u64,
+    /// What the run's counter showed when the last of them struck, or one that struck while they were taken.
+    pub last: u64,
+}
+
+impl Interrupt {
+    /// A new line to the calling thread, whose arrivals are stamped by `ticks`.
+    ///
+    /// The ticks of all lines are those of the first. A system call that waits is ended by an interrupt (`EINTR`).
+    pub fn line(ticks: Ticks) -> Result<(Self, Raise), Refused> {
+        TICKS.get_or_init(|| ticks);
+        let exhausted = || {
+            Refused::new("make an interrupt line", io::Error::from_raw_os_error(libc::EBUSY))
+                .advising("a process has 16 lines; drop one")
+        };
+        let free = |state: &State| !state.in_use.swap(true, Ordering::AcqRel);
+        let line = STATES.iter().position(free).ok_or_else(exhausted)?;
+        let signal = first_signal() + line as c_int;
+        let old = install(signal, on_interrupt, 0).map_err(|why| {
+            STATES[line].in_use.store(false, Ordering::Release);
+            Refused::new(format!("handle signal {signal}"), why)
+        })?;
+        // SAFETY: the set is initialised before its use, and lives through both calls.
+        unsafe {
+            let mut set: libc::sigset_t = mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, signal);
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
+        }
+        let seen = STATES[line].count.load(Ordering::Acquire);
+        let raise = Raise { process: Pid::this(), thread: gettid(), signal };
+        Ok((Self { line, old, seen, _not_send: PhantomData }, raise))
+    }
+
+    /// Whether an interrupt has arrived that was not taken: a load.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        STATES[self.line].count.load(Ordering::Acquire) != self.seen
+    }
+
+    /// Takes what has arrived.
+    #[inline]
+    pub fn take(&mut self) -> Option<Arrived> {
+        let state = &STATES[self.line];
+        let count = state.count.load(Ordering::Acquire) - self.seen;
+        self.seen += count;
+        (count > 0).then(|| Arrived { count, last: state.last.load(Ordering::Relaxed) })
+    }
+}
+
+impl Doorbell for Interrupt {
+    #[inline]
+    fn is_rung(&mut self) -> bool {
+        self.is_pending()
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        // What is still under way would end the process by the default action, so that becomes "ignore".
+        if self.old.sa_sigaction == libc::SIG_DFL {
+            self.old.sa_sigaction = libc::SIG_IGN;
+        }
+        restore(first_signal() + self.line as c_int, &self.old);
+        STATES[self.line].in_use.store(false, Ordering::Release);
+    }
+}
+
+impl Raise {
+    /// Interrupts the thread.
+    ///
+    /// Refused when the thread has ended or the system's queue of signals is full.
+    pub fn raise(self) -> Result<(), Refused> {
+        // SAFETY: sends a number to a thread of this process; the line's owner has said how it is handled.
+        let sent = unsafe {
+            libc::syscall(libc::SYS_tgkill, self.process.as_raw(), self.thread.as_raw(), self.signal)
+        };
+        if sent == 0 {
+            return Ok(());
+        }
+        let why = io::Error::last_os_error();
+        Err(Refused::new(format!("interrupt thread {}", self.thread), why)
+            .advising("a thread that has ended takes none; `ulimit -i` says how many may be queued"))
+    }
+}
+
+static STOPS: AtomicU64 = AtomicU64::new(0);
+static STOPPING: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_stop(_signal: c_int) {
+    STOPS.fetch_add(1, Ordering::Release);
+}
+
+/// While it lives, `SIGINT` and `SIGTERM` ask the run to stop instead of ending the process.
+///
+/// A second signal of the same kind ends the process, so a run that does not heed the first can be ended.
+pub struct StopOnSignal {
+    old: [(c_int, libc::sigaction); 2],
+    _not_sync: PhantomData<*const ()>,
+}
+
+/// Whether a run was asked to stop; a plain value for every thread.
+#[derive(Debug, Clone, Copy)]
+pub struct StopFlag(());
+
+impl StopOnSignal {
+    /// Catches both signals. There is one at a time in a process.
+    pub fn install() -> Result<Self, Refused> {
+        if STOPPING.swap(true, Ordering::AcqRel) {
+            let busy = io::Error::from_raw_os_error(libc::EBUSY);
+            return Err(Refused::new("catch SIGINT and SIGTERM", busy).advising("they are caught already"));
+        }
+        STOPS.store(0, Ordering::Release);
+        let catch = |signal| install(signal, on_stop, libc::SA_RESETHAND).map(|old| (signal, old));
+        let caught = catch(libc::SIGINT).and_then(|int| match catch(libc::SIGTERM) {
+            Ok(term) => Ok([int, term]),
+            Err(why) => {
+                restore(int.0, &int.1);
+                Err(why)
+            }
+        });
+        match caught {
+            Ok(old) => Ok(Self { old, _not_sync: PhantomData }),
+            Err(why) => {
+                STOPPING.store(false, Ordering::Release);
+                Err(Refused::new("catch SIGINT and SIGTERM", why))
+            }
+        }
+    }
+
+    /// What tells whether one came.
+    pub fn flag(&self) -> StopFlag {
+        StopFlag(())
+    }
+}
+
+impl StopFlag {
+    /// Whether the run was asked to stop: a load.
+    #[inline]
+    pub fn is_set(self) -> bool {
+        STOPS.load(Ordering::Acquire) != 0
+    }
+}
+
+impl Drop for StopOnSignal {
+    fn drop(&mut self) {
+        for (signal, old) in &self.old {
+            restore(*signal, old);
+        }
+        STOPPING.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn every_interrupt_arrives_at_its_thread_and_is_taken_once() {
+        const COUNT: u64 = 1000;
+        let ticks = Ticks::calibrate();
+        let (send, receive) = mpsc::channel();
+        let target = thread::spawn(move || {
+            let (mut line, raise) = Interrupt::line(ticks).unwrap();
+            let (mut other, _raise) = Interrupt::line(ticks).unwrap();
+            let (mut taken, mut last) = (0, ticks.read());
+            send.send(raise).unwrap();
+            while taken < COUNT {
+                if let Some(arrived) = line.take() {
+                    assert!(arrived.last >= last, "time went back");
+                    (taken, last) = (taken + arrived.count, arrived.last);
+                }
+                thread::yield_now();
+            }
+            assert_eq!((line.take(), other.take()), (None, None));
+            taken
+        });
+        let raise = receive.recv().unwrap();
+        for _ in 0..COUNT {
+            while raise.raise().is_err() {
+                thread::yield_now();
+            }
+        }
+        assert_eq!(target.join().unwrap(), COUNT);
+        // Joined is a moment before gone.
+        let refused = loop {
+            match raise.raise() {
+                Ok(()) => thread::yield_now(),
+                Err(refused) => break refused,
+            }
+        };
+        assert!(refused.to_string().contains("has ended"), "{refused}");
+    }
+
+    #[test]
+    fn a_signal_asks_to_stop_and_the_old_handling_comes_back() {
+        // SAFETY: reads the current action into a live value.
+        let current = || unsafe {
+            let mut action: libc::sigaction = mem::zeroed();
+            libc::sigaction(libc::SIGTERM, ptr::null(), &raw mut action);
+            action.sa_sigaction
+        };
+        let before = current();
+        for _ in 0..2 {
+            let stop = StopOnSignal::install().unwrap();
+            assert!(StopOnSignal::install().is_err());
+            assert!(!stop.flag().is_set(), "a stop of an earlier run is not ours");
+            // SAFETY: the signal is caught.
+            unsafe { libc::raise(libc::SIGTERM) };
+            assert!(stop.flag().is_set());
+        }
+        assert_eq!(current(), before);
+    }
+}
