@@ -12,10 +12,22 @@
 #[cfg(target_os = "linux")]
 mod error;
 #[cfg(target_os = "linux")]
+pub mod ip;
+#[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
+pub mod namespace;
+#[cfg(target_os = "linux")]
+mod ownership;
+#[cfg(target_os = "linux")]
 pub mod place;
 pub mod ring;
 #[cfg(target_os = "linux")]
 pub mod signal;
+#[cfg(target_os = "linux")]
+pub mod tap;
 
 #[cfg(target_os = "linux")]
 pub use error::Refused;
+#[cfg(target_os = "linux")]
+pub use link::Mac;

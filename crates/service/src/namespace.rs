@@ -1,0 +1,199 @@
+//! Network namespaces for the real programs of an emulation.
+//!
+//! Two programs on one machine talk over loopback, whatever interfaces it has. For their frames to pass an
+//! emulated network each needs interfaces of its own, so each is put into a network namespace. They are named as
+//! `ip netns` names them, in `/run/netns`, so that `ip netns exec lx-a iperf3 -s` works without anything of ours.
+//!
+//! The owner of all namespaces of a run is an [`Owner`]; the module `ownership` says how what a crashed run
+//! left is found, and why nothing else is touched.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::Refused;
+use crate::link::Links;
+use crate::ownership::{self, Record};
+
+const NAMED: &str = "/run/netns";
+
+/// A run, as the owner of namespaces.
+#[derive(Debug, Clone)]
+pub struct Owner {
+    record: Arc<Mutex<Record>>,
+    swept: Vec<String>,
+}
+
+impl Owner {
+    /// Removes what dead runs have left, and opens a record of what this run will make.
+    pub fn claim() -> Result<Self, Refused> {
+        let refused = |why| Refused::new("record what this run owns in /run/laxity", why).needing("write access to /run/laxity, or XDG_RUNTIME_DIR");
+        let directory = ownership::directory().map_err(refused)?;
+        let mut swept = Vec::new();
+        let record = Record::claim(&directory, |line| {
+            if let Some(left) = Left::parse(line)
+                && left.remove()?.is_some()
+            {
+                swept.push(left.name);
+            }
+            Ok(())
+        });
+        Ok(Self { record: Arc::new(Mutex::new(record.map_err(refused)?)), swept })
+    }
+
+    /// The names of the namespaces that dead runs had left, and that are gone now.
+    pub fn swept(&self) -> &[String] {
+        &self.swept
+    }
+
+    /// Makes a namespace with its loopback interface up; it is removed when dropped.
+    pub fn namespace(&self, name: &str) -> Result<Namespace, Refused> {
+        let refused = |why: io::Error| {
+            Refused::new(format!("make network namespace {name}"), why)
+                .needing("CAP_SYS_ADMIN and CAP_NET_ADMIN")
+                .advising(
+                    "`ip netns list` shows those there are; ours are removed with the run that made them",
+                )
+        };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+            let why = "a name is 1 to 64 letters, digits, hyphens and underscores";
+            return Err(refused(io::Error::new(io::ErrorKind::InvalidInput, why)));
+        }
+        let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let record: &mut Record = &mut record;
+        // A thread that leaves the process's namespace cannot well come back: one that ends at once may.
+        let made = thread::scope(|scope| scope.spawn(|| make(name, record)).join());
+        let (left, file) = made.expect("nothing there panics").map_err(refused)?;
+        Ok(Namespace { left, file, _owner: self.record.clone() })
+    }
+}
+
+/// A network namespace of this run.
+#[derive(Debug)]
+pub struct Namespace {
+    left: Left,
+    file: File,
+    /// The record lists this namespace and is kept until it is gone.
+    _owner: Arc<Mutex<Record>>,
+}
+
+impl Namespace {
+    /// Its name, as `ip netns` knows it.
+    pub fn name(&self) -> &str {
+        &self.left.name
+    }
+
+    /// Runs `f` on a thread inside the namespace, for what is opened there: it keeps working everywhere.
+    pub fn within<R: Send>(&self, f: impl FnOnce() -> R + Send) -> Result<R, Refused> {
+        let inside = thread::scope(|scope| {
+            let enter = || setns(&self.file, CloneFlags::CLONE_NEWNET).map(|()| f());
+            scope.spawn(enter).join()
+        });
+        inside.unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(|why| {
+            Refused::new(format!("enter network namespace {}", self.name()), why).needing("CAP_SYS_ADMIN")
+        })
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        // What cannot be removed now, the next run's sweep would try; but the record goes with this one.
+        let _ = self.left.remove();
+    }
+}
+
+/// Makes and names a namespace, and leaves the calling thread in it.
+fn make(name: &str, record: &mut Record) -> io::Result<(Left, File)> {
+    let path = Path::new(NAMED).join(name);
+    if path.exists() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    prepare_directory()?;
+    unshare(CloneFlags::CLONE_NEWNET)?;
+    let own = "/proc/thread-self/ns/net";
+    let file = File::open(own)?;
+    let about = file.metadata()?;
+    let left = Left { name: name.to_owned(), device: about.dev(), inode: about.ino() };
+    record.making(&left.to_string(), || {
+        OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let bound = mount(Some(own), &path, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+        if bound.is_err() {
+            let _ = fs::remove_file(&path);
+        }
+        Ok(bound?)
+    })?;
+    if let Err(why) = Links::open().and_then(|links| links.set_up("lo")) {
+        let _ = left.remove();
+        return Err(why);
+    }
+    Ok((left, file))
+}
+
+/// Makes `/run/netns` a mount that hands its mounts on to other mount namespaces, as `ip netns` does.
+fn prepare_directory() -> io::Result<()> {
+    fs::create_dir_all(NAMED)?;
+    let nothing = None::<&str>;
+    let share = || mount(Some(""), NAMED, nothing, MsFlags::MS_SHARED | MsFlags::MS_REC, nothing);
+    match share() {
+        // It is no mount yet: it becomes one, onto itself.
+        Err(Errno::EINVAL) => {
+            mount(Some(NAMED), NAMED, nothing, MsFlags::MS_BIND | MsFlags::MS_REC, nothing)?;
+            share()?;
+        }
+        shared => shared?,
+    }
+    Ok(())
+}
+
+/// A namespace by its name and its identity, as a record has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Left {
+    name: String,
+    device: u64,
+    inode: u64,
+}
+
+impl std::fmt::Display for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "netns {} {} {}", self.name, self.device, self.inode)
+    }
+}
+
+impl Left {
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ');
+        let (kind, name) = (words.next()?, words.next()?.to_owned());
+        let (device, inode) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        (kind == "netns" && !name.contains('/')).then_some(Self { name, device, inode })
+    }
+
+    fn path(&self) -> PathBuf {
+        Path::new(NAMED).join(&self.name)
+    }
+
+    /// Removes it, if what has its name is still it; answers whether there was something to remove.
+    fn remove(&self) -> io::Result<Option<()>> {
+        let path = self.path();
+        let about = match fs::symlink_metadata(&path) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+            about => about?,
+        };
+        // The file that a crashed run made and did not get to mount on.
+        let unmounted = about.is_file() && about.len() == 0 && about.dev() == fs::metadata(NAMED)?.dev();
+        if (about.dev(), about.ino()) == (self.device, self.inode) {
+            umount2(&path, MntFlags::MNT_DETACH)?;
+        } else if !unmounted {
+            return Ok(None);
+        }
+        fs::remove_file(&path)?;
+        Ok(Some(()))
+    }
+}
