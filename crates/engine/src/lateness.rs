@@ -19,7 +19,7 @@ const PARTS: u64 = 1 << PART_BITS;
 const BUCKETS: usize = ((u64::BITS - PART_BITS + 1) as usize) << PART_BITS;
 
 /// The lateness of every event of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Lateness {
     on_time: u64,
     /// Empty until an event is late; the bucket of zero stays so.
@@ -36,6 +36,16 @@ pub struct Bucket {
     pub to: Span,
     /// How many events were so late.
     pub count: u64,
+}
+
+impl std::fmt::Debug for Lateness {
+    /// What one wants to read of two thousand buckets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [median, tail] = [0.5, 0.999].map(|q| self.quantile(q));
+        let mut summary = f.debug_struct("Lateness");
+        summary.field("count", &self.count()).field("p50", &median).field("p99.9", &tail);
+        summary.field("max", &self.max).finish_non_exhaustive()
+    }
 }
 
 impl Lateness {
