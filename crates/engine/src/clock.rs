@@ -27,6 +27,8 @@ mod attribution;
 mod real;
 #[cfg(not(target_family = "wasm"))]
 mod ticks;
+#[cfg(target_arch = "x86_64")]
+mod tsc;
 
 use std::collections::VecDeque;
 

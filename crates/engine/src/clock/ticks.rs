@@ -1,29 +1,18 @@
 //! The counter that real time is read from, and the map from its ticks to the time of a run.
 //!
 //! A thread that waits for a deadline by asking the operating system for the time learns it once in 20 to
-//! 30 ns; the time stamp counter of an x86 processor answers in 10. But it counts cycles of an unstated
-//! frequency, so the frequency is measured once, against the system's monotonic clock. Two readings 20 ms
-//! apart would do if both clocks were read at the same instant. They are not: a reading lies somewhere
-//! between two of the other clock, and the thread may be interrupted there. So each of [`POINTS`] points is the
-//! narrowest of [`TRIES`] readings, and the slope is a least-squares line through the points, whose residuals
-//! also say how well it is known ([`Ticks::error_ppb`]).
+//! 30 ns; the time stamp counter of an x86 processor answers in 10. The counter is used only where the processor
+//! says that it runs at one rate in every sleep state, and then one zero holds for all threads; its rate
+//! is measured (`clock/tsc.rs`). Everywhere else the tick is the nanosecond of `std::time::Instant`.
 //!
-//! The system's clock is steered (NTP may bend it by up to 500 ppm), and the line follows it on purpose: the
-//! kernel's time stamps on frames then agree with ours.
-//!
-//! The counter is used only where the processor says that it runs at one rate in every sleep state, and then
-//! one zero holds for all threads. Everywhere else the tick is the nanosecond of `std::time::Instant`.
+//! The map is a multiplication by a fixed-point number. A division would be as exact, but 20 ns in every wait.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use laxity_units::{Span, Time};
 
-/// Points of the calibration's line.
-const POINTS: u32 = 64;
-/// Readings of which a point is the narrowest.
-const TRIES: u32 = 16;
-/// How long the calibration takes, in nanoseconds.
-const CALIBRATION_NS: u64 = 20_000_000;
+#[cfg(target_arch = "x86_64")]
+use super::tsc;
 
 /// Bits after the binary point of a tick's length in run picoseconds.
 const LENGTH_BITS: u32 = 48;
@@ -60,9 +49,8 @@ impl Ticks {
     /// Finds the counter and measures its rate, which takes 20 ms of the calling thread.
     pub fn calibrate() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if tsc_is_invariant() {
-            let points: Vec<(f64, f64)> = points();
-            let (ns_per_tick, error) = slope(&points);
+        if tsc::is_invariant() {
+            let (ns_per_tick, error) = tsc::calibrate();
             return Self {
                 source: Source::Tsc,
                 ps_per_tick: ns_per_tick * 1e3,
@@ -77,7 +65,7 @@ impl Ticks {
     pub fn read(&self) -> u64 {
         match self.source {
             #[cfg(target_arch = "x86_64")]
-            Source::Tsc => tsc(),
+            Source::Tsc => tsc::read(),
             Source::Monotonic(zero) => instant_now().duration_since(zero).as_nanos() as u64,
         }
     }
@@ -120,64 +108,8 @@ impl Counter for Ticks {
 }
 
 #[allow(clippy::disallowed_methods, reason = "this is where the real clock reads the time")]
-fn instant_now() -> Instant {
+pub(super) fn instant_now() -> Instant {
     Instant::now()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-#[allow(unsafe_code, reason = "an intrinsic without a safe form")]
-fn tsc() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction; it touches no memory.
-    unsafe { core::arch::x86_64::_rdtsc() }
-}
-
-/// Whether the counter runs at one rate whatever the processor does (CPUID 8000_0007h, EDX bit 8).
-#[cfg(target_arch = "x86_64")]
-fn tsc_is_invariant() -> bool {
-    use core::arch::x86_64::__cpuid;
-    __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
-}
-
-/// Readings of (ticks, nanoseconds) over the calibration, each from the first.
-#[cfg(target_arch = "x86_64")]
-fn points() -> Vec<(f64, f64)> {
-    let start = instant_now();
-    let first = tsc();
-    let reading = || {
-        let before = tsc();
-        let at = instant_now();
-        let after = tsc();
-        (after.wrapping_sub(before), before.wrapping_sub(first), at.duration_since(start))
-    };
-    let readings: Vec<(u64, u64, Duration)> = (0..POINTS)
-        .map(|point| {
-            let from = Duration::from_nanos(CALIBRATION_NS * u64::from(point) / u64::from(POINTS - 1));
-            while instant_now().duration_since(start) < from {
-                std::hint::spin_loop();
-            }
-            (0..TRIES).map(|_| reading()).min_by_key(|(width, ..)| *width).expect("a point has tries")
-        })
-        .collect();
-    // All tries of a point are wide when the machine took the thread away from each: such a point says nothing.
-    let narrowest = readings.iter().map(|(width, ..)| *width).min().expect("a line has points");
-    readings
-        .into_iter()
-        .filter(|(width, ..)| *width <= 4 * narrowest)
-        .map(|(width, before, at)| (before as f64 + width as f64 / 2.0, at.as_nanos() as f64))
-        .collect()
-}
-
-/// The slope of the least-squares line through `points` and its standard error.
-fn slope(points: &[(f64, f64)]) -> (f64, f64) {
-    let count = points.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
-    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
-    let xx: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
-    let xy: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
-    let slope = xy / xx;
-    let residuals: f64 = points.iter().map(|point| (point.1 - y - slope * (point.0 - x)).powi(2)).sum();
-    (slope, (residuals / (count - 2.0).max(1.0) / xx).sqrt())
 }
 
 /// How many seconds of real time a second of run time takes: thesis 4.4.2 slows all delays down by `C_sf`.
@@ -294,6 +226,8 @@ pub(super) fn epoch(ps_per_tick: f64, zero: u64, dilation: Dilation) -> Epoch {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -322,21 +256,6 @@ mod tests {
             let got = epoch.time_at(7 + ticks).as_secs_f64();
             prop_assert!((got / expected - 1.0).abs() < 1e-6, "{got} s for {expected} s");
         }
-    }
-
-    #[test]
-    fn a_line_with_known_slope_is_found_and_a_noisy_one_says_so() {
-        let exact: Vec<(f64, f64)> =
-            (0..64).map(|i| (f64::from(i) * 1e6, f64::from(i) * 384_615.0 + 5.0)).collect();
-        let (found, error) = slope(&exact);
-        assert!((found - 0.384_615).abs() < 1e-12 && error < 1e-12, "{found} ± {error}");
-        let noisy: Vec<(f64, f64)> = exact
-            .iter()
-            .enumerate()
-            .map(|(i, (x, y))| (*x, y + if i % 2 == 0 { 20.0 } else { -20.0 }))
-            .collect();
-        let (found, error) = slope(&noisy);
-        assert!(error > 1e-9 && (found - 0.384_615).abs() < 3.0 * error, "{found} ± {error}");
     }
 
     #[test]
