@@ -34,7 +34,10 @@ pub struct Owner {
 impl Owner {
     /// Removes what dead runs have left, and opens a record of what this run will make.
     pub fn claim() -> Result<Self, Refused> {
-        let refused = |why| Refused::new("record what this run owns in /run/laxity", why).needing("write access to /run/laxity, or XDG_RUNTIME_DIR");
+        let refused = |why| {
+            Refused::new("record what this run owns in /run/laxity", why)
+                .needing("write access to /run/laxity, or XDG_RUNTIME_DIR")
+        };
         let directory = ownership::directory().map_err(refused)?;
         let mut swept = Vec::new();
         let record = Record::claim(&directory, |line| {

@@ -87,6 +87,9 @@ impl<T: Copy + Send> Producer<T> {
     #[inline]
     pub fn push_all(&mut self, entries: &[T]) -> usize {
         let count = self.room(entries.len());
+        if count == 0 {
+            return 0;
+        }
         for (offset, entry) in entries[..count].iter().enumerate() {
             // SAFETY: there is room for `count` entries from `tail` on, so this slot is not the consumer's.
             unsafe { (*self.shared.slot(self.tail.wrapping_add(offset))).write(*entry) };
@@ -139,6 +142,10 @@ impl<T: Copy + Send> Consumer<T> {
     #[inline]
     pub fn pop_each(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
         let count = self.waiting(most);
+        if count == 0 {
+            // A store, even of the same value, would take the line from the producer.
+            return 0;
+        }
         for offset in 0..count {
             // SAFETY: `count` entries from `head` on have been put in, which initialised them, and the producer
             // leaves them alone until `head` has moved past. `T: Copy`, so reading moves nothing out.
