@@ -4,7 +4,9 @@
 //! do not blur them. Worst response times, misses and drops count the whole run: a bound admits no
 //! exception, and the first message of a run is as good a counterexample as any.
 
-use laxity_qos::channel::Packet;
+use std::collections::BTreeSet;
+
+use laxity_qos::channel::{Delivery, Packet};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::results::Summary;
@@ -67,6 +69,15 @@ pub(crate) struct Meter {
     pub(crate) sojourn: Samples,
     pub(crate) queueing: Samples,
     pub(crate) access: Samples,
+    /// Payload transmitted, whole run.
+    pub(crate) bytes: u64,
+    /// Packets lost by an adapter or on the way.
+    pub(crate) lost_packets: u64,
+    /// Messages of which the adapter lost a packet, and whose last has not left.
+    pub(crate) broken: BTreeSet<u64>,
+    pub(crate) delivered: u64,
+    pub(crate) delivered_late: u64,
+    pub(crate) delivery: Samples,
 }
 
 impl Meter {
@@ -78,9 +89,29 @@ impl Meter {
         }
     }
 
-    /// A packet left the last adapter of the path at `now`; `counted` if within the window.
-    pub(crate) fn depart(&mut self, now: Time, packet: &Packet, counted: bool) {
+    /// An adapter lost a packet that it was to transmit.
+    pub(crate) fn fail(&mut self, packet: &Packet) {
+        self.lost_packets += 1;
+        if !packet.is_last() {
+            self.broken.insert(packet.message);
+        }
+    }
+
+    /// A message reached its receiver whole.
+    pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, counted: bool) {
+        self.delivered += 1;
+        let due = self.deadline.map(|deadline| delivery.due_from.saturating_add(deadline));
+        self.delivered_late += u64::from(due.is_some_and(|due| now > due));
+        if counted {
+            self.delivery.push(seconds(delivery.due_from, now));
+        }
+    }
+
+    /// A packet left the last adapter of the path at `now`; `counted` if within the window. Answers whether its
+    /// message is thereby transmitted whole.
+    pub(crate) fn depart(&mut self, now: Time, packet: &Packet, counted: bool) -> bool {
         self.packets += 1;
+        self.bytes += packet.size.get();
         let due = self.deadline.map(|deadline| packet.due_from.saturating_add(deadline));
         let missed = due.is_some_and(|due| now > due);
         self.missed_packets += u64::from(missed);
@@ -89,8 +120,8 @@ impl Meter {
             self.queueing.push(seconds(packet.created, now));
             self.access.push(seconds(packet.handed, now));
         }
-        if !packet.is_last() {
-            return;
+        if !packet.is_last() || self.broken.remove(&packet.message) {
+            return false;
         }
         self.completed += 1;
         self.missed_messages += u64::from(missed);
@@ -100,6 +131,7 @@ impl Meter {
             self.latency.push(seconds(packet.due_from, now));
             self.sojourn.push(seconds(packet.sent, now));
         }
+        true
     }
 
     fn laxity_from(&mut self, due: Option<Time>, now: Time) {

@@ -60,7 +60,7 @@ pub struct AxisPoint {
 }
 
 /// One point of the sweep, run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Index into each axis's points, in the order of [`Results::axes`].
     pub point: Vec<usize>,
@@ -72,6 +72,12 @@ pub struct Run {
     pub channels: Vec<Channel>,
     /// Per resource: CPU, link, adapter stages.
     pub resources: Vec<Resource>,
+    /// Per stage of a described adapter: how long packets wait and are served.
+    #[serde(default)]
+    pub stages: Vec<Stage>,
+    /// How well the clock was kept; `None` under virtual time, which is always kept.
+    #[serde(default)]
+    pub real_time: Option<RealTime>,
     /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes, counts.
     pub figures: BTreeMap<String, f64>,
 }
@@ -111,6 +117,18 @@ pub struct Channel {
     pub drops: BTreeMap<String, u64>,
     /// Packets dropped over all causes.
     pub dropped_packets: u64,
+    /// Packets lost by an adapter or on the way, whole run.
+    #[serde(default)]
+    pub lost_packets: u64,
+    /// Messages that reached their receiver whole, whole run; `None` if nobody receives.
+    #[serde(default)]
+    pub delivered: Option<u64>,
+    /// Those among them that came after their deadline.
+    #[serde(default)]
+    pub delivered_late: Option<u64>,
+    /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
+    #[serde(default)]
+    pub delivery: Option<Summary>,
     /// Deadline − completion, seconds; real-time channels only.
     pub laxity: Option<Summary>,
     /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
@@ -158,6 +176,48 @@ pub struct Resource {
     pub longest_queue: Option<u64>,
     /// Time-averaged queue length.
     pub mean_queue: Option<f64>,
+}
+
+/// A stage of an adapter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Its name; `rx ` before it on the receiving side, `@1` after it at the second node.
+    pub name: String,
+    /// Packets that have passed it, whole run.
+    pub packets: u64,
+    /// Busy share of the window, summed over servers.
+    pub utilisation: f64,
+    /// Most packets that waited in it.
+    pub longest_queue: u64,
+    /// Seconds from joining its queue to being served, per packet in the window.
+    pub waited: Option<Summary>,
+    /// Seconds from being served to being done, waiting for resources and the medium included.
+    pub served: Option<Summary>,
+}
+
+/// How well a real clock was kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RealTime {
+    /// Events.
+    pub events: u64,
+    /// Inputs from outside.
+    pub inputs: u64,
+    /// Lateness of events in seconds: median.
+    pub late_p50: f64,
+    /// 99th percentile.
+    pub late_p99: f64,
+    /// 99.9th percentile.
+    pub late_p999: f64,
+    /// The latest.
+    pub late_max: f64,
+    /// Events later than the clock allows because those before them took too long.
+    pub behind: u64,
+    /// Events later than that because the platform stood still.
+    pub stalled: u64,
+    /// Seconds that the platform stood still, as the spinning thread saw it.
+    pub stall_total: f64,
+    /// The longest of those.
+    pub stall_longest: f64,
 }
 
 /// One claim, judged.

@@ -38,7 +38,8 @@ use toml::de::DeTable;
 pub use crate::claims::Claim;
 pub use crate::sweep::{MOST_POINTS, PointIndex};
 pub use experiment::{
-    Adapter, Admission, ChannelSpec, Experiment, Host, LocalDeadline, Path, RunLength, SourceSpec, Task,
+    Adapter, Admission, ChannelSpec, Experiment, Fault, FaultSpec, Host, LocalDeadline, MediumSpec, Network,
+    Path, RunLength, SourceSpec, Task,
 };
 pub use schema::{profile_schema, schema};
 

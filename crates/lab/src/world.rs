@@ -1,29 +1,40 @@
-//! An experiment assembled and run: hosts in a chain, sources at one end, meters at the other.
+//! An experiment assembled and run: nodes at a network, sources at one end, meters at the other.
+//!
+//! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
+//! [`Outside`], it is the emulated device: the thesis's END.
 
+mod assembly;
+mod meters;
 mod observer;
 mod outcome;
+mod outside;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
-use laxity_engine::{Calendar, Limits, Seed, Stream, VirtualClock, World};
-use laxity_model::adapter::{self, Null, Pipeline};
-use laxity_model::host::{Host, Output, Uses};
-use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
+use laxity_model::adapter::Access;
+use laxity_model::host::{Output, Uses};
+use laxity_model::network::{Impairments, Medium, MediumOutput};
+use laxity_model::node::{Node, NodeOutput};
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Packet, Role};
-use laxity_qos::discipline::Class;
+use laxity_qos::channel::{ChannelId, Packet, Sent};
 use laxity_units::{Bytes, Span, Time};
 
+pub use assembly::channel_config;
+pub use meters::Live;
+use meters::StageMeter;
 use observer::Observer;
+pub use outcome::HostReport;
+pub use outside::{Input, Nothing, Notice, Outside};
 
 use crate::measure::Meter;
 use crate::promise::{self, Promise};
 use crate::results::Run;
-use crate::scenario::{Adapter, Experiment, LocalDeadline, RunLength, SourceSpec, Task};
+use crate::scenario::{Experiment, Fault, RunLength, SourceSpec, Task};
 
 /// Copies that a fill admits at most: far beyond any host, and an end.
 const FILL_LIMIT: u64 = 100_000;
@@ -63,6 +74,8 @@ fn fill(experiment: &Experiment, index: usize) -> Run {
         window: 0.0,
         channels: Vec::new(),
         resources: Vec::new(),
+        stages: Vec::new(),
+        real_time: None,
         figures,
     }
 }
@@ -72,29 +85,61 @@ fn simulate<'a, T: Trace>(
     length: RunLength,
     observer: Observer<'a, '_, T>,
 ) -> Run {
-    let mut lab = Lab::new(experiment, length, observer);
+    let mut lab = Lab::new(experiment, length, observer, Nothing, Elsewhere::default());
     let mut calendar = Calendar::new();
     lab.start(&mut calendar);
-    let limits = match length {
-        RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
-        RunLength::Packets { .. } => Limits::NONE,
-    };
-    laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, limits);
+    laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, limits(length));
     let end = match length {
         RunLength::Time { total, .. } => Time::ZERO + total,
         RunLength::Packets { .. } => calendar.now(),
     };
-    lab.into_run(end)
+    lab.into_run(end, &[]).0
 }
 
+/// The engine's limits for a run of `length`.
+pub fn limits(length: RunLength) -> Limits {
+    match length {
+        RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
+        RunLength::Packets { .. } => Limits::NONE,
+    }
+}
+
+/// What can happen in a [`Lab`].
 #[derive(Debug, Clone, Copy)]
-enum Event {
+pub enum Event {
     /// The source of a channel sends.
-    Arrival { channel: usize, size: Bytes },
+    Arrival {
+        /// The channel's place in the experiment.
+        channel: usize,
+        /// Size of the message.
+        size: Bytes,
+    },
     /// A node asked to be called; stale if it has asked anew since.
-    Node { node: usize, asked: u64 },
-    /// A packet reaches a node.
-    Reach { node: usize, packet: Packet },
+    Node {
+        /// The node.
+        node: usize,
+        /// How often it had asked.
+        asked: u64,
+    },
+    /// The medium asked to be called; stale if it has asked anew since.
+    Medium {
+        /// How often it had asked.
+        asked: u64,
+    },
+    /// A frame reaches a node.
+    Reach {
+        /// The node.
+        node: usize,
+        /// The frame.
+        packet: Packet,
+    },
+    /// A fault begins or ends.
+    Fault {
+        /// Its place in the experiment.
+        number: usize,
+        /// Whether it begins.
+        begins: bool,
+    },
     /// The window opens or closes.
     Window,
 }
@@ -104,8 +149,16 @@ enum Event {
 struct Window {
     length: RunLength,
     departed: u64,
-    opened: Option<(Time, Vec<Uses>, Vec<Span>)>,
-    closed: Option<(Time, Vec<Uses>, Vec<Span>)>,
+    opened: Option<Snapshot>,
+    closed: Option<Snapshot>,
+}
+
+/// What nodes had been busy with at an edge of the window.
+#[derive(Debug, Clone)]
+struct Snapshot {
+    at: Time,
+    uses: Vec<Uses>,
+    busy: Vec<Vec<Span>>,
 }
 
 impl Window {
@@ -114,87 +167,131 @@ impl Window {
     }
 }
 
-struct Lab<'a, 'f, T: Trace> {
+/// When a component is to be called, and how often that has changed.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    at: Option<Time>,
+    times: u64,
+}
+
+impl Asked {
+    /// Answers whether a new event is due for `deadline`, and when.
+    fn change(&mut self, deadline: Option<Time>) -> Option<Time> {
+        if self.at == deadline {
+            return None;
+        }
+        self.at = deadline;
+        self.times += 1;
+        deadline
+    }
+}
+
+/// What of an experiment the outside has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Elsewhere<'a> {
+    /// Nodes whose hosts it is.
+    pub hosts: &'a [usize],
+    /// Channels whose messages it sends, in place of their sources.
+    pub channels: &'a [usize],
+}
+
+/// An experiment assembled: what the engine runs.
+pub struct Lab<'a, 'f, T: Trace, O: Outside> {
     experiment: &'a Experiment,
     nodes: Vec<Node>,
-    /// Per node: the deadline it is to be called at, and how often that has changed.
-    asked: Vec<(Option<Time>, u64)>,
+    asked: Vec<Asked>,
+    medium: Medium,
+    medium_asked: Asked,
+    impairments: Option<Impairments>,
     sources: Vec<Option<Source>>,
+    /// Per channel: its application always has another message.
+    saturates: Vec<bool>,
     meters: Vec<Meter>,
+    stages: Vec<Vec<StageMeter>>,
     promises: Vec<Promise>,
     papers: Vec<Promise>,
     window: Window,
     observer: Observer<'a, 'f, T>,
+    outside: O,
+    /// Per channel: the outside's names for messages that were offered and not answered.
+    handles: Vec<VecDeque<u32>>,
+    stopped: bool,
+    /// Nodes that may have something to say; empty between events.
+    restless: Vec<usize>,
 }
 
-impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
-    fn new(experiment: &'a Experiment, length: RunLength, mut observer: Observer<'a, 'f, T>) -> Self {
+impl<'a, O: Outside> Lab<'a, 'static, NoTrace, O> {
+    /// The assembly of `experiment` for a run of `length`, with an outside that has the parts that are `elsewhere`.
+    pub fn with_outside(
+        experiment: &'a Experiment,
+        length: RunLength,
+        trace: &'a mut NoTrace,
+        outside: O,
+        elsewhere: Elsewhere<'_>,
+    ) -> Self {
+        Self::new(experiment, length, Observer::new(trace, None), outside, elsewhere)
+    }
+}
+
+impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
+    fn new(
+        experiment: &'a Experiment,
+        length: RunLength,
+        mut observer: Observer<'a, 'f, T>,
+        outside: O,
+        elsewhere: Elsewhere<'_>,
+    ) -> Self {
         let none = || vec![Promise::BestEffort; experiment.channels.len()];
         let ask = |formula| promise::promises(experiment, formula).map_or_else(|_| none(), |p| p.channels);
         let promises = experiment.admission.formula.map_or_else(none, ask);
         let papers = experiment.admission.formula.map_or_else(none, |_| ask(Formula::Papers));
-        let hops = experiment.path.relays as usize + 1;
-        let mut nodes: Vec<Node> =
-            (0..hops + usize::from(experiment.path.receive)).map(|_| node(experiment)).collect();
+        let medium = assembly::medium(experiment);
+        let mut nodes: Vec<Node> = (0..experiment.network.stations)
+            .map(|node| assembly::node(experiment, !elsewhere.hosts.contains(&node)))
+            .collect();
+        for node in &mut nodes {
+            node.pad_frames_to(medium.shortest_frame());
+        }
         observer.watch(&mut nodes, experiment);
+        let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
         let mut lab = Self {
             experiment,
+            asked: vec![Asked::default(); nodes.len()],
+            stages: stages.collect(),
             nodes,
-            asked: Vec::new(),
+            medium,
+            medium_asked: Asked::default(),
+            impairments: assembly::impairments(experiment),
             sources: Vec::new(),
+            saturates: Vec::new(),
             meters: Vec::new(),
             promises,
             papers,
             window: Window { length, departed: 0, opened: None, closed: None },
             observer,
+            outside,
+            handles: vec![VecDeque::new(); experiment.channels.len()],
+            stopped: false,
+            restless: Vec::new(),
         };
-        lab.asked = vec![(None, 0); lab.nodes.len()];
-        lab.open_channels();
+        lab.open_channels(elsewhere);
         lab
     }
 
-    fn open_channels(&mut self) {
+    fn open_channels(&mut self, elsewhere: Elsewhere<'_>) {
         let experiment = self.experiment;
         for (i, spec) in experiment.channels.iter().enumerate() {
-            let promise = &self.promises[i];
-            let bound =
-                promise.bound().filter(|_| self.experiment.admission.local_deadline == LocalDeadline::Bound);
-            let level = match promise {
-                Promise::Admitted { level, .. } => *level,
-                _ if spec.class == Class::BestEffort => laxity_qos::discipline::LEVELS as u8 - 1,
-                _ => 0,
-            };
-            let config = ChannelConfig {
-                class: spec.class,
-                role: Role::Send,
-                spec: spec.spec,
-                deadline: bound.or(spec.deadline).unwrap_or(Span::MAX),
-                level: spec.level.unwrap_or(level),
-                message_slots: spec.message_slots,
-                packet_slots: spec.packet_slots,
-                message_overflow: spec.message_overflow,
-                packet_overflow: spec.packet_overflow,
-            };
-            let last = self.nodes.len() - 1;
-            for (hop, node) in self.nodes.iter_mut().enumerate() {
-                let role = match hop {
-                    0 => Role::Send,
-                    hop if hop == last && self.experiment.path.receive => Role::Receive,
-                    _ => Role::Relay,
-                };
-                let packet_slots = match role {
-                    Role::Send => config.packet_slots,
-                    Role::Relay | Role::Receive => config.packet_slots.max(held_packets(experiment, &config)),
-                };
-                node.open(ChannelConfig { role, packet_slots, ..config });
-            }
+            assembly::open(&mut self.nodes, experiment, i, &self.promises[i]);
             let relays = u64::from(experiment.path.relays);
             let deadline = spec
                 .deadline
                 .map(|deadline| deadline.saturating_mul(relays + 1) + experiment.path.propagation * relays);
             self.meters.push(Meter { deadline, ..Meter::default() });
-            let source = spec.source.source(chance(experiment, i));
-            self.sources.push(source.filter(|_| self.is_established(i)));
+            let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
+            let sends = here && self.is_established(i);
+            let source = spec.source.source(assembly::chance(experiment, i)).filter(|_| sends);
+            self.sources.push(source);
+            self.saturates.push(sends && matches!(spec.source, SourceSpec::Continuous(_)));
         }
     }
 
@@ -203,22 +300,31 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
         !matches!(self.promises[channel], Promise::Refused(_))
     }
 
-    fn start(&mut self, calendar: &mut Calendar<Event>) {
+    /// Schedules what begins by itself; before the run.
+    pub fn start(&mut self, calendar: &mut Calendar<Event>) {
         if let RunLength::Time { total, warmup, cooldown } = self.window.length {
             calendar.schedule(Time::ZERO + warmup, Event::Window);
             calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
         }
+        for (number, fault) in self.experiment.faults.iter().enumerate() {
+            calendar.schedule(Time::ZERO + fault.at, Event::Fault { number, begins: true });
+            if let Some(length) = fault.length {
+                calendar.schedule(Time::ZERO + fault.at + length, Event::Fault { number, begins: false });
+            }
+        }
         self.look_at_window(Time::ZERO);
         for channel in 0..self.sources.len() {
             self.schedule_arrival(channel, calendar);
-            if let SourceSpec::Continuous(sizes) = &self.experiment.channels[channel].source
-                && self.is_established(channel)
+            let spec = &self.experiment.channels[channel];
+            if let SourceSpec::Continuous(sizes) = &spec.source
+                && self.saturates[channel]
             {
-                let random = chance(self.experiment, channel);
-                self.nodes[0].saturate(Time::ZERO, ChannelId(channel as u32), *sizes, random);
+                let random = assembly::chance(self.experiment, channel);
+                self.nodes[spec.route[0]].saturate(Time::ZERO, ChannelId(channel as u32), *sizes, random);
             }
         }
-        self.settle(0, Time::ZERO, calendar);
+        self.restless.extend(0..self.nodes.len());
+        self.settle(Time::ZERO, calendar);
     }
 
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
@@ -228,46 +334,127 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
         }
     }
 
-    /// Takes what a node put out, and asks it when it wants to be called next.
-    fn settle(&mut self, node: usize, now: Time, calendar: &mut Calendar<Event>) {
-        while let Some(output) = self.nodes[node].poll_output() {
-            match output {
-                NodeOutput::Departed(packet, _) => self.depart(node, now, packet, calendar),
-                NodeOutput::Host(Output::Answered { channel, size, .. }) => {
-                    let counted = self.window.counts();
-                    let continuous = self.sources[channel.0 as usize].is_none();
-                    if continuous {
-                        self.meters[channel.0 as usize].offer(size, counted);
-                    }
-                }
-                NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
-                _ => {}
+    fn offer(&mut self, now: Time, channel: usize, size: Bytes) {
+        let sender = self.experiment.channels[channel].route[0];
+        self.meters[channel].offer(size, self.window.counts());
+        self.nodes[sender].offer(now, ChannelId(channel as u32), size);
+        self.restless.push(sender);
+    }
+
+    /// Passes on what nodes and the medium have put out, and asks them when they want to be called next.
+    fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        while let Some(node) = self.restless.pop() {
+            while let Some(output) = self.nodes[node].poll_output() {
+                self.pass_on(node, now, output, calendar);
+            }
+            if let Some(at) = self.asked[node].change(self.nodes[node].next_deadline()) {
+                calendar.schedule(at, Event::Node { node, asked: self.asked[node].times });
+            }
+            while let Some(output) = self.medium.poll_output() {
+                let (station, access) = match output {
+                    MediumOutput::Grant(station) => (station, Access::Granted),
+                    MediumOutput::Abort(station) => (station, Access::Aborted),
+                    MediumOutput::GiveUp(station) => (station, Access::Lost),
+                };
+                self.nodes[station].medium(now, access);
+                self.restless.push(station);
             }
         }
-        let deadline = self.nodes[node].next_deadline();
-        let (asked, times) = &mut self.asked[node];
-        if *asked != deadline {
-            *asked = deadline;
-            *times += 1;
-            if let Some(at) = deadline {
-                calendar.schedule(at, Event::Node { node, asked: *times });
+        if let Some(at) = self.medium_asked.change(self.medium.next_deadline()) {
+            calendar.schedule(at, Event::Medium { asked: self.medium_asked.times });
+        }
+    }
+
+    fn pass_on(&mut self, node: usize, now: Time, output: NodeOutput, calendar: &mut Calendar<Event>) {
+        match output {
+            NodeOutput::Departed(packet, more) => {
+                if self.nodes[node].adapter().asks_for_medium() {
+                    self.medium.sent(now, node, more);
+                }
+                self.depart(node, now, packet, calendar);
+            }
+            NodeOutput::Request => self.medium.request(now, node),
+            NodeOutput::Withdraw => self.medium.withdraw(now, node),
+            NodeOutput::Failed(packet, _) => self.meters[packet.channel.0 as usize].fail(&packet),
+            NodeOutput::Discarded(packet, _) => self.meters[packet.channel.0 as usize].lost_packets += 1,
+            NodeOutput::Passed(passage) => self.pass(node, &passage),
+            NodeOutput::Host(Output::Answered { channel, size, answer }) => {
+                self.answer(now, channel, size, answer)
+            }
+            NodeOutput::Host(Output::Delivered(delivery)) => {
+                self.meters[delivery.channel.0 as usize].deliver(now, &delivery, self.window.counts());
+                self.tell_delivered(now, delivery.channel, delivery.message);
+            }
+            NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
+            NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
+                unreachable!("a node passes these to its adapter")
+            }
+            NodeOutput::Response(response, announced) => {
+                self.outside.notice(now, Notice::Response { node, response, announced });
             }
         }
     }
 
-    fn depart(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
-        let path = &self.experiment.path;
-        self.observer.departed(node, now, &packet, self.nodes[node].host().subsystem().link_queue().0);
-        if node + 1 < self.nodes.len() {
-            calendar.schedule(now + path.propagation, Event::Reach { node: node + 1, packet });
+    fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
+        let channel = id.0 as usize;
+        let Some(handle) = self.handles[channel].pop_front() else {
+            if matches!(self.experiment.channels[channel].source, SourceSpec::Continuous(_)) {
+                self.meters[channel].offer(size, self.window.counts());
+            }
+            return;
+        };
+        let notice = match answer {
+            Sent::Accepted { message } | Sent::Excess { message } => {
+                Notice::Taken { channel, handle, message }
+            }
+            Sent::Dropped(_) => Notice::Refused { channel, handle },
+            Sent::WouldBlock => unreachable!("a blocked send is not answered"),
+        };
+        self.outside.notice(now, notice);
+    }
+
+    fn tell_delivered(&mut self, now: Time, channel: ChannelId, message: u64) {
+        if O::TELLS {
+            self.outside.notice(now, Notice::Delivered { channel: channel.0 as usize, message });
         }
-        if node != path.relays as usize {
+    }
+
+    fn depart(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
+        let waiting = self.nodes[node].host().map_or(0, |host| host.subsystem().link_queue().0);
+        self.observer.departed(node, now, &packet, waiting);
+        let route = &self.experiment.channels[packet.channel.0 as usize].route;
+        let hop = route.iter().position(|station| *station == node).expect("a packet keeps to its route");
+        let last_sender = route.len() - 1 - usize::from(self.experiment.path.receive && route.len() > 1);
+        if let Some(&next) = route.get(hop + 1) {
+            self.send_on(next, now, packet, calendar);
+        }
+        if hop != last_sender {
             return;
         }
         self.window.departed += 1;
         let counted = self.window.counts();
-        self.meters[packet.channel.0 as usize].depart(now, &packet, counted);
+        let completes = self.meters[packet.channel.0 as usize].depart(now, &packet, counted);
+        if completes && route.len() == 1 {
+            self.tell_delivered(now, packet.channel, packet.message);
+        }
         self.look_at_window(now);
+    }
+
+    fn send_on(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
+        let propagation = self.experiment.path.propagation;
+        let Some(impairments) = &mut self.impairments else {
+            calendar.schedule(now + propagation, Event::Reach { node, packet });
+            return;
+        };
+        let mut arrives = false;
+        // A damaged frame has a wrong checksum, and the receiving adapter drops it without a word.
+        for delivery in impairments.pass(now).filter(|delivery| !delivery.corrupted) {
+            arrives = true;
+            calendar.schedule(delivery.at + propagation, Event::Reach { node, packet });
+        }
+        if !arrives {
+            self.meters[packet.channel.0 as usize].lost_packets += 1;
+        }
     }
 
     fn look_at_window(&mut self, now: Time) {
@@ -287,73 +474,84 @@ impl<'a, 'f, T: Trace> Lab<'a, 'f, T> {
         }
     }
 
-    fn snapshot(&self, now: Time) -> (Time, Vec<Uses>, Vec<Span>) {
-        let uses = self.nodes.iter().map(|node| *node.host().uses()).collect();
-        let busy = self.nodes.iter().flat_map(|node| node.adapter().busy()).map(|(_, busy)| busy).collect();
-        (now, uses, busy)
+    fn snapshot(&self, at: Time) -> Snapshot {
+        let uses = self.nodes.iter().map(|node| node.host().map_or(Uses::default(), |host| *host.uses()));
+        let busy = |node: &Node| node.adapter().stages().into_iter().map(|stage| stage.busy).collect();
+        Snapshot { at, uses: uses.collect(), busy: self.nodes.iter().map(busy).collect() }
+    }
+
+    fn fault(&mut self, now: Time, number: usize, begins: bool) {
+        let spec = self.experiment.faults[number];
+        match spec.fault {
+            Fault::LostInterrupts(share) => {
+                let chance = Seed::new(self.experiment.seed).stream(&format!("fault {number}"));
+                self.nodes[spec.node].lose_interrupts(begins.then_some((share, chance)));
+            }
+            Fault::Breakdown(breakdown) => self.nodes[spec.node].break_down(now, breakdown, begins),
+        }
+        self.restless.push(spec.node);
     }
 }
 
-impl<T: Trace> World for Lab<'_, '_, T> {
+impl<T: Trace, O: Outside> World for Lab<'_, '_, T, O> {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
             Event::Arrival { channel, size } => {
-                self.meters[channel].offer(size, self.window.counts());
                 self.schedule_arrival(channel, calendar);
-                self.nodes[0].offer(now, ChannelId(channel as u32), size);
-                self.settle(0, now, calendar);
+                self.offer(now, channel, size);
             }
-            Event::Node { node, asked } if self.asked[node].1 == asked => {
-                self.asked[node].0 = None;
+            Event::Node { node, asked } if self.asked[node].times == asked => {
+                self.asked[node].at = None;
                 self.nodes[node].timer(now);
-                self.settle(node, now, calendar);
+                self.restless.push(node);
             }
-            Event::Node { .. } => {}
+            Event::Medium { asked } if self.medium_asked.times == asked => {
+                self.medium_asked.at = None;
+                self.medium.timer(now);
+                // Whoever it is, the medium says so; any node will do to have it asked.
+                self.restless.push(0);
+            }
+            Event::Node { .. } | Event::Medium { .. } => return,
             Event::Reach { node, mut packet } => {
                 // The way takes its time, so what is on time here is later by that.
                 packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.path.propagation);
                 self.nodes[node].receive(now, packet);
-                self.settle(node, now, calendar);
+                self.restless.push(node);
             }
-            Event::Window => self.look_at_window(now),
+            Event::Fault { number, begins } => self.fault(now, number, begins),
+            Event::Window => return self.look_at_window(now),
+        }
+        self.settle(now, calendar);
+    }
+
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        while let Some(input) = self.outside.next_input(now) {
+            match input {
+                Input::Message { channel, size, handle } if self.is_established(channel) => {
+                    self.handles[channel].push_back(handle);
+                    self.offer(now, channel, size);
+                }
+                Input::Message { channel, handle, .. } => {
+                    self.outside.notice(now, Notice::Refused { channel, handle });
+                }
+                Input::Command { node, command } => {
+                    self.nodes[node].command(now, command);
+                    self.restless.push(node);
+                }
+                Input::Reset { node } => {
+                    self.nodes[node].reset_adapter(now);
+                    self.restless.push(node);
+                }
+                Input::Stop => self.stopped = true,
+            }
+            self.settle(now, calendar);
         }
     }
 
     fn is_finished(&self) -> bool {
-        matches!(self.window.length, RunLength::Packets { total, .. } if self.window.departed >= total)
+        self.stopped
+            || matches!(self.window.length, RunLength::Packets { total, .. } if self.window.departed >= total)
     }
-}
-
-/// The random stream of a channel's source, from its beginning.
-fn chance(experiment: &Experiment, channel: usize) -> Stream {
-    Seed::new(experiment.seed).stream(&format!("source {}", experiment.channels[channel].name))
-}
-
-/// Packets of a channel that a host past the first may have to hold.
-///
-/// A message may come ahead of its time by as much as the host before could be early, its local deadline
-/// and the link's horizon, and stays until its deadline here; messages are `I_min` apart, but for a burst that was
-/// sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
-fn held_packets(experiment: &Experiment, config: &ChannelConfig) -> u64 {
-    if config.class == Class::BestEffort {
-        return 0;
-    }
-    let subsystem = &experiment.host.subsystem;
-    let stay = config.deadline.saturating_mul(2).saturating_add(subsystem.link.early.horizon);
-    let messages = stay.div_ceil(config.spec.min_interval).min(u64::from(config.spec.burst) + 2) + 1;
-    messages * config.spec.fragmentation(subsystem.packet).packets()
-}
-
-fn node(experiment: &Experiment) -> Node {
-    let host = &experiment.host;
-    let adapter = match &experiment.adapter {
-        Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
-        Adapter::Described(description) => {
-            adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
-        }
-    };
-    let host = Host::new(host.costs, host.subsystem, host.applications);
-    Node::new(host, DriverConfig::default(), adapter)
 }

@@ -218,13 +218,15 @@ impl Adapter {
         }
     }
 
-    /// Busy time of each stage since the start, by name: the receiving ones' with `rx ` before it.
-    pub fn busy(&self) -> Vec<(String, Span)> {
-        match self {
-            Adapter::Null(adapter) => vec![("link".into(), adapter.busy())],
-            Adapter::Pipeline(adapter) => {
-                adapter.stages().map(|stage| (stage.name.clone(), stage.busy)).collect()
-            }
+    /// Frames on the medium take at least `span`. A null device asks for no medium, and has none that would care.
+    pub fn pad_frames_to(&mut self, span: Span) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.pad_frames_to(span);
         }
+    }
+
+    /// What each stage has done, transmitting ones first.
+    pub fn stages(&self) -> Vec<StageReport> {
+        each!(self, adapter => adapter.stages().collect())
     }
 }

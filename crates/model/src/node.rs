@@ -34,12 +34,15 @@ pub enum NodeOutput {
     Passed(Passage),
     /// The host's own output, but for what it says to its adapter.
     Host(Output),
+    /// A response for a host that is elsewhere, and whether an interrupt announces it.
+    Response(Response, bool),
 }
 
-/// A host with one adapter.
+/// A host with one adapter; or an adapter whose host is elsewhere, another thread or program that
+/// speaks to it by commands and responses.
 #[derive(Debug)]
 pub struct Node {
-    host: Host,
+    host: Option<Host>,
     driver: Driver,
     adapter: Adapter,
     now: Time,
@@ -50,17 +53,29 @@ impl Node {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, adapter.notification());
-        Self { host, driver, adapter, now: Time::ZERO, output: VecDeque::new() }
+        Self { host: Some(host), driver, adapter, now: Time::ZERO, output: VecDeque::new() }
     }
 
-    /// Opens a channel at the host, before the run.
+    /// An adapter whose host is elsewhere, and has a driver of its own.
+    pub fn without_host(adapter: Adapter) -> Self {
+        let driver = Driver::new(DriverConfig::default(), adapter.notification());
+        Self { host: None, driver, adapter, now: Time::ZERO, output: VecDeque::new() }
+    }
+
+    /// Opens a channel at the host, before the run; panics without one.
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
-        self.host.open(config)
+        self.here().open(config)
+    }
+
+    fn here(&mut self) -> &mut Host {
+        self.host.as_mut().expect("the node has a host")
     }
 
     /// Also puts out what the CPU does, for a trace.
     pub fn record_cpu(&mut self) {
-        self.host.record();
+        if let Some(host) = &mut self.host {
+            host.record();
+        }
     }
 
     /// Also puts out how long packets are in each stage of the adapter.
@@ -68,9 +83,14 @@ impl Node {
         self.adapter.record();
     }
 
-    /// The host, to look at.
-    pub fn host(&self) -> &Host {
-        &self.host
+    /// Frames on the medium take at least `span`.
+    pub fn pad_frames_to(&mut self, span: laxity_units::Span) {
+        self.adapter.pad_frames_to(span);
+    }
+
+    /// The host, to look at, if it is here.
+    pub fn host(&self) -> Option<&Host> {
+        self.host.as_ref()
     }
 
     /// The adapter, to look at.
@@ -85,13 +105,30 @@ impl Node {
 
     /// The application of `channel` has a message to send.
     pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes) {
-        self.host.offer(now, channel, size);
+        self.here().offer(now, channel, size);
         self.settle(now);
     }
 
     /// The application of `channel` from now on always has another message, of sizes drawn from `random`.
     pub fn saturate(&mut self, now: Time, channel: ChannelId, sizes: Sizes, random: Stream) {
-        self.host.saturate(now, channel, sizes, random);
+        self.here().saturate(now, channel, sizes, random);
+        self.settle(now);
+    }
+
+    /// A host that is elsewhere has written a command; waits if there is no room for it.
+    pub fn command(&mut self, now: Time, command: Command) {
+        match command {
+            Command::Transmit(packet) => self.driver.wait(packet),
+            Command::Proceed(_) => {
+                self.adapter.command(now, command).expect("an answer takes no place in a queue");
+            }
+        }
+        self.settle(now);
+    }
+
+    /// A host that is elsewhere resets its adapter.
+    pub fn reset_adapter(&mut self, now: Time) {
+        self.reset(now);
         self.settle(now);
     }
 
@@ -132,8 +169,10 @@ impl Node {
         if self.driver.gives_up(now) {
             self.reset(now);
         }
-        if self.host.next_deadline().is_some_and(|at| at <= now) {
-            self.host.timer(now);
+        if let Some(host) = &mut self.host
+            && host.next_deadline().is_some_and(|at| at <= now)
+        {
+            host.timer(now);
         }
         self.settle(now);
     }
@@ -141,7 +180,8 @@ impl Node {
     /// When the node next wants [`timer`](Self::timer) to be called.
     pub fn next_deadline(&self) -> Option<Time> {
         let driver = self.driver.next_deadline(self.now);
-        [self.host.next_deadline(), self.adapter.next_deadline(), driver].into_iter().flatten().min()
+        let host = self.host.as_ref().and_then(Host::next_deadline);
+        [host, self.adapter.next_deadline(), driver].into_iter().flatten().min()
     }
 
     /// What the node did, oldest first.
@@ -165,7 +205,7 @@ impl Node {
     /// Passes what the two put out to each other; answers whether there was anything.
     fn pass_on(&mut self, now: Time) -> bool {
         let mut any = false;
-        while let Some(output) = self.host.poll_output() {
+        while let Some(output) = self.host.as_mut().and_then(Host::poll_output) {
             any = true;
             match output {
                 Output::Transmit(packet) => self.driver.wait(Packet { handed: now, ..packet }),
@@ -187,6 +227,9 @@ impl Node {
         while let Some(output) = self.adapter.poll_output() {
             any = true;
             let output = match output {
+                AdapterOutput::Response(response) if self.host.is_none() => {
+                    NodeOutput::Response(response, self.driver.announces())
+                }
                 AdapterOutput::Response(response) => {
                     if self.driver.written(response) {
                         self.read(now);
@@ -207,6 +250,9 @@ impl Node {
     /// The host reads every response there is.
     fn read(&mut self, now: Time) {
         while let Some(response) = self.driver.read() {
+            let Some(host) = &mut self.host else {
+                unreachable!("responses for a host elsewhere are passed on")
+            };
             let interrupt = match response {
                 Response::Progress(packet) => Interrupt::Progress(packet),
                 Response::Handshake(packet) => Interrupt::Handshake(packet),
@@ -217,7 +263,7 @@ impl Node {
                 }
                 Response::Received(packet) => Interrupt::Received(packet.channel, packet),
             };
-            self.host.interrupt(now, interrupt);
+            host.interrupt(now, interrupt);
         }
     }
 }

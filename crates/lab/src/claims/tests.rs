@@ -60,7 +60,15 @@ fn run(point: Vec<usize>, load: f64) -> Run {
     };
     let cpu = Resource { name: "cpu".into(), utilisation: load / 4000.0, ..Resource::default() };
     let figures = BTreeMap::from([("admitted".to_string(), 7.0), ("broken".to_string(), f64::NAN)]);
-    Run { point, simulated: 1.0, window: 0.9, channels: vec![rt, be], resources: vec![cpu], figures }
+    Run {
+        point,
+        simulated: 1.0,
+        window: 0.9,
+        channels: vec![rt, be],
+        resources: vec![cpu],
+        figures,
+        ..Run::default()
+    }
 }
 
 fn claim(holds: &str, shows: Option<&str>) -> Claim {

@@ -89,6 +89,7 @@ fn pretend(experiment: &Experiment) -> Run {
         channels: vec![channel],
         resources: vec![],
         figures: BTreeMap::from([("seed".to_string(), experiment.seed as f64)]),
+        ..Run::default()
     }
 }
 

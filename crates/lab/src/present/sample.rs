@@ -170,6 +170,7 @@ fn run(point: Vec<usize>, load: f64) -> Run {
             Resource { name: "link".into(), utilisation: busy * 0.74, ..Resource::default() },
         ],
         figures: BTreeMap::new(),
+        ..Run::default()
     }
 }
 

@@ -146,6 +146,51 @@ impl Choice for AdapterKind {
     ];
 }
 
+/// A kind of network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NetworkKind {
+    /// See [`laxity_model::network::PointToPoint`].
+    PointToPoint,
+    /// See [`laxity_model::network::TokenRing`].
+    TokenRing,
+    /// See [`laxity_model::network::Csma`].
+    Csma,
+}
+
+impl Choice for NetworkKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("point_to_point", NetworkKind::PointToPoint, "A link of its own for each station."),
+        (
+            "token_ring",
+            NetworkKind::TokenRing,
+            "A station sends while it holds the token: `holding` of every `rotation` (thesis §6.4.1).",
+        ),
+        ("csma", NetworkKind::Csma, "Ethernet with collisions: CSMA/CD at `rate`."),
+    ];
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// Interrupts do not arrive.
+    LostInterrupts,
+    /// A resource does nothing.
+    Stall,
+    /// Command queues take nothing.
+    FullQueues,
+    /// The adapter stands still.
+    Stop,
+}
+
+impl Choice for FaultKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("lost_interrupts", FaultKind::LostInterrupts, "A `share` of the adapter's interrupts is lost."),
+        ("stall", FaultKind::Stall, "A `resource` of the adapter does nothing: a stalled DMA, a hung bus."),
+        ("full_queues", FaultKind::FullQueues, "The adapter's command queues take nothing."),
+        ("stop", FaultKind::Stop, "The adapter stands still until its driver resets it."),
+    ];
+}
+
 /// Whose formulas admit, if anyone's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FormulaWord(pub(crate) Option<Formula>);

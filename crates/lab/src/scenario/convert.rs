@@ -3,6 +3,7 @@
 mod adapter;
 mod channel;
 mod host;
+mod network;
 mod source;
 
 use std::ops::Range;
@@ -16,7 +17,8 @@ use serde_spanned::Spanned;
 use super::choice::FormulaWord;
 use super::context::{Context, Reported, WHOLE};
 use super::experiment::{
-    Adapter, Admission, ChannelSpec, Experiment, Host, LocalDeadline, Path, RunLength, SourceSpec, Task,
+    Adapter, Admission, ChannelSpec, Experiment, Fault, FaultSpec, Host, LocalDeadline, MediumSpec, Network,
+    Path, RunLength, SourceSpec, Task,
 };
 use super::leaf::{Bounded, Length, Name, Or, Whole};
 use super::library::Library;
@@ -32,6 +34,7 @@ struct Surroundings {
     packet: laxity_units::Bytes,
     /// Whether admission analyses the channels.
     analysed: bool,
+    way: network::Way,
 }
 
 /// The experiment that `raw` describes; only the parts that make an experiment are looked at.
@@ -45,6 +48,8 @@ pub(crate) fn experiment(
         host,
         adapter,
         path,
+        network,
+        fault,
         admission,
         run,
         channel,
@@ -71,11 +76,13 @@ pub(crate) fn experiment(
         }
     };
     let path = path.map_or(Ok(Path::default()), |path| self::path(cx, path));
+    let net = network::network(cx, network, &path, adapter.as_ref().ok().map(|adapter| &adapter.value));
     let admission = self::admission(cx, admission);
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
+        way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
     };
     let channels = channel::channels(cx, library, channel, &around);
     let fill = match (&admission, &channels) {
@@ -93,12 +100,16 @@ pub(crate) fn experiment(
             Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
         }
     };
+    let faults = network::faults(cx, fault, adapter.as_ref().ok().map(|adapter| &adapter.value), around.way);
     let (host, adapter, (admission, _)) = (host?, adapter?, admission?);
+    let (network, way) = net?;
     let experiment = Experiment {
         seed: seed?,
         host: host.value,
         adapter: adapter.value,
-        path: path?,
+        path: Path { receive: way.receives, ..path? },
+        network,
+        faults: faults?,
         admission,
         task: task?,
         channels: channels?,

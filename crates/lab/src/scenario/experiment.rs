@@ -1,8 +1,10 @@
 //! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
 
 use laxity_engine::Stream;
-use laxity_model::adapter::Description;
+use laxity_model::adapter::{Breakdown, Description};
 use laxity_model::host::Applications;
+use laxity_model::network::{CsmaParameters, ImpairmentParameters, TokenRingParameters};
+use laxity_model::node::DriverConfig;
 use laxity_model::source::{Sizes, Source, SourceParameters};
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow};
@@ -22,6 +24,10 @@ pub struct Experiment {
     pub adapter: Adapter,
     /// What lies between sender and receiver.
     pub path: Path,
+    /// The network between the adapters.
+    pub network: Network,
+    /// What goes wrong, and when.
+    pub faults: Vec<FaultSpec>,
     /// How channels are admitted.
     pub admission: Admission,
     /// What is done with it all.
@@ -43,6 +49,8 @@ pub struct Host {
     pub subsystem: Config,
     /// Whether resources are ideal: immediate preemption at no cost.
     pub ideal: bool,
+    /// When the adapter's driver gives up waiting.
+    pub driver: DriverConfig,
 }
 
 /// An adapter.
@@ -64,6 +72,50 @@ pub struct Path {
     pub receive: bool,
     /// Propagation delay of each link.
     pub propagation: Span,
+}
+
+/// A network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// Nodes at it; at least 1.
+    pub stations: usize,
+    /// Who may send when.
+    pub medium: MediumSpec,
+    /// What happens to frames on their way.
+    pub impairments: ImpairmentParameters,
+}
+
+/// A medium, by its parameters, which are valid.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MediumSpec {
+    /// A link of its own for each station.
+    PointToPoint,
+    /// A token ring.
+    TokenRing(TokenRingParameters),
+    /// CSMA/CD.
+    Csma(CsmaParameters),
+}
+
+/// Something that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FaultSpec {
+    /// At which node.
+    pub node: usize,
+    /// What.
+    pub fault: Fault,
+    /// When it begins.
+    pub at: Span,
+    /// How long it lasts; `None` to the end, or until the adapter is reset.
+    pub length: Option<Span>,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// That share of the adapter's interrupts is lost.
+    LostInterrupts(f64),
+    /// A part of the adapter does not work.
+    Breakdown(Breakdown),
 }
 
 /// How channels are admitted.
@@ -122,6 +174,8 @@ pub enum RunLength {
 pub struct ChannelSpec {
     /// Name, unique; copies are called `name-1`, `name-2` …
     pub name: String,
+    /// The nodes it passes, the sender first; the last receives, if the path says so.
+    pub route: Vec<usize>,
     /// Class of service.
     pub class: Class,
     /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.

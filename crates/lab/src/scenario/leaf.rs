@@ -246,6 +246,35 @@ impl Leaf for Factor {
     }
 }
 
+/// A probability, or a share of a whole.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Share(f64);
+
+impl Share {
+    pub(crate) fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Leaf for Share {
+    fn read(scalar: Scalar) -> Result<Self, Fault> {
+        let valid = "a number from 0 to 1, such as `0.01`";
+        let share = match scalar {
+            Scalar::Integer(n) => n as f64,
+            Scalar::Float(n) => n,
+            other => return Err(other.mistyped(valid)),
+        };
+        match (0.0..=1.0).contains(&share) {
+            true => Ok(Share(share)),
+            false => Err(Fault::new(format!("{share} is out of range"), valid)),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
 /// Any text.
 impl Leaf for String {
     fn read(scalar: Scalar) -> Result<Self, Fault> {

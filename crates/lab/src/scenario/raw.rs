@@ -3,6 +3,8 @@
 //! These types are the one description of the format. Reading, the list of valid keys in an error, and the
 //! schema for editors (with these comments in it) all come from them.
 
+mod network;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,6 +17,7 @@ use super::choice::{AdapterKind, FormulaWord, PreemptionWord, Random, Resources,
 use super::experiment::LocalDeadline;
 use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, PerByte, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
+pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;
@@ -41,6 +44,8 @@ pub(crate) struct RawScenario {
     pub(crate) adapter: Option<Part<RawAdapter>>,
     /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
     pub(crate) path: Option<Part<RawPath>>,
+    /// The network between the adapters. Default: a link of its own for each.
+    pub(crate) network: Option<Part<RawNetwork>>,
     /// How channels are admitted.
     pub(crate) admission: Option<Part<RawAdmission>>,
     /// When a run ends. Needed unless `admission.fill` is given.
@@ -48,6 +53,8 @@ pub(crate) struct RawScenario {
     /// The channels, at least one.
     #[schemars(required)]
     pub(crate) channel: Option<List<Part<RawChannel>>>,
+    /// What goes wrong, and when.
+    pub(crate) fault: Option<List<Part<RawFault>>>,
     /// What is varied: one axis each, the first outermost. Every combination is run.
     pub(crate) sweep: Option<List<Part<RawSweep>>>,
     /// What the results must show.
@@ -254,6 +261,10 @@ pub(crate) struct RawChannel {
     /// Class of service.
     #[schemars(required)]
     pub(crate) class: Option<Written<Class>>,
+    /// The node that sends. Default 0, the first.
+    pub(crate) from: Option<Written<Whole<0, 64>>>,
+    /// The node that receives, if any does. Default the last.
+    pub(crate) to: Option<Written<Whole<0, 64>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
     /// streams of their own. Default 1.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,

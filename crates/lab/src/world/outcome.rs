@@ -3,55 +3,108 @@
 use std::collections::BTreeMap;
 
 use laxity_engine::trace::Trace;
-use laxity_model::host::Use;
+use laxity_model::host::{Use, Uses};
+use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Dropped, Order};
+use laxity_qos::channel::{ChannelId, Counters, Dropped, Order};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
-use super::Lab;
+use super::{Lab, Outside};
 use crate::promise::{self, Promise};
-use crate::results::{Channel, Resource, Run};
-use crate::scenario::{LocalDeadline, SourceSpec};
+use crate::results::{Channel, Resource, Run, Stage};
+use crate::scenario::{Adapter, LocalDeadline, SourceSpec};
 
-impl<T: Trace> Lab<'_, '_, T> {
-    pub(super) fn into_run(mut self, end: Time) -> Run {
+/// What a host did that is not part of the world it belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct HostReport {
+    /// Its node.
+    pub node: usize,
+    /// CPU time by use.
+    pub uses: Uses,
+    /// Per channel: what became of its messages.
+    pub counters: Vec<Counters>,
+    /// Per channel: messages offered, and their bytes, over the whole run.
+    pub offered: Vec<(u64, Bytes)>,
+    /// Most packets that waited for the link.
+    pub longest_queue: usize,
+}
+
+/// What follows a name at node `i`.
+pub(super) fn suffix(i: usize) -> String {
+    if i == 0 { String::new() } else { format!("@{i}") }
+}
+
+impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
+    /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the outside.
+    pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
         let opened = self.window.opened.take().unwrap_or_else(|| self.snapshot(end));
         let closed = self.window.closed.take().unwrap_or_else(|| self.snapshot(end));
-        let window = closed.0.saturating_since(opened.0).as_secs_f64();
-        let share = |from: Span, to: Span| {
+        let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let over = |window: f64, from: Span, to: Span| {
             if window > 0.0 { to.saturating_sub(from).as_secs_f64() / window } else { 0.0 }
         };
-        let mut resources = Vec::new();
-        let mut stage = 0;
+        let (mut resources, mut stages) = (Vec::new(), Vec::new());
+        let mut meters = std::mem::take(&mut self.stages).into_iter();
         for (i, node) in self.nodes.iter().enumerate() {
-            let suffix = if i == 0 { String::new() } else { format!("@{i}") };
-            let (from, to) = (&opened.1[i], &closed.1[i]);
-            let uses = Use::ALL.map(|u| (u.name().to_string(), share(from.of(u), to.of(u))));
-            let (_, longest) = node.host().subsystem().link_queue();
+            let suffix = suffix(i);
+            let elsewhere = hosts.iter().find(|host| host.node == i);
+            // A host elsewhere reports its whole run.
+            let (from, to, length) = match elsewhere {
+                Some(host) => (Uses::default(), host.uses, end.since(Time::ZERO).as_secs_f64()),
+                None => (opened.uses[i], closed.uses[i], window),
+            };
+            let uses = Use::ALL.map(|u| (u.name().to_string(), over(length, from.of(u), to.of(u))));
+            let here = node.host().map(|host| host.subsystem().link_queue().1);
+            let longest = here.or(elsewhere.map(|host| host.longest_queue)).unwrap_or_default();
             resources.push(Resource {
                 name: format!("cpu{suffix}"),
-                utilisation: share(from.total(), to.total()),
+                utilisation: over(length, from.total(), to.total()),
                 uses: uses.into(),
+                longest_queue: Some(longest as u64),
                 ..Resource::default()
             });
-            for (name, _) in node.adapter().busy() {
+            let reports =
+                node.adapter().stages().into_iter().zip(meters.next().expect("every node has meters"));
+            for (n, (report, meter)) in reports.enumerate() {
+                let (name, longest) = (format!("{}{suffix}", report.name), report.longest as u64);
+                let utilisation = over(window, opened.busy[i][n], closed.busy[i][n]);
+                if matches!(self.experiment.adapter, Adapter::Described(_)) {
+                    stages.push(Stage {
+                        name: name.clone(),
+                        packets: report.passed,
+                        utilisation,
+                        longest_queue: longest,
+                        waited: meter.waited.summary(),
+                        served: meter.served.summary(),
+                    });
+                }
                 resources.push(Resource {
-                    name: format!("{name}{suffix}"),
-                    utilisation: share(opened.2[stage], closed.2[stage]),
-                    longest_queue: Some(longest as u64),
+                    name,
+                    utilisation,
+                    longest_queue: Some(longest),
                     ..Resource::default()
                 });
-                stage += 1;
             }
         }
         let figures = self.figures();
-        let channels = (0..self.meters.len()).map(|i| self.channel(i, window)).collect();
-        Run { point: Vec::new(), simulated: end.as_secs_f64(), window, channels, resources, figures }
+        let channels = (0..self.meters.len()).map(|i| self.channel(i, window, end, hosts)).collect();
+        let simulated = end.as_secs_f64();
+        let run = Run {
+            point: Vec::new(),
+            simulated,
+            window,
+            channels,
+            resources,
+            stages,
+            real_time: None,
+            figures,
+        };
+        (run, self.outside)
     }
 
     fn figures(&self) -> BTreeMap<String, f64> {
-        let mut figures = BTreeMap::new();
+        let mut figures = self.network_figures();
         let refused = self.promises.iter().filter(|p| matches!(p, Promise::Refused(_))).count();
         if refused > 0 {
             figures.insert("refused".into(), refused as f64);
@@ -69,15 +122,25 @@ impl<T: Trace> Lab<'_, '_, T> {
         figures
     }
 
-    fn channel(&mut self, i: usize, window: f64) -> Channel {
+    fn channel(&mut self, i: usize, window: f64, end: Time, hosts: &[HostReport]) -> Channel {
         let spec = &self.experiment.channels[i];
-        let meter = std::mem::take(&mut self.meters[i]);
+        let mut meter = std::mem::take(&mut self.meters[i]);
+        let elsewhere = hosts.iter().find(|host| host.node == spec.route[0]);
+        if let Some(host) = elsewhere {
+            // Counted over the whole run; over the window it is that share of it.
+            let (messages, bytes) = host.offered[i];
+            let share = if end > Time::ZERO { window / end.as_secs_f64() } else { 0.0 };
+            meter.messages = messages;
+            meter.offered = Bytes::new((bytes.get() as f64 * share) as u64);
+        }
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
+        let received = self.experiment.path.receive && spec.route.len() > 1;
         let mut drops: BTreeMap<String, u64> = BTreeMap::new();
         let mut dropped_packets = 0;
-        for node in &self.nodes {
-            let counters = node.host().subsystem().counters(ChannelId(i as u32));
+        let here = self.nodes.iter().filter_map(|node| node.host());
+        let here = here.map(|host| host.subsystem().counters(ChannelId(i as u32)));
+        for counters in here.chain(hosts.iter().map(|host| &host.counters[i])) {
             dropped_packets += counters.dropped_packets;
             for (cause, count) in &counters.dropped {
                 *drops.entry(cause_name(*cause).into()).or_default() += count;
@@ -113,12 +176,66 @@ impl<T: Trace> Lab<'_, '_, T> {
             missed_messages: meter.missed_messages,
             drops,
             dropped_packets,
+            lost_packets: meter.lost_packets,
+            delivered: received.then_some(meter.delivered),
+            delivered_late: (received && real_time).then_some(meter.delivered_late),
+            delivery: meter.delivery.summary(),
             laxity: meter.laxity.summary(),
             latency: meter.latency.summary(),
             sojourn: meter.sojourn.summary(),
             queueing: meter.queueing.summary(),
             access: meter.access.summary(),
         }
+    }
+
+    /// What happened on the medium, on the way and in the drivers; nothing of what did not.
+    fn network_figures(&self) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::new();
+        let mut note = |name: String, value: f64| {
+            if value != 0.0 {
+                figures.insert(name, value);
+            }
+        };
+        match self.medium.report() {
+            MediumReport::PointToPoint(_) => {}
+            MediumReport::TokenRing(stations) => {
+                for (i, station) in stations.iter().enumerate() {
+                    let suffix = suffix(i);
+                    note(format!("token_holdings{suffix}"), station.holdings as f64);
+                    note(format!("token_held{suffix}"), station.held.as_secs_f64());
+                    note(format!("token_longest_wait{suffix}"), station.longest_wait.as_secs_f64());
+                    note(format!("token_longest_rotation{suffix}"), station.longest_rotation.as_secs_f64());
+                    note(format!("token_overrun{suffix}"), station.overrun.as_secs_f64());
+                    note(format!("token_longest_overrun{suffix}"), station.longest_overrun.as_secs_f64());
+                }
+            }
+            MediumReport::Csma(report) => {
+                for (i, station) in report.stations.iter().enumerate() {
+                    let suffix = suffix(i);
+                    note(format!("csma_attempts{suffix}"), station.attempts as f64);
+                    note(format!("csma_collisions{suffix}"), station.collisions as f64);
+                    note(format!("csma_given_up{suffix}"), station.given_up as f64);
+                    note(format!("csma_longest_access{suffix}"), station.longest_access.as_secs_f64());
+                }
+                note("csma_others_sent".into(), report.background.sent as f64);
+                note("csma_others_collisions".into(), report.background.collisions as f64);
+            }
+        }
+        if let Some(impairments) = &self.impairments {
+            let counts = impairments.counts();
+            note("network_lost".into(), counts.lost as f64);
+            note("network_corrupted".into(), counts.corrupted as f64);
+            note("network_duplicated".into(), counts.duplicated as f64);
+            note("network_reordered".into(), counts.reordered as f64);
+        }
+        for (i, node) in self.nodes.iter().enumerate() {
+            let (report, suffix) = (node.driver(), suffix(i));
+            note(format!("driver_lost_interrupts{suffix}"), report.lost_interrupts as f64);
+            note(format!("driver_recovered{suffix}"), report.recovered as f64);
+            note(format!("driver_resets{suffix}"), report.resets as f64);
+            note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
+        }
+        figures
     }
 
     /// Whether what CPU and link order by makes the bound itself hold: fixed priorities in admission's order,

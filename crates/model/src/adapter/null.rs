@@ -9,7 +9,7 @@ use laxity_qos::channel::Packet;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Span, Time};
 
-use super::{AdapterOutput, Command, Loss, Response};
+use super::{AdapterOutput, Command, Loss, Response, StageReport};
 
 /// Transmits one packet at a time, in the order given.
 #[derive(Debug)]
@@ -19,18 +19,23 @@ pub struct Null {
     /// When the packet at the front completes.
     completes: Option<Time>,
     busy: Span,
+    passed: u64,
+    /// Most packets that ever waited behind the one in transmission.
+    longest: usize,
     output: VecDeque<AdapterOutput>,
 }
 
 impl Null {
     /// An idle device that takes `costs` per packet.
     pub fn new(costs: LinkCosts) -> Self {
-        Self { costs, queue: VecDeque::new(), completes: None, busy: Span::ZERO, output: VecDeque::new() }
+        let (queue, output) = (VecDeque::new(), VecDeque::new());
+        Self { costs, queue, completes: None, busy: Span::ZERO, passed: 0, longest: 0, output }
     }
 
     pub(super) fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
         if let Command::Transmit(packet) = command {
             self.queue.push_back(packet);
+            self.longest = self.longest.max(self.queue.len() - 1);
             if self.completes.is_none() {
                 self.start(now);
             }
@@ -63,6 +68,7 @@ impl Null {
     pub(super) fn timer(&mut self, now: Time) {
         if self.completes.take_if(|at| *at <= now).is_some() {
             let packet = self.queue.pop_front().expect("a packet was in transmission");
+            self.passed += 1;
             let more = !self.queue.is_empty();
             self.output.push_back(AdapterOutput::Frame { packet, more });
             self.output.push_back(AdapterOutput::Response(Response::Transmitted(packet)));
@@ -78,7 +84,9 @@ impl Null {
         self.output.pop_front()
     }
 
-    pub(super) fn busy(&self) -> Span {
-        self.busy
+    pub(super) fn stages(&self) -> impl Iterator<Item = StageReport> {
+        let (waiting, longest) = (self.queue.len().saturating_sub(1), self.longest);
+        let (name, busy, passed) = ("link".into(), self.busy, self.passed);
+        std::iter::once(StageReport { name, busy, waiting, longest, passed })
     }
 }

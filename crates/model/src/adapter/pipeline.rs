@@ -69,6 +69,8 @@ pub struct Pipeline {
     stalled: Vec<bool>,
     refuses: bool,
     stopped: bool,
+    /// A shorter frame is padded to this.
+    shortest_frame: Span,
     /// A frame waits for the medium or is on it.
     requested: bool,
     due: Option<Time>,
@@ -109,12 +111,18 @@ impl Pipeline {
             description,
             refuses: false,
             stopped: false,
+            shortest_frame: Span::ZERO,
             requested: false,
             due: None,
             ranks: Vec::new(),
             recording: false,
             output: VecDeque::new(),
         }
+    }
+
+    /// Frames on the medium take at least `span`, as its collisions ask for.
+    pub fn pad_frames_to(&mut self, span: Span) {
+        self.shortest_frame = span;
     }
 
     /// What it is.
@@ -183,7 +191,8 @@ impl Pipeline {
             Access::Granted => job.at = At::Phase,
             Access::Aborted => {
                 station.busy += job.pause(now);
-                job.left = station.stage.phases[job.phase].delay.of(job.packet.size);
+                let whole = station.stage.phases[job.phase].delay.of(job.packet.size);
+                job.left = whole.max(self.shortest_frame);
                 job.at = At::Medium;
             }
             Access::Lost => {
@@ -349,6 +358,7 @@ impl Pipeline {
         };
         job.enter(number, &station.stage.phases[number]);
         if job.at == At::Medium {
+            job.left = job.left.max(self.shortest_frame);
             self.requested = true;
             self.output.push_back(AdapterOutput::Request);
         }

@@ -82,6 +82,11 @@ impl Driver {
     /// The adapter has written a response; answers whether the host reads it now.
     pub(super) fn written(&mut self, response: Response) -> bool {
         self.responses.push_back(response);
+        self.announces()
+    }
+
+    /// Whether an interrupt tells the host of a response.
+    pub(super) fn announces(&mut self) -> bool {
         if self.notification != Notification::Interrupt {
             return false;
         }

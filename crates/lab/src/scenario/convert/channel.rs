@@ -72,6 +72,8 @@ fn channel(
     let owner = part.span();
     let RawChannel {
         name,
+        from,
+        to,
         class,
         count,
         max_message,
@@ -92,6 +94,7 @@ fn channel(
         Ok(name) => format!("channel `{}`", name.get_ref().0),
         Err(_) => "this channel".into(),
     };
+    let route = around.way.route(cx, from, to);
     let class = cx.required(class, "class", &owner, &what);
     let count = cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().small()));
     let max_message = cx.required(max_message, "max_message", &owner, &what);
@@ -182,6 +185,7 @@ fn channel(
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let channel = ChannelSpec {
+        route: route?,
         class: class?.into_inner(),
         spec,
         deadline,

@@ -41,7 +41,14 @@ pub(super) fn host(
         subsystem.preemption.immediate = true;
         (costs.context_switch, costs.cache_miss) = (Span::ZERO, Span::ZERO);
     }
-    let host = Host { profile: profile?.name.clone(), costs, applications: applications?, subsystem, ideal };
+    let host = Host {
+        profile: profile?.name.clone(),
+        costs,
+        applications: applications?,
+        subsystem,
+        ideal,
+        driver: Default::default(),
+    };
     Ok(Located { value: host, spans })
 }
 

@@ -1,0 +1,99 @@
+//! The outside of a world: real software that sends into it and receives from it.
+//!
+//! A simulation has none. An emulation's is a network interface, a host on another core, or the log of an
+//! earlier run; the world is the same for all, and is told of an input only when its clock was woken, so that a log of
+//! inputs with their times is all that it takes to run it again.
+
+use laxity_model::adapter::{Command, Response};
+use laxity_units::{Bytes, Time};
+
+/// Something that comes from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Input {
+    /// An application sends a message of `size` on `channel`, which `handle` names from then on.
+    Message {
+        /// The channel's place in the experiment.
+        channel: usize,
+        /// How long the message is.
+        size: Bytes,
+        /// The sender's own name for it.
+        handle: u32,
+    },
+    /// A host that is elsewhere writes a command.
+    Command {
+        /// At which node.
+        node: usize,
+        /// What.
+        command: Command,
+    },
+    /// A host that is elsewhere resets its adapter.
+    Reset {
+        /// At which node.
+        node: usize,
+    },
+    /// The run is to end.
+    Stop,
+}
+
+/// What becomes of what came from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// A message was taken, and has a number within its channel.
+    Taken {
+        /// The channel's place in the experiment.
+        channel: usize,
+        /// The sender's name for it.
+        handle: u32,
+        /// The number.
+        message: u64,
+    },
+    /// A message was dropped when it was sent.
+    Refused {
+        /// The channel's place in the experiment.
+        channel: usize,
+        /// The sender's name for it.
+        handle: u32,
+    },
+    /// A message reached its end, whole.
+    Delivered {
+        /// The channel's place in the experiment.
+        channel: usize,
+        /// Its number.
+        message: u64,
+    },
+    /// A response for a host that is elsewhere.
+    Response {
+        /// From which node.
+        node: usize,
+        /// What.
+        response: Response,
+        /// An interrupt announces it.
+        announced: bool,
+    },
+}
+
+/// The outside, as a world sees it.
+pub trait Outside {
+    /// Whether its messages have handles, and their fate is to be told.
+    const TELLS: bool = true;
+
+    /// The next input, if one has come.
+    fn next_input(&mut self, now: Time) -> Option<Input>;
+
+    /// Is told.
+    fn notice(&mut self, now: Time, notice: Notice);
+}
+
+/// No outside.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nothing;
+
+impl Outside for Nothing {
+    const TELLS: bool = false;
+
+    fn next_input(&mut self, _now: Time) -> Option<Input> {
+        None
+    }
+
+    fn notice(&mut self, _now: Time, _notice: Notice) {}
+}
