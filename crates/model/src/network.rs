@@ -1,10 +1,10 @@
 //! Networks: who may send when, and what becomes of it on the way.
 //!
-//! On a link of its own a station sends whenever it has something. On a shared one it waits, and while it waits
-//! its adapter fills: what the adapter does with a long queue decides whether guarantees survive (thesis, §6.4).
-//! So a model of an adapter needs a model of its medium; but it should not need to know which. All media
-//! therefore keep one contract: a station asks before each frame, is [granted](MediumOutput::Grant) it, sends,
-//! and says when the last bit has left.
+//! On a link of its own a station sends whenever it has something. On a shared one it waits, and while it
+//! waits its adapter fills: what the adapter does with a long queue decides whether guarantees survive
+//! (thesis, §6.4). So a model of an adapter needs a model of its medium; but it should not need to know
+//! which. All media therefore keep one contract: a station asks before each frame, is
+//! [granted](MediumOutput::Grant) it, sends, and says when the last bit has left.
 //!
 //! ```text
 //! request ──▶ Grant ──▶ sent                      every medium
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A medium does not carry frames. It says *when* one may be sent; how long that takes is the adapter's
-//! business, and [`Impairments`] say how and whether it arrives. As everywhere, time is an argument. Timers due
-//! before `now` are delivered before anything else is told, and outputs are polled after every call.
+//! business, and [`Impairments`] say how and whether it arrives. As everywhere, time is an argument. Timers
+//! due before `now` are delivered before anything else is told, and outputs are polled after every call.
 
 mod csma;
 mod impairments;
@@ -112,8 +112,8 @@ impl Medium {
         }
     }
 
-    /// The least time from a grant to [`sent`](Self::sent): a station pads frames that are shorter. Zero except
-    /// on CSMA/CD, whose collisions a shorter frame would not live to see.
+    /// The least time from a grant to [`sent`](Self::sent): a station pads frames that are shorter. Zero
+    /// except on CSMA/CD, whose collisions a shorter frame would not live to see.
     pub fn shortest_frame(&self) -> Span {
         match self {
             Medium::PointToPoint(_) | Medium::TokenRing(_) => Span::ZERO,

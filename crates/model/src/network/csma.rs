@@ -1,11 +1,12 @@
 //! CSMA/CD: whoever finds the medium silent sends, and whoever is interrupted tries again later.
 //!
-//! The access method of IEEE 802.3 (§4.2) with the parameters of 10 and 100 Mbit/s, in bit times: a slot of 512, a
-//! gap of 96 between frames, a jam of 32 after a collision, and 16 attempts. After its n-th collision a frame waits
-//! for r slots, r from 0 to 2^min(n, 10) − 1, each as likely.
+//! The access method of IEEE 802.3 (§4.2) with the parameters of 10 and 100 Mbit/s, in bit times: a slot of
+//! 512, a gap of 96 between frames, a jam of 32 after a collision, and 16 attempts. After its n-th collision
+//! a frame waits for r slots, r from 0 to 2^min(n, 10) − 1, each as likely.
 //!
-//! The obvious model has one flag, busy or not, and no collisions: they come from what stations do *not* know yet. So
-//! every signal is heard `propagation` later by all but its sender, and each station decides by what it hears:
+//! The obvious model has one flag, busy or not, and no collisions: they come from what stations do *not* know
+//! yet. So every signal is heard `propagation` later by all but its sender, and each station decides by what
+//! it hears:
 //!
 //! ```text
 //! A  ┃████████░░│                     A starts; B hears nothing yet and starts too; each hears the other,
@@ -13,14 +14,16 @@
 //!     ↔ less than propagation
 //! ```
 //!
-//! In the first two thirds of the gap a carrier makes a station wait anew; in the last it is ignored, as the standard
-//! has it. Without that rule the sender, first to know that its frame has ended, would always be first again.
+//! In the first two thirds of the gap a carrier makes a station wait anew; in the last it is ignored, as the
+//! standard has it. Without that rule the sender, first to know that its frame has ended, would always be
+//! first again.
 //!
-//! Stations are equally far from each other. A frame that was sent has been alone on the medium at every station: a
-//! collision with it can begin until it has been heard by all and their gaps are over, and is heard by the sender no
-//! later than 2 propagation + gap/3 after the frame began, which [`CsmaParameters::check`] keeps, with the jam, within a
-//! slot. Therefore no frame may be shorter than a slot (64 B, preamble excluded). Not modelled: the preamble, which
-//! an adapter counts as part of its frame; the longer slot of half-duplex gigabit Ethernet.
+//! Stations are equally far from each other. A frame that was sent has been alone on the medium at every
+//! station: a collision with it can begin until it has been heard by all and their gaps are over, and is
+//! heard by the sender no later than 2 propagation + gap/3 after the frame began, which
+//! [`CsmaParameters::check`] keeps, with the jam, within a slot. Therefore no frame may be shorter than a
+//! slot (64 B, preamble excluded). Not modelled: the preamble, unless an adapter counts it as part of its
+//! frame, and the longer slot of half-duplex gigabit Ethernet.
 
 mod background;
 mod report;
@@ -358,8 +361,8 @@ impl Csma {
         signal.from
     }
 
-    /// When `station`, ready at `ready`, begins to send, by what is known; `None` while it hears a signal of which
-    /// the end is not known. Whether a signal was waited for is decided when it begins, and stays so.
+    /// When `station`, ready at `ready`, begins to send, by what is known; `None` while it hears a signal of
+    /// which the end is not known. Whether a signal was waited for is decided when it begins, and stays so.
     fn begins(&self, station: usize, ready: Time) -> Option<Time> {
         let propagation = self.parameters.propagation;
         let mut quiet = self.stations[station].quiet;
@@ -386,8 +389,9 @@ impl Csma {
         heard.map(|signal| from.max(signal.from + propagation)).min()
     }
 
-    /// Drops signals that everybody has heard the end of before `now`, and who waited for it still waits or has begun:
-    /// a station that ignored a signal began within a third of a gap of hearing it, which no signal is shorter than.
+    /// Drops signals that everybody has heard the end of before `now`, and who waited for it still waits or
+    /// has begun: a station that ignored a signal began within a third of a gap of hearing it, which no
+    /// signal is shorter than.
     fn forget(&mut self, now: Time) {
         let propagation = self.parameters.propagation;
         let over = |signal: &Signal| signal.to.is_some_and(|to| to + propagation < now);

@@ -1,18 +1,19 @@
 //! What happens to a frame on the way: it comes late, twice, damaged, out of order, or not at all.
 //!
-//! The kinds and their names are those of Linux's netem. Where that leaves something to its implementation, the
-//! choice here is stated and differs in three points:
+//! The kinds and their names are those of Linux's netem. Where that leaves something to its implementation,
+//! the choice here is stated and differs in three points:
 //!
 //! * *Jitter keeps order.* netem delays each packet by itself, so a jitter larger than the spacing of packets
 //!   reorders them, which no queue in a network does. Here a frame arrives no sooner than the one before it;
 //!   out of order comes only what was drawn for [`Reordering`].
-//! * *Reordered is late, not early.* netem sends a reordered packet at once and leaves the others their delay, which
-//!   is then the way's shortest time undercut. Here it is held back, as on a longer way, and others overtake.
+//! * *Reordered is late, not early.* netem sends a reordered packet at once and leaves the others their
+//!   delay, which is then the way's shortest time undercut. Here it is held back, as on a longer way, and
+//!   others overtake.
 //! * *Each copy is on its own.* A duplicate is lost, damaged and delayed independently of the original.
 //!
-//! Every frame draws the same random numbers whether they are used or not. So with the same seed the frames that
-//! are lost at 1 % are among those lost at 2 %, and a change of one probability changes nothing of the others': two runs
-//! differ by what was changed, and not by luck.
+//! Every frame draws the same random numbers whether they are used or not. So with the same seed the frames
+//! that are lost at 1 % are among those lost at 2 %, and a change of one probability changes nothing of the
+//! others': two runs differ by what was changed, and not by luck.
 
 use std::fmt;
 
@@ -133,7 +134,8 @@ impl Impairments {
         Ok(Impairments { parameters, random, last: Time::ZERO, counts: ImpairmentCounts::default() })
     }
 
-    /// A frame's last bit is sent, no earlier than that of any before; answers when it arrives: never, once, or twice.
+    /// A frame's last bit is sent, no earlier than that of any before; answers when it arrives: never, once,
+    /// or twice.
     pub fn pass(&mut self, now: Time) -> impl Iterator<Item = Delivery> + use<> {
         self.counts.offered += 1;
         let twice = self.parameters.duplication.happens(&mut self.random);
@@ -209,8 +211,8 @@ mod tests {
         (sent.collect(), way.counts())
     }
 
-    /// Whether `count` of `trials` is within six deviations of what probability `p` makes, and four, as where little is
-    /// expected its distribution is no normal one.
+    /// Whether `count` of `trials` is within six deviations of what probability `p` makes, and four, as where
+    /// little is expected its distribution is no normal one.
     fn likely(count: u64, trials: u64, p: Probability) -> bool {
         let (n, p) = (trials as f64, p.value());
         (count as f64 - n * p).abs() <= 6.0 * (n * p * (1.0 - p)).sqrt() + 4.0

@@ -1,6 +1,7 @@
 //! Links of their own: every station is granted what it asks for, at once.
 //!
-//! It stands beside the shared media so that an adapter needs no second code for a link that nobody else uses.
+//! It stands beside the shared media so that an adapter needs no second code for a link that nobody else
+//! uses.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,12 @@
 //! A token ring: a station sends while it holds the token, for its holding time and no longer.
 //!
-//! The thesis (§6.4.1, Figure 6.4) gives the node THT of every TTRT: the token arrives, the node sends until THT
-//! has passed or nothing is left to send, and the token comes back TTRT − THT later, however it was used. A frame
-//! that is being sent when THT expires is finished; the excess is noted and taken off the next holding. Here
-//! there are n such stations in ring order. What the thesis calls the rest of the ring holds the token for
-//! TTRT − ΣTHT of every rotation, the time for passing it on, `latency` a hop, *included*: were it added, a
-//! rotation in which everybody uses what it may would take longer than the TTRT that the THTs were chosen for.
+//! The thesis (§6.4.1, Figure 6.4) gives the node THT of every TTRT: the token arrives, the node sends until
+//! THT has passed or nothing is left to send, and the token comes back TTRT − THT later, however it was used.
+//! A frame that is being sent when THT expires is finished; the excess is noted and taken off the next
+//! holding. Here there are n such stations in ring order. What the thesis calls the rest of the ring holds
+//! the token for TTRT − ΣTHT of every rotation, the time for passing it on, `latency` a hop, *included*: were
+//! it added, a rotation in which everybody uses what it may would take longer than the TTRT that the THTs
+//! were chosen for.
 //!
 //! ```text
 //! station 0 ══ THT₀ ══▷                                    ══ THT₀ ══▷
@@ -16,12 +17,12 @@
 //!
 //! # What is guaranteed
 //!
-//! The thesis claims a fraction THT/TTRT of the link and that a node "does not have to wait any longer than *TTRT*
-//! to receive the token". Let F_j be the longest frame of station j, in time. On arrival the allowance is
-//! THT_j − d_j, or nothing if the debt d_j is at least THT_j, in which case d_j falls by THT_j and the station is
-//! passed over. A debt is made only in a holding with an allowance, which has paid the old debt off, by one frame
-//! that began before the end of the holding; so 0 ≤ d_j < F_j always, and in any m consecutive holdings station j
-//! holds the token for at most
+//! The thesis claims a fraction THT/TTRT of the link and that a node "does not have to wait any longer than
+//! *TTRT* to receive the token". Let F_j be the longest frame of station j, in time. On arrival the allowance
+//! is THT_j − d_j, or nothing if the debt d_j is at least THT_j, in which case d_j falls by THT_j and the
+//! station is passed over. A debt is made only in a holding with an allowance, which has paid the old debt
+//! off, by one frame that began before the end of the holding; so 0 ≤ d_j < F_j always, and in any m
+//! consecutive holdings station j holds the token for at most
 //!
 //! ```text
 //! m THT_j + d_j(after) − d_j(before)  <  m THT_j + F_j                            (1)
@@ -31,8 +32,9 @@
 //!
 //! * *Share.* Of a time T in which all are saturated, station j holds THT_j/TTRT × T, give or take ΣF and a
 //!   rotation. If others leave some of theirs, rotations are shorter and it holds more. The claim is exact.
-//! * *Rotation.* From one arrival to the next take less than TTRT + ΣF, over m rotations less than m TTRT + ΣF: the
-//!   excess does not add up. From arrival to arrival, TTRT alone is **not** a bound, even for a single station.
+//! * *Rotation.* From one arrival to the next take less than TTRT + ΣF, over m rotations less than m TTRT +
+//!   ΣF: the excess does not add up. From arrival to arrival, TTRT alone is **not** a bound, even for a
+//!   single station.
 //! * *Wait.* A ready frame waits while the token is with the others, by (1), for
 //!
 //! ```text
@@ -105,7 +107,8 @@ pub struct RingStation {
     pub overrun: Span,
     /// The largest excess.
     pub longest_overrun: Span,
-    /// Times that the token passed by with a frame waiting, because the debt was a whole holding time or more.
+    /// Times that the token passed by with a frame waiting, because the debt was a whole holding time or
+    /// more.
     pub passed_over: u64,
     /// Times that a timer was called so late that a whole holding had gone by; only under a real clock.
     pub missed: u64,

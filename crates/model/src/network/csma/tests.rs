@@ -166,8 +166,9 @@ fn a_single_station_never_collides_and_keeps_the_gap() {
     assert_eq!(medium.report().stations[0].collisions, 0);
 }
 
-/// By hand, at 10 Mbit/s (bit 0.1 us), propagation 10 us: station 0 begins at 0, station 1 at 4 and hears it at 10;
-/// station 0 hears the other at 14. Station 2, ready at 11, hears 0 and then 1, and waits until both are silent.
+/// By hand, at 10 Mbit/s (bit 0.1 us), propagation 10 us: station 0 begins at 0, station 1 at 4 and hears it
+/// at 10; station 0 hears the other at 14. Station 2, ready at 11, hears 0 and then 1, and waits until both
+/// are silent.
 #[test]
 fn a_collision_is_heard_a_propagation_later() {
     let frame = Span::from_us(100);
@@ -208,8 +209,8 @@ fn a_reset_frees_the_medium() {
     assert_eq!((medium.poll_output(), medium.next_deadline()), (None, None));
 }
 
-/// Two that begin together collide, and again if they draw the same wait: after the n-th collision with probability
-/// 2^-n. So a frame of either collides 1 + 1/2 + 1/8 + 1/64 + ... = 1.6416 times on average.
+/// Two that begin together collide, and again if they draw the same wait: after the n-th collision with
+/// probability 2^-n. So a frame of either collides 1 + 1/2 + 1/8 + 1/64 + ... = 1.6416 times on average.
 #[test]
 fn waits_double_after_each_collision() {
     let rounds = 4000u64;
@@ -222,19 +223,21 @@ fn waits_double_after_each_collision() {
     assert_eq!(attempts.iter().filter(|attempt| attempt.end == End::Sent).count() as u64, 2 * rounds);
 }
 
-/// Metcalfe and Boggs (1976): with Q stations that always want to send, of which each sends in a free slot with
-/// probability 1/Q, the efficiency is P / (P + W T), where P is what a frame takes, T the slot, A = (1 - 1/Q)^(Q-1)
-/// the chance that exactly one sends and W = (1 - A)/A the slots lost before that.
+/// Metcalfe and Boggs (1976): with Q stations that always want to send, of which each sends in a free slot
+/// with probability 1/Q, the efficiency is P / (P + W T), where P is what a frame takes, T the slot, A = (1 -
+/// 1/Q)^(Q-1) the chance that exactly one sends and W = (1 - A)/A the slots lost before that.
 ///
-/// The formula has no gap, so the gap is added to P in the denominator here. What else it leaves out is that backoff
-/// has a memory. Who has just succeeded starts again from the shortest wait while the others sit out long ones, and
-/// sends many frames without any contention: the capture effect, which the share of frames that come from another
-/// station than the one before shows. So more is carried than the formula says, as Boggs, Mogul and Kent (1988)
-/// found by measuring, and the more the shorter the frames: to the winner of a contention with 64 B all waits
-/// are many frames long. On the other hand, with many stations backoff has to find the probability by colliding.
+/// The formula has no gap, so the gap is added to P in the denominator here. What else it leaves out is that
+/// backoff has a memory. Who has just succeeded starts again from the shortest wait while the others sit out
+/// long ones, and sends many frames without any contention: the capture effect, which the share of frames
+/// that come from another station than the one before shows. So more is carried than the formula says, as
+/// Boggs, Mogul and Kent (1988) found by measuring, and the more the shorter the frames: to the winner of a
+/// contention with 64 B all waits are many frames long. On the other hand, with many stations backoff has to
+/// find the probability by colliding.
 ///
-/// Stated: never more than 2 % below the formula, nor above a medium without contention; within 0.04 of the formula with
-/// frames of 24 slots and within 0.15 with frames of 8. With frames of one slot it says nothing about this protocol.
+/// Stated: never more than 2 % below the formula, nor above a medium without contention; within 0.04 of the
+/// formula with frames of 24 slots and within 0.15 with frames of 8. With frames of one slot it says nothing
+/// about this protocol.
 #[test]
 fn efficiency_is_near_the_classical_analysis() {
     let (slot, gap) = (51.2, 9.6);
@@ -260,8 +263,8 @@ fn efficiency_is_near_the_classical_analysis() {
     }
 }
 
-/// Up to what the medium can carry, it carries what the others offer, and a station among them waits the longer
-/// the more that is.
+/// Up to what the medium can carry, it carries what the others offer, and a station among them waits the
+/// longer the more that is.
 #[test]
 fn others_carry_their_load_and_are_in_the_way() {
     let mut waits = Vec::new();

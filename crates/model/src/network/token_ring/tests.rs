@@ -86,8 +86,8 @@ fn longest(load: &Load) -> Span {
     load.iter().map(|(_, takes)| *takes).max().unwrap_or(Span::ZERO)
 }
 
-/// Figure 6.4 by hand: TTRT 100, THT 30, frames of 20. The second frame begins at 90 and ends 10 too late; the
-/// next holding is 20 long, one frame; the one after that is whole again.
+/// Figure 6.4 by hand: TTRT 100, THT 30, frames of 20. The second frame begins at 90 and ends 10 too late;
+/// the next holding is 20 long, one frame; the one after that is whole again.
 #[test]
 fn an_overrun_is_taken_off_the_next_holding() {
     let mut ring = ring(100, &[30], 0);
@@ -175,8 +175,8 @@ struct Case {
     loads: Vec<Load>,
 }
 
-/// Rings of one to five stations. Station 0 is saturated with frames of any size up to three times its holding
-/// time; the others are saturated too, or send at random.
+/// Rings of one to five stations. Station 0 is saturated with frames of any size up to three times its
+/// holding time; the others are saturated too, or send at random.
 fn cases(all_saturated: bool) -> impl Strategy<Value = Case> {
     let station = (1u64..50, 0u64..4, proptest::collection::vec((0u64..400, 1u64..150), 400));
     (proptest::collection::vec(station, 1..6), 0u64..4, 1u64..200).prop_map(
