@@ -30,6 +30,7 @@
 mod adversary;
 mod bursty;
 mod envelope;
+pub mod mpeg;
 mod multiple;
 mod periodic;
 mod poisson;

@@ -1,8 +1,8 @@
 //! Recorded traffic: the sizes of coded frames and captured packets, as files bring them.
 //!
 //! A synthetic source is as bursty as its author thinks; a recording is as bursty as its content. What users
-//! have is the output of `ffprobe`, a column of numbers, or a capture. [`read`] takes any of them, tells by the
-//! content which it is, and turns it into one [`Trace`].
+//! have is the output of `ffprobe`, a column of numbers, or a capture. [`read`] takes any of them, tells by
+//! the content which it is, and turns it into one [`Trace`].
 //!
 //! Files are not trusted. The reader holds only what it keeps, stops at the bounds of [`Limits`], and answers
 //! every file that is not a trace with [`TraceError`]: file, place, reason, and what would be valid.
@@ -100,6 +100,8 @@ pub enum Format {
     Pcap,
     /// A pcapng capture.
     PcapNg,
+    /// No file: made by a model.
+    Generated,
 }
 
 impl fmt::Display for Format {
@@ -110,6 +112,7 @@ impl fmt::Display for Format {
             Format::Json => "ffprobe JSON",
             Format::Pcap => "pcap",
             Format::PcapNg => "pcapng",
+            Format::Generated => "generated",
         })
     }
 }
@@ -128,7 +131,12 @@ impl Trace {
         Trace { name: String::new(), format, frames, frame_interval }
     }
 
-    /// The file that it was read from, as it was named to the reader.
+    /// A trace that was made and not read; at least one frame, `frame_interval` apart.
+    pub(super) fn generated(name: String, frames: Vec<Frame>, frame_interval: Span) -> Trace {
+        Trace { name, format: Format::Generated, frames, frame_interval: Some(frame_interval) }
+    }
+
+    /// The file that it was read from, as it was named to the reader; what it is, for one that was generated.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -195,6 +203,7 @@ fn parse_input(name: &str, input: &mut dyn BufRead, limits: Limits) -> Result<Tr
         Format::Pcap => pcap::parse(&mut whole, limits)?,
         Format::PcapNg => pcapng::parse(&mut whole, limits)?,
         Format::Sizes | Format::Rows => rows::parse(&mut whole, limits)?,
+        Format::Generated => unreachable!("no file looks generated"),
     };
     Ok(Trace { name: name.to_string(), ..trace })
 }
