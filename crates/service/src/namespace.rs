@@ -75,7 +75,7 @@ impl Owner {
         // A thread that leaves the process's namespace cannot well come back: one that ends at once may.
         let made = thread::scope(|scope| scope.spawn(|| make(name, record)).join());
         let (left, file) = made.expect("nothing there panics").map_err(refused)?;
-        Ok(Namespace { left, file, _owner: self.record.clone() })
+        Ok(Namespace { left, file, owner: self.record.clone() })
     }
 }
 
@@ -84,8 +84,8 @@ impl Owner {
 pub struct Namespace {
     left: Left,
     file: File,
-    /// The record lists this namespace and is kept until it is gone.
-    _owner: Arc<Mutex<Record>>,
+    /// The record lists this namespace and stays until it is gone.
+    owner: Arc<Mutex<Record>>,
 }
 
 impl Namespace {
@@ -108,8 +108,9 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // What cannot be removed now, the next run's sweep would try; but the record goes with this one.
-        let _ = self.left.remove();
+        if self.left.remove().is_err() {
+            self.owner.lock().unwrap_or_else(PoisonError::into_inner).keep();
+        }
     }
 }
 

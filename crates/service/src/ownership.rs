@@ -50,6 +50,8 @@ pub(crate) struct Record {
     directory: PathBuf,
     path: PathBuf,
     file: Flock<File>,
+    /// Whether it stays behind for the next run's sweep.
+    kept: bool,
 }
 
 impl Record {
@@ -78,12 +80,19 @@ impl Record {
                 fs::remove_file(path)?;
             }
         }
-        let run = RUNS.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!("{}.{run}.run", std::process::id()));
+        let (path, file) = loop {
+            let run = RUNS.fetch_add(1, Ordering::Relaxed);
+            let path = directory.join(format!("{}.{run}.run", std::process::id()));
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+                Ok(file) => break (path, file),
+                // Of a dead run whose number has come round to us, with something that could not be removed.
+                Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(why) => return Err(why),
+            }
+        };
         // Nobody sees the record before it is locked: it is this run's turn.
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path)?;
         let file = locked(file, FlockArg::LockExclusiveNonblock)?;
-        Ok(Self { directory: directory.to_owned(), path, file })
+        Ok(Self { directory: directory.to_owned(), path, file, kept: false })
     }
 
     /// Writes `line` down, then does `make`; forgets the line again if that fails.
@@ -96,12 +105,19 @@ impl Record {
         }
         made
     }
+
+    /// Leaves the record behind, for something that it lists could not be removed.
+    pub(crate) fn keep(&mut self) {
+        self.kept = true;
+    }
 }
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // All that it lists is gone: whoever made it holds on to the record.
-        if let Ok(_turn) = turn(&self.directory) {
+        // Else all that it lists is gone: whoever made it holds on to the record.
+        if !self.kept
+            && let Ok(_turn) = turn(&self.directory)
+        {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -147,6 +163,18 @@ mod tests {
         let left: Vec<_> =
             fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["lock"]);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn a_record_that_is_kept_is_left_to_the_next_run() {
+        let directory = scratch("kept");
+        let mut living = Record::claim(&directory, |_| Ok(())).unwrap();
+        living.making("stuck", || Ok(())).unwrap();
+        living.keep();
+        assert_eq!(sweep(&directory), [""; 0]);
+        drop(living);
+        assert_eq!(sweep(&directory), ["stuck"]);
         fs::remove_dir_all(directory).unwrap();
     }
 
