@@ -7,8 +7,8 @@
 //! added: every power of two of a picosecond is split into 32 equal parts, as in Tene's HdrHistogram, and a
 //! percentile is known to 3 % whether it is of nanoseconds or of milliseconds.
 //!
-//! A simulation is never late and must not pay: that is counted beside the histogram, which is made when
-//! the first event is late.
+//! A simulation is never late, so that is counted beside the histogram, whose 15 KB are made when the first event
+//! is late.
 
 use laxity_units::Span;
 
