@@ -2,6 +2,7 @@
 
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
+use laxity_model::source::mpeg::Film;
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -246,6 +247,8 @@ pub(crate) enum SourceKind {
     Adversary,
     /// A trace.
     Recorded,
+    /// A generated film.
+    Mpeg,
     /// As fast as the host takes it.
     Continuous,
     /// Nothing.
@@ -259,6 +262,7 @@ impl Choice for SourceKind {
         ("poisson", SourceKind::Poisson, "Messages after exponential intervals of that mean."),
         ("adversary", SourceKind::Adversary, "The worst that the channel's contract allows."),
         ("recorded", SourceKind::Recorded, "The frames of a trace."),
+        ("mpeg", SourceKind::Mpeg, "The frames of a generated film, like a recorded one by its summary."),
         ("continuous", SourceKind::Continuous, "Keeps the message queue full."),
         ("none", SourceKind::None, "Sends nothing."),
     ];
@@ -272,6 +276,17 @@ impl Choice for Allowance {
             "Every message as early as allowed: the critical instant of every proof.",
         ),
         ("saving", Allowance::Saving, "Saves up a random part of the burst, sends it at once, and again."),
+    ];
+}
+
+impl Choice for Film {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("dino", Film::Dino, "A movie; 880 to 119632 bits, mean 13078, deviation 14749."),
+        ("lambs", Film::Lambs, "A movie; 288 to 134224 bits, mean 7311, deviation 11195."),
+        ("atp", Film::Atp, "Sports; 280 to 190856 bits, mean 21889, deviation 20408."),
+        ("race", Film::Race, "Sports; 4192 to 202416 bits, mean 30749, deviation 21167."),
+        ("news", Film::News, "News; 16 to 194416 bits, mean 20664, deviation 25992."),
+        ("talk", Film::Talk, "A talk show; 2080 to 106768 bits, mean 14536, deviation 16519."),
     ];
 }
 

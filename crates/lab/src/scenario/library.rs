@@ -1,4 +1,4 @@
-//! What a scenario names and others wrote: profiles and traces, each read once.
+//! What a scenario names and others wrote: profiles and traces, each read once; and films, each made once.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read};
@@ -6,6 +6,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use laxity_model::source::SourceError;
+use laxity_model::source::mpeg::FilmParameters;
 use laxity_model::source::trace::{self, Limits, Position, Trace};
 use sha2::{Digest, Sha256};
 
@@ -19,6 +21,8 @@ use crate::profile::{BUILT_IN, Profile};
 pub(crate) struct Shelf {
     profiles: BTreeMap<String, Result<Arc<Profile>, Diagnostics>>,
     traces: BTreeMap<String, Result<Arc<Trace>, Diagnostics>>,
+    /// By their parameters in words.
+    films: BTreeMap<String, Result<Arc<Trace>, SourceError>>,
     digests: Vec<[u8; 32]>,
 }
 
@@ -150,6 +154,12 @@ impl<'a> Library<'a> {
             self.shelf.traces.insert(name.to_string(), trace);
         }
         report(cx, &self.shelf.traces[name])
+    }
+
+    /// The film with `parameters`; all channels that show it share it.
+    pub(crate) fn film(&mut self, parameters: &FilmParameters) -> Result<Arc<Trace>, SourceError> {
+        let film = self.shelf.films.entry(parameters.to_string());
+        film.or_insert_with(|| parameters.film().map(Arc::new)).clone()
     }
 
     /// Reads a trace, or says where in it, why not, and what would be valid.

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
+use laxity_model::source::mpeg::Film;
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 
@@ -323,9 +324,25 @@ pub(crate) struct RawSource {
     /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON, pcap
     /// or pcapng.
     pub(crate) trace: Option<Written<String>>,
-    /// Recorded: the frame sent first, counted from 0, or `random`. Default 0.
+    /// MPEG: a film of thesis Table 6.4. Either this or the summary of one: `min`, `max`, `mean` and
+    /// `deviation`.
+    pub(crate) film: Option<Written<Film>>,
+    /// MPEG: the smallest frame.
+    pub(crate) min: Option<Written<Bounded<Size>>>,
+    /// MPEG: the largest frame.
+    pub(crate) max: Option<Written<Bounded<Size>>>,
+    /// MPEG: the mean frame.
+    pub(crate) mean: Option<Written<Bounded<Size>>>,
+    /// MPEG: the standard deviation of the frame size.
+    pub(crate) deviation: Option<Written<Bounded<Size>>>,
+    /// MPEG: the cycle of frame kinds. Default `IBBPBBPBBPBB`.
+    pub(crate) pattern: Option<Written<String>>,
+    /// Recorded and MPEG: the k-th copy of the channel starts k times this into the trace, the first at its
+    /// beginning.
+    pub(crate) stagger: Option<Written<Bounded<Delay>>>,
+    /// Recorded and MPEG: the frame sent first, counted from 0, or `random`. Default 0.
     pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,
-    /// Recorded: whether the trace starts over when it ends. Default `true`.
+    /// Recorded and MPEG: whether the trace starts over when it ends. Default `true`.
     pub(crate) repeat: Option<Written<bool>>,
 }
 

@@ -5,7 +5,7 @@ use laxity_qos::fragment::Reassembler;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Rate};
 
-use super::source::Allowed;
+use super::source::{Allowed, staggered};
 use super::*;
 use crate::diagnostic::Diagnostic;
 use crate::scenario::leaf::{Bounds, Flow, Interval, bound};
@@ -30,7 +30,7 @@ pub(super) fn channels(
     let mut channels: Vec<ChannelSpec> = Vec::new();
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
     for part in raw {
-        let (channel, count, name) = match channel(cx, library, part, around) {
+        let (channel, stagger, count, name) = match channel(cx, library, part, around) {
             Ok(read) => read,
             Err(reported) => {
                 outcome = Err(reported);
@@ -46,7 +46,7 @@ pub(super) fn channels(
             _ => format!("{}-{copy}", channel.name),
         });
         // A name is taken by its copies, and by itself: sweeps and claims speak of it.
-        for name_of_copy in copies {
+        for (copy, name_of_copy) in (0..).zip(copies) {
             if let Some(other) = named.insert(name_of_copy.clone(), name.clone()) {
                 let reason = format!("there are two channels called `{name_of_copy}`");
                 let diagnostic = Diagnostic::new(cx.place(&name), reason)
@@ -55,19 +55,20 @@ pub(super) fn channels(
                 outcome = Err(cx.report(diagnostic));
                 break;
             }
-            channels.push(ChannelSpec { name: name_of_copy, ..channel.clone() });
+            let source = staggered(&channel.source, stagger, copy);
+            channels.push(ChannelSpec { name: name_of_copy, source, ..channel.clone() });
         }
     }
     outcome.map(|()| channels)
 }
 
-/// A channel, how many there are, and the place of its name.
+/// A channel, how far apart its copies start in their trace, how many there are, and the place of its name.
 fn channel(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawChannel>,
     around: &Surroundings,
-) -> Result<(ChannelSpec, usize, Range<usize>), Reported> {
+) -> Result<(ChannelSpec, Span, usize, Range<usize>), Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
     let RawChannel {
@@ -200,7 +201,7 @@ fn channel(
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
-    Ok((channel, count? as usize, name.span()))
+    Ok((channel, source.stagger, count? as usize, name.span()))
 }
 
 type Timing =

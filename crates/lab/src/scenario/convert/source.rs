@@ -3,6 +3,8 @@
 //! The keys of all kinds of source are one table, so that a sweep can change the kind and leave the rest;
 //! but a key that the kind has no use for is an error, since whoever wrote it meant something by it.
 
+mod film;
+
 use std::sync::Arc;
 
 use laxity_engine::Seed;
@@ -34,6 +36,25 @@ pub(super) struct Allowed {
 pub(super) struct Sends {
     pub(super) spec: SourceSpec,
     pub(super) smallest: Option<Bytes>,
+    /// By how much each copy of the channel starts further into the trace than the one before.
+    pub(super) stagger: Span,
+}
+
+impl Sends {
+    fn new(spec: SourceSpec, smallest: Option<Bytes>) -> Sends {
+        Sends { spec, smallest, stagger: Span::ZERO }
+    }
+}
+
+/// The source of the copy, counted from 0, of a channel whose copies start `stagger` apart in their trace.
+pub(super) fn staggered(spec: &SourceSpec, stagger: Span, copy: u64) -> SourceSpec {
+    let mut spec = spec.clone();
+    if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
+        && !stagger.is_zero()
+    {
+        recorded.from = Start::After(stagger.saturating_mul(copy));
+    }
+    spec
 }
 
 /// The keys that each kind has a use for, besides `kind`.
@@ -44,7 +65,21 @@ fn uses(kind: SourceKind) -> &'static [&'static str] {
         }
         SourceKind::Poisson => &["interval", "rate", "multiple", "size", "phase"],
         SourceKind::Adversary => &["interval", "rate", "burst", "size", "phase", "allowance"],
-        SourceKind::Recorded => &["trace", "interval", "multiple", "phase", "start", "repeat"],
+        SourceKind::Recorded => &["trace", "interval", "multiple", "phase", "start", "stagger", "repeat"],
+        SourceKind::Mpeg => &[
+            "film",
+            "min",
+            "max",
+            "mean",
+            "deviation",
+            "pattern",
+            "interval",
+            "multiple",
+            "phase",
+            "start",
+            "stagger",
+            "repeat",
+        ],
         SourceKind::Continuous => &["size"],
         SourceKind::None => &[],
     }
@@ -58,8 +93,26 @@ pub(super) fn source(
 ) -> Result<Sends, Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
-    let RawSource { kind, interval, rate, multiple, burst, size, phase, allowance, trace, start, repeat } =
-        part.into_inner();
+    let RawSource {
+        kind,
+        interval,
+        rate,
+        multiple,
+        burst,
+        size,
+        phase,
+        allowance,
+        trace,
+        film,
+        min,
+        max,
+        mean,
+        deviation,
+        pattern,
+        stagger,
+        start,
+        repeat,
+    } = part.into_inner();
     let kind = cx.required(kind, "kind", &owner, "this source")?.into_inner();
     let given = [
         ("interval", interval.as_ref().map(|w| w.span.clone())),
@@ -70,6 +123,13 @@ pub(super) fn source(
         ("phase", phase.as_ref().map(|w| w.span.clone())),
         ("allowance", allowance.as_ref().map(|w| w.span.clone())),
         ("trace", trace.as_ref().map(|w| w.span.clone())),
+        ("film", film.as_ref().map(|w| w.span.clone())),
+        ("min", min.as_ref().map(|w| w.span.clone())),
+        ("max", max.as_ref().map(|w| w.span.clone())),
+        ("mean", mean.as_ref().map(|w| w.span.clone())),
+        ("deviation", deviation.as_ref().map(|w| w.span.clone())),
+        ("pattern", pattern.as_ref().map(|w| w.span.clone())),
+        ("stagger", stagger.as_ref().map(|w| w.span.clone())),
         ("start", start.as_ref().map(|w| w.span.clone())),
         ("repeat", repeat.as_ref().map(|w| w.span.clone())),
     ];
@@ -91,12 +151,15 @@ pub(super) fn source(
     let phase = cx.optional(phase);
     let allowance = cx.or(allowance, Allowance::Greedy);
     let trace = cx.optional(trace);
+    let film = film::read(cx, film, [min, max, mean, deviation], pattern);
+    let stagger = cx.optional(stagger);
     let start = cx.optional(start);
     let repeat = cx.or(repeat, true);
     outcome?;
     let (interval, rate, sizes, phase) = (interval?, rate?, sizes?, phase?.map(Spanned::into_inner));
     let (multiple, burst, allowance) = (multiple?, burst?, allowance?);
-    let (trace, start, repeat) = (trace?, start?, repeat?);
+    let (trace, start, stagger, repeat) = (trace?, start?, stagger?, repeat?);
+    let film = film?;
     let multiple = self::multiple(cx, multiple)?;
     let burst = burst.map(|burst| burst.into_inner().small());
     let (at, random) = match phase {
@@ -106,17 +169,28 @@ pub(super) fn source(
     };
     let jitter = |period: Span| if random { period } else { Span::ZERO };
     match kind {
-        SourceKind::None => return Ok(Sends { spec: SourceSpec::None, smallest: None }),
+        SourceKind::None => return Ok(Sends::new(SourceSpec::None, None)),
         SourceKind::Continuous => {
-            return Ok(Sends { spec: SourceSpec::Continuous(sizes), smallest: Some(smallest(sizes)) });
+            return Ok(Sends::new(SourceSpec::Continuous(sizes), Some(smallest(sizes))));
         }
-        SourceKind::Recorded => {
+        SourceKind::Recorded | SourceKind::Mpeg => {
             let interval = interval.map(|interval| (interval.span(), interval.into_inner().get()));
-            let Some(name) = trace else {
-                let valid = "the path of a trace in quotes, relative to this file";
-                return Err(cx.missing("trace", &owner, "this source", valid));
+            let (trace, place) = match (kind, trace) {
+                (SourceKind::Mpeg, _) => film::make(cx, library, film, &owner)?,
+                (_, Some(name)) => (library.trace(cx, name.get_ref(), &name.span())?, name.span()),
+                (_, None) => {
+                    let valid = "the path of a trace in quotes, relative to this file";
+                    return Err(cx.missing("trace", &owner, "this source", valid));
+                }
             };
-            let trace = library.trace(cx, name.get_ref(), &name.span())?;
+            if let (Some(_), Some(stagger)) = (&start, &stagger) {
+                let help = "keep either `start` or `stagger`";
+                return Err(cx.fault(
+                    &stagger.span(),
+                    "the source's start in its trace is given twice",
+                    help,
+                ));
+            }
             let from = match start.map(Spanned::into_inner) {
                 None => Start::Frame(0),
                 Some(Or::This(frame)) => Start::Frame(frame.get()),
@@ -133,15 +207,16 @@ pub(super) fn source(
                 jitter: jitter(period.unwrap_or_else(|| mean_gap(&trace))),
                 trace,
             };
-            let spec = timed(cx, SourceParameters::Recorded(recorded), Span::ZERO, &name.span())?;
-            return Ok(Sends { spec, smallest: least });
+            let spec = timed(cx, SourceParameters::Recorded(recorded), Span::ZERO, &place)?;
+            let stagger = stagger.map_or(Span::ZERO, |stagger| stagger.into_inner().get());
+            return Ok(Sends { spec, smallest: least, stagger });
         }
         _ => {}
     }
     let (place, interval) = match (interval, rate) {
         (Some(interval), None) => (interval.span(), interval.into_inner().get()),
         (None, Some(rate)) => {
-            let interval = interval_of(cx, mean(sizes), rate.get_ref().get(), &rate.span())?;
+            let interval = interval_of(cx, mean_size(sizes), rate.get_ref().get(), &rate.span())?;
             (rate.span(), interval)
         }
         (Some(_), Some(rate)) => {
@@ -180,7 +255,7 @@ pub(super) fn source(
     };
     let period = if kind == SourceKind::Poisson { interval } else { period };
     let spec = timed(cx, parameters, jitter(period), &place)?;
-    Ok(Sends { spec, smallest: Some(smallest(sizes)) })
+    Ok(Sends::new(spec, Some(smallest(sizes))))
 }
 
 /// The source if it can be made; whatever else the model refuses is reported here and not in a run.
@@ -245,7 +320,7 @@ fn smallest(sizes: Sizes) -> Bytes {
 }
 
 /// The mean size, rounded up: so that a rate of messages is never above what was asked.
-fn mean(sizes: Sizes) -> Bytes {
+fn mean_size(sizes: Sizes) -> Bytes {
     match sizes {
         Sizes::Fixed(size) => size,
         Sizes::Uniform { least, most } => Bytes::new((least.get() + most.get()).div_ceil(2)),

@@ -78,6 +78,12 @@ shown! {
         no_analysis: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"O3\" } }");
         no_profile: with("mc68040", "mc86040");
         no_profile_of_that_path: with("mc68040", "../mine.toml");
+        no_film: with("\"bursty\"", "\"mpeg\"");
+        film_with_a_summary: with("\"bursty\"", "\"mpeg\", film = \"dino\", max = \"20 kB\"");
+        film_of_half_a_summary: with("\"bursty\"", "\"mpeg\", min = \"1 kB\", max = \"20 kB\"");
+        film_that_cannot_be: with("\"bursty\"", "\"mpeg\", min = \"1 kB\", max = \"20 kB\", mean = \"2 kB\", deviation = \"5 kB\"");
+        film_of_no_pattern: with("\"bursty\"", "\"mpeg\", pattern = \"BBI\"");
+        film_from_two_places: with("\"bursty\"", "\"mpeg\", film = \"dino\", start = 5, stagger = \"60 s\"");
         no_trace: with("\"bursty\"", "\"recorded\", trace = \"film.csv\"");
     }
     sweeps {

@@ -155,6 +155,32 @@ fn a_random_phase_is_within_a_period() {
     assert!((0..100).all(|seed| first(seed) < Time::ZERO + Span::from_ms(600)));
 }
 
+/// Copies show one film, each a minute further on, as in the thesis: the k-th begins with the frame that the
+/// first sends after k minutes.
+#[test]
+fn copies_of_a_film_are_staggered() {
+    let film = "\"mpeg\", film = \"news\", stagger = \"60 s\"";
+    let text = with("\"bursty\"", film).replace("name = \"video\"", "name = \"video\"\ncount = 3");
+    let channels = only(&text).channels;
+    let sizes = |copy: usize, frames: usize| {
+        let mut source = channels[copy].source.source(Seed::new(7).stream("any")).unwrap();
+        let sent = std::iter::from_fn(|| source.next_arrival()).take(frames);
+        sent.map(|arrival| (arrival.at, arrival.size)).collect::<Vec<_>>()
+    };
+    let first = sizes(0, 4000);
+    for copy in [1, 2] {
+        let after = Span::from_secs(60 * copy as u64);
+        let from = first.iter().position(|(at, _)| *at >= Time::ZERO + after).unwrap();
+        let shown: Vec<Bytes> = first[from..][..200].iter().map(|(_, size)| *size).collect();
+        assert_eq!(sizes(copy, 200).iter().map(|(_, size)| *size).collect::<Vec<_>>(), shown);
+        assert_eq!(sizes(copy, 2)[1].0, Time::ZERO + Span::from_ms(33));
+    }
+    assert_eq!(channels[2].spec.min_message, Bytes::new(2));
+    let own = "\"mpeg\", min = \"110 B\", max = \"14954 B\", mean = \"1635 B\", deviation = \"1844 B\", \
+               pattern = \"IBBPBB\", start = \"random\", phase = \"random\", interval = \"40 ms\"";
+    assert_eq!(only(&with("\"bursty\"", own)).channels[0].spec.min_message, Bytes::new(110));
+}
+
 #[test]
 fn traces_and_profiles_are_found_and_hashed() {
     let text = with(
