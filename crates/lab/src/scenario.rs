@@ -38,8 +38,9 @@ use toml::de::DeTable;
 pub use crate::claims::Claim;
 pub use crate::sweep::{MOST_POINTS, PointIndex};
 pub use experiment::{
-    Adapter, Admission, ChannelSpec, Experiment, Fault, FaultSpec, Host, LocalDeadline, MediumSpec, Network,
-    Path, RunLength, SourceSpec, Task,
+    Adapter, Admission, Carries, ChannelSpec, ClockKind, Emulation, Experiment, Fault, FaultSpec, Host,
+    HostPlace, LocalDeadline, MediumSpec, Network, Pace, Path, PortSpec, RunLength, SourceSpec, Task,
+    Transfer,
 };
 pub use schema::{profile_schema, schema};
 

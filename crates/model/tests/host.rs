@@ -128,7 +128,7 @@ fn every_packet_is_accounted_for() {
         for processing in [Processing::PerChannel, Processing::PerMessage] {
             let config = Config { processing, ..config(paradigm, 4) };
             let trace = run(HOST, LINK, config, &[rt, be], &arrivals, &[], Time::MAX);
-            let host = trace.node.host();
+            let host = trace.node.host().expect("it has one");
             let mut offered = 0;
             for id in [0, 1] {
                 let counters = host.subsystem().counters(laxity_qos::channel::ChannelId(id));

@@ -354,7 +354,12 @@ fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
         assert!(!real_time || accepted, "a conforming message is refused: {channel:?} {answer:?}");
     }
     let outcome = |(i, a): (usize, &Admitted)| {
-        let counters = trace.node.host().subsystem().counters(laxity_qos::channel::ChannelId(i as u32));
+        let counters = trace
+            .node
+            .host()
+            .expect("it has one")
+            .subsystem()
+            .counters(laxity_qos::channel::ChannelId(i as u32));
         assert_eq!(counters.created, counters.transmitted, "everything sent in time is through");
         let promised = match case.schedule {
             Schedule::EdfByDeadline => a.deadline,

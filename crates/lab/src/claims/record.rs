@@ -25,7 +25,7 @@ pub(super) struct Names {
 pub(super) type Vocabulary = Rc<Names>;
 
 /// Causes that a claim may name although nothing in the whole sweep was dropped for them.
-const CAUSES: [&str; 4] = ["message_queue", "policed", "packet_queue", "incomplete"];
+const CAUSES: [&str; 5] = ["message_queue", "policed", "packet_queue", "incomplete", "adapter"];
 
 impl Names {
     /// The names in `results`.
@@ -103,6 +103,12 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let resources = run.resources.iter().zip(list(fields.remove("resources")));
     let resources = resources.map(|(r, raw)| build.value(&format!("resource `{}`", r.name), raw)).collect();
     fields.insert("resources".into(), Dynamic::from_array(resources));
+    let stages = run.stages.iter().zip(list(fields.remove("stages")));
+    let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
+    fields.insert("stages".into(), Dynamic::from_array(stages));
+    if let Some(real_time) = fields.remove("real_time").filter(Dynamic::is_map) {
+        fields.insert("real_time".into(), build.value("the real time", real_time));
+    }
     let figures = fields.remove("figures").unwrap_or_default();
     fields.insert("figures".into(), build.value("the figures", figures));
 
@@ -267,6 +273,8 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_fn("channel", move |run: &mut Record, name: INT| channel(run, &name.to_string()));
     let resource = |run: &mut Record, name: ImmutableString| run.member("resources", "resource", &name);
     engine.register_fn("resource", resource);
+    let stage = |run: &mut Record, name: ImmutableString| run.member("stages", "stage", &name);
+    engine.register_fn("stage", stage);
     engine.register_fn("keys", |record: &mut Record| -> Array {
         record.fields.keys().map(|key| key.as_str().into()).collect()
     });

@@ -8,7 +8,7 @@ use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOve
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 
-use super::experiment::LocalDeadline;
+use super::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Transfer};
 use super::leaf::Choice;
 
 impl Choice for Applications {
@@ -168,6 +168,50 @@ impl Choice for NetworkKind {
         ),
         ("csma", NetworkKind::Csma, "Ethernet with collisions: CSMA/CD at `rate`."),
     ];
+}
+
+impl Choice for ClockKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("virtual", ClockKind::Virtual, "Simulated: time jumps to the next event."),
+        ("real", ClockKind::Real, "Emulated: every event happens when it is due."),
+    ];
+}
+
+impl Choice for HostPlace {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("model", HostPlace::Model, "Part of the emulation: its costs pass as time."),
+        (
+            "thread",
+            HostPlace::Thread,
+            "A thread on another core that does its work for real, and meets the adapter at rings in shared memory.",
+        ),
+    ];
+}
+
+impl Choice for Pace {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("profile", Pace::Profile, "What the profile says: it works, and spins until the cost has passed."),
+        ("native", Pace::Native, "What the work takes on this machine."),
+    ];
+}
+
+impl Choice for Transfer {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("full", Transfer::Full, "The whole packet."),
+        ("headers", Transfer::Headers, "Its header: enough where nobody reads the payload (thesis §4.4.2)."),
+    ];
+}
+
+/// A kind of port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PortKind {
+    /// A TAP interface.
+    Tap,
+}
+
+impl Choice for PortKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] =
+        &[("tap", PortKind::Tap, "An Ethernet interface of this host or of a network namespace.")];
 }
 
 /// What goes wrong.

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod channel;
+mod emulation;
 mod host;
 mod network;
 mod source;
@@ -17,8 +18,8 @@ use serde_spanned::Spanned;
 use super::choice::FormulaWord;
 use super::context::{Context, Reported, WHOLE};
 use super::experiment::{
-    Adapter, Admission, ChannelSpec, Experiment, Fault, FaultSpec, Host, LocalDeadline, MediumSpec, Network,
-    Path, RunLength, SourceSpec, Task,
+    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, LocalDeadline,
+    MediumSpec, Network, Path, RunLength, SourceSpec, Task,
 };
 use super::leaf::{Bounded, Length, Name, Or, Whole};
 use super::library::Library;
@@ -49,6 +50,8 @@ pub(crate) fn experiment(
         adapter,
         path,
         network,
+        emulation,
+        port,
         fault,
         admission,
         run,
@@ -90,11 +93,12 @@ pub(crate) fn experiment(
         (Ok((_, None)), _) => Ok(None),
         (Err(reported), _) | (_, Err(reported)) => Err(*reported),
     };
+    let mut clock = ClockKind::Virtual;
     let task = match (&fill, run) {
         (Err(reported), None) => Err(*reported),
         (Ok(Some(channel)), None) => Ok(Task::Fill(*channel)),
-        (Ok(Some(channel)), Some(run)) => self::run(cx, run).map(|_| Task::Fill(*channel)),
-        (Ok(None) | Err(_), Some(run)) => self::run(cx, run).map(Task::Simulate),
+        (Ok(Some(channel)), Some(run)) => self::run(cx, run, &mut clock).map(|_| Task::Fill(*channel)),
+        (Ok(None) | Err(_), Some(run)) => self::run(cx, run, &mut clock).map(Task::Simulate),
         (Ok(None), None) => {
             let help = "add `[run]` with `packets = 32768` or `time = \"10 s\"`";
             Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
@@ -103,6 +107,8 @@ pub(crate) fn experiment(
     let faults = network::faults(cx, fault, adapter.as_ref().ok().map(|adapter| &adapter.value), around.way);
     let (host, adapter, (admission, _)) = (host?, adapter?, admission?);
     let (network, way) = net?;
+    let emulation = emulation::emulation(cx, emulation);
+    let ports = emulation::ports(cx, port, way);
     let experiment = Experiment {
         seed: seed?,
         host: host.value,
@@ -111,6 +117,9 @@ pub(crate) fn experiment(
         network,
         faults: faults?,
         admission,
+        clock,
+        emulation: emulation?,
+        ports: ports?,
         task: task?,
         channels: channels?,
     };
@@ -220,9 +229,10 @@ fn fill(
     }
 }
 
-fn run(cx: &mut Context<'_>, part: Part<RawRun>) -> Result<RunLength, Reported> {
+fn run(cx: &mut Context<'_>, part: Part<RawRun>, clock: &mut ClockKind) -> Result<RunLength, Reported> {
     let part = cx.part(part)?;
-    let (span, RawRun { packets, time, warmup, cooldown }) = (part.span(), part.into_inner());
+    let (span, RawRun { clock: kind, packets, time, warmup, cooldown }) = (part.span(), part.into_inner());
+    *clock = cx.or(kind, ClockKind::Virtual)?;
     match (packets, time) {
         (Some(packets), None) => {
             let total = cx.value(packets);

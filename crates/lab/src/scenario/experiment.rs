@@ -1,5 +1,7 @@
 //! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
 
+use std::net::IpAddr;
+
 use laxity_engine::Stream;
 use laxity_model::adapter::{Breakdown, Description};
 use laxity_model::host::Applications;
@@ -30,6 +32,12 @@ pub struct Experiment {
     pub faults: Vec<FaultSpec>,
     /// How channels are admitted.
     pub admission: Admission,
+    /// The clock of a run.
+    pub clock: ClockKind,
+    /// How an emulation is carried out.
+    pub emulation: Emulation,
+    /// Where real software meets the nodes, in an emulation; one for a node at most.
+    pub ports: Vec<PortSpec>,
     /// What is done with it all.
     pub task: Task,
     /// The channels, copies expanded, in the order of the file; at least one.
@@ -72,6 +80,87 @@ pub struct Path {
     pub receive: bool,
     /// Propagation delay of each link.
     pub propagation: Span,
+}
+
+/// The clock of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClockKind {
+    /// Time jumps to the next event.
+    Virtual,
+    /// Every event happens when it is due.
+    Real,
+}
+
+/// How an emulation is carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Emulation {
+    /// Where the first node's host is.
+    pub host: HostPlace,
+    /// What a step of a host in a thread takes.
+    pub pace: Pace,
+    /// What of a packet is moved between host and adapter.
+    pub transfer: Transfer,
+    /// The core of the emulated adapter; `None` for the last.
+    pub core: Option<usize>,
+    /// The core of a host in a thread; `None` for the first.
+    pub host_core: Option<usize>,
+}
+
+/// Where a host is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostPlace {
+    /// Part of the emulation.
+    Model,
+    /// A thread of its own.
+    Thread,
+}
+
+/// What a step of a host in a thread takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// What the profile says.
+    Profile,
+    /// What the work takes; `C_sf` then slows all else down (thesis §4.4.2).
+    Native,
+}
+
+/// What of a packet is moved between host and adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transfer {
+    /// All of it.
+    Full,
+    /// Its header.
+    Headers,
+}
+
+/// Where real software meets a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSpec {
+    /// The node.
+    pub node: usize,
+    /// The TAP interface's name.
+    pub interface: String,
+    /// The namespace it is in; `None` for that of the process.
+    pub namespace: Option<String>,
+    /// Its address and prefix.
+    pub address: Option<(IpAddr, u8)>,
+    /// Its MTU in bytes.
+    pub mtu: u16,
+}
+
+/// Which of its port's frames a channel carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// All.
+    All,
+    /// ICMP of either version.
+    Icmp,
+    /// TCP, from or to this port if one is given.
+    Tcp(Option<u16>),
+    /// UDP, from or to this port if one is given.
+    Udp(Option<u16>),
+    /// Those with this differentiated services code point.
+    Dscp(u8),
 }
 
 /// A network.
@@ -192,6 +281,8 @@ pub struct ChannelSpec {
     pub message_overflow: MessageOverflow,
     /// When the packet buffers are full.
     pub packet_overflow: PacketOverflow,
+    /// What it carries of its sender's port in an emulation, in place of what is sent.
+    pub carries: Option<Carries>,
     /// What is sent.
     pub source: SourceSpec,
 }

@@ -3,6 +3,7 @@
 //! These types are the one description of the format. Reading, the list of valid keys in an error, and the
 //! schema for editors (with these comments in it) all come from them.
 
+mod emulation;
 mod network;
 
 use schemars::JsonSchema;
@@ -15,9 +16,10 @@ use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOve
 use laxity_qos::discipline::{Class, EarlyPolicy};
 
 use super::choice::{AdapterKind, FormulaWord, PreemptionWord, Random, Resources, SourceKind};
-use super::experiment::LocalDeadline;
+use super::experiment::{ClockKind, LocalDeadline};
 use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, PerByte, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
+pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 
 /// A number of packets that a handler does between two preemption points.
@@ -54,6 +56,10 @@ pub(crate) struct RawScenario {
     /// The channels, at least one.
     #[schemars(required)]
     pub(crate) channel: Option<List<Part<RawChannel>>>,
+    /// How an emulation is carried out.
+    pub(crate) emulation: Option<Part<RawEmulation>>,
+    /// Where real software meets the nodes, in an emulation.
+    pub(crate) port: Option<List<Part<RawPort>>>,
     /// What goes wrong, and when.
     pub(crate) fault: Option<List<Part<RawFault>>>,
     /// What is varied: one axis each, the first outermost. Every combination is run.
@@ -242,6 +248,8 @@ pub(crate) struct RawAdmission {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawRun {
+    /// The clock. Default `virtual`.
+    pub(crate) clock: Option<Written<ClockKind>>,
     /// After so many transmitted packets. Either this or `time`.
     pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
     /// After so much virtual time. Either this or `packets`.
@@ -295,6 +303,10 @@ pub(crate) struct RawChannel {
     pub(crate) message_overflow: Option<Written<MessageOverflow>>,
     /// When the packet buffers are full. Default `block`.
     pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
+    /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
+    /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
+    /// that takes a frame has it. Under virtual time `source` says what is expected of them.
+    pub(crate) carries: Option<Written<String>>,
     /// What the application sends.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,

@@ -88,6 +88,7 @@ fn channel(
         packet_slots,
         message_overflow,
         packet_overflow,
+        carries,
         source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -96,6 +97,8 @@ fn channel(
         Err(_) => "this channel".into(),
     };
     let route = around.way.route(cx, from, to);
+    let carries = cx.optional(carries);
+    let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
     let class = cx.required(class, "class", &owner, &what);
     let count = cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().small()));
     let max_message = cx.required(max_message, "max_message", &owner, &what);
@@ -187,6 +190,7 @@ fn channel(
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let channel = ChannelSpec {
         route: route?,
+        carries: carries?,
         class: class?.into_inner(),
         spec,
         deadline,
