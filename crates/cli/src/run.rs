@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use laxity_lab::pipeline::{self, Options, Outcome};
 use laxity_lab::present::table;
-use laxity_lab::scenario::Scenario;
+use laxity_lab::scenario::{Experiment, Scenario};
+use laxity_service::Runner;
 
 use crate::Exit;
 use crate::arguments::{Effort, Run};
@@ -86,13 +87,17 @@ fn build() -> String {
 /// Runs one scenario, or shows why it has no outcome.
 pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) -> Result<Outcome, Exit> {
     let bar = Bar::new(&scenario.name);
-    let outcome = pipeline::run(scenario, options, &mut |progress| bar.update(progress));
+    let runner = Runner::default();
+    let run = |experiment: &Experiment| runner.run(experiment);
+    let outcome = pipeline::run_by(scenario, options, &run, &mut |progress| bar.update(progress));
     drop(bar);
     outcome.map_err(|error| {
         terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
         match error {
             pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed => Exit::BadInput,
-            pipeline::Error::Disk(_) | pipeline::Error::Broken { .. } => Exit::Broken,
+            pipeline::Error::Disk(_) | pipeline::Error::Broken { .. } | pipeline::Error::Refused { .. } => {
+                Exit::Broken
+            }
         }
     })
 }

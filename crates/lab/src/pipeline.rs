@@ -31,7 +31,7 @@ use sha2::{Digest, Sha256};
 use crate::claims::{ClaimError, Judge};
 use crate::present::{self, Written};
 use crate::results::{Provenance, Results, Run, Verdict};
-use crate::scenario::{Experiment, PointIndex, Scenario};
+use crate::scenario::{ClockKind, Experiment, PointIndex, Scenario};
 use store::Store;
 
 /// How to run a scenario.
@@ -94,6 +94,13 @@ pub enum Error {
         /// What it said.
         message: String,
     },
+    /// A point could not be run here: the machine lacks something that its clock needs.
+    Refused {
+        /// The point in words; empty for a scenario without a sweep.
+        point: String,
+        /// What is lacking.
+        message: String,
+    },
     /// The results could not be written, or a point not kept.
     Disk(io::Error),
 }
@@ -110,6 +117,10 @@ impl fmt::Display for Error {
             }
             Error::Broken { point, message } if point.is_empty() => write!(f, "the run broke off: {message}"),
             Error::Broken { point, message } => write!(f, "the run at {point} broke off: {message}"),
+            Error::Refused { point, message } if point.is_empty() => {
+                write!(f, "it cannot be run here: {message}")
+            }
+            Error::Refused { point, message } => write!(f, "{point} cannot be run here: {message}"),
             Error::Disk(error) => error.fmt(f),
         }
     }
@@ -123,19 +134,20 @@ impl From<io::Error> for Error {
     }
 }
 
-/// What runs one point; the caller fills in which.
-type Runner<'a> = &'a (dyn Fn(&Experiment) -> Run + Sync);
+/// What runs one point, whose place in the sweep is filled in afterwards; or says what it lacks.
+pub type Runner<'a> = &'a (dyn Fn(&Experiment) -> Result<Run, String> + Sync);
 
-/// Runs every point of `scenario`, judges its claims and writes the directory of results.
+/// Runs every point of `scenario` under virtual time, judges its claims and writes the directory of results.
 pub fn run(
     scenario: &Scenario,
     options: &Options,
     observe: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
-    run_by(scenario, options, &crate::world::run, observe)
+    run_by(scenario, options, &|experiment| Ok(crate::world::run(experiment)), observe)
 }
 
-fn run_by(
+/// The same with points run by `runner`, as their clocks may ask for.
+pub fn run_by(
     scenario: &Scenario,
     options: &Options,
     runner: Runner<'_>,
@@ -162,8 +174,20 @@ fn provenance(scenario: &Scenario, options: &Options) -> Provenance {
         seed: options.seed.unwrap_or(scenario.seed),
         file_hash: scenario.hash.clone(),
         version: env!("CARGO_PKG_VERSION").into(),
-        clock: "virtual".into(),
+        clock: clocks(scenario),
     }
+}
+
+/// The clocks that the points run under.
+fn clocks(scenario: &Scenario) -> String {
+    let clocks: Vec<ClockKind> = scenario.points().map(|point| scenario.experiment(&point).clock).collect();
+    let any = |clock| clocks.contains(&clock);
+    match (any(ClockKind::Virtual), any(ClockKind::Real)) {
+        (true, true) => "virtual and real",
+        (_, true) => "real",
+        (_, false) => "virtual",
+    }
+    .into()
 }
 
 /// One point, run now or earlier.
@@ -220,6 +244,7 @@ fn point(
         let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
         Error::Broken { point: scenario.describe(point), message: message.unwrap_or_default() }
     })?;
+    let run = run.map_err(|message| Error::Refused { point: scenario.describe(point), message })?;
     let run = Run { point: point.indices().to_vec(), ..run };
     if let Some(store) = store {
         store.save(&key, &run)?;

@@ -25,7 +25,7 @@ use laxity_units::{Bytes, Span, Time};
 use activity::{Activity, Kind};
 
 use crate::source::Sizes;
-pub use activity::{Busy, Use, Uses};
+pub use activity::{Busy, Use, Uses, cost_of, use_of};
 
 /// Where a channel's sending application runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,7 +266,7 @@ impl Host {
             Step::Process { thread, channel, work, resumed } => {
                 let kind = Kind::Process { channel };
                 let cost = if resumed { self.left.remove(&thread) } else { None };
-                (thread, cost.unwrap_or_else(|| activity::cost(&costs, work)), activity::used(work), kind)
+                (thread, cost.unwrap_or_else(|| cost_of(&costs, work)), use_of(work), kind)
             }
             Step::Transmit { thread, packet, new_thread } => {
                 let creation = if new_thread { costs.thread_creation } else { Span::ZERO };

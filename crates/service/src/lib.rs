@@ -12,6 +12,10 @@
 #[cfg(target_os = "linux")]
 mod error;
 #[cfg(target_os = "linux")]
+pub mod host;
+#[cfg(target_os = "linux")]
+pub mod in_process;
+#[cfg(target_os = "linux")]
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod link;
@@ -23,6 +27,8 @@ mod ownership;
 pub mod place;
 pub mod ring;
 #[cfg(target_os = "linux")]
+mod runner;
+#[cfg(target_os = "linux")]
 pub mod signal;
 #[cfg(target_os = "linux")]
 pub mod tap;
@@ -31,3 +37,5 @@ pub mod tap;
 pub use error::Refused;
 #[cfg(target_os = "linux")]
 pub use link::Mac;
+#[cfg(target_os = "linux")]
+pub use runner::Runner;

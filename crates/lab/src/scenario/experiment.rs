@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use laxity_engine::Stream;
-use laxity_model::adapter::{Breakdown, Description};
+use laxity_model::adapter::{Breakdown, Description, Notification};
 use laxity_model::host::Applications;
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, TokenRingParameters};
 use laxity_model::node::DriverConfig;
@@ -69,6 +69,16 @@ pub enum Adapter {
     Null(LinkCosts),
     /// What a description says. Nothing is known that bounds its delay, so admission must be off.
     Described(Box<Description>),
+}
+
+impl Adapter {
+    /// How the host learns of responses.
+    pub fn notification(&self) -> Notification {
+        match self {
+            Adapter::Null(_) => Notification::Interrupt,
+            Adapter::Described(description) => description.interface.notification,
+        }
+    }
 }
 
 /// The way from the sending host to the end: a chain of equal hosts.

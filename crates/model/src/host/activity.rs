@@ -43,7 +43,8 @@ impl Use {
 pub struct Uses([Span; Use::ALL.len()]);
 
 impl Uses {
-    pub(super) fn add(&mut self, used: Use, span: Span) {
+    /// Counts `span` for a use.
+    pub fn add(&mut self, used: Use, span: Span) {
         self.0[used as usize] += span;
     }
 
@@ -118,7 +119,7 @@ impl Activity {
 }
 
 /// The price of a piece of work.
-pub(super) fn cost(costs: &HostCosts, work: Work) -> Span {
+pub fn cost_of(costs: &HostCosts, work: Work) -> Span {
     match work {
         Work::FirstPacket { new_thread: true } => costs.thread_creation + costs.first_packet,
         Work::FirstPacket { new_thread: false } => costs.first_packet,
@@ -130,7 +131,7 @@ pub(super) fn cost(costs: &HostCosts, work: Work) -> Span {
 }
 
 /// What a piece of work counts as.
-pub(super) fn used(work: Work) -> Use {
+pub fn use_of(work: Work) -> Use {
     match work {
         Work::Signal => Use::Switch,
         _ => Use::Protocol,

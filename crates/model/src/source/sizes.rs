@@ -35,7 +35,8 @@ impl Sizes {
         Ok(self)
     }
 
-    pub(crate) fn draw(self, random: &mut Stream) -> Bytes {
+    /// A size; draws nothing if there is only one.
+    pub fn draw(self, random: &mut Stream) -> Bytes {
         match self {
             Sizes::Fixed(size) => size,
             Sizes::Uniform { least, most } => {

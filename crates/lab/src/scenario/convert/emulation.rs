@@ -10,8 +10,6 @@ use crate::scenario::written::List;
 
 /// The longest name of a network interface under Linux.
 const LONGEST_NAME: usize = 15;
-/// An Ethernet header without tags.
-pub(super) const ETHERNET: u16 = 14;
 
 pub(super) fn emulation(
     cx: &mut Context<'_>,

@@ -1,0 +1,217 @@
+//! A host for real: the communication subsystem under its real driver, on a processor of its own.
+//!
+//! What decides is the code that a simulation runs and admission speaks about. What differs is who pays: here
+//! a step is done, and the time that passes is the time that it took. It copies and sums up the packet, writes its
+//! header, and writes a command into a ring that the emulated adapter reads; the adapter answers into another and, if
+//! it is so configured, interrupts by a signal.
+//!
+//! The processors of the papers are gone. So a step may also be padded ([`Pace::Profile`]): when its work is
+//! done the thread spins until the cost in the profile has passed, and takes interrupts meanwhile, as that
+//! processor would have. Then adapter, driver and scheduling meet as they did on an MC68040, and only what is emulated is
+//! emulated: deadlines are met or missed on a clock.
+
+mod applications;
+mod handling;
+mod work;
+
+use std::collections::VecDeque;
+
+use laxity_engine::Epoch;
+use laxity_lab::promise::Promise;
+use laxity_lab::scenario::{Experiment, Pace};
+use laxity_lab::world::{HostReport, Input, channel_config};
+use laxity_model::adapter::{Command, Notification, Response};
+use laxity_model::host::{Use, Uses, cost_of, use_of};
+use laxity_qos::channel::{LinkParadigm, Packet, Step, Subsystem, Thread};
+use laxity_qos::costs::HostCosts;
+use laxity_units::{Span, Time};
+
+use crate::ring::{Consumer, Producer};
+use crate::signal::{Interrupt, StopFlag};
+use applications::Applications;
+use work::Workshop;
+pub use work::Workshop as Work;
+
+/// What joins a host to its adapter.
+pub struct Wires {
+    /// Commands to the adapter.
+    pub commands: Producer<Input>,
+    /// Its responses.
+    pub responses: Consumer<Response>,
+    /// Its interrupts, if it does not wait to be polled.
+    pub interrupts: Option<Interrupt>,
+    /// Set when the run is over.
+    pub over: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    /// Set when the user wants it to be over.
+    pub stop: Option<StopFlag>,
+}
+
+/// A host at work.
+pub struct Host<'a> {
+    experiment: &'a Experiment,
+    epoch: Epoch,
+    costs: HostCosts,
+    pace: Pace,
+    subsystem: Subsystem,
+    applications: Applications<'a>,
+    workshop: Workshop,
+    wires: Wires,
+    notification: Notification,
+    last_thread: Option<Thread>,
+    /// When a held packet or message becomes eligible.
+    wakeup: Option<Time>,
+    /// When the response queue is next looked at unasked: polled, or by the watchdog.
+    look: Option<Time>,
+    /// Packets that the adapter has, and since when; kept only for the watchdog.
+    outstanding: VecDeque<(Packet, Time)>,
+    uses: Uses,
+}
+
+impl<'a> Host<'a> {
+    /// The host of node 0 of `experiment`, with its channels open.
+    pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
+        let host = &experiment.host;
+        let mut subsystem = Subsystem::new(host.subsystem);
+        for (i, promise) in promises.iter().enumerate() {
+            subsystem.open(channel_config(experiment, i, promise));
+        }
+        Self {
+            experiment,
+            epoch,
+            costs: host.costs,
+            pace: experiment.emulation.pace,
+            subsystem,
+            applications: Applications::new(experiment, promises),
+            workshop: Workshop::new(experiment.emulation.transfer, host.subsystem.packet),
+            wires,
+            notification: experiment.adapter.notification(),
+            last_thread: None,
+            wakeup: None,
+            look: None,
+            outstanding: VecDeque::new(),
+            uses: Uses::default(),
+        }
+    }
+
+    /// Works until the run is over.
+    pub fn run(mut self) -> HostReport {
+        while !self.is_over() {
+            let now = self.epoch.now();
+            self.attend(now);
+            self.applications.retry(now, &mut self.subsystem);
+            match self.subsystem.next_step(now) {
+                Step::Idle => {
+                    self.wakeup = self.subsystem.next_wakeup(now);
+                    self.applications.start(now, &mut self.subsystem);
+                }
+                Step::Process { thread, channel, work, .. } => {
+                    self.switch_to(now, thread);
+                    let began = self.epoch.now();
+                    self.workshop
+                        .process(work, self.experiment.channels[channel.0 as usize].spec.max_message);
+                    self.spend(began, cost_of(&self.costs, work), use_of(work), true);
+                    self.subsystem.finish(self.epoch.now());
+                }
+                Step::Transmit { thread, packet, new_thread } => {
+                    self.switch_to(now, thread);
+                    let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
+                    // The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
+                    let began = self.epoch.now();
+                    self.spend(began, creation + self.transmit_cost(), Use::LinkScheduling, false);
+                    self.hand_over(packet);
+                }
+                Step::Application { channel } => {
+                    self.switch_to(now, Thread::Application(channel));
+                    let messages = self.applications.ready(channel);
+                    let began = self.epoch.now();
+                    self.spend(began, self.costs.send_call * messages, Use::Application, true);
+                    self.applications.send(self.epoch.now(), channel, &mut self.subsystem);
+                }
+            }
+        }
+        self.report()
+    }
+
+    fn is_over(&self) -> bool {
+        self.wires.over.load(std::sync::atomic::Ordering::Acquire)
+            || self.wires.stop.is_some_and(StopFlag::is_set)
+    }
+
+    fn transmit_cost(&self) -> Span {
+        match self.experiment.host.subsystem.link.paradigm {
+            LinkParadigm::Adapter => self.costs.hand_over,
+            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => self.costs.link_scheduling,
+        }
+    }
+
+    fn switch_to(&mut self, now: Time, thread: Thread) {
+        if self.last_thread.is_some_and(|last| last != thread) {
+            self.spend(now, self.costs.switch(), Use::Switch, true);
+        }
+        self.last_thread = Some(thread);
+    }
+
+    /// Lets the time of a step that began at `began` pass, in which interrupts are taken unless masked.
+    fn spend(&mut self, began: Time, cost: Span, used: Use, interruptible: bool) {
+        if self.pace == Pace::Native {
+            if interruptible {
+                self.attend(self.epoch.now());
+            }
+            self.uses.add(used, self.epoch.now().saturating_since(began));
+            return;
+        }
+        let mut ends = began + cost;
+        self.uses.add(used, cost);
+        loop {
+            let now = self.epoch.now();
+            if now >= ends {
+                return;
+            }
+            if interruptible {
+                self.attend(now);
+                // What interrupts took, the step still has to get.
+                ends = ends.saturating_add(self.epoch.now().saturating_since(now).saturating_sub(LOOK));
+            } else {
+                self.applications.start(now, &mut self.subsystem);
+            }
+        }
+    }
+
+    fn hand_over(&mut self, packet: Packet) {
+        let now = self.epoch.now();
+        let packet = Packet { handed: now, ..packet };
+        self.workshop.write(&packet);
+        if self.experiment.host.driver.reset_after.is_some() {
+            self.outstanding.push_back((packet, now));
+        }
+        self.write(Command::Transmit(packet));
+    }
+
+    fn report(self) -> HostReport {
+        let channels = 0..self.experiment.channels.len() as u32;
+        let counters = channels.map(|i| self.subsystem.counters(laxity_qos::channel::ChannelId(i)).clone());
+        HostReport {
+            node: 0,
+            uses: self.uses,
+            counters: counters.collect(),
+            offered: self.applications.into_offered(),
+            longest_queue: self.subsystem.link_queue().1,
+        }
+    }
+}
+
+/// What looking at flags takes when there is nothing: it belongs to the step's own work.
+const LOOK: Span = Span::from_ns(200);
+
+/// Whether `experiment` can have its host in a thread, or why not.
+pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
+    if experiment.host.ideal || experiment.host.subsystem.preemption.immediate {
+        return Err("immediate preemption is an ideal that no real host has");
+    }
+    if experiment.path.relays > 0
+        || experiment.channels.iter().any(|channel| channel.route.first() != Some(&0))
+    {
+        return Err("a host in a thread sends only; relays and other senders are modelled");
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Interrupts: what an adapter has to say, and what a host does about it.
+
+use std::sync::atomic::Ordering;
+
+use laxity_lab::world::Input;
+use laxity_model::adapter::{Command, Notification, Response};
+use laxity_model::host::Use;
+use laxity_qos::channel::Packet;
+use laxity_units::{Span, Time};
+
+use super::{Host, StopFlag};
+
+impl Host<'_> {
+    /// Looks whether anything happened: applications that send, timers, interrupts.
+    pub(super) fn attend(&mut self, now: Time) {
+        self.applications.start(now, &mut self.subsystem);
+        if self.wakeup.is_some_and(|at| at <= now) {
+            self.subsystem.wakeup(now);
+            self.wakeup = None;
+            self.transmit_in_interrupt(now);
+            self.wakeup = self.subsystem.next_wakeup(now);
+        }
+        let announced = self.wires.interrupts.as_mut().is_some_and(|line| line.take().is_some());
+        if announced || self.look.is_some_and(|at| at <= now) {
+            self.read(now);
+        } else if self.look.is_none() {
+            self.look = self.next_look(now);
+        }
+        if let (Some(limit), Some((_, since))) =
+            (self.experiment.host.driver.reset_after, self.outstanding.front())
+            && now >= *since + limit
+        {
+            // Each packet comes back as failed, or was on its way back already.
+            self.outstanding.clear();
+            self.push(Input::Reset { node: 0 });
+        }
+    }
+
+    /// When to look at the response queue though nobody said so.
+    fn next_look(&self, now: Time) -> Option<Time> {
+        let poll = match self.notification {
+            Notification::Poll(every) => Some(every),
+            Notification::Interrupt => self.experiment.host.driver.watchdog,
+        };
+        let next = |every: Span| Time::ZERO + every * (now.since(Time::ZERO).as_ps() / every.as_ps() + 1);
+        poll.map(next)
+    }
+
+    /// Handles every response that is there.
+    fn read(&mut self, now: Time) {
+        self.look = self.next_look(now);
+        while let Some(response) = self.wires.responses.pop() {
+            let began = self.epoch.now();
+            self.spend(began, self.costs.interrupt, Use::Interrupt, false);
+            let now = self.epoch.now();
+            match response {
+                Response::Progress(_) => {}
+                Response::Handshake(packet) => self.write(Command::Proceed(packet)),
+                Response::Transmitted(packet) => {
+                    self.subsystem.transmitted(now, &packet);
+                    self.settled(now, &packet);
+                }
+                Response::Failed(packet, _) => {
+                    self.subsystem.failed(now, &packet);
+                    self.settled(now, &packet);
+                }
+                Response::Received(packet) => {
+                    // A packet that finds no buffer is in the subsystem's counters.
+                    let _ = self.subsystem.receive(now, packet.channel, packet);
+                }
+            }
+            self.transmit_in_interrupt(now);
+        }
+        self.wakeup = self.subsystem.next_wakeup(self.epoch.now());
+    }
+
+    fn settled(&mut self, now: Time, packet: &Packet) {
+        let name = |packet: &Packet| (packet.channel, packet.message, packet.index);
+        if let Some(at) = self.outstanding.iter().position(|(other, _)| name(other) == name(packet)) {
+            self.outstanding.remove(at);
+        }
+        self.applications.completed(now, packet, &mut self.subsystem);
+    }
+
+    fn transmit_in_interrupt(&mut self, now: Time) {
+        if let Some(packet) = self.subsystem.interrupt_transmit(now) {
+            self.spend(now, self.transmit_cost(), Use::LinkScheduling, false);
+            self.hand_over(packet);
+        }
+    }
+
+    pub(super) fn write(&mut self, command: Command) {
+        self.push(Input::Command { node: 0, command });
+    }
+
+    /// Writes into the command ring; waits while it is full, for the adapter reads on.
+    fn push(&mut self, input: Input) {
+        while self.wires.commands.push(input).is_err() {
+            if self.wires.over.load(Ordering::Acquire) || self.wires.stop.is_some_and(StopFlag::is_set) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
