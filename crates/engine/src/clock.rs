@@ -14,6 +14,10 @@
 //! not come further. An overloaded emulation so sees its inputs late, which its [`Lateness`] shows, but it
 //! sees them.
 //!
+//! *Nor is time.* Inputs that come faster than a world takes them would wake such a clock for ever. So after an
+//! answer of that kind, the next answer for a time that has passed is `Reached`, whatever has arrived: at worst an
+//! event and a wake take turns.
+//!
 //! *A wake is answered once.* The answer clears it, or the loop would turn without moving.
 //!
 //! A time of [`Time::MAX`] means that nothing is scheduled: a clock with an outside waits for a wake, a clock
