@@ -88,6 +88,11 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
         self.nodes.iter().map(|node| node.adapter().held()).sum()
     }
 
+    /// A digest of which packet departed from which node when: equal for equal runs.
+    pub fn departures(&self) -> u64 {
+        self.observer.departures()
+    }
+
     /// The outside, to look at.
     pub fn outside(&mut self) -> &mut O {
         &mut self.outside

@@ -1,0 +1,278 @@
+//! A world under a real clock, on a thread and a processor of its own.
+//!
+//! What runs here is what a simulation runs, with a clock that waits and an outside that is real: the thesis's END.
+//! The thread that runs it may not wait for anyone, so nothing that it tells makes a system call: how things stand
+//! is put into a place where a watcher finds it, and left out if the watcher is just looking. The run is driven in
+//! slices, which are the same run as one piece, and the world is looked at between two of them.
+//!
+//! A world holds what cannot go from thread to thread, so it is made, run and summed up on the one thread, and
+//! only its parts go there and its results come back.
+//!
+//! Whoever wants the run to end gives an `Input::Stop`; signals do so too, by a [`StopFlag`]. So a run that was ended
+//! early has an input that says so, and its log runs to the same end.
+
+mod gate;
+
+use std::cell::Cell;
+use std::panic;
+use std::rc::Rc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use laxity_engine::trace::NoTrace;
+use laxity_engine::{Attribution, Calendar, Clock, Doorbell, Epoch, Gap, Lateness, Limits, RealClock, Stop};
+use laxity_lab::results::{RealTime, Run};
+use laxity_lab::scenario::{Experiment, RunLength};
+use laxity_lab::world::{self, Elsewhere, HostReport, Lab, Live, Outside};
+use laxity_units::{Span, Time};
+
+use crate::Refused;
+use crate::place::{Awake, Placed, Placement, cores, keep_awake, spawn_on};
+use crate::signal::StopFlag;
+use gate::{Counted, Gate};
+
+/// How hosts that are elsewhere are asked what they did, on the emulating thread, at the end of the run: they are to stop
+/// at the time given.
+pub type Reports = Box<dyn FnOnce(Time) -> Vec<HostReport> + Send>;
+
+/// An emulation: a world, its outside and its time.
+pub struct Emulation<O, D> {
+    /// What is emulated.
+    pub experiment: Arc<Experiment>,
+    /// How long.
+    pub length: RunLength,
+    /// Where its inputs come from, and its outputs go.
+    pub outside: O,
+    /// Says whether the outside has an input.
+    pub doorbell: D,
+    /// Nodes whose hosts the outside is.
+    pub hosts: Vec<usize>,
+    /// Channels whose messages the outside sends, in place of their sources.
+    pub channels: Vec<usize>,
+    /// When the run begins: later than now by what it takes to start a thread and build the world, some milliseconds.
+    pub epoch: Epoch,
+    /// What the hosts did that are elsewhere; [`no_reports`] if there are none.
+    pub reports: Reports,
+}
+
+/// No host is elsewhere.
+pub fn no_reports() -> Reports {
+    Box::new(|_| Vec::new())
+}
+
+/// How an emulation is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Where the emulating thread runs.
+    pub placement: Placement,
+    /// How often a watcher can see how things stand, in run time.
+    pub slice: Span,
+    /// What ends the run early; besides, the outside may.
+    pub stop: Option<StopFlag>,
+    /// Events are on time that are late by this or less.
+    pub allowance: Span,
+}
+
+impl Options {
+    /// On processor `core`, or else on the last one.
+    pub fn on(core: Option<usize>) -> Self {
+        let placement = Placement { core: core.or_else(|| cores().last().copied()), fifo: None };
+        Self { placement, slice: Span::from_ms(100), stop: None, allowance: Span::from_us(1) }
+    }
+}
+
+/// An emulation that has come to its end.
+#[derive(Debug)]
+pub struct Driven<O> {
+    /// Its results, with how well time was kept.
+    pub run: Run,
+    /// The outside.
+    pub outside: O,
+    /// When it ended.
+    pub end: Time,
+    /// Why.
+    pub stop: Stop,
+    /// A digest of which packet departed from which node when.
+    pub departures: u64,
+    /// How late events were.
+    pub lateness: Lateness,
+    /// Why they were late.
+    pub attribution: Attribution,
+    /// What would have made the run better and was not permitted.
+    pub refused: Vec<Refused>,
+}
+
+impl<O> Driven<O> {
+    /// The longest stretches in which the platform stood still.
+    pub fn gaps(&self) -> Vec<Gap> {
+        self.attribution.gaps()
+    }
+}
+
+/// An emulation that goes on.
+pub struct Running<O> {
+    thread: Placed<(Ended<O>, Attribution)>,
+    live: Arc<Mutex<Option<Live>>>,
+    over: Receiver<()>,
+    refused: Vec<Refused>,
+    _awake: Option<Awake>,
+}
+
+/// Runs `emulation` to its end and shows `watch` now and then how it stands, on the calling thread.
+///
+/// An error means that there is no thread to be had.
+pub fn drive<O, D>(
+    emulation: Emulation<O, D>,
+    options: &Options,
+    watch: &mut dyn FnMut(&Live),
+) -> Result<Driven<O>, Refused>
+where
+    O: Outside + Send + 'static,
+    D: Doorbell + Send + 'static,
+{
+    Ok(start(emulation, options)?.watch(watch))
+}
+
+/// Starts `emulation` on a thread of its own.
+pub fn start<O, D>(emulation: Emulation<O, D>, options: &Options) -> Result<Running<O>, Refused>
+where
+    O: Outside + Send + 'static,
+    D: Doorbell + Send + 'static,
+{
+    let live = Arc::new(Mutex::new(None));
+    let (at_end, over) = mpsc::channel();
+    let (shown, options) = (live.clone(), *options);
+    let mut thread = spawn_on(options.placement, "emulate", move || {
+        // Hangs up when the thread is done, whatever it comes to.
+        let _at_end: Sender<()> = at_end;
+        emulate(emulation, &options, &shown)
+    })?;
+    let mut refused = std::mem::take(&mut thread.refused);
+    let awake = keep_awake().map_err(|why| refused.push(why)).ok();
+    Ok(Running { thread, live, over, refused, _awake: awake })
+}
+
+impl<O> Running<O> {
+    /// Shows `watch` how things stand, ten times a second unless it takes longer itself, until the run ends.
+    pub fn watch(self, watch: &mut dyn FnMut(&Live)) -> Driven<O> {
+        while self.over.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+            let seen = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(live) = seen {
+                watch(&live);
+            }
+        }
+        let joined = self.thread.join();
+        let (ended, attribution) = joined.unwrap_or_else(|panic| panic::resume_unwind(panic));
+        let mut run = ended.run;
+        run.real_time = Some(real_time(&ended.lateness, &attribution, ended.inputs));
+        Driven {
+            run,
+            outside: ended.outside,
+            end: ended.end,
+            stop: ended.stop,
+            departures: ended.departures,
+            lateness: ended.lateness,
+            attribution,
+            refused: self.refused,
+        }
+    }
+}
+
+/// On the emulating thread.
+fn emulate<O: Outside, D: Doorbell>(
+    emulation: Emulation<O, D>,
+    options: &Options,
+    shown: &Mutex<Option<Live>>,
+) -> (Ended<O>, Attribution) {
+    let Emulation { experiment, length, outside, mut doorbell, hosts, channels, epoch, reports } = emulation;
+    let stop = options.stop;
+    let is_rung = move || doorbell.is_rung() || stop.is_some_and(StopFlag::is_set);
+    let mut clock = RealClock::new(epoch, is_rung).allowing(options.allowance);
+    let course = Course {
+        experiment: &experiment,
+        length,
+        outside: Gate::new(outside, stop),
+        elsewhere: Elsewhere { hosts: &hosts, channels: &channels },
+        slice: Some(options.slice),
+        events: Rc::default(),
+    };
+    let mut show = |live: Live| {
+        if let Ok(mut place) = shown.try_lock() {
+            *place = Some(live);
+        }
+    };
+    let ended = course.run(&mut clock, &mut show, reports);
+    (ended, clock.attribution().clone())
+}
+
+/// The way of a world through its time, whatever the clock.
+struct Course<'a, O> {
+    experiment: &'a Experiment,
+    length: RunLength,
+    outside: Gate<O>,
+    elsewhere: Elsewhere<'a>,
+    /// How long it runs before it is looked at; to its end if none.
+    slice: Option<Span>,
+    /// Counts the events that have happened.
+    events: Rc<Cell<u64>>,
+}
+
+/// What it came to.
+struct Ended<O> {
+    run: Run,
+    outside: O,
+    end: Time,
+    stop: Stop,
+    inputs: u64,
+    departures: u64,
+    lateness: Lateness,
+}
+
+impl<O: Outside> Course<'_, O> {
+    fn run<C: Clock>(self, clock: &mut C, show: &mut dyn FnMut(Live), reports: Reports) -> Ended<O> {
+        let mut nothing = NoTrace;
+        let lab = Lab::with_outside(self.experiment, self.length, &mut nothing, self.outside, self.elsewhere);
+        let mut world = Counted { lab, events: self.events };
+        let mut calendar = Calendar::new();
+        world.lab.start(&mut calendar);
+        let until = world::limits(self.length).until;
+        let mut lateness = Lateness::default();
+        let (stop, end) = loop {
+            let slice = self.slice.map_or(until, |slice| calendar.now().saturating_add(slice).min(until));
+            let outcome = laxity_engine::run(&mut world, &mut calendar, clock, Limits::NONE.until(slice));
+            lateness.merge(&outcome.lateness);
+            if outcome.stop != Stop::Until || slice == until {
+                break (outcome.stop, outcome.now);
+            }
+            show(world.lab.live(outcome.now));
+        };
+        let departures = world.lab.departures();
+        let (run, gate) = world.lab.into_run(end, &reports(end));
+        let (outside, inputs) = gate.open();
+        Ended { run, outside, end, stop, inputs, departures, lateness }
+    }
+}
+
+/// How well time was kept, as a result.
+fn real_time(lateness: &Lateness, attribution: &Attribution, inputs: u64) -> RealTime {
+    let late = |q| lateness.quantile(q).as_secs_f64();
+    RealTime {
+        events: lateness.count(),
+        inputs,
+        late_p50: late(0.5),
+        late_p99: late(0.99),
+        late_p999: late(0.999),
+        late_max: lateness.max().as_secs_f64(),
+        behind: attribution.backlog.count,
+        stalled: attribution.stall.count,
+        stall_total: attribution.gap_total.as_secs_f64(),
+        stall_longest: attribution
+            .gaps()
+            .iter()
+            .map(|gap| gap.length)
+            .max()
+            .unwrap_or_default()
+            .as_secs_f64(),
+    }
+}

@@ -1,0 +1,78 @@
+//! What stands between a world and its outside: counts inputs and events, and lets a signal in as an input.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use laxity_engine::trace::NoTrace;
+use laxity_engine::{Calendar, World};
+use laxity_lab::world::{Event, Input, Lab, Notice, Outside};
+use laxity_units::Time;
+
+use crate::signal::StopFlag;
+
+/// An outside that can be told to stop.
+pub(super) struct Gate<O> {
+    inner: O,
+    stop: Option<StopFlag>,
+    inputs: u64,
+}
+
+impl<O> Gate<O> {
+    pub(super) fn new(inner: O, stop: Option<StopFlag>) -> Self {
+        Self { inner, stop, inputs: 0 }
+    }
+
+    /// What it stood before, and how many inputs have passed.
+    pub(super) fn open(self) -> (O, u64) {
+        (self.inner, self.inputs)
+    }
+}
+
+impl<O: Outside> Outside for Gate<O> {
+    const TELLS: bool = O::TELLS;
+
+    #[inline]
+    fn next_input(&mut self, now: Time) -> Option<Input> {
+        let input = match self.stop {
+            Some(flag) if flag.is_set() => {
+                // Once: an input for every question would hold the world up.
+                self.stop = None;
+                Input::Stop
+            }
+            _ => self.inner.next_input(now)?,
+        };
+        self.inputs += 1;
+        Some(input)
+    }
+
+    #[inline]
+    fn notice(&mut self, now: Time, notice: Notice) {
+        self.inner.notice(now, notice);
+    }
+}
+
+/// A world that counts its events.
+pub(super) struct Counted<'a, O: Outside> {
+    pub(super) lab: Lab<'a, 'static, NoTrace, Gate<O>>,
+    pub(super) events: Rc<Cell<u64>>,
+}
+
+impl<O: Outside> World for Counted<'_, O> {
+    type Event = Event;
+
+    #[inline]
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        self.events.set(self.events.get() + 1);
+        self.lab.handle(now, event, calendar);
+    }
+
+    #[inline]
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.lab.poll_inputs(now, calendar);
+    }
+
+    #[inline]
+    fn is_finished(&self) -> bool {
+        self.lab.is_finished()
+    }
+}
