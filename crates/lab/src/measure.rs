@@ -4,47 +4,14 @@
 //! do not blur them. Worst response times, misses and drops count the whole run: a bound admits no
 //! exception, and the first message of a run is as good a counterexample as any.
 
+mod samples;
+
 use std::collections::BTreeSet;
 
 use laxity_qos::channel::{Delivery, Packet};
 use laxity_units::{Bytes, Span, Time};
 
-use crate::results::Summary;
-
-/// A distribution that keeps every value.
-///
-/// Runs have tens of thousands of messages; exact percentiles are worth the megabyte.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Samples(Vec<f64>);
-
-impl Samples {
-    pub(crate) fn push(&mut self, value: f64) {
-        self.0.push(value);
-    }
-
-    /// The distribution in a few numbers; `None` if nothing was counted.
-    pub(crate) fn summary(mut self) -> Option<Summary> {
-        let n = self.0.len();
-        if n == 0 {
-            return None;
-        }
-        self.0.sort_by(f64::total_cmp);
-        let mean = self.0.iter().sum::<f64>() / n as f64;
-        let variance = self.0.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
-        // Nearest rank: the smallest value that at least that share of the values does not exceed.
-        let percentile = |p: f64| self.0[((p / 100.0 * n as f64).ceil() as usize).clamp(1, n) - 1];
-        Some(Summary {
-            count: n as u64,
-            min: self.0[0],
-            mean,
-            deviation: variance.sqrt(),
-            p1: percentile(1.0),
-            p50: percentile(50.0),
-            p99: percentile(99.0),
-            max: self.0[n - 1],
-        })
-    }
-}
+pub(crate) use samples::Samples;
 
 /// Difference of two instants in seconds, negative if `to` is before `from`.
 pub(crate) fn seconds(from: Time, to: Time) -> f64 {
@@ -138,23 +105,5 @@ impl Meter {
         if let Some(due) = due {
             self.laxity.push(seconds(now, due));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_summary_is_exact() {
-        let mut samples = Samples::default();
-        for v in (1..=100).rev() {
-            samples.push(f64::from(v));
-        }
-        let s = samples.summary().unwrap();
-        assert_eq!((s.count, s.min, s.p1, s.p50, s.p99, s.max), (100, 1.0, 1.0, 50.0, 99.0, 100.0));
-        assert_eq!(s.mean, 50.5);
-        assert!((s.deviation - 28.866).abs() < 1e-3);
-        assert_eq!(Samples::default().summary(), None);
     }
 }
