@@ -122,12 +122,6 @@ impl Profile {
         Profile::parse(&read_text(files, path, "a profile")?)
     }
 
-    /// The profile that comes with Laxity as `name`, whose text is `text`.
-    pub(crate) fn built_in(name: &str, text: &str) -> Result<Profile, Diagnostics> {
-        Profile::parse(&Arc::new(Source::new(format!("profiles/{name}.toml (built in)"), text)))
-            .map(|profile| Profile { name: name.to_string(), ..profile })
-    }
-
     /// The profile that `source` is; its name is the file's stem.
     pub(crate) fn parse(source: &Arc<Source>) -> Result<Profile, Diagnostics> {
         let document = document::parse(source)?;
@@ -227,7 +221,8 @@ mod tests {
     fn the_built_in_profiles_are_valid_and_say_what_the_papers_say() {
         let read = |name: &str| {
             let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name).unwrap();
-            Profile::built_in(name, text).unwrap_or_else(|errors| panic!("{errors}"))
+            let source = Arc::new(Source::new(format!("profiles/{name}.toml (built in)"), *text));
+            Profile::parse(&source).unwrap_or_else(|errors| panic!("{errors}"))
         };
         let us = Span::from_us;
         let mc68040 = read("mc68040");

@@ -1,6 +1,6 @@
 //! Scenario files: an experiment with claims, from a TOML file to valid types.
 //!
-//! [`Scenario::load`] reads a file, the profile and traces that it names, and *every* point of its sweep.
+//! [`Scenario::load`] reads a file, the profile, adapter and traces that it names, and *every* point of its sweep.
 //! What it returns can be run without a further question; what is wrong comes back as
 //! [`Diagnostics`], all of it at once where errors can be told apart, each with its place in the file and what
 //! would be valid.
@@ -13,6 +13,7 @@
 //! A point of the sweep is the same document with values replaced (see [`crate::sweep`]), so there is one way
 //! to read an experiment and one place that knows the format ([`schema`] is made from it, too).
 
+mod adapter_file;
 mod choice;
 pub(crate) mod context;
 mod convert;
@@ -37,12 +38,13 @@ use toml::de::DeTable;
 
 pub use crate::claims::Claim;
 pub use crate::sweep::{MOST_POINTS, PointIndex};
+pub use adapter_file::{AdapterFile, Citation};
 pub use experiment::{
     Adapter, Admission, Carries, ChannelSpec, ClockKind, Emulation, Experiment, Fault, FaultSpec, Host,
     HostPlace, LocalDeadline, MediumSpec, Network, Pace, Path, PortSpec, RunLength, SourceSpec, Task,
     Transfer,
 };
-pub use schema::{profile_schema, schema};
+pub use schema::{adapter_schema, profile_schema, schema};
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 use crate::present::FigureSpec;
@@ -70,7 +72,7 @@ pub struct Scenario {
     pub claims: Vec<Claim>,
     /// The figures to draw; empty for those that suit the results.
     pub figures: Vec<FigureSpec>,
-    /// SHA-256 over the file and the profiles and traces it names, hexadecimal.
+    /// SHA-256 over the file and the profiles, adapters and traces it names, hexadecimal.
     pub hash: String,
     path: PathBuf,
     source: Arc<Source>,

@@ -26,6 +26,7 @@ use super::library::Library;
 use super::raw::{Amount, RawAdmission, RawPath, RawRun, RawScenario};
 use super::written::{Leaf, Part, Scalar, Written};
 use crate::diagnostic::list;
+pub(super) use adapter::of_file as adapter_of_file;
 
 /// Channels of an experiment, copies included, at most.
 const MOST_CHANNELS: usize = 10_000;
@@ -72,9 +73,9 @@ pub(crate) fn experiment(
         }
     };
     let adapter = match adapter {
-        Some(adapter) => adapter::adapter(cx, adapter),
+        Some(adapter) => adapter::adapter(cx, library, adapter),
         None => {
-            let help = "add `[adapter]` with its `kind`";
+            let help = "add `[adapter]` with its `kind`, or with the `file` of one";
             Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
         }
     };
@@ -105,7 +106,13 @@ pub(crate) fn experiment(
         }
     };
     let faults = network::faults(cx, fault, adapter.as_ref().ok().map(|adapter| &adapter.value), around.way);
-    let (host, adapter, (admission, _)) = (host?, adapter?, admission?);
+    let (host, mut adapter, (admission, _)) = (host?, adapter?, admission?);
+    if let Adapter::Described(description) = &mut adapter.value {
+        if host.value.speedup != 1.0 {
+            **description = description.as_ref().clone().with_speedup(host.value.speedup);
+        }
+        adapter::within_reason(cx, description, host.value.subsystem.packet, &adapter.spans)?;
+    }
     let (network, way) = net?;
     let emulation = emulation::emulation(cx, emulation);
     let ports = emulation::ports(cx, port, way);
@@ -161,7 +168,11 @@ fn analysis(
         return Err(cx.fault(&spans.paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
     }
     if matches!(experiment.adapter, Adapter::Described(_)) {
-        return Err(cx.fault(adapter, "admission has no analysis for a staged adapter", OFF));
+        return Err(cx.fault(
+            adapter,
+            "admission has no analysis for an adapter that is described by stages",
+            OFF,
+        ));
     }
     Ok(())
 }

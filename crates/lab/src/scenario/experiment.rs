@@ -45,12 +45,14 @@ pub struct Experiment {
 }
 
 /// A host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Host {
     /// Name of the cost profile.
     pub profile: String,
-    /// Its numbers, overrides applied; without context switches and cache misses if resources are ideal.
+    /// Its numbers, overrides and speed-up applied; without context switches and cache misses if resources are ideal.
     pub costs: HostCosts,
+    /// `C_sf`, in `costs` and in the adapter's work already.
+    pub speedup: f64,
     /// Where sending applications run.
     pub applications: Applications,
     /// The communication subsystem's policies.

@@ -1,4 +1,4 @@
-//! What a scenario names and others wrote: profiles and traces, each read once; and films, each made once.
+//! What a scenario names and others wrote: profiles, adapters and traces, each read once; and films, each made once.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader, Read};
@@ -11,20 +11,38 @@ use laxity_model::source::mpeg::FilmParameters;
 use laxity_model::source::trace::{self, Limits, Position, Trace};
 use sha2::{Digest, Sha256};
 
+use super::adapter_file::{self, AdapterFile};
 use super::context::{Context, Reported};
 use super::files::{Files, refusal};
-use crate::diagnostic::{Diagnostic, Diagnostics, Place, list, shown};
-use crate::profile::{BUILT_IN, Profile};
+use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, shown};
+use crate::profile::{self, Profile};
 
 /// What has been read so far, by the name in the scenario; what could not be read, with the reason.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shelf {
     profiles: BTreeMap<String, Result<Arc<Profile>, Diagnostics>>,
+    adapters: BTreeMap<String, Result<Arc<AdapterFile>, Diagnostics>>,
     traces: BTreeMap<String, Result<Arc<Trace>, Diagnostics>>,
     /// By their parameters in words.
     films: BTreeMap<String, Result<Arc<Trace>, SourceError>>,
     digests: Vec<[u8; 32]>,
 }
+
+/// A kind of file that scenarios name.
+struct Kind<T: 'static> {
+    article: &'static str,
+    /// Its plural, with an `s`, is the folder where such files are looked for.
+    word: &'static str,
+    /// Those that come with Laxity, by name.
+    built_in: &'static [(&'static str, &'static str)],
+    parse: fn(&Arc<Source>) -> Result<T, Diagnostics>,
+}
+
+const PROFILES: Kind<Profile> =
+    Kind { article: "a", word: "profile", built_in: &profile::BUILT_IN, parse: Profile::parse };
+
+const ADAPTERS: Kind<AdapterFile> =
+    Kind { article: "an", word: "adapter", built_in: &adapter_file::BUILT_IN, parse: AdapterFile::parse };
 
 /// Finds and reads what a scenario names.
 pub(crate) struct Library<'a> {
@@ -59,78 +77,108 @@ impl<'a> Library<'a> {
         span: &Range<usize>,
     ) -> Result<Arc<Profile>, Reported> {
         if !self.shelf.profiles.contains_key(name) {
-            let mut digest = None;
-            let profile = self.find_profile(cx, name, span, &mut digest);
-            self.shelf.digests.extend(digest);
+            let profile = self.find(cx, name, span, &PROFILES);
             self.shelf.profiles.insert(name.to_string(), profile);
         }
         report(cx, &self.shelf.profiles[name])
     }
 
-    fn find_profile(
+    /// The adapter that the scenario names at `span`.
+    pub(crate) fn adapter(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+    ) -> Result<Arc<AdapterFile>, Reported> {
+        if !self.shelf.adapters.contains_key(name) {
+            let adapter = self.find(cx, name, span, &ADAPTERS);
+            self.shelf.adapters.insert(name.to_string(), adapter);
+        }
+        report(cx, &self.shelf.adapters[name])
+    }
+
+    /// Finds and reads the file of a `kind` that is named, and remembers its digest.
+    fn find<T>(
+        &mut self,
+        cx: &Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+        kind: &Kind<T>,
+    ) -> Result<Arc<T>, Diagnostics> {
+        let here = cx.place(span).label("named here");
+        let source = self.named(cx, name, span, kind).map_err(|(errors, elsewhere)| match elsewhere {
+            true => relate(&errors, &here),
+            false => errors,
+        })?;
+        self.shelf.digests.push(Sha256::digest(source.text().as_bytes()).into());
+        (kind.parse)(&source).map(Arc::new).map_err(|errors| relate(&errors, &here))
+    }
+
+    /// The text that is named, or why there is none, and whether that is said of another file.
+    fn named<T>(
         &self,
         cx: &Context<'_>,
         name: &str,
         span: &Range<usize>,
-        digest: &mut Option<[u8; 32]>,
-    ) -> Result<Arc<Profile>, Diagnostics> {
-        let here = cx.place(span).label("named here");
+        kind: &Kind<T>,
+    ) -> Result<Arc<Source>, (Diagnostics, bool)> {
+        let Kind { article, word, built_in, .. } = kind;
+        let read = |path: &Path| {
+            let source = super::files::read_text(self.files, path, &format!("{article} {word}"));
+            source.map_err(|errors| (errors, true))
+        };
         if name.ends_with(".toml") {
-            let path = self.directory.join(name);
-            return self.read_profile(&path, digest).map_err(|errors| relate(&errors, &here));
+            return read(&self.directory.join(name));
         }
         let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || !name.chars().all(good) || name.starts_with('.') {
-            let reason = format!("`{}` is neither a profile's name nor the path of one", shown(name));
-            let help = "valid is a name such as `\"mc68040\"`, or a path ending in `.toml`";
-            return Err(Diagnostic::new(cx.place(span), reason).help(help).into());
+            let reason = format!("`{}` is neither {article} {word}'s name nor the path of one", shown(name));
+            let help = format!(
+                "valid is a name such as `\"{}\"`, or a path ending in `.toml`",
+                built_in.last().map_or("", |(name, _)| name)
+            );
+            return Err((Diagnostic::new(cx.place(span), reason).help(help).into(), false));
         }
         let file = format!("{name}.toml");
-        for path in self.places(&file) {
+        for path in self.places(&file, word) {
             match self.files.open(&path) {
-                Ok(_) => return self.read_profile(&path, digest).map_err(|errors| relate(&errors, &here)),
+                Ok(_) => return read(&path),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) if error.kind() == io::ErrorKind::NotADirectory => {}
                 Err(error) => {
                     let path = path.display().to_string();
-                    return Err(Diagnostic::of_file(path, refusal(&error)).related(here).into());
+                    return Err((Diagnostic::of_file(path, refusal(&error)).into(), true));
                 }
             }
         }
-        if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
-            *digest = Some(Sha256::digest(text.as_bytes()).into());
-            return Profile::built_in(name, text).map(Arc::new);
+        if let Some((_, text)) = built_in.iter().find(|(built_in, _)| *built_in == name) {
+            return Ok(Arc::new(Source::new(format!("{word}s/{name}.toml (built in)"), *text)));
         }
         let beside = self.directory.join(&file);
-        let reason = format!("there is no profile `{}`", shown(name));
+        let reason = format!("there is no {word} `{}`", shown(name));
         let error = Diagnostic::new(cx.place(span), reason)
             .help(format!(
-                "looked for {}, and for profiles/{file} there and in every folder above",
+                "looked for {}, and for {word}s/{file} there and in every folder above",
                 beside.display()
             ))
             .help(format!(
-                "profiles that come with Laxity are {}",
-                list(BUILT_IN.iter().map(|(name, _)| name))
+                "{word}s that come with Laxity are {}",
+                list(built_in.iter().map(|(name, _)| name))
             ));
-        Err(error.into())
+        Err((error.into(), false))
     }
 
-    /// Where a profile may be: beside the scenario, then in `profiles` there and in every folder above.
-    fn places(&self, file: &str) -> Vec<PathBuf> {
+    /// Where a file of a kind may be: beside the scenario, then in a folder of the kind's plural there and in
+    /// every folder above.
+    fn places(&self, file: &str, word: &str) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = self.directory.ancestors().map(Path::to_path_buf).collect();
         if self.directory.is_relative()
             && let Ok(here) = std::path::absolute(".")
         {
             folders.extend(here.ancestors().skip(1).map(Path::to_path_buf));
         }
-        let profiles = folders.into_iter().map(|folder| folder.join("profiles").join(file));
-        [self.directory.join(file)].into_iter().chain(profiles).collect()
-    }
-
-    fn read_profile(&self, path: &Path, digest: &mut Option<[u8; 32]>) -> Result<Arc<Profile>, Diagnostics> {
-        let source = super::files::read_text(self.files, path, "a profile")?;
-        *digest = Some(Sha256::digest(source.text().as_bytes()).into());
-        Profile::parse(&source).map(Arc::new)
+        let folders = folders.into_iter().map(|folder| folder.join(format!("{word}s")).join(file));
+        [self.directory.join(file)].into_iter().chain(folders).collect()
     }
 
     /// The trace that the scenario names at `span`.

@@ -3,6 +3,7 @@
 //! These types are the one description of the format. Reading, the list of valid keys in an error, and the
 //! schema for editors (with these comments in it) all come from them.
 
+mod adapter;
 mod emulation;
 mod network;
 
@@ -15,10 +16,11 @@ use laxity_model::source::mpeg::Film;
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 
-use super::choice::{AdapterKind, FormulaWord, PreemptionWord, Random, Resources, SourceKind};
+use super::choice::{FormulaWord, PreemptionWord, Random, Resources, SourceKind};
 use super::experiment::{ClockKind, LocalDeadline};
-use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, PerByte, Size, Whole};
+use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
+pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 
@@ -83,8 +85,23 @@ pub(crate) struct RawHost {
     pub(crate) applications: Option<Written<Applications>>,
     /// Single numbers of the profile, replaced.
     pub(crate) costs: Option<Part<RawCosts>>,
+    /// `C_sf`: processors are so many times as fast, the host's and with it the adapter's, while all that
+    /// hardware takes its own time for stays as it is (thesis §4.4.2). At least 0.01. Default 1.
+    pub(crate) speedup: Option<Written<Factor>>,
     /// The communication subsystem's policies.
     pub(crate) subsystem: Option<Part<RawSubsystem>>,
+    /// The adapter's device driver.
+    pub(crate) driver: Option<Part<RawDriver>>,
+}
+
+/// When the device driver gives up waiting for its adapter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawDriver {
+    /// Responses that no interrupt announced are found at multiples of this. Default: never.
+    pub(crate) watchdog: Option<Written<Bounded<Interval>>>,
+    /// An adapter that has had a packet for so long is reset, and all in it lost. Default: never.
+    pub(crate) reset_after: Option<Written<Bounded<Interval>>>,
 }
 
 /// Numbers of a cost profile, replaced.
@@ -166,57 +183,6 @@ pub(crate) struct RawLink {
     pub(crate) depth: Option<Written<Whole<1, 65536>>>,
     /// Whether early packets within the horizon go before best effort. Default `false`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
-}
-
-/// A network adapter.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawAdapter {
-    /// The family of adapters.
-    #[schemars(required)]
-    pub(crate) kind: Option<Written<AdapterKind>>,
-    /// Null: `C_x`, overhead of initiating a transmission. Default `0 us`.
-    pub(crate) startup: Option<Written<Bounded<Cost>>>,
-    /// Null: time per byte. Either this or `rate`.
-    pub(crate) per_byte: Option<Written<Bounded<PerByte>>>,
-    /// Null: the rate of the slower of link and host transfer, for `per_byte`.
-    pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Staged: the stages of the pipeline, in order.
-    pub(crate) stage: Option<List<Part<RawStage>>>,
-}
-
-/// A stage of a pipeline, which holds one packet at a time.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawStage {
-    /// Its name in results.
-    #[schemars(required)]
-    pub(crate) name: Option<Written<Name>>,
-    /// What it does to a packet, in order; at least one.
-    #[schemars(required)]
-    pub(crate) phase: Option<List<Part<RawPhase>>>,
-}
-
-/// A part of a stage's work: `fixed` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawPhase {
-    /// Time whatever the size. Default `0 us`.
-    pub(crate) fixed: Option<Written<Bounded<Cost>>>,
-    /// Size of a segment; given with `per_segment`.
-    pub(crate) segment: Option<Written<Bounded<Size>>>,
-    /// Time per segment begun; given with `segment`.
-    pub(crate) per_segment: Option<Written<Bounded<Cost>>>,
-    /// Time per byte, up to `knee`. Default `0 ns`.
-    pub(crate) per_byte: Option<Written<Bounded<PerByte>>>,
-    /// Size from where on a byte costs `per_byte_past`.
-    pub(crate) knee: Option<Written<Bounded<Size>>>,
-    /// Time per byte past `knee`; given with it.
-    pub(crate) per_byte_past: Option<Written<Bounded<PerByte>>>,
-    /// A resource that phases share by its name, such as the adapter's memory bus.
-    pub(crate) resource: Option<Written<Name>>,
-    /// Priority at the resource, 0 the highest; a higher one interrupts a lower one. Default 0.
-    pub(crate) priority: Option<Written<Whole<0, 255>>>,
 }
 
 /// A chain of equal hosts.

@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::raw::RawScenario;
+use super::raw::{RawAdapterFile, RawScenario};
 use crate::profile::RawProfile;
 
 /// JSON Schema of a scenario file, descriptions included.
@@ -14,6 +14,11 @@ pub fn schema() -> Value {
 /// JSON Schema of a host profile.
 pub fn profile_schema() -> Value {
     of::<RawProfile>()
+}
+
+/// JSON Schema of an adapter file.
+pub fn adapter_schema() -> Value {
+    of::<RawAdapterFile>()
 }
 
 fn of<T: schemars::JsonSchema>() -> Value {

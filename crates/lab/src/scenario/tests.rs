@@ -1,5 +1,6 @@
 //! Every error that a file can be met with, as it is shown; and what files come to.
 
+mod adapters;
 mod errors;
 mod reading;
 

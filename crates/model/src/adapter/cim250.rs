@@ -87,7 +87,7 @@ impl Cim250 {
         let network_bus = match self.memory {
             Memory::Shared => host_bus,
             Memory::Dual => {
-                resources.push(resource("network bus", true));
+                resources.push(resource("network-bus", true));
                 2
             }
         };

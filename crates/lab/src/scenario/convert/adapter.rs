@@ -1,195 +1,266 @@
-//! `[adapter]`: a family and its numbers.
+//! `[adapter]`: a family and its numbers, or the file that has them.
 
-use laxity_model::adapter::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue, Resource,
-    Selection, Stage, Takes,
-};
-use laxity_qos::channel::Order;
+mod cim250;
+mod flaw;
+mod generic;
+mod stage;
+
+use laxity_model::adapter::{Delay, Description};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Rate};
 
 use super::*;
+use crate::scenario::adapter_file::Citation;
 use crate::scenario::choice::AdapterKind;
-use crate::scenario::leaf::{PerByte, bound};
-use crate::scenario::raw::{RawAdapter, RawPhase, RawStage};
+use crate::scenario::leaf::{Bounds, Flow, PerByte, bound};
+use crate::scenario::raw::RawAdapter;
+use crate::scenario::written::{Either, List};
 
+/// The adapter of a scenario.
 pub(super) fn adapter(
     cx: &mut Context<'_>,
+    library: &mut Library<'_>,
     part: Part<RawAdapter>,
 ) -> Result<Located<Adapter, Range<usize>>, Reported> {
     let part = cx.part(part)?;
-    let (span, RawAdapter { kind, startup, per_byte, rate, stage }) = (part.span(), part.into_inner());
-    let kind = cx.required(kind, "kind", &span, "the adapter");
-    let place = kind.as_ref().map_or(span.clone(), Spanned::span);
-    let value = match kind?.into_inner() {
-        AdapterKind::Null => {
-            if let Some(stage) = &stage {
-                let help = "say `kind = \"staged\"`, or remove the stages";
-                return Err(cx.fault(&stage.span, "a null adapter has no stages", help));
+    let (span, mut raw) = (part.span(), part.into_inner());
+    let Some(file) = raw.file.take() else {
+        let value = described(cx, &mut Sources { needed: false, list: Vec::new() }, &span, raw)?;
+        return Ok(Located { value: value.0, spans: value.1 });
+    };
+    let kind = raw.kind.as_ref().map(|kind| (None, "kind", kind.span.clone()));
+    let source = raw.source.as_ref().map(|source| (None, "source", source.span.clone()));
+    let others: Vec<_> = kind.into_iter().chain(source).chain(given(&raw)).collect();
+    let mut alone = Ok(());
+    for (_, key, span) in others {
+        let reason = format!("`{key}` stands beside `file`, which has all there is to say");
+        alone = Err(cx.fault(&span, reason, "keep either `file` or the adapter itself"));
+    }
+    let name = cx.value(file)?;
+    let file = library.adapter(cx, name.get_ref(), &name.span())?;
+    alone?;
+    Ok(Located { value: file.adapter.clone(), spans: name.span() })
+}
+
+/// The adapter of an adapter file, and where its numbers come from.
+pub(in crate::scenario) fn of_file(
+    cx: &mut Context<'_>,
+    part: Part<RawAdapter>,
+) -> Result<(Adapter, Vec<Citation>), Reported> {
+    let part = cx.part(part)?;
+    let (span, mut raw) = (part.span(), part.into_inner());
+    if let Some(file) = raw.file.take() {
+        let help = "say here what the adapter is; scenarios name its file";
+        return Err(cx.fault(&file.span, "an adapter file cannot name another", help));
+    }
+    let mut sources = Sources { needed: true, list: Vec::new() };
+    let (adapter, _) = described(cx, &mut sources, &span, raw)?;
+    Ok((adapter, sources.list))
+}
+
+/// Who says so, of every number.
+struct Sources {
+    /// Whether there must be a source beside every number.
+    needed: bool,
+    list: Vec<Citation>,
+}
+
+impl Sources {
+    /// Notes `source` as that of `what`, at `owner`; `numbers` says whether there are any.
+    fn cite(
+        &mut self,
+        cx: &mut Context<'_>,
+        source: Option<Written<String>>,
+        numbers: bool,
+        owner: &Range<usize>,
+        what: &str,
+    ) -> Result<(), Reported> {
+        const NAME: &str = "name the table or the measurement, or write `own choice:` and the argument";
+        match cx.optional(source)? {
+            Some(source) if source.get_ref().trim().is_empty() => {
+                Err(cx.fault(&source.span(), "the source of a number cannot be empty", NAME))
             }
-            let startup = cx.optional(startup);
-            let per_byte = self::per_byte(cx, per_byte, rate, &span);
-            let startup = startup?.map_or(Span::ZERO, |startup| startup.into_inner().get());
-            Adapter::Null(LinkCosts { startup, per_byte: per_byte? })
+            Some(source) => {
+                let source = source.get_ref().trim().to_string();
+                self.list.push(Citation { what: what.to_string(), source });
+                Ok(())
+            }
+            None if self.needed && numbers => {
+                let reason =
+                    format!("in an adapter file every number has a source, and {what} has no `source`");
+                Err(cx.fault(owner, reason, NAME))
+            }
+            None => Ok(()),
         }
-        AdapterKind::Staged => {
-            let reason = "a staged adapter has its costs in its stages";
-            let help = "move this to a phase of a stage, or say `kind = \"null\"`";
-            let startup = cx.foreign(startup.as_ref(), reason, help);
-            let per_byte = cx.foreign(per_byte.as_ref(), reason, help);
-            let rate = cx.foreign(rate.as_ref(), reason, help);
-            let stages = stages(cx, stage, &span);
-            startup.and(per_byte).and(rate)?;
-            Adapter::Described(Box::new(stages?))
+    }
+}
+
+/// The adapter, and the place that stands for it.
+fn described(
+    cx: &mut Context<'_>,
+    sources: &mut Sources,
+    span: &Range<usize>,
+    mut raw: RawAdapter,
+) -> Result<(Adapter, Range<usize>), Reported> {
+    let kind = match raw.kind.take() {
+        Some(kind) => cx.value(kind)?,
+        None => {
+            let valid = "`\"null\"`, `\"generic\"` or `\"cim250\"`; or name an adapter's `file`";
+            return Err(cx.missing("kind", span, "the adapter", valid));
         }
     };
-    Ok(Located { value, spans: place })
+    let (place, kind) = (kind.span(), kind.into_inner());
+    let mut familiar = Ok(());
+    for (family, key, span) in given(&raw) {
+        if family.is_some_and(|family| family != kind) {
+            let family = family.map_or("", word);
+            let reason =
+                format!("`{key}` is for adapters of the kind `{family}`, and this is `{}`", word(kind));
+            familiar = Err(cx.fault(&span, reason, format!("say `kind = \"{family}\"`, or remove this")));
+        }
+    }
+    let numbers = [raw.poll.is_some(), matches!(kind, AdapterKind::Null)].contains(&true)
+        || raw.notification.as_ref().is_some_and(|word| matches!(word.value, Ok(Or::That(_))));
+    let cited = sources.cite(cx, raw.source.take(), numbers, span, "the adapter's own table");
+    let adapter = match kind {
+        AdapterKind::Null => null(cx, raw, span).map(Adapter::Null),
+        AdapterKind::Generic => generic::description(cx, sources, raw, span).map(boxed),
+        AdapterKind::Cim250 => cim250::description(cx, sources, raw, span).map(boxed),
+    };
+    let adapter = adapter?;
+    familiar.and(cited)?;
+    Ok((adapter, place))
+}
+
+fn boxed(description: Description) -> Adapter {
+    Adapter::Described(Box::new(description))
+}
+
+/// The word for `kind`.
+fn word(kind: AdapterKind) -> &'static str {
+    use crate::scenario::leaf::Choice;
+    AdapterKind::CHOICES.iter().find(|(_, other, _)| *other == kind).map_or("", |(word, ..)| word)
+}
+
+/// Something with a place.
+trait Placed {
+    fn place(&self) -> Range<usize>;
+}
+
+impl<T> Placed for Written<T> {
+    fn place(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl<T> Placed for Part<T> {
+    fn place(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl<T> Placed for List<T> {
+    fn place(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl<L, P> Placed for Either<L, P> {
+    fn place(&self) -> Range<usize> {
+        self.span()
+    }
+}
+
+/// Keys of a family, by name and place, if they are there.
+macro_rules! given {
+    ($raw:ident, $($family:ident: $($key:ident)*;)*) => {
+        [$($((Some(AdapterKind::$family), stringify!($key), $raw.$key.as_ref().map(Placed::place)),)*)*]
+    };
+}
+
+/// The keys that are there and belong to one family of adapters, with that family.
+fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
+    let keys = given! { raw,
+        Null: startup per_byte rate;
+        Generic: poll notification queue transmit_buffers receive_buffers resource transmit receive;
+        Cim250: crossing dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
+            fc_frame fc_frame_delay interface memory;
+    };
+    keys.into_iter().filter_map(|(family, key, place)| Some((family, key, place?))).collect()
+}
+
+fn null(cx: &mut Context<'_>, raw: RawAdapter, owner: &Range<usize>) -> Result<LinkCosts, Reported> {
+    let startup = or_zero(cx, raw.startup);
+    let per_byte = self::per_byte(cx, raw.per_byte, raw.rate);
+    let Some(per_byte) = per_byte? else {
+        let help = "add `per_byte = \"50 ns\"` or `rate = \"160 Mbit/s\"`";
+        return Err(cx.fault(owner, "nothing says how fast the adapter is", help));
+    };
+    Ok(LinkCosts { startup: startup?, per_byte })
 }
 
 /// Time per byte, written so or as a rate, rounded up.
 fn per_byte(
     cx: &mut Context<'_>,
     per_byte: Option<Written<Bounded<PerByte>>>,
-    rate: Option<Written<Bounded<crate::scenario::leaf::Flow>>>,
-    owner: &Range<usize>,
-) -> Result<Span, Reported> {
+    rate: Option<Written<Bounded<Flow>>>,
+) -> Result<Option<Span>, Reported> {
     match (per_byte, rate) {
-        (Some(per_byte), None) => Ok(cx.value(per_byte)?.into_inner().get()),
+        (Some(per_byte), None) => Ok(Some(cx.value(per_byte)?.into_inner().get())),
         (None, Some(rate)) => {
             let rate = cx.value(rate)?;
             let (span, rate): (_, Rate) = (rate.span(), rate.into_inner().get());
             let ps = 8_000_000_000_000u64.div_ceil(rate.bits_per_sec());
-            let most: Span = bound(<PerByte as crate::scenario::leaf::Bounds>::MOST);
+            let most: Span = bound(PerByte::MOST);
             if Span::from_ps(ps) > most {
-                return Err(cx.fault(
-                    &span,
-                    format!("a byte takes more than {most} at {rate}"),
-                    "use a faster rate",
-                ));
+                let reason = format!("a byte takes more than {most} at {rate}");
+                return Err(cx.fault(&span, reason, "use a faster rate"));
             }
-            Ok(Span::from_ps(ps))
+            Ok(Some(Span::from_ps(ps)))
         }
         (Some(_), Some(rate)) => {
             let help = "keep either `per_byte` or `rate`";
             Err(cx.fault(&rate.span, "the time per byte is given twice", help))
         }
-        (None, None) => {
-            let help = "add `per_byte = \"50 ns\"` or `rate = \"160 Mbit/s\"`";
-            Err(cx.fault(owner, "nothing says how fast the adapter is", help))
-        }
+        (None, None) => Ok(None),
     }
 }
 
-fn stages(
+/// The quantity, or none of it.
+fn or_zero<B: Bounds>(
     cx: &mut Context<'_>,
-    list: Option<crate::scenario::written::List<Part<RawStage>>>,
-    owner: &Range<usize>,
-) -> Result<Description, Reported> {
-    let raw = cx.items(list)?;
-    if raw.is_empty() {
-        let help = "add `[[adapter.stage]]` with a `name` and its `phase` list";
-        return Err(cx.fault(owner, "a staged adapter needs at least one stage", help));
-    }
-    let mut resources: Vec<Name> = Vec::new();
-    let stages: Vec<_> = raw.into_iter().map(|part| stage(cx, part, &mut resources)).collect();
-    let stages = stages.into_iter().collect::<Result<Vec<(Stage, Range<usize>)>, _>>()?;
-    for (number, (stage, span)) in stages.iter().enumerate() {
-        if stages[..number].iter().any(|(other, _)| other.name == stage.name) {
-            let reason = format!("there are two stages called `{}`", stage.name);
-            return Err(cx.fault(span, reason, "give each stage a name of its own"));
-        }
-    }
-    let resource = |name: String, preemptive| Resource { name, servers: 1, preemptive };
-    let processor = [resource("processor".into(), false)];
-    Ok(Description {
-        interface: Interface {
-            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
-            poll: None,
-            notification: Notification::Interrupt,
-        },
-        resources: processor
-            .into_iter()
-            .chain(resources.into_iter().map(|name| resource(name.0, true)))
-            .collect(),
-        transmit: stages.into_iter().map(|(stage, _)| stage).collect(),
-        receive: Vec::new(),
-        transmit_buffers: Buffers::default(),
-        receive_buffers: Buffers::default(),
-    })
+    field: Option<Written<Bounded<B>>>,
+) -> Result<B::Quantity, Reported>
+where
+    B::Quantity: Default,
+{
+    Ok(cx.optional(field)?.map(|value| value.into_inner().get()).unwrap_or_default())
 }
 
-fn stage(
+/// Refuses phases that sum to what no clock counts: each number is in its bounds, but a byte can be a segment.
+pub(super) fn within_reason(
     cx: &mut Context<'_>,
-    part: Part<RawStage>,
-    resources: &mut Vec<Name>,
-) -> Result<(Stage, Range<usize>), Reported> {
-    let part = cx.part(part)?;
-    let (span, RawStage { name, phase }) = (part.span(), part.into_inner());
-    let name = cx.required(name, "name", &span, "this stage");
-    let phases = cx.items(phase).and_then(|phases| {
-        if phases.is_empty() {
-            let valid = "a list of phases, such as `[{ fixed = \"40 us\", per_byte = \"50 ns\" }]`";
-            return Err(cx.missing("phase", &span, "this stage", valid));
+    description: &Description,
+    packet: Bytes,
+    place: &Range<usize>,
+) -> Result<(), Reported> {
+    const MOST: Span = Span::from_secs(3600);
+    for stage in description.transmit.iter().chain(&description.receive) {
+        for phase in &stage.phases {
+            let Delay { fixed, segment, per_segment, per_byte, per_byte_past, .. } = phase.delay;
+            let segments = if segment.is_zero() { 0 } else { packet.div_ceil(segment) };
+            let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).as_ps());
+            let segments = u128::from(segments) * u128::from(per_segment.as_ps());
+            if u128::from(fixed.as_ps()) + segments + bytes > u128::from(MOST.as_ps()) {
+                let reason = format!("the stage `{}` takes longer than {MOST} for {packet}", stage.name);
+                return Err(cx.fault(place, reason, "use shorter times, larger segments or smaller packets"));
+            }
         }
-        let phases: Vec<_> = phases.into_iter().map(|part| self::phase(cx, part, resources)).collect();
-        phases.into_iter().collect::<Result<Vec<_>, _>>()
-    });
-    let name = name?;
-    let place = name.span();
-    let queue =
-        Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload: Overload::Block };
-    let selection = Selection::Priority;
-    Ok((
-        Stage { name: name.into_inner().0, servers: 1, queues: vec![queue], selection, phases: phases? },
-        place,
-    ))
+    }
+    Ok(())
 }
 
-fn phase(cx: &mut Context<'_>, part: Part<RawPhase>, resources: &mut Vec<Name>) -> Result<Phase, Reported> {
-    let part = cx.part(part)?;
-    let span = part.span();
-    let RawPhase { fixed, segment, per_segment, per_byte, knee, per_byte_past, resource, priority } =
-        part.into_inner();
-    let segments = segment.is_some() == per_segment.is_some();
-    let knees = knee.is_some() == per_byte_past.is_some();
-    let fixed = cx.optional(fixed).map(|time| time.map_or(Span::ZERO, |time| time.into_inner().get()));
-    let segment = cx.optional(segment).map(|size| size.map_or(Bytes::ZERO, |size| size.into_inner().get()));
-    let per_segment =
-        cx.optional(per_segment).map(|time| time.map_or(Span::ZERO, |time| time.into_inner().get()));
-    let per_byte = cx.optional(per_byte).map(|time| time.map_or(Span::ZERO, |time| time.into_inner().get()));
-    let knee = cx.optional(knee).map(|size| size.map_or(Bytes::ZERO, |size| size.into_inner().get()));
-    let past = cx.optional(per_byte_past).map(|time| time.map_or(Span::ZERO, |time| time.into_inner().get()));
-    let resource = cx.optional(resource);
-    let priority = cx.optional(priority);
-    if !segments {
-        let help = "give both, or neither";
-        return Err(cx.fault(&span, "`segment` and `per_segment` mean something only together", help));
-    }
-    if !knees {
-        let help = "give both, or neither";
-        return Err(cx.fault(&span, "`knee` and `per_byte_past` mean something only together", help));
-    }
-    let (resource, priority) = (resource?, priority?);
-    if let (None, Some(priority)) = (&resource, &priority) {
-        let help = "name the `resource`, or remove the priority";
-        return Err(cx.fault(&priority.span(), "a priority at no resource means nothing", help));
-    }
-    let resource = resource.map(|name| {
-        let name = name.into_inner();
-        let index = resources.iter().position(|known| *known == name).unwrap_or_else(|| {
-            resources.push(name);
-            resources.len() - 1
-        });
-        (index + 1, priority.map_or(0, |priority| priority.into_inner().small() as u8))
-    });
-    let delay = Delay {
-        fixed: fixed?,
-        segment: segment?,
-        per_segment: per_segment?,
-        per_byte: per_byte?,
-        knee: knee?,
-        per_byte_past: past?,
-    };
-    let (holds, priority) = resource.map_or((Vec::new(), 0), |(index, priority)| (vec![index], priority));
-    Ok(Phase { delay, holds, priority, ..Phase::default() })
+/// All items, or the report of one that is none.
+fn all<T>(items: Vec<Result<T, Reported>>) -> Result<Vec<T>, Reported> {
+    items.into_iter().collect()
 }

@@ -1,5 +1,6 @@
 //! `[host]`: costs and policies.
 
+use laxity_model::node::DriverConfig;
 use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::EarlyPolicy;
@@ -7,14 +8,16 @@ use laxity_units::{Bytes, Span};
 
 use super::*;
 use crate::scenario::choice::{PreemptionWord, Resources};
-use crate::scenario::leaf::Cost;
-use crate::scenario::raw::{Packets, RawCosts, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::scenario::leaf::{Cost, Factor};
+use crate::scenario::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::scenario::written::Either;
 
 /// `S` where the file says nothing.
 pub(super) const DEFAULT_PACKET: Bytes = Bytes::from_kib(4);
 /// `P` where the file says nothing.
 const DEFAULT_BLOCK: Block = Block::Packets(4);
+/// The least speed-up, so that costs stay in the range of picoseconds.
+const SLOWEST: f64 = 0.01;
 
 pub(super) fn host(
     cx: &mut Context<'_>,
@@ -22,7 +25,8 @@ pub(super) fn host(
     part: Part<RawHost>,
 ) -> Result<Located<Host, HostSpans>, Reported> {
     let part = cx.part(part)?;
-    let (span, RawHost { profile, applications, costs, subsystem }) = (part.span(), part.into_inner());
+    let (span, raw) = (part.span(), part.into_inner());
+    let RawHost { profile, applications, costs, speedup, subsystem, driver } = raw;
     let profile = cx
         .required(profile, "profile", &span, "the host")
         .and_then(|name| library.profile(cx, name.get_ref(), &name.span()));
@@ -34,6 +38,8 @@ pub(super) fn host(
         (Err(reported), Ok(raw)) => replace(cx, HostCosts::default(), raw).and(Err(*reported)),
         (_, Err(reported)) => Err(reported),
     };
+    let speedup = self::speedup(cx, speedup);
+    let driver = self::driver(cx, driver, &span);
     let subsystem = self::subsystem(cx, subsystem, &span);
     let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
     let ideal = resources == Resources::Ideal;
@@ -41,15 +47,42 @@ pub(super) fn host(
         subsystem.preemption.immediate = true;
         (costs.context_switch, costs.cache_miss) = (Span::ZERO, Span::ZERO);
     }
+    let speedup = speedup?;
     let host = Host {
         profile: profile?.name.clone(),
-        costs,
+        costs: if speedup == 1.0 { costs } else { costs.with_speedup(speedup) },
+        speedup,
         applications: applications?,
         subsystem,
         ideal,
-        driver: Default::default(),
+        driver: driver?,
     };
     Ok(Located { value: host, spans })
+}
+
+/// How many times as fast processors are.
+fn speedup(cx: &mut Context<'_>, factor: Option<Written<Factor>>) -> Result<f64, Reported> {
+    let Some(factor) = cx.optional(factor)? else { return Ok(1.0) };
+    if factor.get_ref().get() < SLOWEST {
+        let reason = format!("{} is less than {SLOWEST}", factor.get_ref().get());
+        let help = format!("valid is a number from {SLOWEST} to 1000000, such as `12`");
+        return Err(cx.fault(&factor.span(), reason, help));
+    }
+    Ok(factor.into_inner().get())
+}
+
+fn driver(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawDriver>>,
+    owner: &Range<usize>,
+) -> Result<DriverConfig, Reported> {
+    let RawDriver { watchdog, reset_after } = cx.part_or_empty(part, owner)?.into_inner();
+    let watchdog = cx.optional(watchdog);
+    let reset_after = cx.optional(reset_after);
+    Ok(DriverConfig {
+        watchdog: watchdog?.map(|every| every.into_inner().get()),
+        reset_after: reset_after?.map(|time| time.into_inner().get()),
+    })
 }
 
 fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<HostCosts, Reported> {

@@ -206,31 +206,6 @@ fn traces_and_profiles_are_found_and_hashed() {
 }
 
 #[test]
-fn a_pipeline_of_stages_shares_resources() {
-    let text = with("kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"", "kind = \"staged\"")
-        .replace(
-            "[run]",
-            r#"[[adapter.stage]]
-name = "dma"
-phase = [{ fixed = "100 us" }, { segment = "256 B", per_segment = "1760 ns", resource = "bus", priority = 1 }]
-
-[[adapter.stage]]
-name = "link"
-phase = [{ per_byte = "10 ns", resource = "bus" }]
-
-[admission]
-formula = "off"
-
-[run]"#,
-        );
-    let Adapter::Described(adapter) = only(&text).adapter else { panic!() };
-    let stages = &adapter.transmit;
-    assert_eq!((&stages[0].phases[1].holds, stages[0].phases[1].priority), (&vec![1], 1));
-    assert_eq!((&stages[1].phases[0].holds, stages[1].phases[0].priority), (&vec![1], 0));
-    assert_eq!(stages[0].phases[1].delay.of(Bytes::new(257)), Span::from_ns(3520));
-}
-
-#[test]
 fn the_same_file_gives_the_same_scenario() {
     let marked = format!("\u{feff}{RIGHT}");
     assert_eq!(right(&marked).hash, right(RIGHT).hash);
@@ -265,6 +240,7 @@ fn the_schema_describes_every_key() {
     }
     walk(&schema(), "scenario");
     walk(&profile_schema(), "profile");
+    walk(&adapter_schema(), "adapter");
     let required = &schema()["required"];
     assert_eq!(*required, serde_json::json!(["title", "host", "adapter", "channel"]));
     assert_eq!(schema()["additionalProperties"], false);

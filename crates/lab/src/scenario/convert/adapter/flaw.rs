@@ -1,0 +1,100 @@
+//! Why a description is no adapter, in the terms of the file that it was read from.
+
+use std::ops::Range;
+
+use laxity_model::adapter::{Description, Flaw, Overload, Stage};
+use laxity_qos::discipline::Class;
+
+use super::stage::Side;
+
+/// Where the parts of a description stand in the file.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) whole: Range<usize>,
+    pub(super) queues: Range<usize>,
+    pub(super) receive_buffers: Range<usize>,
+    pub(super) transmit: Vec<Range<usize>>,
+    pub(super) receive: Vec<Range<usize>>,
+    /// Phases on the medium.
+    pub(super) medium: Vec<(Side, Range<usize>)>,
+}
+
+/// Place, reason, and what would be valid.
+pub(super) fn explain(
+    flaw: &Flaw,
+    description: &Description,
+    places: &Places,
+) -> (Range<usize>, String, String) {
+    // The stage of a name for which something is so, on whichever side it stands.
+    let stage = |wanted: &str, so: &dyn Fn(&Stage) -> bool| {
+        let transmit = description.transmit.iter().zip(&places.transmit);
+        let receive = description.receive.iter().zip(&places.receive);
+        let mut all = transmit.chain(receive);
+        all.find(|(stage, _)| stage.name == wanted && so(stage))
+            .map_or(places.whole.clone(), |(_, place)| place.clone())
+    };
+    let unserved = |stage: &Stage, class| !stage.queues.iter().any(|queue| queue.takes.admits(class));
+    match flaw {
+        Flaw::NoStage => (
+            places.whole.clone(),
+            "the adapter has no stage to transmit with".into(),
+            "add `[[adapter.transmit]]` with a `name` and its `phase` list".into(),
+        ),
+        Flaw::Empty(name) => (
+            stage(name, &|stage| stage.phases.is_empty() || stage.servers == 0),
+            format!("the stage `{name}` lacks a phase or a server"),
+            "give it at least one of each".into(),
+        ),
+        Flaw::Unserved(name, class) => (
+            stage(name, &|stage| unserved(stage, *class)),
+            format!("no queue of the stage `{name}` takes {} packets", words(*class)),
+            "add a queue that `takes` them, or let one take `\"all\"`".into(),
+        ),
+        Flaw::NoCommandQueue(class) => (
+            places.queues.clone(),
+            format!("no command queue takes {} packets", words(*class)),
+            "add a queue that `takes` them, or let one take `\"all\"`".into(),
+        ),
+        Flaw::Medium => {
+            let received = places.medium.iter().find(|(side, _)| *side == Side::Receive);
+            let place = received.or(places.medium.get(1)).map_or(&places.whole, |(_, place)| place);
+            let (reason, help) = match received {
+                Some(_) => ("a received frame has left the medium", "keep `medium` to a stage of `transmit`"),
+                None => ("a frame goes over the medium once", "keep `medium` at one phase"),
+            };
+            (place.clone(), reason.into(), help.into())
+        }
+        Flaw::MediumServers(name) => (
+            stage(name, &|stage| stage.phases.iter().any(|phase| phase.medium)),
+            format!("the stage `{name}` is on the medium, which carries one frame at a time"),
+            "give it one server, and what several can do at once to a stage before it".into(),
+        ),
+        Flaw::NoRoom(name) => (
+            places.whole.clone(),
+            format!("{name} has room for nothing"),
+            "give it room for at least one".into(),
+        ),
+        Flaw::Receive(name) => {
+            let blocks = |stage: &Stage| {
+                stage.queues.iter().any(|queue| queue.slots.is_some() && queue.overload == Overload::Block)
+            };
+            let first = description.receive.first().filter(|stage| stage.name == *name && blocks(stage));
+            let (place, what) = match first {
+                Some(_) => (&places.receive[0], format!("the first receive stage `{name}`")),
+                None => (&places.receive_buffers, "the pool of receive buffers".into()),
+            };
+            (
+                place.clone(),
+                format!("{what} blocks when it is full, and frames cannot wait on the medium"),
+                "say `overload = \"drop\"` or `\"priority\"`".into(),
+            )
+        }
+    }
+}
+
+fn words(class: Class) -> &'static str {
+    match class {
+        Class::RealTime => "real-time",
+        Class::BestEffort => "best-effort",
+    }
+}
