@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Runs one point of a sweep and writes down what CPU and link do, and the packets they send.
     Trace(Trace),
+    /// Measures what this machine costs as a host, and writes a profile that scenarios can name.
+    Calibrate(Calibrate),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
     /// Prints this reference as Markdown.
@@ -116,6 +118,16 @@ pub(crate) struct Trace {
     /// File of the packets' headers, a pcapng with nanoseconds and link type USER0.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// File of the profile.
+    #[arg(long, value_name = "FILE", default_value = "this-machine.toml")]
+    pub(crate) out: PathBuf,
+    /// Largest packet in bytes: what is copied and summed up per packet.
+    #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..=65536))]
+    pub(crate) packet: u64,
 }
 
 #[derive(Debug, Args)]

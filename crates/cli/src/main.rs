@@ -5,6 +5,7 @@
 
 mod admit;
 mod arguments;
+mod calibrate;
 mod check;
 mod reference;
 mod reproduce;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::check(options, &mut terminal),
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
         Command::Trace(options) => trace::trace(options, &mut terminal),
+        Command::Calibrate(options) => calibrate::calibrate(options, &mut terminal),
         Command::Schema(options) => {
             let schema = match options.profile {
                 true => laxity_lab::scenario::profile_schema(),

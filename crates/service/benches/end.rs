@@ -41,6 +41,7 @@ profile = "mc68040"
 [adapter]
 kind = "generic"
 notification = "1 ms"
+
 [[adapter.transmit]]
 name = "fetch"
 phase = [{ fixed = "20 ns" }]

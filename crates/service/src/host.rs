@@ -14,7 +14,11 @@ mod applications;
 mod handling;
 mod work;
 
+pub use work::Workshop;
+
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use laxity_engine::Epoch;
 use laxity_lab::promise::Promise;
@@ -27,10 +31,8 @@ use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
 
 use crate::ring::{Consumer, Producer};
-use crate::signal::{Interrupt, StopFlag};
+use crate::signal::Interrupt;
 use applications::Applications;
-use work::Workshop;
-pub use work::Workshop as Work;
 
 /// What joins a host to its adapter.
 pub struct Wires {
@@ -41,9 +43,7 @@ pub struct Wires {
     /// Its interrupts, if it does not wait to be polled.
     pub interrupts: Option<Interrupt>,
     /// Set when the run is over.
-    pub over: std::sync::Arc<std::sync::atomic::AtomicBool>,
-    /// Set when the user wants it to be over.
-    pub stop: Option<StopFlag>,
+    pub over: Arc<AtomicBool>,
 }
 
 /// A host at work.
@@ -133,8 +133,7 @@ impl<'a> Host<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.wires.over.load(std::sync::atomic::Ordering::Acquire)
-            || self.wires.stop.is_some_and(StopFlag::is_set)
+        self.wires.over.load(Ordering::Acquire)
     }
 
     fn transmit_cost(&self) -> Span {

@@ -14,32 +14,53 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
-use laxity_engine::{Calendar, Dilation, Epoch, Outcome, RealClock, Ticks};
+use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_lab::promise::{self, Promise};
-use laxity_lab::results::{RealTime, Run};
-use laxity_lab::scenario::{Experiment, Pace, RunLength, Task};
-use laxity_lab::world::{self, Elsewhere, HostReport, Input, Lab, Notice, Outside};
+use laxity_lab::scenario::{Experiment, Pace, Task};
+use laxity_lab::world::{Input, Live, Notice, Outside};
 use laxity_model::adapter::{Notification, Response};
 use laxity_units::{Span, Time};
 
 use crate::Refused;
+use crate::emulate::{Driven, Emulation, Options, drive};
 use crate::host::{self, Host, Wires};
-use crate::place::{Placement, cores, keep_awake, spawn_on};
-use crate::ring::{Consumer, Producer, ring};
-use crate::signal::{Interrupt, Raise};
+use crate::place::{Placement, cores, spawn_on};
+use crate::ring::{Consumer, Producer, Watcher, ring};
+use crate::signal::{Interrupt, Raise, StopFlag};
 
 /// Entries of a ring: more than any host has outstanding, so that a full one is an adapter's doing.
 const RING: usize = 1 << 14;
 /// Time for the threads to be where they should before time begins.
 const LEAD: Span = Span::from_ms(50);
 
-/// The ends of the rings at the adapter.
-struct Far {
+/// Rings for `capacity` entries each: the host's two ends, and the adapter's.
+pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
+    let (commands, commands_far) = ring(capacity);
+    let (responses_far, responses) = ring(capacity);
+    let far = Far { commands: commands_far, responses: responses_far, waiting: VecDeque::new(), raise: None };
+    (commands, responses, far)
+}
+
+/// The ends of the rings at the adapter, which are its world's outside.
+pub struct Far {
     commands: Consumer<Input>,
     responses: Producer<Response>,
     /// Responses that the ring had no room for.
     waiting: VecDeque<Response>,
     raise: Option<Raise>,
+}
+
+impl Far {
+    /// Rings while there are commands.
+    pub fn doorbell(&self) -> Watcher<Input> {
+        self.commands.watcher()
+    }
+
+    /// Announces responses by `raise` from now on.
+    #[must_use]
+    pub fn raising(self, raise: Option<Raise>) -> Self {
+        Self { raise, ..self }
+    }
 }
 
 impl Outside for Far {
@@ -67,28 +88,28 @@ impl Outside for Far {
     }
 }
 
-/// Runs `experiment` with its first node's host in a thread of its own.
-pub fn run(experiment: &Experiment) -> Result<Run, String> {
+/// Runs `experiment` with its first node's host in a thread of its own, and shows `watch` how it stands.
+pub fn run(
+    experiment: &Experiment,
+    stop: Option<StopFlag>,
+    watch: &mut dyn FnMut(&Live),
+) -> Result<Driven<Far>, String> {
     host::check(experiment)?;
     let Task::Simulate(length) = experiment.task else {
         return Err("there is nothing to run: the experiment only asks what is admitted".into());
     };
     let experiment = Arc::new(experiment.clone());
-    let cores = cores();
-    let (first, last) = (cores.first().copied(), cores.last().copied());
-    let end_core = experiment.emulation.core.or(last);
-    let host_core = experiment.emulation.host_core.or(first);
-    if end_core == host_core {
-        return Err(
-            "END and its host each need a processor of their own, and this process may use only one".into()
-        );
+    let options = Options { stop, ..Options::on(experiment.emulation.core) };
+    let host_core = experiment.emulation.host_core.or_else(|| cores().first().copied());
+    if options.placement.core == host_core {
+        let reason = "END and its host each need a processor of their own, and have the same";
+        return Err(reason.into());
     }
-    let _awake = keep_awake();
     let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?);
-    let (commands, commands_far) = ring(RING);
-    let (responses_far, responses) = ring(RING);
+    let (commands, responses, far) = wires(RING);
     let over = Arc::new(AtomicBool::new(false));
     let (line, lines) = mpsc::channel();
+    let (report, reports) = mpsc::channel();
     let at_host = {
         let (experiment, over) = (experiment.clone(), over.clone());
         move || {
@@ -100,7 +121,7 @@ pub fn run(experiment: &Experiment) -> Result<Run, String> {
                     }
                     Err(refused) => {
                         let _ = line.send(Err(refused));
-                        return None;
+                        return;
                     }
                 },
                 Notification::Poll(_) => {
@@ -108,42 +129,30 @@ pub fn run(experiment: &Experiment) -> Result<Run, String> {
                     None
                 }
             };
-            let wires = Wires { commands, responses, interrupts, over, stop: None };
-            Some(Host::new(&experiment, &promises(&experiment), epoch, wires).run())
+            let wires = Wires { commands, responses, interrupts, over };
+            let _ = report.send(Host::new(&experiment, &promises(&experiment), epoch, wires).run());
         }
     };
     let text = |refused: Refused| refused.to_string();
     let host = spawn_on(Placement { core: host_core, fifo: None }, "laxity-host", at_host).map_err(text)?;
     let raise = lines.recv().map_err(|_| "the host's thread ended before it began")?.map_err(text)?;
-    let (report, reports) = mpsc::channel();
-    let at_end = {
-        let (experiment, over) = (experiment.clone(), over.clone());
-        move || {
-            let doorbell = commands_far.watcher();
-            let far =
-                Far { commands: commands_far, responses: responses_far, waiting: VecDeque::new(), raise };
-            let mut trace = laxity_engine::trace::NoTrace;
-            let elsewhere = Elsewhere { hosts: &[0], channels: &[] };
-            let mut lab = Lab::with_outside(&experiment, length, &mut trace, far, elsewhere);
-            let mut calendar = Calendar::new();
-            lab.start(&mut calendar);
-            let mut clock = RealClock::new(epoch, doorbell);
-            let outcome = laxity_engine::run(&mut lab, &mut calendar, &mut clock, world::limits(length));
+    let doorbell = far.doorbell();
+    let emulation = Emulation {
+        experiment,
+        length,
+        outside: far.raising(raise),
+        doorbell,
+        hosts: vec![0],
+        channels: Vec::new(),
+        epoch,
+        reports: Box::new(move |_| {
             over.store(true, Ordering::Release);
-            let hosts: Vec<HostReport> = reports.recv().into_iter().collect();
-            let end = match length {
-                RunLength::Time { total, .. } => Time::ZERO + total,
-                RunLength::Packets { .. } => outcome.now,
-            };
-            let (run, _) = lab.into_run(end, &hosts);
-            Run { real_time: Some(real_time(&outcome, &clock)), ..run }
-        }
+            reports.recv().into_iter().collect()
+        }),
     };
-    let end = spawn_on(Placement { core: end_core, fifo: None }, "laxity-end", at_end).map_err(text)?;
-    let worked = host.join().map_err(|_| "the host's thread broke off")?;
-    let worked = worked.ok_or("the host could not begin")?;
-    let _ = report.send(worked);
-    end.join().map_err(|_| "END's thread broke off".to_string())
+    let driven = drive(emulation, &options, watch).map_err(text)?;
+    host.join().map_err(|_| "the host's thread broke off")?;
+    Ok(driven)
 }
 
 /// With a host that takes what its work takes, `C_sf` slows everything else down (thesis §4.4.2).
@@ -162,28 +171,4 @@ fn promises(experiment: &Experiment) -> Vec<Promise> {
     formula.map_or_else(none, |formula| {
         promise::promises(experiment, formula).map_or_else(|_| none(), |promises| promises.channels)
     })
-}
-
-/// How well the clock was kept.
-fn real_time<D: laxity_engine::Doorbell>(outcome: &Outcome, clock: &RealClock<D>) -> RealTime {
-    let (lateness, attribution) = (&outcome.lateness, clock.attribution());
-    let quantile = |q| lateness.quantile(q).as_secs_f64();
-    RealTime {
-        events: outcome.events,
-        inputs: outcome.wakes,
-        late_p50: quantile(0.5),
-        late_p99: quantile(0.99),
-        late_p999: quantile(0.999),
-        late_max: lateness.max().as_secs_f64(),
-        behind: attribution.backlog.count,
-        stalled: attribution.stall.count,
-        stall_total: attribution.gap_total.as_secs_f64(),
-        stall_longest: attribution
-            .gaps()
-            .iter()
-            .map(|gap| gap.length)
-            .max()
-            .unwrap_or(Span::ZERO)
-            .as_secs_f64(),
-    }
 }

@@ -10,6 +10,8 @@
 //! capability it needs; the run goes on. What a run cannot do without is an error that says the same.
 
 #[cfg(target_os = "linux")]
+pub mod calibrate;
+#[cfg(target_os = "linux")]
 pub mod emulate;
 #[cfg(target_os = "linux")]
 mod error;

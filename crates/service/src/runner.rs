@@ -29,7 +29,9 @@ impl Runner {
             ClockKind::Real => {
                 let _alone = self.machine.write().unwrap_or_else(PoisonError::into_inner);
                 match experiment.emulation.host {
-                    HostPlace::Thread => in_process::run(experiment),
+                    HostPlace::Thread => {
+                        in_process::run(experiment, None, &mut |_| ()).map(|driven| driven.run)
+                    }
                     HostPlace::Model => Err("a modelled host is emulated by `laxity emulate`".into()),
                 }
             }

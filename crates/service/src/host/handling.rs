@@ -8,7 +8,7 @@ use laxity_model::host::Use;
 use laxity_qos::channel::Packet;
 use laxity_units::{Span, Time};
 
-use super::{Host, StopFlag};
+use super::Host;
 
 impl Host<'_> {
     /// Looks whether anything happened: applications that send, timers, interrupts.
@@ -96,7 +96,7 @@ impl Host<'_> {
     /// Writes into the command ring; waits while it is full, for the adapter reads on.
     fn push(&mut self, input: Input) {
         while self.wires.commands.push(input).is_err() {
-            if self.wires.over.load(Ordering::Acquire) || self.wires.stop.is_some_and(StopFlag::is_set) {
+            if self.wires.over.load(Ordering::Acquire) {
                 return;
             }
             std::hint::spin_loop();
