@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
-use laxity_model::adapter::Access;
+use laxity_model::adapter::{Access, Response};
 use laxity_model::host::{Output, Uses};
 use laxity_model::network::{Impairments, Medium, MediumOutput};
 use laxity_model::node::{Node, NodeOutput};
@@ -390,6 +390,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
                 unreachable!("a node passes these to its adapter")
             }
             NodeOutput::Response(response, announced) => {
+                if let Response::Failed(packet, _) = response {
+                    self.meters[packet.channel.0 as usize].fail(&packet);
+                }
                 self.outside.notice(now, Notice::Response { node, response, announced });
             }
         }

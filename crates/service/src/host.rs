@@ -53,7 +53,7 @@ pub struct Host<'a> {
     costs: HostCosts,
     pace: Pace,
     subsystem: Subsystem,
-    applications: Applications<'a>,
+    applications: Applications,
     workshop: Workshop,
     wires: Wires,
     notification: Notification,

@@ -232,25 +232,42 @@ impl Pipeline {
     }
 
     fn settle(&mut self, now: Time) {
-        loop {
-            let mut any = false;
+        let ends = loop {
+            let mut moved = false;
             if !self.stopped {
-                any |= self.fetch(now);
+                moved |= self.fetch(now);
                 for i in 0..self.stations.len() {
-                    any |= self.advance(i, now);
-                    any |= self.stations[i].take(now);
+                    moved |= self.work(i, now);
                 }
             }
-            self.assign(now);
-            let due =
-                |station: &Station| station.jobs.iter().any(|job| job.ends().is_some_and(|at| at <= now));
-            if !any && !self.stations.iter().any(due) {
+            let ends = self.assign(now);
+            // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
+            // against that order, places that became free, and for phases that take no time.
+            if !ends.is_some_and(|at| at <= now) && !(moved && self.somebody_waits()) {
+                break ends;
+            }
+        };
+        self.due = [ends, self.next_look(now)].into_iter().flatten().min();
+    }
+
+    /// Lets station `i` do all it can at `now`; answers whether that was anything.
+    fn work(&mut self, i: usize, now: Time) -> bool {
+        let mut moved = false;
+        while !self.stations[i].is_empty() {
+            let advanced = self.advance(i, now);
+            let taken = self.stations[i].take(now);
+            moved |= advanced | taken;
+            if !taken {
                 break;
             }
         }
-        let ends =
-            self.stations.iter().flat_map(|station| &station.jobs).filter_map(station::Job::ends).min();
-        self.due = [ends, self.next_look(now)].into_iter().flatten().min();
+        moved
+    }
+
+    /// Whether a packet waits for a place that may have become free.
+    fn somebody_waits(&self) -> bool {
+        let leaving = |station: &Station| station.jobs.iter().any(|job| job.at == At::Leaving);
+        self.commands.iter().any(|queue| !queue.is_empty()) || self.stations.iter().any(leaving)
     }
 
     /// When an adapter that polls next looks at its command queues, if anything is in them.

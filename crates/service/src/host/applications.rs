@@ -4,19 +4,20 @@ use std::collections::VecDeque;
 
 use laxity_engine::{Seed, Stream};
 use laxity_lab::promise::Promise;
-use laxity_lab::scenario::{Experiment, SourceSpec};
+use laxity_lab::scenario::{Experiment, RunLength, SourceSpec, Task};
 use laxity_model::host::Applications as Placement;
 use laxity_model::source::{Arrival, Sizes, Source};
 use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
 
 /// One per channel.
-pub(super) struct Applications<'a> {
+pub(super) struct Applications {
     placement: Placement,
     all: Vec<Application>,
     /// Which sends next, and when: a list, since looking at it every time must be cheap and most are far off.
     next: Option<Time>,
-    _experiment: &'a Experiment,
+    /// After this nobody sends.
+    until: Time,
 }
 
 #[derive(Default)]
@@ -30,8 +31,8 @@ struct Application {
     offered: (u64, Bytes),
 }
 
-impl<'a> Applications<'a> {
-    pub(super) fn new(experiment: &'a Experiment, promises: &[Promise]) -> Self {
+impl Applications {
+    pub(super) fn new(experiment: &Experiment, promises: &[Promise]) -> Self {
         let application = |(i, promise): (usize, &Promise)| {
             let spec = &experiment.channels[i];
             if matches!(promise, Promise::Refused(_)) {
@@ -48,13 +49,18 @@ impl<'a> Applications<'a> {
             Application { source, next, endless, ..Application::default() }
         };
         let all: Vec<Application> = promises.iter().enumerate().map(application).collect();
+        let until = match experiment.task {
+            Task::Simulate(RunLength::Time { total, .. }) => Time::ZERO + total,
+            Task::Simulate(RunLength::Packets { .. }) | Task::Fill(_) => Time::MAX,
+        };
         let next = all.iter().filter_map(|application| application.next.map(|next| next.at)).min();
-        Self { placement: experiment.host.applications, all, next, _experiment: experiment }
+        Self { placement: experiment.host.applications, all, next, until }
     }
 
     /// Lets every application send that wants to by `now`.
     #[inline]
     pub(super) fn start(&mut self, now: Time, subsystem: &mut Subsystem) {
+        let now = now.min(self.until);
         if self.next.is_none_or(|at| at > now) {
             return;
         }

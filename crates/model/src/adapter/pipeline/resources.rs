@@ -11,8 +11,10 @@ use super::Pipeline;
 use super::station::At;
 
 impl Pipeline {
-    /// Lets those jobs run that have their resources, and stops the others.
-    pub(super) fn assign(&mut self, now: Time) {
+    /// Lets those jobs run that have their resources, and stops the others; answers when the next phase ends.
+    pub(super) fn assign(&mut self, now: Time) -> Option<Time> {
+        let mut next = None;
+        let mut soonest = |ends: Time| next = Some(next.map_or(ends, |next: Time| next.min(ends)));
         let mut order = std::mem::take(&mut self.ranks);
         for (i, station) in self.stations.iter_mut().enumerate() {
             for (n, job) in station.jobs.iter_mut().enumerate() {
@@ -26,13 +28,16 @@ impl Pipeline {
                     if !running {
                         job.at = At::Running { since: now, ends: now + job.left };
                     }
+                    soonest(job.ends().expect("it runs"));
                     continue;
                 }
                 let keeps = running && phase.holds.iter().any(|r| !self.description.resources[*r].preemptive);
                 order.push((!keeps, phase.priority, !running, usize::MAX - i, n));
             }
         }
-        order.sort_unstable();
+        if order.len() > 1 {
+            order.sort_unstable();
+        }
         for turn in 0..order.len() {
             let (.., i, n) = order[turn];
             let i = usize::MAX - i;
@@ -54,9 +59,13 @@ impl Pipeline {
                 (false, Some(_)) => station.busy += job.pause(now),
                 _ => {}
             }
+            if let Some(ends) = job.ends() {
+                soonest(ends);
+            }
         }
         order.clear();
         self.ranks = order;
+        next
     }
 }
 

@@ -92,6 +92,8 @@ pub(super) struct Station {
     pub(super) direction: Direction,
     /// In the order in which they are served.
     lines: Vec<Line>,
+    /// Packets in all lines.
+    waiting: usize,
     /// The line after the one served last, for taking turns.
     turn: usize,
     pub(super) jobs: Vec<Job>,
@@ -105,15 +107,27 @@ impl Station {
         let line = |queue: &Queue| Line { queue: queue.clone(), waiting: queue.order.discipline(AT_ONCE) };
         let mut lines: Vec<Line> = stage.queues.iter().map(line).collect();
         lines.sort_by_key(|line| line.queue.priority);
-        Self { stage, direction, lines, turn: 0, jobs: Vec::new(), busy: Span::ZERO, passed: 0, longest: 0 }
+        Self {
+            stage,
+            direction,
+            lines,
+            waiting: 0,
+            turn: 0,
+            jobs: Vec::new(),
+            busy: Span::ZERO,
+            passed: 0,
+            longest: 0,
+        }
     }
 
+    #[inline]
     pub(super) fn waiting(&self) -> usize {
-        self.lines.iter().map(|line| line.waiting.len()).sum()
+        self.waiting
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.jobs.is_empty() && self.lines.iter().all(|line| line.waiting.is_empty())
+        self.jobs.is_empty() && self.waiting == 0
     }
 
     pub(super) fn report(&self) -> StageReport {
@@ -149,7 +163,9 @@ impl Station {
             }
         }
         line.waiting.enqueue(packet.tag, (packet, now));
-        self.longest = self.longest.max(self.waiting());
+        self.waiting += 1;
+        self.waiting -= usize::from(evicted.is_some());
+        self.longest = self.longest.max(self.waiting);
         Joined::Yes(evicted)
     }
 
@@ -165,6 +181,10 @@ impl Station {
     }
 
     fn select(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if self.waiting == 0 {
+            return None;
+        }
+        self.waiting -= 1;
         let count = self.lines.len();
         let first = if self.stage.selection == Selection::RoundRobin { self.turn } else { 0 };
         let line = (0..count).map(|n| (first + n) % count).find(|n| !self.lines[*n].waiting.is_empty())?;
@@ -174,7 +194,9 @@ impl Station {
 
     /// Removes the best-effort packet that would be served last.
     pub(super) fn evict(&mut self, now: Time) -> Option<Packet> {
-        self.lines.iter_mut().rev().find_map(|line| line.evict(now))
+        let evicted = self.lines.iter_mut().rev().find_map(|line| line.evict(now));
+        self.waiting -= usize::from(evicted.is_some());
+        evicted
     }
 
     /// Removes every packet, served or waiting.
@@ -187,6 +209,7 @@ impl Station {
         for line in &mut self.lines {
             swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (packet, _))| packet));
         }
+        self.waiting = 0;
         swept
     }
 }
