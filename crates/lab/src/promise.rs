@@ -151,6 +151,10 @@ fn environment(experiment: &Experiment, formula: Formula) -> Result<Environment,
     if !config.early.horizon.is_zero() && config.preemption.early != config.preemption.real_time {
         return Err(Uncovered("early handlers are analysed if they yield as often as current ones"));
     }
+    let chosen = experiment.channels.iter().any(|channel| channel.level.is_some());
+    if config.order == Order::FixedPriority && chosen {
+        return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
+    }
     if !config.enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
