@@ -36,6 +36,8 @@ pub(crate) enum Command {
     Trace(Trace),
     /// Measures what this machine costs as a host, and writes a profile that scenarios can name.
     Calibrate(Calibrate),
+    /// Checks adapter files, and shows what is in one.
+    Adapter(Adapter),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
     /// Prints this reference as Markdown.
@@ -131,10 +133,44 @@ pub(crate) struct Calibrate {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Adapter {
+    #[command(subcommand)]
+    pub(crate) command: AdapterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AdapterCommand {
+    /// Checks adapter files: whether each is an adapter, and has the source of every number.
+    Check(AdapterCheck),
+    /// Prints an adapter's stages, queues, resources and buffers, what packets cost it, and what limits it.
+    Show(AdapterShow),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdapterCheck {
+    /// Adapter files.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AdapterShow {
+    /// An adapter file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// File of a block diagram.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Schema {
     /// The schema of host cost profiles instead.
     #[arg(long)]
     pub(crate) profile: bool,
+    /// The schema of adapter files instead.
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) adapter: bool,
 }
 
 #[cfg(test)]

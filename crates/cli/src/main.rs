@@ -3,6 +3,7 @@
 //! Results go to standard output, everything else to standard error. The exit code says what came of it:
 //! see [`Exit`].
 
+mod adapter;
 mod admit;
 mod arguments;
 mod calibrate;
@@ -44,10 +45,12 @@ fn main() -> ExitCode {
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
         Command::Trace(options) => trace::trace(options, &mut terminal),
         Command::Calibrate(options) => calibrate::calibrate(options, &mut terminal),
+        Command::Adapter(options) => adapter::adapter(&options.command, &mut terminal),
         Command::Schema(options) => {
-            let schema = match options.profile {
-                true => laxity_lab::scenario::profile_schema(),
-                false => laxity_lab::scenario::schema(),
+            let schema = match (options.profile, options.adapter) {
+                (true, _) => laxity_lab::scenario::profile_schema(),
+                (false, true) => laxity_lab::scenario::adapter_schema(),
+                (false, false) => laxity_lab::scenario::schema(),
             };
             terminal.line(&format!("{schema:#}"));
             Exit::Holds

@@ -14,9 +14,19 @@ pub(crate) fn markdown() -> String {
     for command in
         root.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
     {
-        text += &section(command, root.get_name());
+        text += &sections(command, root.get_name());
     }
     text
+}
+
+/// The command's section, or one for each command that it holds.
+fn sections(command: &Command, program: &str) -> String {
+    if !command.has_subcommands() {
+        return section(command, program);
+    }
+    let program = format!("{program} {}", command.get_name());
+    let held = command.get_subcommands().filter(|held| held.get_name() != "help");
+    held.map(|held| sections(held, &program)).collect()
 }
 
 fn section(command: &Command, program: &str) -> String {
@@ -65,7 +75,7 @@ mod tests {
     #[test]
     fn every_command_is_in_the_reference() {
         let text = super::markdown();
-        for heading in ["run", "admit", "check", "reproduce", "schema"] {
+        for heading in ["run", "admit", "check", "reproduce", "adapter check", "adapter show", "schema"] {
             assert!(text.contains(&format!("## `laxity {heading}`")), "{text}");
         }
         assert!(!text.contains("`laxity reference`") && text.contains("| `--seed <N>` |"), "{text}");

@@ -4,6 +4,7 @@
 //! from values to text or bytes; only [`write_all`] touches a disk. Equal results give equal bytes, so that
 //! an outcome can be compared by its files. Wherever a worst case is shown, its bound stands beside it.
 
+pub mod adapter;
 mod error;
 pub mod figure;
 mod grid;

@@ -38,7 +38,7 @@ use toml::de::DeTable;
 
 pub use crate::claims::Claim;
 pub use crate::sweep::{MOST_POINTS, PointIndex};
-pub use adapter_file::{AdapterFile, Citation};
+pub use adapter_file::{AdapterFile, Citation, built_in_adapters};
 pub use experiment::{
     Adapter, Admission, Carries, ChannelSpec, ClockKind, Emulation, Experiment, Fault, FaultSpec, Host,
     HostPlace, LocalDeadline, MediumSpec, Network, Pace, Path, PortSpec, RunLength, SourceSpec, Task,

@@ -32,6 +32,11 @@ pub(crate) const BUILT_IN: [(&str, &str); 12] = [
     ("template", include_str!("../../../../adapters/template.toml")),
 ];
 
+/// The names of the adapters that come with Laxity, in order.
+pub fn built_in_adapters() -> Vec<&'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name).collect()
+}
+
 /// An adapter file, valid throughout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdapterFile {

@@ -181,7 +181,7 @@ fn an_adapter_that_is_none_is_refused_with_its_place() {
         ("no_such_file", "file = \"cim25\"\n".into()),
         ("former_word", "kind = \"staged\"\n".into()),
         ("no_stage", "kind = \"generic\"\n".into()),
-        ("keys_of_another_kind", format!("kind = \"null\"\nper_byte = \"50 ns\"\npoll = \"1 us\"\ncrossing = \"1 us\"\n")),
+        ("keys_of_another_kind", "kind = \"null\"\nper_byte = \"50 ns\"\npoll = \"1 us\"\ncrossing = \"1 us\"\n".into()),
         ("queue_for_one_class", generic("", "queue = [{ takes = \"real_time\" }]", dma)),
         ("command_queue_for_one_class", generic("queue = [{ takes = \"best_effort\" }]", "", dma)),
         ("no_queue", generic("", "queue = []", dma)),

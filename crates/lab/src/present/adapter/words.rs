@@ -1,0 +1,182 @@
+//! The parts of an adapter in a few words, the same in table and diagram.
+
+use laxity_model::adapter::{
+    Buffers, CommandQueue, Notification, Overload, PROCESSOR, Phase, Pool, Queue, Resource, Takes, Tells,
+};
+use laxity_qos::channel::Order;
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Span};
+
+/// Text without control characters: a name in a file must not drive the terminal that prints it.
+pub(super) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// A time to four digits.
+pub(super) fn duration(span: Span) -> String {
+    let ps = span.as_ps() as f64;
+    let (value, unit) = match span.as_ps() {
+        0..1_000_000 => (ps / 1e3, "ns"),
+        1_000_000..1_000_000_000 => (ps / 1e6, "us"),
+        1_000_000_000..1_000_000_000_000 => (ps / 1e9, "ms"),
+        _ => (ps / 1e12, "s"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// `size` in each `time`.
+pub(super) fn rate(size: Bytes, time: Span) -> String {
+    let per_second = size.get() as f64 * 1e12 / time.as_ps() as f64;
+    match per_second {
+        r if r < 1024.0 => format!("{} B/s", digits(r)),
+        r if r < 1024.0 * 1024.0 => format!("{} KiB/s", digits(r / 1024.0)),
+        r => format!("{} MiB/s", digits(r / 1024.0 / 1024.0)),
+    }
+}
+
+fn digits(value: f64) -> String {
+    let decimals = match value {
+        v if v >= 1000.0 || v == 0.0 => 0,
+        v if v >= 100.0 => 1,
+        v if v >= 10.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+/// For whom something is.
+pub(super) fn takes(takes: Takes) -> &'static str {
+    match takes {
+        Takes::All => "all",
+        Takes::Only(Class::RealTime) => "real time",
+        Takes::Only(Class::BestEffort) => "best effort",
+    }
+}
+
+/// An order, as the field abbreviates it.
+pub(super) fn order(order: Order) -> &'static str {
+    match order {
+        Order::Fifo => "FIFO",
+        Order::Edf => "EDF",
+        Order::FixedPriority => "FP",
+        Order::MultiClassEdf => "multi-class EDF",
+    }
+}
+
+/// What happens to one too many.
+pub(super) fn overload(overload: Overload) -> &'static str {
+    match overload {
+        Overload::Block => "block",
+        Overload::Drop => "drop",
+        Overload::Priority => "by class",
+    }
+}
+
+/// How much a queue holds, and what happens then; nothing for one without end.
+pub(super) fn room(queue: &Queue) -> Option<String> {
+    queue.slots.map(|slots| format!("{slots}, {}", overload(queue.overload)))
+}
+
+pub(super) fn queue(queue: &Queue) -> String {
+    let room = room(queue).map(|room| format!(" of {room}")).unwrap_or_default();
+    format!("{} {}{room}", takes(queue.takes), order(queue.order))
+}
+
+pub(super) fn command_queue(queue: &CommandQueue) -> String {
+    let room = match queue.slots {
+        None => "FIFO, unlimited".into(),
+        Some(1) => "mailbox".into(),
+        Some(slots) => format!("FIFO of {slots}"),
+    };
+    format!("{}: {room}, priority {}", takes(queue.takes), queue.priority)
+}
+
+pub(super) fn poll(poll: Option<Span>) -> String {
+    poll.map_or("a doorbell".into(), |every| format!("polled every {every}"))
+}
+
+pub(super) fn notification(notification: Notification) -> String {
+    match notification {
+        Notification::Interrupt => "an interrupt each".into(),
+        Notification::Poll(every) => format!("polled every {every}"),
+    }
+}
+
+pub(super) fn buffers(buffers: &Buffers) -> String {
+    let then = overload(buffers.overload);
+    match buffers.pool {
+        Pool::Unlimited => "unlimited".into(),
+        Pool::Shared(count) => format!("{count} shared, {then}"),
+        Pool::PerChannel(count) => format!("{count} per channel, {then}"),
+    }
+}
+
+pub(super) fn resource(resource: &Resource) -> String {
+    let servers = match resource.servers {
+        1 => String::new(),
+        several => format!("{several} servers, "),
+    };
+    let preemptive = if resource.preemptive { "preemptive" } else { "not preemptive" };
+    format!("{} ({servers}{preemptive})", clean(&resource.name))
+}
+
+/// What a phase takes, term by term, and for whom; and what the host is told then.
+pub(super) fn phase(phase: &Phase) -> Vec<String> {
+    let delay = &phase.delay;
+    let mut terms = Vec::new();
+    if !delay.fixed.is_zero() {
+        terms.push(delay.fixed.to_string());
+    }
+    if !delay.segment.is_zero() && !delay.per_segment.is_zero() {
+        terms.push(format!("{} per {}", delay.per_segment, delay.segment));
+    }
+    match delay.knee.is_zero() {
+        true if delay.per_byte.is_zero() => {}
+        true => terms.push(format!("{}/B", delay.per_byte)),
+        false => {
+            terms.push(format!("{}/B to {}", delay.per_byte, delay.knee));
+            terms.push(format!("{}/B past it", delay.per_byte_past));
+        }
+    }
+    if terms.is_empty() {
+        terms.push("no time".into());
+    }
+    terms
+}
+
+/// Which sizes go through a phase, if not all.
+pub(super) fn sizes(phase: &Phase) -> Option<String> {
+    match (phase.from.get() > 1, phase.up_to) {
+        (false, None) => None,
+        (true, None) => Some(format!("from {}", phase.from)),
+        (false, Some(most)) => Some(format!("up to {most}")),
+        (true, Some(most)) => Some(format!("{} to {most}", phase.from)),
+    }
+}
+
+/// Whose time a phase is, which packets go through it, and what it does beside.
+pub(super) fn whose(phase: &Phase) -> String {
+    let whose = match (phase.work, phase.holds.contains(&PROCESSOR)) {
+        (true, _) => "work",
+        (false, true) => "synchronous",
+        (false, false) => "delay",
+    };
+    let told = match phase.tells {
+        Tells::Nothing => None,
+        Tells::Progress => Some("tells host".to_string()),
+        Tells::Handshake => Some("asks host".to_string()),
+    };
+    let medium = phase.medium.then(|| "medium".to_string());
+    let parts = [Some(whose.to_string()), sizes(phase), medium, told];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn holds(phase: &Phase, resources: &[Resource]) -> String {
+    let rank = if phase.priority == 0 { String::new() } else { format!(" ({})", phase.priority) };
+    let names: Vec<String> = phase.holds.iter().map(|index| clean(&resources[*index].name)).collect();
+    if names.is_empty() { "-".into() } else { format!("{}{rank}", names.join(", ")) }
+}
