@@ -160,7 +160,7 @@ fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
     if experiment.emulation.pace == Pace::Profile {
         return Ok(Dilation::NONE);
     }
-    let csf = 1.0_f64;
+    let csf = experiment.host.speedup;
     let fraction = Dilation::new((csf * 1000.0).round() as u32, 1000);
     fraction.ok_or_else(|| format!("a clock can go 1/32 to 4096 times as slow, and the speed-up is {csf}"))
 }
