@@ -30,7 +30,7 @@ use laxity_units::{Span, Time};
 use crate::Refused;
 use crate::place::{Awake, Placed, Placement, cores, keep_awake, spawn_on};
 use crate::signal::StopFlag;
-use gate::{Counted, Gate};
+use gate::{Bell, Counted, Gate};
 
 /// How hosts that are elsewhere are asked what they did, on the emulating thread, at the end of the run: they are to stop
 /// at the time given.
@@ -72,13 +72,22 @@ pub struct Options {
     pub stop: Option<StopFlag>,
     /// Events are on time that are late by this or less.
     pub allowance: Span,
+    /// The platform has stood still if the thread was away from the counter for this long or longer; more than the
+    /// longest step of its own takes.
+    pub gap: Span,
 }
 
 impl Options {
     /// On processor `core`, or else on the last one.
     pub fn on(core: Option<usize>) -> Self {
         let placement = Placement { core: core.or_else(|| cores().last().copied()), fifo: None };
-        Self { placement, slice: Span::from_ms(100), stop: None, allowance: Span::from_us(1) }
+        Self {
+            placement,
+            slice: Span::from_ms(100),
+            stop: None,
+            allowance: Span::from_us(1),
+            gap: Span::from_us(20),
+        }
     }
 }
 
@@ -185,14 +194,14 @@ fn emulate<O: Outside, D: Doorbell>(
     options: &Options,
     shown: &Mutex<Option<Live>>,
 ) -> (Ended<O>, Attribution) {
-    let Emulation { experiment, length, outside, mut doorbell, hosts, channels, epoch, reports } = emulation;
-    let stop = options.stop;
-    let is_rung = move || doorbell.is_rung() || stop.is_some_and(StopFlag::is_set);
-    let mut clock = RealClock::new(epoch, is_rung).allowing(options.allowance);
+    let Emulation { experiment, length, outside, doorbell, hosts, channels, epoch, reports } = emulation;
+    let bell = Bell::new(doorbell, options.stop);
+    let clock = RealClock::new(epoch, bell).allowing(options.allowance);
+    let mut clock = clock.seeing_gaps_from(options.gap);
     let course = Course {
         experiment: &experiment,
         length,
-        outside: Gate::new(outside, stop),
+        outside: Gate::new(outside, options.stop),
         elsewhere: Elsewhere { hosts: &hosts, channels: &channels },
         slice: Some(options.slice),
         events: Rc::default(),

@@ -15,6 +15,7 @@ pub mod calibrate;
 pub mod emulate;
 #[cfg(target_os = "linux")]
 mod error;
+pub mod frame;
 #[cfg(target_os = "linux")]
 pub mod host;
 #[cfg(target_os = "linux")]
@@ -36,6 +37,8 @@ mod runner;
 pub mod signal;
 #[cfg(target_os = "linux")]
 pub mod tap;
+#[cfg(target_os = "linux")]
+pub mod tap_port;
 
 #[cfg(target_os = "linux")]
 pub use error::Refused;

@@ -31,11 +31,22 @@ use super::{Clock, Wait};
 
 /// Says whether an input has arrived since the world last took all of them.
 ///
-/// It is asked on every turn of a spinning wait, so it should cost no more than a load. A world that takes
+/// It is asked on every turn of a spinning wait, so it should cost no more than a load;
+/// [`is_rung_before`](Self::is_rung_before) is for those that cost more. A world that takes
 /// all inputs thereby stills it: what is still rung after that is a new wake.
 pub trait Doorbell {
     /// Whether something waits to be taken.
     fn is_rung(&mut self) -> bool;
+
+    /// The same, for a doorbell that only a system call can look at: the counter of the run's epoch shows `now`, and
+    /// will show `due` at the time that is waited for, or has. So it can look seldom, and not just before a deadline.
+    ///
+    /// A doorbell that puts its look off must not do so for ever, or an input is starved.
+    #[inline(always)]
+    fn is_rung_before(&mut self, now: u64, due: u64) -> bool {
+        let _ = (now, due);
+        self.is_rung()
+    }
 }
 
 impl<F: FnMut() -> bool> Doorbell for F {
@@ -145,7 +156,7 @@ impl<C: Counter, D: Doorbell> Spin<C, D> {
         let owed = std::mem::take(&mut self.late_wake) && begun >= due;
         let mut now = begun;
         loop {
-            if !owed && self.doorbell.is_rung() {
+            if !owed && self.doorbell.is_rung_before(now, due) {
                 if begun < due && due < now {
                     self.missing = self.missing.max(self.epoch.run_span(now - due));
                 }

@@ -130,7 +130,8 @@ pub(crate) fn experiment(
         task: task?,
         channels: channels?,
     };
-    let silent = |channel: &ChannelSpec| matches!(channel.source, SourceSpec::None);
+    let silent =
+        |channel: &ChannelSpec| matches!(channel.source, SourceSpec::None) && channel.carries.is_none();
     if matches!(experiment.task, Task::Simulate(_)) && experiment.channels.iter().all(silent) {
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, World};
+use laxity_engine::{Calendar, Doorbell, World};
 use laxity_lab::world::{Event, Input, Lab, Notice, Outside};
 use laxity_units::Time;
 
@@ -48,6 +48,30 @@ impl<O: Outside> Outside for Gate<O> {
     #[inline]
     fn notice(&mut self, now: Time, notice: Notice) {
         self.inner.notice(now, notice);
+    }
+}
+
+/// A doorbell that a signal rings, too.
+pub(super) struct Bell<D> {
+    inner: D,
+    stop: Option<StopFlag>,
+}
+
+impl<D> Bell<D> {
+    pub(super) fn new(inner: D, stop: Option<StopFlag>) -> Self {
+        Self { inner, stop }
+    }
+}
+
+impl<D: Doorbell> Doorbell for Bell<D> {
+    #[inline(always)]
+    fn is_rung(&mut self) -> bool {
+        self.inner.is_rung() || self.stop.is_some_and(StopFlag::is_set)
+    }
+
+    #[inline(always)]
+    fn is_rung_before(&mut self, now: u64, due: u64) -> bool {
+        self.inner.is_rung_before(now, due) || self.stop.is_some_and(StopFlag::is_set)
     }
 }
 

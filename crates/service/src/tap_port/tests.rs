@@ -1,0 +1,230 @@
+//! Ports over wires of memory: no frame is lost without being counted, and no slot for good.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use laxity_lab::scenario::{Experiment, Scenario};
+use laxity_lab::world::{Input, Notice, Outside};
+use laxity_units::Time;
+use proptest::prelude::*;
+
+use super::{BATCH, Ports, Wire};
+
+#[derive(Default)]
+struct Memory {
+    in_frames: Mutex<VecDeque<Vec<u8>>>,
+    out: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Wire for Memory {
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let frame = self.in_frames.lock().unwrap().pop_front();
+        Ok(frame.map(|frame| {
+            buffer[..frame.len()].copy_from_slice(&frame);
+            frame.len()
+        }))
+    }
+
+    fn send(&self, frame: &[u8]) -> io::Result<bool> {
+        self.out.lock().unwrap().push(frame.to_vec());
+        Ok(true)
+    }
+}
+
+/// Two nodes with a port each; from the first a channel for UDP and, if so, one for all.
+fn experiment(rest: bool, network: &str) -> Experiment {
+    let rest = if rest {
+        r#"[[channel]]
+        name = "rest"
+        class = "best_effort"
+        max_message = "1600 B"
+        burst = 4
+        message_slots = 4
+        packet_slots = 4
+        carries = "all"
+        source = { kind = "none" }"#
+    } else {
+        ""
+    };
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        [adapter]
+        kind = "null"
+        per_byte = "1 ns"
+        [admission]
+        formula = "off"
+        [network]
+        kind = "point_to_point"
+        stations = 2
+        {network}
+        [run]
+        time = "1 s"
+        [[port]]
+        node = 0
+        interface = "a"
+        [[port]]
+        node = 1
+        interface = "b"
+        [[channel]]
+        name = "udp"
+        class = "best_effort"
+        max_message = "1600 B"
+        burst = 4
+        message_slots = 4
+        packet_slots = 4
+        carries = "udp"
+        source = {{ kind = "none" }}
+        {rest}
+        "#
+    );
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    scenario.experiment(&scenario.points().next().unwrap())
+}
+
+fn ports(experiment: &Experiment) -> (Ports<Memory>, Arc<Memory>, Arc<Memory>) {
+    let (a, b) = (Arc::<Memory>::default(), Arc::<Memory>::default());
+    let wires = BTreeMap::from([(0, a.clone()), (1, b.clone())]);
+    (Ports::new(experiment, wires).unwrap(), a, b)
+}
+
+/// A frame with a number: UDP over IPv4, or nothing that is known.
+fn frame(udp: bool, number: u32) -> Vec<u8> {
+    let mut frame = vec![2; 12];
+    frame.extend(if udp { [8, 0] } else { [8, 6] });
+    frame.extend([0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend(number.to_be_bytes());
+    frame
+}
+
+fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes(frame[34..38].try_into().unwrap())
+}
+
+#[test]
+fn a_frame_goes_to_the_first_channel_that_carries_it() {
+    let (mut ports, a, b) = ports(&experiment(true, ""));
+    a.in_frames.lock().unwrap().extend([frame(false, 0), frame(true, 1)]);
+    b.in_frames.lock().unwrap().push_back(frame(true, 2));
+    let mut seen = Vec::new();
+    while let Some(Input::Message { channel, size, handle }) = ports.next_input(Time::ZERO) {
+        seen.push((channel, size.get()));
+        ports.notice(Time::ZERO, Notice::Refused { channel, handle });
+    }
+    assert_eq!(seen, [(1, 38), (0, 38)]);
+    let counts = ports.counts();
+    assert_eq!((counts.read, counts.unmatched, counts.refused, ports.held()), (3, 1, 2, 0));
+}
+
+#[test]
+fn a_wake_reads_a_batch_and_says_that_there_is_more() {
+    let (mut ports, a, _) = ports(&experiment(true, ""));
+    a.in_frames.lock().unwrap().extend((0..2 * BATCH as u32 + 1).map(|n| frame(true, n)));
+    let mut wakes = Vec::new();
+    loop {
+        let mut read = 0;
+        while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
+            read += 1;
+            ports.notice(Time::ZERO, Notice::Refused { channel, handle });
+        }
+        wakes.push(read);
+        if !ports.more.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+    }
+    assert_eq!(wakes, [BATCH, BATCH, 1]);
+}
+
+#[test]
+fn without_a_free_slot_nothing_is_read() {
+    let (mut ports, a, _) = ports(&experiment(false, ""));
+    let slots = ports.store.slots();
+    a.in_frames.lock().unwrap().extend((0..slots as u32 + 50).map(|n| frame(true, n)));
+    let mut handles = Vec::new();
+    for _ in 0..slots {
+        while let Some(Input::Message { handle, .. }) = ports.next_input(Time::ZERO) {
+            handles.push(handle);
+        }
+    }
+    assert_eq!((handles.len(), a.in_frames.lock().unwrap().len()), (slots, 50));
+    ports.notice(Time::ZERO, Notice::Refused { channel: 0, handle: handles[7] });
+    assert!(ports.next_input(Time::ZERO).is_some(), "a freed slot is used again");
+    assert!(ports.next_input(Time::ZERO).is_none());
+}
+
+#[test]
+fn carrying_frames_takes_a_port() {
+    let spec = Experiment { ports: Vec::new(), ..experiment(true, "") };
+    let error = Ports::<Memory>::new(&spec, BTreeMap::new()).err().unwrap();
+    assert!(error.contains("channel `udp`") && error.contains("node = 0"), "{error}");
+}
+
+proptest! {
+    /// The world takes, refuses, loses and delivers as it likes; a message is delivered once, in order.
+    #[test]
+    fn what_is_delivered_is_what_was_sent_and_no_slot_is_lost(
+        fates in proptest::collection::vec((0..4_u8, any::<bool>(), 0..3_usize), 1..2000),
+    ) {
+        let (mut ports, a, b) = ports(&experiment(true, ""));
+        let mut world: [VecDeque<(u64, u32, bool)>; 2] = Default::default();
+        let (mut taken, mut delivered) = ([0_u64; 2], Vec::new());
+        for (n, (fate, udp, pending)) in fates.iter().enumerate() {
+            a.in_frames.lock().unwrap().push_back(frame(*udp, n as u32));
+            while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
+                prop_assert_eq!(channel, usize::from(!udp));
+                if *fate == 0 {
+                    ports.notice(Time::ZERO, Notice::Refused { channel, handle });
+                    continue;
+                }
+                let message = taken[channel];
+                taken[channel] += 1;
+                ports.notice(Time::ZERO, Notice::Taken { channel, handle, message });
+                world[channel].push_back((message, n as u32, *fate != 1));
+            }
+            for (channel, queue) in world.iter_mut().enumerate() {
+                while queue.len() > *pending {
+                    let (message, number, arrives) = queue.pop_front().unwrap();
+                    if arrives {
+                        ports.notice(Time::ZERO, Notice::Delivered { channel, message });
+                        delivered.push(number);
+                    }
+                }
+            }
+        }
+        let out: Vec<u32> = b.out.lock().unwrap().iter().map(|frame| number(frame)).collect();
+        prop_assert_eq!(&out, &delivered);
+        let counts = ports.counts();
+        prop_assert_eq!((counts.strays, counts.written, counts.undeliverable), (0, out.len() as u64, 0));
+        let gone = counts.refused + counts.written + counts.lost;
+        prop_assert_eq!(counts.read, fates.len() as u64);
+        prop_assert_eq!(counts.read - gone, ports.held() as u64);
+    }
+
+    #[test]
+    fn where_frames_overtake_each_other_the_later_does_not_take_the_earlier_for_lost(
+        order in Just((0..40_u64).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let network = "impairments = { reordering = 0.5, reorder_by = \"1 ms\" }";
+        let (mut ports, a, b) = ports(&experiment(true, network));
+        a.in_frames.lock().unwrap().extend((0..40).map(|n| frame(true, n)));
+        let mut taken = 0;
+        while taken < 40 {
+            while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
+                ports.notice(Time::ZERO, Notice::Taken { channel, handle, message: taken });
+                taken += 1;
+            }
+        }
+        for message in &order {
+            ports.notice(Time::ZERO, Notice::Delivered { channel: 0, message: *message });
+        }
+        let out: Vec<u64> = b.out.lock().unwrap().iter().map(|frame| number(frame).into()).collect();
+        prop_assert_eq!(out, order);
+        prop_assert_eq!((ports.held(), ports.counts().strays), (0, 0));
+    }
+}
