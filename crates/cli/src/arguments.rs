@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use laxity_units::Span;
 
 /// Finds out whether hosts and network adapters keep deadlines, before traffic does.
 ///
@@ -38,6 +39,13 @@ pub(crate) enum Command {
     Calibrate(Calibrate),
     /// Checks adapter files, and shows what is in one.
     Adapter(Adapter),
+    /// Runs one point in real time, and lets real programs send and receive at its ports.
+    ///
+    /// Makes the TAP interfaces and network namespaces that the scenario's ports ask for, and removes them at the end,
+    /// which is that of the run or an interrupt (Ctrl-C). Needs CAP_NET_ADMIN and CAP_SYS_ADMIN, as root has them.
+    Emulate(Emulate),
+    /// Runs an emulation again from its log, at the speed of a simulation, and prints the same outcome.
+    Replay(Replay),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
     /// Prints this reference as Markdown.
@@ -161,6 +169,38 @@ pub(crate) struct AdapterShow {
     /// File of a block diagram.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Emulate {
+    /// A scenario file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Which point of the sweep, counted from 0 with the last axis fastest.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) point: usize,
+    /// How long, such as `30 s`, in place of what the file says.
+    #[arg(long = "for", value_name = "TIME")]
+    pub(crate) time: Option<Span>,
+    /// File for every input with its time, which `laxity replay` runs again.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Directory of results. Default `results/<name>`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Prints table and verdicts only; leaves the directory of results as it is.
+    #[arg(long)]
+    pub(crate) no_report: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A log that `laxity emulate --log` wrote.
+    #[arg(value_name = "LOG")]
+    pub(crate) log: PathBuf,
+    /// Directory of results. Default none.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

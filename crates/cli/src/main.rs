@@ -8,7 +8,10 @@ mod admit;
 mod arguments;
 mod calibrate;
 mod check;
+mod emulate;
+mod live;
 mod reference;
+mod replay;
 mod reproduce;
 mod reproduction;
 mod run;
@@ -46,6 +49,8 @@ fn main() -> ExitCode {
         Command::Trace(options) => trace::trace(options, &mut terminal),
         Command::Calibrate(options) => calibrate::calibrate(options, &mut terminal),
         Command::Adapter(options) => adapter::adapter(&options.command, &mut terminal),
+        Command::Emulate(options) => emulate::emulate(options, &mut terminal),
+        Command::Replay(options) => replay::replay(options, &mut terminal),
         Command::Schema(options) => {
             let schema = match (options.profile, options.adapter) {
                 (true, _) => laxity_lab::scenario::profile_schema(),

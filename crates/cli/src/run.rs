@@ -91,23 +91,26 @@ pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) ->
     let run = |experiment: &Experiment| runner.run(experiment);
     let outcome = pipeline::run_by(scenario, options, &run, &mut |progress| bar.update(progress));
     drop(bar);
-    outcome.map_err(|error| {
-        terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
-        match error {
-            pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed => Exit::BadInput,
-            pipeline::Error::Disk(_) | pipeline::Error::Broken { .. } | pipeline::Error::Refused { .. } => {
-                Exit::Broken
-            }
+    outcome.map_err(|error| refuse(scenario, &error, terminal))
+}
+
+/// Shows why a scenario has no outcome.
+pub(crate) fn refuse(scenario: &Scenario, error: &pipeline::Error, terminal: &Terminal) -> Exit {
+    terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
+    match error {
+        pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed => Exit::BadInput,
+        pipeline::Error::Disk(_) | pipeline::Error::Broken { .. } | pipeline::Error::Refused { .. } => {
+            Exit::Broken
         }
-    })
+    }
 }
 
 /// Cleaned line by line.
-fn lines(text: &str) -> String {
+pub(crate) fn lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
-fn show(outcome: &Outcome, terminal: &mut Terminal) {
+pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
     let options =
         table::Options { width: terminal.width(), colour: terminal.colour(), ..table::Options::default() };
     terminal.print(&table::text(&outcome.results, &outcome.verdicts, &options));

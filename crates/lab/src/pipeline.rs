@@ -157,6 +157,38 @@ pub fn run_by(
     let runs = points(scenario, options, runner, observe)?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
     let verdicts = judge.judge(&results).map_err(Error::Unjudged)?;
+    finish(scenario, options, results, verdicts)
+}
+
+/// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
+///
+/// Claims of a scenario with a sweep are about all of it, so they are judged only if this point is all there is.
+pub fn of_point(
+    scenario: &Scenario,
+    options: &Options,
+    point: &PointIndex,
+    clock: &str,
+    run: Run,
+) -> Result<Outcome, Error> {
+    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+    let mut axes = scenario.axes.clone();
+    for (axis, index) in axes.iter_mut().zip(point.indices()) {
+        axis.points = vec![axis.points[*index].clone()];
+    }
+    let run = Run { point: vec![0; axes.len()], ..run };
+    let provenance = Provenance { clock: clock.into(), ..provenance(scenario, options) };
+    let results = Results { provenance, axes, runs: vec![run] };
+    let alone = scenario.points().nth(1).is_none();
+    let verdicts = if alone { judge.judge(&results).map_err(Error::Unjudged)? } else { Vec::new() };
+    finish(scenario, options, results, verdicts)
+}
+
+fn finish(
+    scenario: &Scenario,
+    options: &Options,
+    results: Results,
+    verdicts: Vec<Verdict>,
+) -> Result<Outcome, Error> {
     let written = match &options.out {
         Some(out) if !options.no_report => {
             Some(present::write_all(out, &results, &verdicts, &scenario.figures)?)

@@ -12,6 +12,7 @@ pub mod json;
 mod merge;
 mod metric;
 pub mod parquet;
+mod platform;
 pub mod report;
 #[cfg(test)]
 mod sample;

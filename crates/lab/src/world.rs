@@ -25,8 +25,8 @@ use laxity_qos::channel::{ChannelId, Packet, Sent};
 use laxity_units::{Bytes, Span, Time};
 
 pub use assembly::channel_config;
-pub use meters::Live;
 use meters::StageMeter;
+pub use meters::{Live, LiveChannel};
 use observer::Observer;
 pub use outcome::HostReport;
 pub use outside::{Input, Nothing, Notice, Outside};

@@ -12,6 +12,7 @@
 //! early has an input that says so, and its log runs to the same end.
 
 mod gate;
+mod replay;
 
 use std::cell::Cell;
 use std::panic;
@@ -28,9 +29,11 @@ use laxity_lab::world::{self, Elsewhere, HostReport, Lab, Live, Outside};
 use laxity_units::{Span, Time};
 
 use crate::Refused;
+use crate::log::Journal;
 use crate::place::{Awake, Placed, Placement, cores, keep_awake, spawn_on};
 use crate::signal::StopFlag;
 use gate::{Bell, Counted, Gate};
+pub use replay::{ReplayError, Replayed, replay};
 
 /// How hosts that are elsewhere are asked what they did, on the emulating thread, at the end of the run: they are to stop
 /// at the time given.
@@ -54,6 +57,8 @@ pub struct Emulation<O, D> {
     pub epoch: Epoch,
     /// What the hosts did that are elsewhere; [`no_reports`] if there are none.
     pub reports: Reports,
+    /// Takes every input, if the run is logged.
+    pub journal: Option<Journal>,
 }
 
 /// No host is elsewhere.
@@ -91,6 +96,19 @@ impl Options {
     }
 }
 
+/// How an emulation stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glance {
+    /// How its channels and stages stand.
+    pub live: Live,
+    /// The median lateness of its events so far.
+    pub late_p50: Span,
+    /// The 99.9th percentile.
+    pub late_p999: Span,
+    /// The greatest.
+    pub late_max: Span,
+}
+
 /// An emulation that has come to its end.
 #[derive(Debug)]
 pub struct Driven<O> {
@@ -102,6 +120,8 @@ pub struct Driven<O> {
     pub end: Time,
     /// Why.
     pub stop: Stop,
+    /// How many inputs there were.
+    pub inputs: u64,
     /// A digest of which packet departed from which node when.
     pub departures: u64,
     /// How late events were.
@@ -122,7 +142,7 @@ impl<O> Driven<O> {
 /// An emulation that goes on.
 pub struct Running<O> {
     thread: Placed<(Ended<O>, Attribution)>,
-    live: Arc<Mutex<Option<Live>>>,
+    seen: Arc<Mutex<Option<Glance>>>,
     over: Receiver<()>,
     refused: Vec<Refused>,
     _awake: Option<Awake>,
@@ -134,7 +154,7 @@ pub struct Running<O> {
 pub fn drive<O, D>(
     emulation: Emulation<O, D>,
     options: &Options,
-    watch: &mut dyn FnMut(&Live),
+    watch: &mut dyn FnMut(&Glance),
 ) -> Result<Driven<O>, Refused>
 where
     O: Outside + Send + 'static,
@@ -149,9 +169,9 @@ where
     O: Outside + Send + 'static,
     D: Doorbell + Send + 'static,
 {
-    let live = Arc::new(Mutex::new(None));
+    let seen = Arc::new(Mutex::new(None));
     let (at_end, over) = mpsc::channel();
-    let (shown, options) = (live.clone(), *options);
+    let (shown, options) = (seen.clone(), *options);
     let mut thread = spawn_on(options.placement, "emulate", move || {
         // Hangs up when the thread is done, whatever it comes to.
         let _at_end: Sender<()> = at_end;
@@ -159,16 +179,16 @@ where
     })?;
     let mut refused = std::mem::take(&mut thread.refused);
     let awake = keep_awake().map_err(|why| refused.push(why)).ok();
-    Ok(Running { thread, live, over, refused, _awake: awake })
+    Ok(Running { thread, seen, over, refused, _awake: awake })
 }
 
 impl<O> Running<O> {
     /// Shows `watch` how things stand, ten times a second unless it takes longer itself, until the run ends.
-    pub fn watch(self, watch: &mut dyn FnMut(&Live)) -> Driven<O> {
+    pub fn watch(self, watch: &mut dyn FnMut(&Glance)) -> Driven<O> {
         while self.over.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-            let seen = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(live) = seen {
-                watch(&live);
+            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(glance) = seen {
+                watch(&glance);
             }
         }
         let joined = self.thread.join();
@@ -180,6 +200,7 @@ impl<O> Running<O> {
             outside: ended.outside,
             end: ended.end,
             stop: ended.stop,
+            inputs: ended.inputs,
             departures: ended.departures,
             lateness: ended.lateness,
             attribution,
@@ -192,23 +213,25 @@ impl<O> Running<O> {
 fn emulate<O: Outside, D: Doorbell>(
     emulation: Emulation<O, D>,
     options: &Options,
-    shown: &Mutex<Option<Live>>,
+    shown: &Mutex<Option<Glance>>,
 ) -> (Ended<O>, Attribution) {
-    let Emulation { experiment, length, outside, doorbell, hosts, channels, epoch, reports } = emulation;
+    let Emulation { experiment, length, outside, doorbell, hosts, channels, epoch, reports, journal } =
+        emulation;
     let bell = Bell::new(doorbell, options.stop);
     let clock = RealClock::new(epoch, bell).allowing(options.allowance);
     let mut clock = clock.seeing_gaps_from(options.gap);
     let course = Course {
         experiment: &experiment,
         length,
-        outside: Gate::new(outside, options.stop),
+        outside: Gate::new(outside, options.stop, journal),
         elsewhere: Elsewhere { hosts: &hosts, channels: &channels },
         slice: Some(options.slice),
         events: Rc::default(),
     };
-    let mut show = |live: Live| {
+    let mut show = |live: Live, lateness: &Lateness| {
         if let Ok(mut place) = shown.try_lock() {
-            *place = Some(live);
+            let [late_p50, late_p999] = [0.5, 0.999].map(|q| lateness.quantile(q));
+            *place = Some(Glance { live, late_p50, late_p999, late_max: lateness.max() });
         }
     };
     let ended = course.run(&mut clock, &mut show, reports);
@@ -239,7 +262,12 @@ struct Ended<O> {
 }
 
 impl<O: Outside> Course<'_, O> {
-    fn run<C: Clock>(self, clock: &mut C, show: &mut dyn FnMut(Live), reports: Reports) -> Ended<O> {
+    fn run<C: Clock>(
+        self,
+        clock: &mut C,
+        show: &mut dyn FnMut(Live, &Lateness),
+        reports: Reports,
+    ) -> Ended<O> {
         let mut nothing = NoTrace;
         let lab = Lab::with_outside(self.experiment, self.length, &mut nothing, self.outside, self.elsewhere);
         let mut world = Counted { lab, events: self.events };
@@ -254,7 +282,7 @@ impl<O: Outside> Course<'_, O> {
             if outcome.stop != Stop::Until || slice == until {
                 break (outcome.stop, outcome.now);
             }
-            show(world.lab.live(outcome.now));
+            show(world.lab.live(outcome.now), &lateness);
         };
         let departures = world.lab.departures();
         let (run, gate) = world.lab.into_run(end, &reports(end));

@@ -17,12 +17,12 @@ use std::sync::mpsc;
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_lab::promise::{self, Promise};
 use laxity_lab::scenario::{Experiment, Pace, Task};
-use laxity_lab::world::{Input, Live, Notice, Outside};
+use laxity_lab::world::{Input, Notice, Outside};
 use laxity_model::adapter::{Notification, Response};
 use laxity_units::{Span, Time};
 
 use crate::Refused;
-use crate::emulate::{Driven, Emulation, Options, drive};
+use crate::emulate::{Driven, Emulation, Glance, Options, drive};
 use crate::host::{self, Host, Wires};
 use crate::place::{Placement, cores, spawn_on};
 use crate::ring::{Consumer, Producer, Watcher, ring};
@@ -92,7 +92,7 @@ impl Outside for Far {
 pub fn run(
     experiment: &Experiment,
     stop: Option<StopFlag>,
-    watch: &mut dyn FnMut(&Live),
+    watch: &mut dyn FnMut(&Glance),
 ) -> Result<Driven<Far>, String> {
     host::check(experiment)?;
     let Task::Simulate(length) = experiment.task else {
@@ -149,6 +149,7 @@ pub fn run(
             over.store(true, Ordering::Release);
             reports.recv().into_iter().collect()
         }),
+        journal: None,
     };
     let driven = drive(emulation, &options, watch).map_err(text)?;
     host.join().map_err(|_| "the host's thread broke off")?;

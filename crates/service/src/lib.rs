@@ -24,6 +24,7 @@ pub mod in_process;
 pub mod ip;
 #[cfg(target_os = "linux")]
 mod link;
+pub mod log;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]

@@ -2,19 +2,23 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use laxity_engine::trace::NoTrace;
 use laxity_engine::{Calendar, Dilation, Epoch, Stop, Ticks, VirtualClock};
+use laxity_lab::results::Run;
 use laxity_lab::scenario::{Experiment, RunLength, Scenario, Task};
 use laxity_lab::world::{self, Elsewhere, Input, Lab, Nothing, Notice, Outside};
-use laxity_service::emulate::{Emulation, Options, drive, no_reports};
+use laxity_service::emulate::{Emulation, Options, ReplayError, drive, no_reports, replay, start};
+use laxity_service::log::{End, Header, Log, Recorded, Recorder};
 use laxity_service::ring::{Consumer, Watcher, ring};
 use laxity_units::{Bytes, Span, Time};
 
 /// A periodic channel and one that the outside may have, from the one node to the other.
-fn experiment(time: &str) -> (Arc<Experiment>, RunLength) {
+fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
     let text = format!(
         r#"
         title = "a test"
@@ -51,6 +55,11 @@ fn experiment(time: &str) -> (Arc<Experiment>, RunLength) {
     let path = PathBuf::from("test.toml");
     let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
     let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    ((scenario, files), path)
+}
+
+fn experiment(time: &str) -> (Arc<Experiment>, RunLength) {
+    let ((scenario, _), _) = scenario(time);
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
     (Arc::new(experiment), length)
@@ -71,6 +80,7 @@ fn emulation<O, D>(time: &str, outside: O, doorbell: D) -> Emulation<O, D> {
         channels: vec![1],
         epoch: soon(),
         reports: no_reports(),
+        journal: None,
     }
 }
 
@@ -80,6 +90,8 @@ struct Ringed {
     taken: u64,
     refused: u64,
     delivered: Vec<u64>,
+    /// As many as in `delivered`, for other threads.
+    arrived: Arc<AtomicU64>,
 }
 
 impl Ringed {
@@ -87,7 +99,7 @@ impl Ringed {
         let (mut producer, inputs) = ring(sent.len());
         assert_eq!(producer.push_all(sent), sent.len());
         let watcher = inputs.watcher();
-        (Self { inputs, taken: 0, refused: 0, delivered: Vec::new() }, watcher)
+        (Self { inputs, taken: 0, refused: 0, delivered: Vec::new(), arrived: Arc::default() }, watcher)
     }
 }
 
@@ -107,7 +119,10 @@ impl Outside for Ringed {
                 assert_eq!((channel, u64::from(handle)), (1, self.taken + self.refused));
                 self.refused += 1;
             }
-            Notice::Delivered { channel: 1, message } => self.delivered.push(message),
+            Notice::Delivered { channel: 1, message } => {
+                self.delivered.push(message);
+                self.arrived.fetch_add(1, Ordering::Relaxed);
+            }
             Notice::Delivered { .. } => {}
             Notice::Response { .. } => panic!("every host is part of the world"),
         }
@@ -128,7 +143,7 @@ fn a_world_in_real_time_is_the_world_in_virtual_time() {
 
     let mut seen = Vec::new();
     let real = emulation("230 ms", Nothing, || false);
-    let mut driven = drive(real, &Options::on(None), &mut |live| seen.push(live.now)).unwrap();
+    let mut driven = drive(real, &Options::on(None), &mut |glance| seen.push(glance.live.now)).unwrap();
     assert_eq!((driven.stop, driven.end), (Stop::Until, outcome.now));
     assert_eq!(driven.departures, departures);
     let real_time = driven.run.real_time.take().expect("an emulation keeps time");
@@ -149,6 +164,82 @@ fn every_input_is_answered_and_what_is_taken_is_delivered_in_order() {
     assert_eq!(outside.delivered, (0..outside.taken).collect::<Vec<_>>());
     assert_eq!(driven.run.channels[1].delivered, Some(outside.taken));
     assert_eq!(driven.run.real_time.unwrap().inputs, u64::from(COUNT));
+}
+
+/// A file that the writer fills and the test reads afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_log_replays_the_run_from_itself_alone() {
+    let (scenario, path) = scenario("3600 s");
+    let point = scenario.0.points().next().unwrap();
+    let experiment = scenario.0.experiment(&point);
+    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
+    let mut header = Header::new(&scenario.0, &point, length, &path, &Recorded::of(&scenario.1));
+    assert!(header.experiment().is_err(), "nothing was read, so nothing is kept");
+    let files = Recorded::of(&scenario.1);
+    Scenario::read(&path, &files).unwrap();
+    header = Header::new(&scenario.0, &point, length, &path, &files);
+    header.channels = vec![1];
+
+    let (mut producer, inputs) = ring(64);
+    let outside = Ringed { inputs, taken: 0, refused: 0, delivered: Vec::new(), arrived: Arc::default() };
+    let (watcher, arrived) = (outside.inputs.watcher(), outside.arrived.clone());
+    let file = Shared::default();
+    let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
+    let mut emulation = emulation("3600 s", outside, watcher);
+    emulation.journal = Some(journal);
+    let running = start(emulation, &Options::on(None)).unwrap();
+    // The times at which they arrive are the machine's; the replay has to meet them.
+    let mut had = 0;
+    for handle in 0..300 {
+        let size = Bytes::new(1 + u64::from(handle) * 7 % 1500);
+        while producer.push(Input::Message { channel: 1, size, handle }).is_err() {
+            std::thread::yield_now();
+        }
+        // Between bursts the world goes on: until another has come out, or it would all be sent at time zero.
+        if handle % 60 == 59 {
+            while arrived.load(Ordering::Relaxed) == had {
+                std::thread::yield_now();
+            }
+            had = arrived.load(Ordering::Relaxed);
+        }
+    }
+    while producer.push(Input::Stop).is_err() {
+        std::thread::yield_now();
+    }
+    let driven = running.watch(&mut |_| {});
+    recorder.finish(End::new(driven.inputs, driven.end, driven.departures)).unwrap();
+    assert_eq!(driven.inputs, 301);
+
+    let bytes = file.0.lock().unwrap().clone();
+    let log = Log::open(bytes.as_slice()).unwrap();
+    assert_eq!(log.header(), &header);
+    let (_, _, experiment) = log.header().experiment().unwrap();
+    let replayed = replay(log, &experiment).unwrap();
+    assert_eq!((replayed.departures, replayed.inputs, replayed.end), (driven.departures, 301, driven.end));
+    assert_eq!(replayed.run, Run { real_time: None, ..driven.run });
+
+    // Another world goes another way, and that is said.
+    let mut other = experiment.clone();
+    other.channels[1].message_slots = 1;
+    let diverged = replay(Log::open(bytes.as_slice()).unwrap(), &other).unwrap_err();
+    assert!(matches!(diverged, ReplayError::Diverged(_)), "{diverged}");
+    // So is a run whose log was cut off.
+    let cut = Log::open(&bytes[..bytes.len() - 3]).unwrap();
+    let cut = replay(cut, &experiment).unwrap_err().to_string();
+    assert!(cut.contains("without its end"), "{cut}");
 }
 
 #[test]

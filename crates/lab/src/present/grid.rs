@@ -251,7 +251,7 @@ pub(crate) fn point_text(results: &Results, run: &Run) -> String {
     parts.join(", ")
 }
 
-fn axis_columns(results: &Results) -> Vec<Column> {
+pub(crate) fn axis_columns(results: &Results) -> Vec<Column> {
     let axes = results.axes.iter();
     axes.map(|axis| Column {
         title: axis.name.clone(),
@@ -262,7 +262,7 @@ fn axis_columns(results: &Results) -> Vec<Column> {
     .collect()
 }
 
-fn point_cells(results: &Results, run: &Run) -> Vec<String> {
+pub(crate) fn point_cells(results: &Results, run: &Run) -> Vec<String> {
     let text = |(i, axis): (usize, &crate::results::Axis)| {
         let point = run.point.get(i).and_then(|p| axis.points.get(*p));
         point.map_or_else(|| "-".into(), |p| p.text.clone())

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::figure::FigureSpec;
 use super::grid::{self, Detail, Grid, Mark};
 use super::units::{Kind, fixed, typeset};
-use super::{Error, figure};
+use super::{Error, figure, platform};
 use crate::results::{Channel, Results, Run, Verdict};
 
 const PAGE: &str = include_str!("report.html.j2");
@@ -181,6 +181,8 @@ fn tables(results: &Results) -> Vec<TableView> {
         ("Channels at every point", grid::channels(results, Detail::Everything)),
         ("Further figures", grid::figures(results)),
         ("Utilisation of resources", grid::resources(results)),
+        ("Stages of the adapters", platform::stages(results)),
+        ("Real time: lateness of events, and stalls of the platform", platform::real_time(results)),
     ];
     let filled = grids.into_iter().filter(|(_, grid)| !grid.rows.is_empty());
     filled.map(|(title, grid)| view(title, &grid, results.runs.len() <= POINTS_OPEN)).collect()

@@ -7,6 +7,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
 
 use super::grid::{self, Detail, Grid, Mark};
+use super::platform;
 use crate::results::{Results, Verdict};
 
 /// What the terminal takes.
@@ -60,7 +61,9 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
     push_grid(&mut out, &grid::figures(results), options);
     if results.runs.len() == 1 {
         push_grid(&mut out, &grid::resources(results), options);
+        push_grid(&mut out, &platform::stages(results), options);
     }
+    push_grid(&mut out, &platform::real_time(results), options);
     if results.runs.is_empty() {
         out.push_str("\nnothing ran: the sweep has no points\n");
     }

@@ -188,13 +188,13 @@ impl Generator {
 /// A thread that handles the frames of a TAP device until it is told to stop.
 pub(crate) struct Handler {
     stop: Arc<AtomicBool>,
-    thread: Placed<(Tap, u64)>,
+    thread: Placed<u64>,
 }
 
 impl Handler {
     /// Hands every frame of `tap` to `handle` on a spinning thread at `placement`, and sends what it answers.
     pub(crate) fn start(
-        tap: Tap,
+        tap: Arc<Tap>,
         placement: Placement,
         mut handle: impl FnMut(&mut [u8]) -> bool + Send + 'static,
     ) -> Self {
@@ -213,13 +213,13 @@ impl Handler {
                     let _ = tap.send(&buffer[..length]).expect("the device is up");
                 }
             }
-            (tap, handled)
+            handled
         });
         Self { stop, thread: thread.expect("there is a thread to be had") }
     }
 
     /// Ends it, and answers how many frames it handled.
-    pub(crate) fn stop(self) -> (Tap, u64) {
+    pub(crate) fn stop(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("the device stays up")
     }

@@ -1,4 +1,4 @@
-//! What stands between a world and its outside: counts inputs and events, and lets a signal in as an input.
+//! What stands between a world and its outside: counts and logs inputs, and lets a signal in as one.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -8,6 +8,7 @@ use laxity_engine::{Calendar, Doorbell, World};
 use laxity_lab::world::{Event, Input, Lab, Notice, Outside};
 use laxity_units::Time;
 
+use crate::log::Journal;
 use crate::signal::StopFlag;
 
 /// An outside that can be told to stop.
@@ -15,11 +16,14 @@ pub(super) struct Gate<O> {
     inner: O,
     stop: Option<StopFlag>,
     inputs: u64,
+    journal: Option<Journal>,
+    /// The wake whose inputs are being taken, until the first of them is logged: events before it, and its time.
+    wake: Option<(u64, Time)>,
 }
 
 impl<O> Gate<O> {
-    pub(super) fn new(inner: O, stop: Option<StopFlag>) -> Self {
-        Self { inner, stop, inputs: 0 }
+    pub(super) fn new(inner: O, stop: Option<StopFlag>, journal: Option<Journal>) -> Self {
+        Self { inner, stop, inputs: 0, journal, wake: None }
     }
 
     /// What it stood before, and how many inputs have passed.
@@ -42,6 +46,12 @@ impl<O: Outside> Outside for Gate<O> {
             _ => self.inner.next_input(now)?,
         };
         self.inputs += 1;
+        if let Some(journal) = &mut self.journal {
+            if let Some((events, at)) = self.wake.take() {
+                journal.wake(events, at);
+            }
+            journal.input(input);
+        }
         Some(input)
     }
 
@@ -92,6 +102,7 @@ impl<O: Outside> World for Counted<'_, O> {
 
     #[inline]
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.lab.outside().wake = Some((self.events.get(), now));
         self.lab.poll_inputs(now, calendar);
     }
 

@@ -48,10 +48,9 @@ pub struct TapBell {
 }
 
 impl TapBell {
-    /// For `ports`, in a run whose counter is `ticks`.
-    pub fn new(ports: &Ports<Tap>, ticks: &Ticks) -> Self {
+    /// For `ports`, whose devices are `taps`, in a run whose counter is `ticks`.
+    pub fn new<W>(ports: &Ports<W>, taps: Vec<Arc<Tap>>, ticks: &Ticks) -> Self {
         let [margin, period, patience] = [MARGIN, PERIOD, PATIENCE].map(|span| ticks.in_span(span));
-        let taps: Vec<Arc<Tap>> = ports.ports.iter().map(|port| port.wire.clone()).collect();
         let poll =
             |tap: &Arc<Tap>| libc::pollfd { fd: tap.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let polled = taps.iter().map(poll).collect();

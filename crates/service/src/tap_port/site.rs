@@ -89,6 +89,11 @@ impl Site {
         self.taps.clone()
     }
 
+    /// The namespace of the port at `node`, if it has one of its own.
+    pub fn namespace_at(&self, node: usize) -> Option<&Namespace> {
+        self.ports.iter().find(|port| port.node == node).and_then(|port| self.namespace(port))
+    }
+
     /// Namespaces that crashed runs had left, and that are gone now.
     pub fn swept(&self) -> &[String] {
         &self.swept

@@ -1,0 +1,209 @@
+//! `laxity emulate`: one point of a sweep in real time, with real programs at its ports.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_lab::pipeline::{self, Options as Pipeline};
+use laxity_lab::scenario::files::Disk;
+use laxity_lab::scenario::{Experiment, HostPlace, PointIndex, RunLength, Scenario, Task};
+use laxity_service::emulate::{Driven, Emulation, Options, drive, no_reports};
+use laxity_service::log::{End, Header, Recorded, Recorder};
+use laxity_service::signal::StopOnSignal;
+use laxity_service::tap::Tap;
+use laxity_service::tap_port::{Ports, Site, TapBell};
+use laxity_units::Span;
+
+use crate::Exit;
+use crate::arguments::Emulate;
+use crate::live::Table;
+use crate::run::{refuse, show};
+use crate::terminal::{Terminal, clean};
+
+/// From the start of the emulating thread to time zero.
+const LEAD: Span = Span::from_ms(50);
+/// A step of the emulation reads a batch of frames or writes some, and what the kernel then does in the calls is ours.
+const LONGEST_STEP: Span = Span::from_us(100);
+
+/// Says why there is nothing to emulate, and is the exit code for it.
+struct Failed(Exit, String);
+
+impl Failed {
+    fn input(reason: impl ToString) -> Self {
+        Failed(Exit::BadInput, reason.to_string())
+    }
+
+    fn work(reason: impl ToString) -> Self {
+        Failed(Exit::Broken, reason.to_string())
+    }
+}
+
+pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
+    let files = Recorded::of(&Disk);
+    let scenario = match Scenario::read(&arguments.file, &files) {
+        Ok(scenario) => scenario,
+        Err(diagnostics) => {
+            terminal.note(&diagnostics.render(terminal.error_colour()));
+            return Exit::BadInput;
+        }
+    };
+    let planned = plan(arguments, &scenario)
+        .and_then(|plan| go(arguments, &plan, &scenario, &files, terminal).map(|driven| (plan, driven)));
+    let (plan, driven) = match planned {
+        Ok(planned) => planned,
+        Err(Failed(exit, reason)) => {
+            terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
+            return exit;
+        }
+    };
+    report(&driven, terminal);
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
+    conclude(&scenario, &plan.point, "real", driven.run, (Some(out), arguments.no_report), terminal)
+}
+
+/// Judges and shows what one point came to.
+pub(crate) fn conclude(
+    scenario: &Scenario,
+    point: &PointIndex,
+    clock: &str,
+    run: laxity_lab::results::Run,
+    (out, no_report): (Option<PathBuf>, bool),
+    terminal: &mut Terminal,
+) -> Exit {
+    let options = Pipeline { out, no_report, ..Pipeline::default() };
+    match pipeline::of_point(scenario, &options, point, clock, run) {
+        Ok(outcome) => {
+            show(&outcome, terminal);
+            if scenario.points().nth(1).is_some() && !scenario.claims.is_empty() {
+                terminal.note("the claims are about the whole sweep, and were not judged on one point of it");
+            }
+            if outcome.holds() { Exit::Holds } else { Exit::Fails }
+        }
+        Err(error) => refuse(scenario, &error, terminal),
+    }
+}
+
+/// What is to be run.
+struct Plan {
+    point: PointIndex,
+    experiment: Arc<Experiment>,
+    length: RunLength,
+}
+
+fn plan(arguments: &Emulate, scenario: &Scenario) -> Result<Plan, Failed> {
+    let points = scenario.points().count();
+    let point = scenario.points().nth(arguments.point).ok_or_else(|| {
+        Failed::input(format!(
+            "there is no point {}: they are numbered from 0 to {}",
+            arguments.point,
+            points - 1
+        ))
+    })?;
+    let experiment = scenario.experiment(&point);
+    if experiment.emulation.host == HostPlace::Thread {
+        return Err(Failed::input(
+            "its host is a thread, and programs at ports need a host that is part of the emulation: say \
+             `host = \"model\"` under `[emulation]`, or use `laxity run`",
+        ));
+    }
+    let Task::Simulate(mut length) = experiment.task else {
+        return Err(Failed::input(
+            "it fills the host with channels and sends nothing: `laxity run` does that",
+        ));
+    };
+    if let Some(total) = arguments.time {
+        let (warmup, cooldown) = match length {
+            RunLength::Time { warmup, cooldown, .. } if warmup.saturating_add(cooldown) < total => {
+                (warmup, cooldown)
+            }
+            _ => (Span::ZERO, Span::ZERO),
+        };
+        if total.is_zero() {
+            return Err(Failed::input("`--for` takes a time above zero, such as `30 s`"));
+        }
+        length = RunLength::Time { total, warmup, cooldown };
+    }
+    Ok(Plan { point, experiment: Arc::new(experiment), length })
+}
+
+fn go(
+    arguments: &Emulate,
+    plan: &Plan,
+    scenario: &Scenario,
+    files: &Recorded<'_>,
+    terminal: &mut Terminal,
+) -> Result<Driven<Ports<Tap>>, Failed> {
+    let stop = StopOnSignal::install().map_err(Failed::work)?;
+    let site = Site::new(&plan.experiment).map_err(Failed::work)?;
+    let ports = Ports::new(&plan.experiment, site.taps()).map_err(Failed::input)?;
+    for name in site.swept() {
+        terminal.note(&format!("removed what a crashed run had left: namespace {name}"));
+    }
+    for line in site.describe() {
+        terminal.note(&line);
+    }
+    let mut header = Header::new(scenario, &plan.point, plan.length, &arguments.file, files);
+    header.channels = ports.channels();
+    let log = |path: &PathBuf| {
+        let file = BufWriter::new(File::create(path)?);
+        Recorder::start(file, &header)
+    };
+    let (journal, recorder) = match &arguments.log {
+        None => (None, None),
+        Some(path) => {
+            let (journal, recorder) =
+                log(path).map_err(|why| Failed::work(format!("cannot write {}: {why}", path.display())))?;
+            (Some(journal), Some(recorder))
+        }
+    };
+    let ticks = Ticks::calibrate();
+    let emulation = Emulation {
+        experiment: plan.experiment.clone(),
+        length: plan.length,
+        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), &ticks),
+        channels: ports.channels(),
+        outside: ports,
+        hosts: Vec::new(),
+        epoch: Epoch::starting_in(LEAD, ticks, Dilation::NONE),
+        reports: no_reports(),
+        journal,
+    };
+    let on = Options::on(plan.experiment.emulation.core);
+    let options = Options { stop: Some(stop.flag()), gap: LONGEST_STEP, ..on };
+    let mut table = Table::new(&plan.experiment);
+    let driven = drive(emulation, &options, &mut |glance| table.update(glance)).map_err(Failed::work)?;
+    drop(table);
+    if let (Some(recorder), Some(path)) = (recorder, &arguments.log) {
+        let end = End::new(driven.inputs, driven.end, driven.departures);
+        recorder.finish(end).map_err(|why| Failed::work(format!("{}: {why}", path.display())))?;
+        terminal.note(&format!("`laxity replay {}` runs it again", path.display()));
+    }
+    Ok(driven)
+}
+
+/// What is not in the results: the frames, the digest, and what was not permitted.
+fn report(driven: &Driven<Ports<Tap>>, terminal: &Terminal) {
+    for refused in &driven.refused {
+        terminal.note(&format!("warning: {refused}"));
+    }
+    let counts = driven.outside.counts();
+    let mut line = format!("frames: {} read, {} written", counts.read, counts.written);
+    for (count, what) in [
+        (counts.refused, "dropped by a full channel"),
+        (counts.unmatched, "carried by no channel"),
+        (counts.lost, "lost on the way"),
+        (counts.undeliverable, "not taken by their host"),
+        (counts.strays, "too late to be known"),
+    ] {
+        if count > 0 {
+            line += &format!(", {count} {what}");
+        }
+    }
+    terminal.note(&line);
+    if let Some(error) = driven.outside.error() {
+        terminal.note(&format!("warning: a port could not be read or written: {error}"));
+    }
+    terminal.note(&format!("departures {:016x}", driven.departures));
+}

@@ -1,0 +1,48 @@
+//! `laxity replay`: an emulation again, from its log alone.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use laxity_service::emulate::{self, ReplayError};
+use laxity_service::log::Log;
+
+use crate::Exit;
+use crate::arguments::Replay;
+use crate::emulate::conclude;
+use crate::run::lines;
+use crate::terminal::Terminal;
+
+pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
+    let refused = |why: &str| terminal.error(&format!("{}: {}", arguments.log.display(), lines(why)));
+    let file = match File::open(&arguments.log) {
+        Ok(file) => file,
+        Err(why) => {
+            refused(&why.to_string());
+            return Exit::BadInput;
+        }
+    };
+    let log = match Log::open(BufReader::new(file)) {
+        Ok(log) => log,
+        Err(error) => {
+            refused(&error.to_string());
+            return Exit::BadInput;
+        }
+    };
+    let (scenario, point, experiment) = match log.header().experiment() {
+        Ok(logged) => logged,
+        Err(why) => {
+            refused(&why);
+            return Exit::BadInput;
+        }
+    };
+    let replayed = match emulate::replay(log, &experiment) {
+        Ok(replayed) => replayed,
+        Err(error) => {
+            refused(&error.to_string());
+            return if matches!(error, ReplayError::Log(_)) { Exit::BadInput } else { Exit::Broken };
+        }
+    };
+    terminal.note(&format!("{} inputs from outside, until {}", replayed.inputs, replayed.end));
+    terminal.note(&format!("departures {:016x}", replayed.departures));
+    conclude(&scenario, &point, "replayed", replayed.run, (arguments.out.clone(), false), terminal)
+}

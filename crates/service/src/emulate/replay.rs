@@ -1,0 +1,198 @@
+//! An emulation once more, from its log: the same world, at the speed of a simulation.
+//!
+//! The clock is a script: it wakes the world where the log says, and lets every time else be reached at once.
+//! `laxity_engine::ScriptedClock` has wakes by time alone, which is not enough when several events happen at one time
+//! and an input came between two of them; so this one counts events, too.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::Read;
+use std::rc::Rc;
+
+use laxity_engine::{Clock, Wait};
+use laxity_lab::results::Run;
+use laxity_lab::scenario::Experiment;
+use laxity_lab::world::{Elsewhere, Input, Notice, Outside};
+use laxity_units::{Span, Time};
+
+use super::gate::Gate;
+use super::{Course, no_reports};
+use crate::log::{Batch, Log, LogError};
+
+/// An emulation that was run again.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Its results: those of the emulation, without how well time was kept.
+    pub run: Run,
+    /// A digest of which packet departed from which node when: the emulation's.
+    pub departures: u64,
+    /// How many inputs there were.
+    pub inputs: u64,
+    /// When it ended.
+    pub end: Time,
+}
+
+/// Why an emulation could not be run again.
+#[derive(Debug)]
+pub enum ReplayError {
+    /// The log is damaged.
+    Log(LogError),
+    /// The world went another way than the log: it is of another version, or there is an error of ours.
+    Diverged(String),
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplayError::Log(error) => error.fmt(f),
+            ReplayError::Diverged(how) => {
+                write!(f, "the replay does not go the way of the emulation: {how}; was it another version's?")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Runs `experiment` as `log` says; it must be the one of the log's header.
+pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed, ReplayError> {
+    let header = log.header().clone();
+    let events: Rc<Cell<u64>> = Rc::default();
+    let script = Rc::new(RefCell::new(Script::new(log, events.clone())));
+    let course = Course {
+        experiment,
+        length: header.length(),
+        outside: Gate::new(Logged { inputs: VecDeque::new(), script: script.clone() }, None, None),
+        elsewhere: Elsewhere { hosts: &header.hosts, channels: &header.channels },
+        slice: None,
+        events,
+    };
+    let ended = course.run(&mut ScriptClock(script.clone()), &mut |_, _| {}, no_reports());
+    let mut script = script.borrow_mut();
+    if let Some(error) = script.error.take() {
+        return Err(error);
+    }
+    if let Some(next) = &script.next {
+        return Err(ReplayError::Diverged(format!(
+            "it ended at {}, before an input at {}",
+            ended.end, next.at
+        )));
+    }
+    let Some(end) = script.log.end() else { unreachable!("a log without an end is an error") };
+    let replayed =
+        Replayed { run: ended.run, departures: ended.departures, inputs: ended.inputs, end: ended.end };
+    if (replayed.departures, replayed.inputs, replayed.end) != (end.departures, end.inputs, end.end()) {
+        return Err(ReplayError::Diverged(format!(
+            "it ended at {} after {} inputs with departures {:016x}, and the emulation at {} after {} with {:016x}",
+            replayed.end,
+            replayed.inputs,
+            replayed.departures,
+            end.end(),
+            end.inputs,
+            end.departures
+        )));
+    }
+    Ok(replayed)
+}
+
+/// What is still to come of a log.
+struct Script<R> {
+    log: Log<R>,
+    next: Option<Batch>,
+    /// The inputs of the wake that was last, until they are fetched.
+    current: Vec<Input>,
+    events: Rc<Cell<u64>>,
+    /// The last answer.
+    answered: Time,
+    error: Option<ReplayError>,
+}
+
+impl<R: Read> Script<R> {
+    fn new(log: Log<R>, events: Rc<Cell<u64>>) -> Self {
+        let mut script =
+            Self { log, next: None, current: Vec::new(), events, answered: Time::ZERO, error: None };
+        script.advance();
+        script
+    }
+
+    fn advance(&mut self) {
+        self.next = match self.log.next_batch() {
+            Ok(next) => next,
+            Err(error) => {
+                self.fail(ReplayError::Log(error));
+                None
+            }
+        };
+    }
+
+    /// Ends the run, with an error.
+    fn fail(&mut self, error: ReplayError) {
+        self.error.get_or_insert(error);
+        self.next = None;
+    }
+
+    fn has_failed(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Whether the world is woken before it reaches `t`, and when.
+    fn wake(&mut self, t: Time) -> Option<Time> {
+        if self.has_failed() {
+            // Once: the answer to it ends the run.
+            self.current = vec![Input::Stop];
+            return Some(self.answered);
+        }
+        let Some(next) = &self.next else {
+            self.answered = t;
+            return None;
+        };
+        let (events, at) = (self.events.get(), next.at);
+        if events > next.events || at < self.answered {
+            let now = self.answered;
+            let how =
+                format!("{events} events had come at {now}, and {} before an input at {at}", next.events);
+            self.fail(ReplayError::Diverged(how));
+            return self.wake(t);
+        }
+        if events < next.events || at > t {
+            self.answered = t;
+            return None;
+        }
+        self.answered = at;
+        self.current = self.next.take().map(|batch| batch.inputs).unwrap_or_default();
+        self.advance();
+        Some(at)
+    }
+}
+
+/// The clock that the script is.
+struct ScriptClock<R>(Rc<RefCell<Script<R>>>);
+
+impl<R: Read> Clock for ScriptClock<R> {
+    fn wait_until(&mut self, t: Time) -> Wait {
+        match self.0.borrow_mut().wake(t) {
+            Some(at) => Wait::Woken { at },
+            None => Wait::Reached { late: Span::ZERO },
+        }
+    }
+}
+
+/// The outside that the log is.
+struct Logged<R> {
+    inputs: VecDeque<Input>,
+    script: Rc<RefCell<Script<R>>>,
+}
+
+impl<R: Read> Outside for Logged<R> {
+    const TELLS: bool = false;
+
+    fn next_input(&mut self, _now: Time) -> Option<Input> {
+        if self.inputs.is_empty() {
+            self.inputs.extend(self.script.borrow_mut().current.drain(..));
+        }
+        self.inputs.pop_front()
+    }
+
+    fn notice(&mut self, _now: Time, _notice: Notice) {}
+}

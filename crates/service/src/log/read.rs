@@ -1,0 +1,154 @@
+//! Reading a log, which anyone may have written, cut off or damaged.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read};
+
+use laxity_lab::world::Input;
+use laxity_units::Time;
+use serde::de::DeserializeOwned;
+
+use super::{End, Header, LONGEST, MAGIC, Wake};
+
+/// What is wrong with a log, and where.
+#[derive(Debug)]
+pub struct LogError {
+    /// The byte of the file at which what is wrong begins.
+    pub at: u64,
+    what: String,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at byte {}: {}", self.at, self.what)
+    }
+}
+
+impl std::error::Error for LogError {}
+
+/// A log that is being read.
+pub struct Log<R> {
+    file: R,
+    at: u64,
+    header: Header,
+    /// Wakes of the block read last, the next one at the end.
+    wakes: Vec<Wake>,
+    events: u64,
+    time: u64,
+    end: Option<End>,
+}
+
+/// The inputs of one wake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// How many events had happened.
+    pub(crate) events: u64,
+    /// When it was.
+    pub(crate) at: Time,
+    /// What came.
+    pub(crate) inputs: Vec<Input>,
+}
+
+impl<R: Read> Log<R> {
+    /// Reads the beginning of a log.
+    pub fn open(mut file: R) -> Result<Self, LogError> {
+        let error = |what: &str| LogError { at: 0, what: what.into() };
+        let mut magic = [0; MAGIC.len()];
+        file.read_exact(&mut magic).map_err(|why| match why.kind() {
+            ErrorKind::UnexpectedEof => error("this is too short for a log of an emulation"),
+            _ => error(&format!("it cannot be read: {why}")),
+        })?;
+        if magic != MAGIC {
+            return Err(error(match magic.starts_with(b"laxity log ") {
+                true => "this log has a format that this version does not know; it reads `laxity log 1`",
+                false => "this is no log of an emulation, which begins with `laxity log 1`",
+            }));
+        }
+        let mut at = MAGIC.len() as u64;
+        let start = at;
+        let (kind, bytes) = block(&mut file, &mut at)?;
+        if kind != 0 {
+            return Err(LogError { at: start, what: "the log does not begin with a header".into() });
+        }
+        let header = decode(&bytes, start)?;
+        Ok(Self { file, at, header, wakes: Vec::new(), events: 0, time: 0, end: None })
+    }
+
+    /// What ran.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How the run ended, once all its wakes are read.
+    pub fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// The next wake; none if that was all.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<Batch>, LogError> {
+        let start = self.at;
+        while self.wakes.is_empty() {
+            if self.end.is_some() {
+                return Ok(None);
+            }
+            let (kind, bytes) = block(&mut self.file, &mut self.at)?;
+            match kind {
+                1 => self.wakes = decode(&bytes, start)?,
+                2 => self.end = Some(decode(&bytes, start)?),
+                _ => return Err(LogError { at: start, what: format!("there is no block of kind {kind}") }),
+            }
+            self.wakes.reverse();
+        }
+        let wake = self.wakes.pop().expect("there is one");
+        let overflow = || LogError { at: start, what: "its time goes beyond all times".into() };
+        self.events = self.events.checked_add(wake.events).ok_or_else(overflow)?;
+        self.time = self.time.checked_add(wake.at).ok_or_else(overflow)?;
+        let input = |logged: &super::LoggedInput| {
+            logged.input(&self.header.channels, &self.header.hosts).ok_or_else(|| LogError {
+                at: start,
+                what: format!("it has an input for what was not outside: {logged:?}"),
+            })
+        };
+        let inputs = wake.inputs.iter().map(input).collect::<Result<_, _>>()?;
+        Ok(Some(Batch { events: self.events, at: Time::from_ps(self.time), inputs }))
+    }
+}
+
+/// Reads a block, and answers its kind and the rest; moves `at` behind it.
+fn block(file: &mut impl Read, at: &mut u64) -> Result<(u8, Vec<u8>), LogError> {
+    let start = *at;
+    let error = |what: String| LogError { at: start, what };
+    let cut = |why: io::Error| match why.kind() {
+        ErrorKind::UnexpectedEof => {
+            error("the log ends without its end: the run was killed, or the file is cut off".into())
+        }
+        _ => error(format!("it cannot be read: {why}")),
+    };
+    let mut head = [0; 8];
+    file.read_exact(&mut head).map_err(cut)?;
+    let [length, sum] =
+        [0, 4].map(|i| u32::from_le_bytes(head[i..i + 4].try_into().expect("four bytes are four bytes")));
+    let length = length as usize;
+    if length == 0 || length > LONGEST {
+        return Err(error(format!("a block cannot have {length} bytes: the log is damaged")));
+    }
+    // Not all at once: a damaged length must not take a gigabyte for a file of a hundred bytes.
+    let mut bytes = Vec::new();
+    let read = file.take(length as u64).read_to_end(&mut bytes).map_err(cut)?;
+    if read < length {
+        return Err(cut(ErrorKind::UnexpectedEof.into()));
+    }
+    if crc32fast::hash(&bytes) != sum {
+        return Err(error("a block does not have its checksum: the log is damaged".into()));
+    }
+    *at += 8 + length as u64;
+    Ok((bytes[0], bytes.split_off(1)))
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8], at: u64) -> Result<T, LogError> {
+    let error = |what: String| LogError { at, what };
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(error(format!("a block has {} bytes more than it says", rest.len()))),
+        Err(why) => Err(error(format!("a block does not say what it should: {why}"))),
+    }
+}
