@@ -51,14 +51,18 @@ impl Kind {
     /// The kind of a run's further figure, which carries no unit of its own: told by the end of its name.
     ///
     /// `…throughput`, `…rate` are bytes per second; `…delay`, `…latency`, `…laxity`, `…bound`, `…worst`,
-    /// `…time`, `…jitter`, `…seconds` are seconds; `…bytes` bytes; `…utilisation`, `…share`, `…fraction`
+    /// `…time`, `…jitter`, `…seconds`, and what media report (`…held`, `…wait`, `…rotation`, `…overrun`, `…access`) are
+    /// seconds; `…bytes` bytes; `…utilisation`, `…share`, `…fraction`
     /// parts of one; anything else is a count.
     pub(crate) fn of_figure(name: &str) -> Kind {
+        // Behind an `@` stands the node.
+        let name = name.split('@').next().unwrap_or(name);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         if ends(&["throughput", "rate"]) {
             Kind::Rate
         } else if ends(&[
-            "delay", "latency", "laxity", "bound", "worst", "time", "jitter", "deadline", "seconds",
+            "delay", "latency", "laxity", "bound", "worst", "time", "jitter", "deadline", "seconds", "held",
+            "wait", "rotation", "overrun", "access",
         ]) {
             Kind::Time
         } else if ends(&["bytes"]) {
