@@ -118,22 +118,44 @@ impl fmt::Display for Format {
 }
 
 /// A recording: at least one frame, in the order of sending, times not decreasing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Trace {
     name: String,
     format: Format,
     frames: Vec<Frame>,
     frame_interval: Option<Span>,
+    digest: u64,
+}
+
+/// Shows how many frames there are and a digest of them: traces that show alike are alike, and a list of tens of
+/// thousands would be shown by everything that contains one.
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Trace { name, format, frames, frame_interval, digest } = self;
+        write!(f, "Trace({name:?}, {format:?}, {} frames, {frame_interval:?}, {digest:016x})", frames.len())
+    }
+}
+
+/// FNV-1a in kind, over the frames, a word for each thing known of one.
+fn digest(frames: &[Frame]) -> u64 {
+    let words = frames.iter().flat_map(|frame| {
+        let at = frame.at.map_or(0, |at| at.as_ps() + 1);
+        [frame.size.get(), at, frame.kind.map_or(0, |kind| kind as u64 + 1)]
+    });
+    words.fold(0xCBF2_9CE4_8422_2325, |hash: u64, word| {
+        (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(29)
+    })
 }
 
 impl Trace {
     fn new(format: Format, frames: Vec<Frame>, frame_interval: Option<Span>) -> Trace {
-        Trace { name: String::new(), format, frames, frame_interval }
+        let digest = digest(&frames);
+        Trace { name: String::new(), format, frames, frame_interval, digest }
     }
 
     /// A trace that was made and not read; at least one frame, `frame_interval` apart.
     pub(super) fn generated(name: String, frames: Vec<Frame>, frame_interval: Span) -> Trace {
-        Trace { name, format: Format::Generated, frames, frame_interval: Some(frame_interval) }
+        Trace { name, ..Trace::new(Format::Generated, frames, Some(frame_interval)) }
     }
 
     /// The file that it was read from, as it was named to the reader; what it is, for one that was generated.
