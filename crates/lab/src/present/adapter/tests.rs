@@ -26,8 +26,7 @@ fn the_part_that_limits_is_the_papers() {
     let dma = Span::from_ns(16 * 1760 + 4096 * 420);
     let fc = Span::from_ns(900_000 + 2 * 79_750);
     assert_eq!(limit("cim250"), ("resource bus".into(), dma + fc));
-    // The DMA stage sends the address ack as well.
-    assert_eq!(limit("cim250-dual"), ("stage dma".into(), dma + Span::from_us(190)));
+    assert_eq!(limit("cim250-dual"), ("stage dma".into(), dma));
     assert_eq!(limit("cim250-simple-dual"), ("stage dma".into(), dma));
     assert_eq!(limit("end-edd"), ("stage link".into(), Span::from_ns(48_000 + 4096 * 40)));
 }

@@ -183,7 +183,7 @@ fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usiz
     let keys = given! { raw,
         Null: startup per_byte rate;
         Generic: poll notification queue transmit_buffers receive_buffers resource transmit receive;
-        Cim250: crossing dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
+        Cim250: command response dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
             fc_frame fc_frame_delay interface memory;
     };
     keys.into_iter().filter_map(|(family, key, place)| Some((family, key, place?))).collect()

@@ -71,8 +71,10 @@ pub(crate) struct RawAdapter {
     pub(crate) transmit: Option<List<Part<RawStage>>>,
     /// Generic: the stages of a frame from the medium, in order. Default: it is at the host at once.
     pub(crate) receive: Option<List<Part<RawStage>>>,
-    /// CIM 250: the adapter's part of a command or a response crossing the interface.
-    pub(crate) crossing: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: the adapter's part of a command crossing the interface.
+    pub(crate) command: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: the same for a response.
+    pub(crate) response: Option<Cited<Bounded<Cost>>>,
     /// CIM 250: `D_segsize`, bytes per DMA segment.
     pub(crate) dma_segment: Option<Cited<Bounded<Size>>>,
     /// CIM 250: `D_overhead`, per DMA segment.

@@ -164,7 +164,7 @@ fn adapter_files_are_found_hashed_and_swept() {
         Valid::Null(_) => panic!(),
     };
     let times: Vec<_> = scenario.points().map(|point| first(&point)).collect();
-    assert_eq!(times, [Span::from_us(1), Span::from_us(2), Span::from_us(190)]);
+    assert_eq!(times, [Span::from_us(1), Span::from_us(2), Span::from_us(414)]);
     files.insert("adapters/mine.toml".into(), file("3 us"));
     assert_ne!(read_in(&files).unwrap().hash, scenario.hash);
     // Beside the scenario goes first.
@@ -181,7 +181,7 @@ fn an_adapter_that_is_none_is_refused_with_its_place() {
         ("no_such_file", "file = \"cim25\"\n".into()),
         ("former_word", "kind = \"staged\"\n".into()),
         ("no_stage", "kind = \"generic\"\n".into()),
-        ("keys_of_another_kind", "kind = \"null\"\nper_byte = \"50 ns\"\npoll = \"1 us\"\ncrossing = \"1 us\"\n".into()),
+        ("keys_of_another_kind", "kind = \"null\"\nper_byte = \"50 ns\"\npoll = \"1 us\"\ncommand = \"1 us\"\n".into()),
         ("queue_for_one_class", generic("", "queue = [{ takes = \"real_time\" }]", dma)),
         ("command_queue_for_one_class", generic("queue = [{ takes = \"best_effort\" }]", "", dma)),
         ("no_queue", generic("", "queue = []", dma)),
@@ -200,7 +200,7 @@ fn an_adapter_that_is_none_is_refused_with_its_place() {
         ("priority_at_nothing", generic("", "", "{ fixed = \"1 us\", priority = 1 }")),
         ("an_unheld_resource", format!("{}[[adapter.resource]]\nname = \"bsu\"\nservers = 2\n", generic("", "", "{ fixed = \"1 us\", holds = [\"bus\"] }"))),
         ("a_stage_twice", generic("", "", dma).replace("\"link\"", "\"dma\"")),
-        ("half_of_a_cim", "kind = \"cim250\"\ncrossing = \"190 us\"\nsmall = { value = \"4 KiB\", sourc = \"x\" }\n".into()),
+        ("half_of_a_cim", "kind = \"cim250\"\ncommand = \"190 us\"\nsmall = { value = \"4 KiB\", sourc = \"x\" }\n".into()),
         ("an_eternal_phase", generic("", "", "{ segment = \"1 B\", per_segment = \"1 s\" }")),
     ];
     let mut all = String::new();

@@ -14,7 +14,8 @@ pub(super) fn description(
     owner: &Range<usize>,
 ) -> Result<Description, Reported> {
     let mut parameters = Parameters { cx, sources, owner };
-    let crossing = parameters.read("crossing", raw.crossing);
+    let command = parameters.read("command", raw.command);
+    let response = parameters.read("response", raw.response);
     let dma_segment = parameters.read("dma_segment", raw.dma_segment);
     let dma_overhead = parameters.read("dma_overhead", raw.dma_overhead);
     let dma_byte_small = parameters.read("dma_byte_small", raw.dma_byte_small);
@@ -28,7 +29,8 @@ pub(super) fn description(
     let interface = cx.or(raw.interface, HostInterface::Full);
     let memory = cx.or(raw.memory, Memory::Shared);
     let cim = Cim250 {
-        crossing: crossing?,
+        command: command?,
+        response: response?,
         dma_segment: dma_segment?,
         dma_overhead: dma_overhead?,
         dma_byte_small: dma_byte_small?,
