@@ -64,6 +64,8 @@ pub enum Loss {
     Medium,
     /// The host reset the adapter.
     Reset,
+    /// Its frame had left, but the adapter lost account of it before it could say so: to the host it is lost.
+    Unconfirmed,
 }
 
 /// What the medium tells an adapter.
@@ -209,6 +211,14 @@ impl Adapter {
     /// Packets in it, on either way.
     pub fn held(&self) -> usize {
         each!(self, adapter => adapter.held())
+    }
+
+    /// Buffers of its own memory that packets have, on either way.
+    pub fn buffers_in_use(&self) -> u64 {
+        match self {
+            Adapter::Null(_) => 0,
+            Adapter::Pipeline(adapter) => adapter.buffers_in_use(),
+        }
     }
 
     /// Also puts out [`AdapterOutput::Passed`].

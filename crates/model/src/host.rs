@@ -99,8 +99,25 @@ struct Application {
     pending: VecDeque<Bytes>,
     /// It waits for the CPU.
     ready: bool,
-    /// It always has another message, of such a size.
-    endless: Option<(Sizes, Stream)>,
+    /// It always has another message.
+    endless: Option<Endless>,
+}
+
+/// Messages without end.
+#[derive(Debug)]
+struct Endless {
+    sizes: Sizes,
+    random: Stream,
+    /// How many may be sent and not yet transmitted; `None` for as many as there is room for.
+    most: Option<u32>,
+    outstanding: u32,
+}
+
+impl Endless {
+    fn draw(&mut self) -> Option<Bytes> {
+        let more = self.most.is_none_or(|most| self.outstanding < most);
+        more.then(|| self.sizes.draw(&mut self.random))
+    }
 }
 
 /// A host and its CPU.
@@ -180,9 +197,39 @@ impl Host {
 
     /// The application of `channel` from now on always has another message, of sizes drawn from `random`.
     pub fn saturate(&mut self, now: Time, channel: ChannelId, sizes: Sizes, random: Stream) {
-        self.applications[channel.0 as usize].endless = Some((sizes, random));
+        self.send_without_end(now, channel, Endless { sizes, random, most: None, outstanding: 0 });
+    }
+
+    /// The application of `channel` from now on has `outstanding` messages under way, of sizes drawn from `random`: it
+    /// sends the next when the host learns that one is transmitted, or lost.
+    pub fn close_loop(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        sizes: Sizes,
+        random: Stream,
+        outstanding: u32,
+    ) {
+        self.send_without_end(
+            now,
+            channel,
+            Endless { sizes, random, most: Some(outstanding), outstanding: 0 },
+        );
+    }
+
+    fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
+        self.applications[channel.0 as usize].endless = Some(endless);
         self.waiting.push(channel);
         self.settle(now);
+    }
+
+    /// A packet is out of the adapter; its application may wait for that.
+    fn returned(&mut self, packet: &Packet) {
+        if let Some(endless) = &mut self.applications[packet.channel.0 as usize].endless
+            && packet.is_last()
+        {
+            endless.outstanding = endless.outstanding.saturating_sub(1);
+        }
     }
 
     /// The adapter or a timer interrupts.
@@ -315,8 +362,14 @@ impl Host {
                 self.output.push_back(Output::Transmit(packet));
                 return;
             }
-            Kind::Interrupt(Interrupt::Transmitted(packet)) => self.subsystem.transmitted(now, &packet),
-            Kind::Interrupt(Interrupt::Failed(packet)) => self.subsystem.failed(now, &packet),
+            Kind::Interrupt(Interrupt::Transmitted(packet)) => {
+                self.subsystem.transmitted(now, &packet);
+                self.returned(&packet);
+            }
+            Kind::Interrupt(Interrupt::Failed(packet)) => {
+                self.subsystem.failed(now, &packet);
+                self.returned(&packet);
+            }
             Kind::Interrupt(Interrupt::Progress(_)) => {}
             Kind::Interrupt(Interrupt::Handshake(packet)) => self.output.push_back(Output::Proceed(packet)),
             Kind::Interrupt(Interrupt::Received(channel, packet)) => {
@@ -389,9 +442,14 @@ impl Host {
             let channel = self.waiting[i];
             while self.subsystem.has_room(channel) {
                 let application = &mut self.applications[channel.0 as usize];
-                let drawn = || application.endless.as_mut().map(|(sizes, random)| sizes.draw(random));
+                let drawn = || application.endless.as_mut().and_then(Endless::draw);
                 let Some(size) = application.pending.pop_front().or_else(drawn) else { break };
                 let answer = self.subsystem.send(now, channel, size);
+                if let Some(endless) = &mut application.endless
+                    && matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. })
+                {
+                    endless.outstanding += 1;
+                }
                 self.output.push_back(Output::Answered { channel, size, answer });
             }
             let application = &self.applications[channel.0 as usize];

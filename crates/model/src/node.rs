@@ -115,6 +115,19 @@ impl Node {
         self.settle(now);
     }
 
+    /// The application of `channel` from now on has `outstanding` messages under way; see [`Host::close_loop`].
+    pub fn close_loop(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        sizes: Sizes,
+        random: Stream,
+        outstanding: u32,
+    ) {
+        self.here().close_loop(now, channel, sizes, random, outstanding);
+        self.settle(now);
+    }
+
     /// A host that is elsewhere has written a command; waits if there is no room for it.
     pub fn command(&mut self, now: Time, command: Command) {
         match command {
@@ -190,7 +203,7 @@ impl Node {
     }
 
     fn reset(&mut self, now: Time) {
-        self.driver.report.resets += 1;
+        self.driver.has_reset();
         self.adapter.reset(now);
         self.pass_on(now);
         // Whoever resets an adapter also reads what it had to say.
@@ -200,6 +213,7 @@ impl Node {
     fn settle(&mut self, now: Time) {
         self.now = now;
         while self.pass_on(now) {}
+        self.driver.settled(now);
     }
 
     /// Passes what the two put out to each other; answers whether there was anything.
@@ -216,11 +230,12 @@ impl Node {
                 other => self.output.push_back(NodeOutput::Host(other)),
             }
         }
-        while let Some(&packet) = self.driver.backlog.front() {
+        let mut refused = [false; 2];
+        while let Some(packet) = self.driver.first_waiting(refused) {
             if self.adapter.command(now, Command::Transmit(packet)).is_err() {
-                break;
+                refused[packet.tag.class as usize] = true;
+                continue;
             }
-            self.driver.backlog.pop_front();
             self.driver.handed(now, packet);
             any = true;
         }

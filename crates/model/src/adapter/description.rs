@@ -47,7 +47,7 @@ pub struct Interface {
     pub notification: Notification,
 }
 
-/// A queue of commands, in the order in which the host wrote them.
+/// A queue of commands, in the order in which the host wrote them. A command goes to the first that takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandQueue {
     /// Which packets' commands it takes.

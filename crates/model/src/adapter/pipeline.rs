@@ -142,14 +142,14 @@ impl Pipeline {
     pub(super) fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
         match command {
             Command::Transmit(packet) => {
-                let queues = self.description.interface.queues.iter().zip(&mut self.commands);
-                let queue = queues
-                    .filter(|(queue, _)| queue.takes.admits(packet.tag.class))
-                    .find(|(queue, waiting)| queue.slots.is_none_or(|slots| waiting.len() < slots as usize));
-                match queue {
-                    Some((_, waiting)) if !self.refuses => waiting.push_back(packet),
-                    _ => return Err(command),
+                // Only the first that takes it: in another it could overtake its channel's packets.
+                let mut queues = self.description.interface.queues.iter().zip(&mut self.commands);
+                let queue = queues.find(|(queue, _)| queue.takes.admits(packet.tag.class));
+                let (queue, waiting) = queue.expect("every class has a queue that takes its commands");
+                if self.refuses || queue.slots.is_some_and(|slots| waiting.len() >= slots as usize) {
+                    return Err(command);
                 }
+                waiting.push_back(packet);
             }
             Command::Proceed(packet) => {
                 let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
@@ -229,6 +229,10 @@ impl Pipeline {
     pub(super) fn held(&self) -> usize {
         let commands: usize = self.commands.iter().map(VecDeque::len).sum();
         commands + self.stations.iter().map(|station| station.jobs.len() + station.waiting()).sum::<usize>()
+    }
+
+    pub(super) fn buffers_in_use(&self) -> u64 {
+        self.transmit_buffers.in_use() + self.receive_buffers.in_use()
     }
 
     fn settle(&mut self, now: Time) {
@@ -393,8 +397,8 @@ impl Pipeline {
         }
         match self.stations[next].join(now, packet) {
             Joined::Blocked => return false,
-            Joined::Yes(evicted) => self.lose_some(direction, evicted, Loss::Overload),
-            Joined::Lost => self.lose(direction, packet, Loss::Overload),
+            Joined::Yes(evicted) => self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload)),
+            Joined::Lost => self.lose(direction, packet, self.loss_at(next, Loss::Overload)),
         }
         self.stations[i].jobs.remove(n);
         true

@@ -2,9 +2,12 @@
 //!
 //! While nothing is wrong it passes packets one way and responses the other. It is there for when something is: a full
 //! command queue, an interrupt that never comes, an adapter that stops. Then a packet waits here, a
-//! watchdog reads responses that nobody announced, and an adapter that has had a packet for too long is reset,
-//! so that each of its packets comes back as transmitted or failed. The host can neither hang nor lose
-//! account of a buffer.
+//! watchdog reads responses that nobody announced, and an adapter that has had a packet for too long, or has none and
+//! takes none, is reset, so that each of its packets comes back as transmitted or failed. The host can neither
+//! hang nor lose account of a buffer.
+//!
+//! Packets wait here in the order in which the host handed them over, but a full queue of one class does not
+//! hold up the other: that would undo the adapter's own order.
 
 use std::collections::VecDeque;
 
@@ -19,7 +22,7 @@ use crate::adapter::{Notification, Response};
 pub struct DriverConfig {
     /// Responses that no interrupt announced are found at multiples of this; `None` for never.
     pub watchdog: Option<Span>,
-    /// An adapter that has had a packet for so long is reset; `None` for never.
+    /// An adapter that has had a packet for so long, or has had none and refused one, is reset; `None` for never.
     pub reset_after: Option<Span>,
 }
 
@@ -40,8 +43,12 @@ pub struct DriverReport {
 pub(super) struct Driver {
     config: DriverConfig,
     notification: Notification,
-    /// Packets that found the command queues full.
-    pub(super) backlog: VecDeque<Packet>,
+    /// Packets that found the command queues full, by class, each with its place in the order.
+    backlog: [VecDeque<(u64, Packet)>; 2],
+    /// Packets that ever waited here, if only for an instant.
+    waited: u64,
+    /// Since when packets wait and the adapter has none.
+    refused: Option<Time>,
     /// What the adapter has written and the host not read.
     responses: VecDeque<Response>,
     /// Packets that the adapter has, and since when; kept only if that matters.
@@ -56,7 +63,9 @@ impl Driver {
         Self {
             config,
             notification,
-            backlog: VecDeque::new(),
+            backlog: [VecDeque::new(), VecDeque::new()],
+            waited: 0,
+            refused: None,
             responses: VecDeque::new(),
             outstanding: VecDeque::new(),
             loses: None,
@@ -69,14 +78,43 @@ impl Driver {
     }
 
     pub(super) fn wait(&mut self, packet: Packet) {
-        self.backlog.push_back(packet);
-        self.report.longest_backlog = self.report.longest_backlog.max(self.backlog.len());
+        self.backlog[packet.tag.class as usize].push_back((self.waited, packet));
+        self.waited += 1;
+        self.report.longest_backlog = self.report.longest_backlog.max(self.waiting());
     }
 
+    /// Packets that wait for room in a command queue.
+    pub(super) fn waiting(&self) -> usize {
+        self.backlog.iter().map(VecDeque::len).sum()
+    }
+
+    /// The packet that has waited longest among classes that the adapter has not `refused`.
+    pub(super) fn first_waiting(&self, refused: [bool; 2]) -> Option<Packet> {
+        let fronts = self.backlog.iter().zip(refused).filter(|(_, refused)| !refused);
+        fronts
+            .filter_map(|(queue, _)| queue.front())
+            .min_by_key(|(place, _)| *place)
+            .map(|(_, packet)| *packet)
+    }
+
+    /// The adapter has taken the first packet of its class.
     pub(super) fn handed(&mut self, now: Time, packet: Packet) {
+        self.backlog[packet.tag.class as usize].pop_front();
         if self.config.reset_after.is_some() {
             self.outstanding.push_back((packet, now));
         }
+    }
+
+    /// All that could be handed over has been.
+    pub(super) fn settled(&mut self, now: Time) {
+        let refuses = self.waiting() > 0 && self.outstanding.is_empty();
+        self.refused = if refuses { self.refused.or(Some(now)) } else { None };
+    }
+
+    /// The adapter was reset.
+    pub(super) fn has_reset(&mut self) {
+        self.report.resets += 1;
+        self.refused = None;
     }
 
     /// The adapter has written a response; answers whether the host reads it now.
@@ -122,14 +160,14 @@ impl Driver {
         found
     }
 
-    /// Whether the adapter has kept a packet too long.
+    /// Whether the adapter has kept a packet too long, or has refused any.
     pub(super) fn gives_up(&self, now: Time) -> bool {
         self.reset_at().is_some_and(|at| at <= now)
     }
 
     fn reset_at(&self) -> Option<Time> {
-        let (_, since) = self.outstanding.front()?;
-        Some(*since + self.config.reset_after?)
+        let kept = self.outstanding.front().map(|(_, since)| *since);
+        Some(kept.or(self.refused)? + self.config.reset_after?)
     }
 
     pub(super) fn next_deadline(&self, now: Time) -> Option<Time> {

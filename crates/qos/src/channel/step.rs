@@ -101,7 +101,7 @@ pub enum Dropped {
     Undersized,
     /// A packet of the message was lost, so the rest is worth nothing.
     Incomplete,
-    /// The adapter lost the packet.
+    /// The adapter lost a packet of it.
     Adapter,
 }
 

@@ -1,6 +1,6 @@
 //! The subsystem: its state, and what can happen to it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use laxity_units::{Bytes, Time};
 
@@ -41,6 +41,8 @@ pub(super) struct Channel {
     pub(super) excess: Option<usize>,
     pub(super) sent: u64,
     pub(super) reassembler: Reassembler,
+    /// Messages of which the adapter lost a packet and has not returned the last: counted once, not per packet.
+    broken: BTreeSet<u64>,
     pub(super) counters: Counters,
 }
 
@@ -100,6 +102,7 @@ impl Subsystem {
             excess,
             sent: 0,
             reassembler: Reassembler::default(),
+            broken: BTreeSet::new(),
             counters: Counters::default(),
         });
         id
@@ -137,6 +140,12 @@ impl Subsystem {
     /// What became of a channel's messages so far.
     pub fn counters(&self, channel: ChannelId) -> &Counters {
         &self.channels[channel.index()].counters
+    }
+
+    /// Packet buffers of a channel that packets have, those of its excess included.
+    pub fn buffers_in_use(&self, channel: ChannelId) -> u64 {
+        let Channel { lane, excess, .. } = &self.channels[channel.index()];
+        self.lanes[*lane].used_packets + excess.map_or(0, |excess| self.lanes[excess].used_packets)
     }
 
     /// Packets waiting for the link, and the most that ever did.
@@ -271,13 +280,20 @@ impl Subsystem {
 
     /// The adapter lost a packet, and gives its buffer back all the same.
     pub fn failed(&mut self, now: Time, packet: &Packet) {
-        self.count_drop(packet.channel, 1, Dropped::Adapter);
+        let channel = &mut self.channels[packet.channel.index()];
+        if channel.broken.insert(packet.message) {
+            *channel.counters.dropped.entry(Dropped::Adapter).or_default() += 1;
+        }
+        channel.counters.dropped_packets += 1;
         self.returned(now, packet);
     }
 
     fn returned(&mut self, now: Time, packet: &Packet) {
         self.link.complete();
-        let channel = &self.channels[packet.channel.index()];
+        let channel = &mut self.channels[packet.channel.index()];
+        if packet.is_last() {
+            channel.broken.remove(&packet.message);
+        }
         let lane = match (packet.tag.class, channel.excess) {
             (Class::BestEffort, Some(excess)) => excess,
             _ => channel.lane,

@@ -201,7 +201,7 @@ fn a_thread_per_message_makes_a_burst_of_threads() {
 
 #[test]
 fn the_link_threads_differ_by_option() {
-    for paradigm in [LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3] {
+    for paradigm in [LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3, LinkParadigm::Adapter] {
         let mut c = config();
         c.link.paradigm = paradigm;
         let mut s = Subsystem::new(c);
@@ -226,7 +226,7 @@ fn the_link_threads_differ_by_option() {
             }
         }
         let expected: &[Thread] = match paradigm {
-            LinkParadigm::O1 => &[Thread::Handler(0)],
+            LinkParadigm::O1 | LinkParadigm::Adapter => &[Thread::Handler(0)],
             LinkParadigm::O2 => &[Thread::LinkScheduler, Thread::LinkScheduler],
             LinkParadigm::O3 => &[Thread::Handler(0), Thread::LinkThread(1)],
         };

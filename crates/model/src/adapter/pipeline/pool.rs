@@ -18,6 +18,10 @@ impl Buffering {
         Self { buffers, used: 0, reserved: Vec::new() }
     }
 
+    pub(super) fn in_use(&self) -> u64 {
+        u64::from(self.used) + self.reserved.iter().map(|used| u64::from(*used)).sum::<u64>()
+    }
+
     pub(super) fn overload(&self) -> Overload {
         self.buffers.overload
     }

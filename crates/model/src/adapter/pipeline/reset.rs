@@ -4,6 +4,7 @@ use laxity_qos::channel::Packet;
 use laxity_qos::discipline::Class;
 use laxity_units::Time;
 
+use super::station::Job;
 use super::{Direction, Pipeline};
 use crate::adapter::{AdapterOutput, Loss, Response};
 
@@ -15,8 +16,13 @@ impl Pipeline {
         }
         for i in 0..self.stations.len() {
             let direction = self.stations[i].direction;
-            for packet in self.stations[i].sweep(now) {
-                self.lose(direction, packet, Loss::Reset);
+            let medium = self.stations[i].stage.phases.iter().position(|phase| phase.medium);
+            let sent = |job: &Job| medium.is_some_and(|medium| job.is_past(medium));
+            let sent = self.stations[i].jobs.iter().filter(|job| sent(job)).count();
+            // Only one server sends, so who has sent is the first to be swept.
+            for (n, packet) in self.stations[i].sweep(now).into_iter().enumerate() {
+                let loss = if n < sent { Loss::Unconfirmed } else { self.loss_at(i, Loss::Reset) };
+                self.lose(direction, packet, loss);
             }
         }
         if std::mem::take(&mut self.requested) {
@@ -32,19 +38,25 @@ impl Pipeline {
         if packet.tag.class == Class::BestEffort {
             return false;
         }
-        let stations = match direction {
+        let mut stations = match direction {
             Direction::Transmit => 0..self.transmitting,
             Direction::Receive => self.transmitting..self.stations.len(),
         };
         // The one furthest from being done loses least.
-        let Some(evicted) = self.stations[stations].iter_mut().find_map(|station| station.evict(now)) else {
-            return false;
-        };
-        self.lose(direction, evicted, Loss::Overload);
+        let evicted = stations.find_map(|i| Some((i, self.stations[i].evict(now)?)));
+        let Some((i, evicted)) = evicted else { return false };
+        self.lose(direction, evicted, self.loss_at(i, Loss::Overload));
         match direction {
             Direction::Transmit => self.transmit_buffers.take(packet),
             Direction::Receive => self.receive_buffers.take(packet),
         }
+    }
+
+    /// What it means to be lost in station `i` for the reason `loss`: behind the medium a frame has left, and
+    /// only the news of it can get lost.
+    pub(super) fn loss_at(&self, i: usize, loss: Loss) -> Loss {
+        let behind = self.link.as_ref().is_some_and(|link| i > *link.end() && i < self.transmitting);
+        if behind { Loss::Unconfirmed } else { loss }
     }
 
     pub(super) fn lose_some(&mut self, direction: Direction, packet: Option<Packet>, loss: Loss) {

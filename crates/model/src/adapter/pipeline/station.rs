@@ -53,6 +53,16 @@ impl Job {
         }
     }
 
+    /// Whether it is done with phase `number`.
+    pub(super) fn is_past(&self, number: usize) -> bool {
+        match self.at {
+            At::Next(next) => next > number,
+            At::Leaving => true,
+            At::Host => self.phase >= number,
+            At::Phase | At::Running { .. } | At::Medium => self.phase > number,
+        }
+    }
+
     pub(super) fn enter(&mut self, number: usize, phase: &Phase) {
         self.phase = number;
         self.left = phase.delay.of(self.packet.size);

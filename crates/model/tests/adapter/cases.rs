@@ -1,0 +1,213 @@
+//! Random adapters, and random packets for them.
+
+use laxity_engine::{Seed, Stream};
+use laxity_model::adapter::{
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Pool, Queue,
+    Resource, Selection, Stage, Takes, Tells,
+};
+use laxity_qos::channel::{ChannelId, Order, Packet};
+use laxity_qos::discipline::{Class, Tag};
+use laxity_units::{Bytes, Span, Time};
+
+/// The largest packet of a case.
+pub(crate) const LARGEST: u64 = 9000;
+
+/// Dice for one case.
+pub(crate) struct Dice(pub(crate) Stream);
+
+impl Dice {
+    pub(crate) fn new(seed: u64, what: &str) -> Self {
+        Self(Seed::new(seed).stream(what))
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
+        self.0.below(n) == 0
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.0.below(of.len() as u64) as usize]
+    }
+
+    pub(crate) fn us(&mut self, below: u64) -> Span {
+        Span::from_us(self.0.below(below))
+    }
+}
+
+/// An adapter that passes [`Description::check`]: any number of stages, servers and phases, queues of every
+/// discipline, length and overload, buffers of every pool, with or without a shared medium.
+pub(crate) fn description(dice: &mut Dice) -> Description {
+    let resources = (0..1 + dice.below(3))
+        .map(|n| Resource {
+            name: format!("r{n}"),
+            servers: 1 + dice.below(2) as u32,
+            preemptive: dice.one_in(2),
+        })
+        .collect::<Vec<_>>();
+    let mut transmit: Vec<Stage> =
+        (0..1 + dice.below(4)).map(|n| stage(dice, n, resources.len(), false)).collect();
+    if !dice.one_in(4) {
+        let at = dice.below(transmit.len() as u64) as usize;
+        let stage = &mut transmit[at];
+        stage.servers = 1;
+        let phase = dice.below(stage.phases.len() as u64) as usize;
+        let phase = &mut stage.phases[phase];
+        (phase.medium, phase.from, phase.up_to) = (true, Bytes::ZERO, None);
+    }
+    let receive = (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
+    let overloads = [Overload::Block, Overload::Drop, Overload::Priority];
+    let transmit_buffers = Buffers { pool: pool(dice), overload: dice.pick(&overloads) };
+    let mut receive_buffers = Buffers { pool: pool(dice), overload: dice.pick(&overloads) };
+    if receive_buffers.overload == Overload::Block {
+        receive_buffers.pool = Pool::Unlimited;
+    }
+    let queues = lines(dice)
+        .into_iter()
+        .map(|takes| CommandQueue { takes, priority: dice.below(3) as u8, slots: slots(dice) })
+        .collect();
+    let description = Description {
+        interface: Interface {
+            queues,
+            poll: dice.one_in(4).then(|| Span::from_us(1 + dice.below(40))),
+            notification: match dice.one_in(4) {
+                true => Notification::Poll(Span::from_us(1 + dice.below(200))),
+                false => Notification::Interrupt,
+            },
+        },
+        resources,
+        transmit,
+        receive,
+        transmit_buffers,
+        receive_buffers,
+    };
+    assert_eq!(description.check(), Ok(()));
+    description
+}
+
+fn pool(dice: &mut Dice) -> Pool {
+    match dice.below(4) {
+        0 | 1 => Pool::Unlimited,
+        2 => Pool::Shared(1 + dice.below(6) as u32),
+        _ => Pool::PerChannel(1 + dice.below(3) as u32),
+    }
+}
+
+fn slots(dice: &mut Dice) -> Option<u32> {
+    (!dice.one_in(3)).then(|| 1 + dice.below(5) as u32)
+}
+
+/// Queues that together take every class.
+fn lines(dice: &mut Dice) -> Vec<Takes> {
+    let by_class = [Takes::Only(Class::RealTime), Takes::Only(Class::BestEffort)];
+    match dice.below(4) {
+        0 => by_class.to_vec(),
+        1 => vec![by_class[0], Takes::All],
+        _ => vec![Takes::All],
+    }
+}
+
+fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -> Stage {
+    let orders = [Order::Fifo, Order::Fifo, Order::Edf, Order::MultiClassEdf, Order::FixedPriority];
+    let overloads = [Overload::Block, Overload::Block, Overload::Drop, Overload::Priority];
+    let queues = lines(dice)
+        .into_iter()
+        .map(|takes| {
+            let overload = dice.pick(&overloads);
+            let holds_up_the_medium = first_received && overload == Overload::Block;
+            Queue {
+                takes,
+                order: dice.pick(&orders),
+                priority: dice.below(3) as u8,
+                slots: slots(dice).filter(|_| !holds_up_the_medium),
+                overload,
+            }
+        })
+        .collect();
+    let phases = (0..1 + dice.below(3)).map(|_| phase(dice, resources)).collect();
+    Stage {
+        name: format!("s{number}"),
+        servers: 1 + dice.below(3) as u32,
+        queues,
+        selection: dice.pick(&[Selection::Priority, Selection::RoundRobin]),
+        phases,
+    }
+}
+
+fn phase(dice: &mut Dice, resources: usize) -> Phase {
+    let delay = Delay {
+        fixed: dice.us(30),
+        segment: Bytes::new(dice.pick(&[0, 256, 2048])),
+        per_segment: Span::from_ns(dice.below(3000)),
+        per_byte: Span::from_ns(dice.below(12)),
+        knee: Bytes::new(dice.pick(&[0, 4096])),
+        per_byte_past: Span::from_ns(dice.below(12)),
+    };
+    let (from, up_to) = match dice.below(5) {
+        0 => (Bytes::new(dice.below(LARGEST)), None),
+        1 => (Bytes::ZERO, Some(Bytes::new(dice.below(LARGEST)))),
+        _ => (Bytes::ZERO, None),
+    };
+    let tells = [Tells::Nothing, Tells::Nothing, Tells::Nothing, Tells::Progress, Tells::Handshake];
+    Phase {
+        delay: if dice.one_in(8) { Delay::default() } else { delay },
+        from,
+        up_to,
+        holds: (0..resources).filter(|_| dice.one_in(3)).collect(),
+        priority: dice.below(3) as u8,
+        work: dice.one_in(2),
+        medium: false,
+        tells: dice.pick(&tells),
+    }
+}
+
+/// Packet `number` of one of four channels, two of each class. Frames from outside have numbers of their own.
+pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
+    let channel = dice.below(4) as u32;
+    let class = if channel < 2 { Class::RealTime } else { Class::BestEffort };
+    let deadline = match class {
+        Class::RealTime => now + dice.us(3000),
+        Class::BestEffort => Time::MAX,
+    };
+    let size = Bytes::new(1 + dice.below(LARGEST));
+    let level = if class == Class::RealTime { dice.below(4) as u8 } else { 31 };
+    Packet {
+        channel: ChannelId(channel),
+        message: number,
+        index: 0,
+        count: 1,
+        size,
+        message_size: size,
+        tag: Tag { class, logical_arrival: now, deadline, level },
+        due_from: now,
+        sent: now,
+        created: now,
+        handed: now,
+    }
+}
+
+/// Whether the packets of a channel pass `stages` in the order in which they came: one server and FIFO everywhere, and
+/// nobody gives way.
+pub(crate) fn keeps_order(stages: &[Stage], buffers: &Buffers) -> bool {
+    let fifo = |stage: &Stage| {
+        stage.servers == 1
+            && stage
+                .queues
+                .iter()
+                .all(|queue| queue.order == Order::Fifo && queue.overload != Overload::Priority)
+    };
+    stages.iter().all(fifo) && buffers.overload != Overload::Priority
+}
+
+/// All that can pass while somebody is at work on a packet or waits for nobody but the host.
+pub(crate) fn longest_way(description: &Description, answer: Span) -> Span {
+    let stages = description.transmit.iter().chain(&description.receive);
+    let phases = stages.flat_map(|stage| &stage.phases);
+    let one = |phase: &Phase| {
+        let answer = if phase.tells == Tells::Handshake { answer } else { Span::ZERO };
+        phase.delay.of(Bytes::new(LARGEST)) + answer
+    };
+    phases.map(one).sum::<Span>() + description.interface.poll.unwrap_or_default()
+}
