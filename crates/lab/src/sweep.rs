@@ -21,7 +21,8 @@ use crate::scenario::written::{List, Part};
 pub const MOST_POINTS: usize = 100_000;
 
 /// What a sweep may set: the parts of a scenario that make an experiment.
-const SECTIONS: [&str; 7] = ["seed", "host", "adapter", "path", "admission", "run", "channel"];
+const SECTIONS: [&str; 10] =
+    ["seed", "host", "adapter", "path", "network", "admission", "run", "channel", "emulation", "fault"];
 
 /// A point of a sweep: an index into each axis's points, outermost axis first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -337,7 +338,11 @@ fn resolve<'i>(
     }
     let step = |part: &&str| Step::Key(part.to_string().into());
     if parts[0] != "channel" {
-        if parts.len() == 1 && parts[0] != "seed" {
+        if parts[0] == "fault" && parts.len() > 1 {
+            let help = "set `fault` to the whole list, such as `[{ kind = \"stop\", at = \"1 s\" }]`";
+            return Err(cx.fault(&span, "faults have no names by which to tell them apart", help));
+        }
+        if parts.len() == 1 && !["seed", "fault"].contains(&parts[0]) {
             let reason = format!("`{}` is a whole table, not a key", parts[0]);
             let help = format!("name a key in it, dotted and in quotes, such as `\"{}.…\"`", parts[0]);
             return Err(cx.fault(&span, reason, help));
