@@ -197,7 +197,7 @@ fn interference(experiment: &Experiment, formula: Formula) -> Result<Vec<Interfe
         return Ok(Vec::new());
     }
     let of = |channel: &ChannelSpec| match &channel.source {
-        SourceSpec::None | SourceSpec::Continuous(_) => None,
+        SourceSpec::None | SourceSpec::Continuous(_) | SourceSpec::Closed { .. } => None,
         SourceSpec::Timed { parameters, .. } => Some(
             parameters
                 .envelope()

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
-use laxity_model::adapter::{Access, Response};
+use laxity_model::adapter::{Access, Loss, Response};
 use laxity_model::host::{Output, Uses};
 use laxity_model::network::{Impairments, Medium, MediumOutput};
 use laxity_model::node::{Node, NodeOutput};
@@ -291,7 +291,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             let sends = here && self.is_established(i);
             let source = spec.source.source(assembly::chance(experiment, i)).filter(|_| sends);
             self.sources.push(source);
-            self.saturates.push(sends && matches!(spec.source, SourceSpec::Continuous(_)));
+            self.saturates.push(sends && spec.source.is_endless());
         }
     }
 
@@ -316,11 +316,17 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         for channel in 0..self.sources.len() {
             self.schedule_arrival(channel, calendar);
             let spec = &self.experiment.channels[channel];
-            if let SourceSpec::Continuous(sizes) = &spec.source
-                && self.saturates[channel]
-            {
-                let random = assembly::chance(self.experiment, channel);
-                self.nodes[spec.route[0]].saturate(Time::ZERO, ChannelId(channel as u32), *sizes, random);
+            if !self.saturates[channel] {
+                continue;
+            }
+            let random = assembly::chance(self.experiment, channel);
+            let (node, id) = (&mut self.nodes[spec.route[0]], ChannelId(channel as u32));
+            match spec.source {
+                SourceSpec::Continuous(sizes) => node.saturate(Time::ZERO, id, sizes, random),
+                SourceSpec::Closed { sizes, outstanding } => {
+                    node.close_loop(Time::ZERO, id, sizes, random, outstanding);
+                }
+                SourceSpec::None | SourceSpec::Timed { .. } => unreachable!("these have an end or a clock"),
             }
         }
         self.restless.extend(0..self.nodes.len());
@@ -375,6 +381,8 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             }
             NodeOutput::Request => self.medium.request(now, node),
             NodeOutput::Withdraw => self.medium.withdraw(now, node),
+            // It has left all the same, and is counted where it goes.
+            NodeOutput::Failed(_, Loss::Unconfirmed) => {}
             NodeOutput::Failed(packet, _) => self.meters[packet.channel.0 as usize].fail(&packet),
             NodeOutput::Discarded(packet, _) => self.meters[packet.channel.0 as usize].lost_packets += 1,
             NodeOutput::Passed(passage) => self.pass(node, &passage),
@@ -401,7 +409,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
     fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
         let channel = id.0 as usize;
         let Some(handle) = self.handles[channel].pop_front() else {
-            if matches!(self.experiment.channels[channel].source, SourceSpec::Continuous(_)) {
+            if self.experiment.channels[channel].source.is_endless() {
                 self.meters[channel].offer(size, self.window.counts());
             }
             return;

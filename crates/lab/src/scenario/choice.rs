@@ -396,6 +396,8 @@ pub(crate) enum SourceKind {
     Mpeg,
     /// As fast as the host takes it.
     Continuous,
+    /// As fast as what is under way completes.
+    Closed,
     /// Nothing.
     None,
 }
@@ -409,6 +411,11 @@ impl Choice for SourceKind {
         ("recorded", SourceKind::Recorded, "The frames of a trace."),
         ("mpeg", SourceKind::Mpeg, "The frames of a generated film, like a recorded one by its summary."),
         ("continuous", SourceKind::Continuous, "Keeps the message queue full."),
+        (
+            "closed",
+            SourceKind::Closed,
+            "Has `outstanding` messages under way: when one is transmitted, or lost, the next is sent.",
+        ),
         ("none", SourceKind::None, "Sends nothing."),
     ];
 }

@@ -306,6 +306,13 @@ pub enum SourceSpec {
     None,
     /// Keeps the message queue full: whenever a slot is free, a message of such a size.
     Continuous(Sizes),
+    /// Has so many messages of such a size under way: whenever one is transmitted, or lost, the next is sent.
+    Closed {
+        /// Their sizes.
+        sizes: Sizes,
+        /// How many; at least 1, at most the message queue's slots.
+        outstanding: u32,
+    },
     /// Messages at times of the source's own.
     Timed {
         /// The source.
@@ -316,6 +323,11 @@ pub enum SourceSpec {
 }
 
 impl SourceSpec {
+    /// Whether there is always another message, sent when the host has room or has done with one before.
+    pub fn is_endless(&self) -> bool {
+        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
+    }
+
     /// The source at its start, which draws what is left to chance from `random`; `None` for those without
     /// times of their own.
     pub fn source(&self, mut random: Stream) -> Option<Source> {

@@ -295,6 +295,8 @@ pub(crate) struct RawSource {
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// Size of messages: one for all, or a range. Default `max_message`.
     pub(crate) size: Option<Either<Bounded<Size>, RawSizes>>,
+    /// Closed: messages under way, at most the slots of the message queue. Default 1.
+    pub(crate) outstanding: Option<Written<Whole<1, 1_000_000>>>,
     /// When the first message is sent, or `random` within the first period. Default `0 us`.
     pub(crate) phase: Option<Written<Or<Random, Bounded<Delay>>>>,
     /// Adversary: how it uses what the contract allows. Default `greedy`.

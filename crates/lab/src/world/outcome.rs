@@ -13,7 +13,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::{Lab, Outside};
 use crate::promise::{self, Promise};
 use crate::results::{Channel, Resource, Run, Stage};
-use crate::scenario::{Adapter, LocalDeadline, SourceSpec};
+use crate::scenario::{Adapter, LocalDeadline};
 
 /// What a host did that is not part of the world it belongs to.
 #[derive(Debug, Clone, Default)]
@@ -111,7 +111,7 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
         }
         // Formulas predict the throughput of messages that follow each other without a pause.
         let first = &self.experiment.channels[0];
-        if self.experiment.admission.formula.is_some() && matches!(first.source, SourceSpec::Continuous(_)) {
+        if self.experiment.admission.formula.is_some() && first.source.is_endless() {
             let both = [("papers_throughput", Formula::Papers), ("corrected_throughput", Formula::Corrected)];
             for (name, formula) in both {
                 if let Some(service) = promise::service(self.experiment, formula).filter(|s| !s.is_zero()) {

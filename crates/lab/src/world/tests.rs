@@ -1,5 +1,7 @@
 //! Runs as a whole: the same twice, the same watched, and nothing lost on a path of several hosts.
 
+mod faults;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -25,6 +25,9 @@ struct Application {
     source: Option<Source>,
     next: Option<Arrival>,
     endless: Option<(Sizes, Stream)>,
+    /// How many may be sent and not yet transmitted; `None` for as many as there is room for.
+    most: Option<u32>,
+    outstanding: u32,
     /// Produced and not sent: waiting for the CPU, or for room.
     pending: VecDeque<Bytes>,
     waits_for_cpu: bool,
@@ -43,10 +46,14 @@ impl Applications {
             let mut source = spec.source.source(chance());
             let next = source.as_mut().and_then(Source::next_arrival);
             let endless = match &spec.source {
-                SourceSpec::Continuous(sizes) => Some((*sizes, chance())),
+                SourceSpec::Continuous(sizes) | SourceSpec::Closed { sizes, .. } => Some((*sizes, chance())),
+                SourceSpec::None | SourceSpec::Timed { .. } => None,
+            };
+            let most = match &spec.source {
+                SourceSpec::Closed { outstanding, .. } => Some(*outstanding),
                 _ => None,
             };
-            Application { source, next, endless, ..Application::default() }
+            Application { source, next, endless, most, ..Application::default() }
         };
         let all: Vec<Application> = promises.iter().enumerate().map(application).collect();
         let until = match experiment.task {
@@ -114,23 +121,31 @@ impl Applications {
                 continue;
             }
             while subsystem.has_room(channel) {
+                let has_more = application.most.is_none_or(|most| application.outstanding < most);
                 let size = match (application.pending.pop_front(), &mut application.endless) {
                     (Some(size), _) => size,
-                    (None, Some((sizes, chance))) => {
+                    (None, Some((sizes, chance))) if has_more => {
                         let size = sizes.draw(chance);
                         application.offered.0 += 1;
                         application.offered.1 += size;
                         size
                     }
-                    (None, None) => break,
+                    (None, _) => break,
                 };
-                subsystem.send(now, channel, size);
+                if matches!(subsystem.send(now, channel, size), Sent::Accepted { .. } | Sent::Excess { .. }) {
+                    application.outstanding += 1;
+                }
             }
         }
     }
 
-    /// A packet is out of the adapter.
-    pub(super) fn completed(&mut self, _now: Time, _packet: &Packet, _subsystem: &mut Subsystem) {}
+    /// A packet is out of the adapter; its application may wait for that.
+    pub(super) fn completed(&mut self, packet: &Packet) {
+        let application = &mut self.all[packet.channel.0 as usize];
+        if packet.is_last() {
+            application.outstanding = application.outstanding.saturating_sub(1);
+        }
+    }
 
     /// Per channel: messages offered, and their bytes.
     pub(super) fn into_offered(self) -> Vec<(u64, Bytes)> {

@@ -58,11 +58,11 @@ impl Host<'_> {
                 Response::Handshake(packet) => self.write(Command::Proceed(packet)),
                 Response::Transmitted(packet) => {
                     self.subsystem.transmitted(now, &packet);
-                    self.settled(now, &packet);
+                    self.settled(&packet);
                 }
                 Response::Failed(packet, _) => {
                     self.subsystem.failed(now, &packet);
-                    self.settled(now, &packet);
+                    self.settled(&packet);
                 }
                 Response::Received(packet) => {
                     // A packet that finds no buffer is in the subsystem's counters.
@@ -74,12 +74,12 @@ impl Host<'_> {
         self.wakeup = self.subsystem.next_wakeup(self.epoch.now());
     }
 
-    fn settled(&mut self, now: Time, packet: &Packet) {
+    fn settled(&mut self, packet: &Packet) {
         let name = |packet: &Packet| (packet.channel, packet.message, packet.index);
         if let Some(at) = self.outstanding.iter().position(|(other, _)| name(other) == name(packet)) {
             self.outstanding.remove(at);
         }
-        self.applications.completed(now, packet, &mut self.subsystem);
+        self.applications.completed(packet);
     }
 
     fn transmit_in_interrupt(&mut self, now: Time) {

@@ -137,9 +137,14 @@ fn channel(
         Ok(size)
     });
     let burst = burst.map(|burst| (burst.span(), burst.into_inner().small()));
+    let slots =
+        message_slots.as_ref().ok().and_then(|slots| slots.as_ref().map(|slots| slots.get_ref().get()));
+    let overflow = packet_overflow.as_ref().copied().unwrap_or(PacketOverflow::Block);
     let allowed = match (contract, size, &burst) {
         (Ok(contract), Ok(size), Ok((_, burst))) => {
-            Ok(Allowed { interval: contract.map(|(interval, _)| interval), size, burst: *burst })
+            let interval = contract.map(|(interval, _)| interval);
+            let message_slots = slots.map_or(*burst, |slots| slots as u32);
+            Ok(Allowed { interval, size, burst: *burst, message_slots, packet_overflow: overflow })
         }
         (Err(reported), ..) | (_, Err(reported), _) => Err(reported),
         (.., Err(reported)) => Err(*reported),
@@ -152,7 +157,13 @@ fn channel(
         (Some(source), Ok(allowed)) => super::source::source(cx, library, source, &allowed),
         (Some(source), Err(reported)) => {
             // Says what is wrong with the source all the same.
-            let allowed = Allowed { interval: Some(Span::from_ms(1)), size: Bytes::from_kib(1), burst: 1 };
+            let allowed = Allowed {
+                interval: Some(Span::from_ms(1)),
+                size: Bytes::from_kib(1),
+                burst: 1,
+                message_slots: u32::MAX,
+                packet_overflow: overflow,
+            };
             super::source::source(cx, library, source, &allowed).and(Err(reported))
         }
     };

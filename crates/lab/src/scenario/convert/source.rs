@@ -13,6 +13,7 @@ use laxity_model::source::{
     AdversaryParameters, Allowance, BurstyParameters, Multiple, PeriodicParameters, PoissonParameters,
     RecordedParameters, Sizes, Source, SourceParameters, Start, Timing,
 };
+use laxity_qos::channel::PacketOverflow;
 use laxity_units::{Bytes, Time};
 
 use super::channel::interval_of;
@@ -30,6 +31,10 @@ pub(super) struct Allowed {
     pub(super) size: Bytes,
     /// `B_max`.
     pub(super) burst: u32,
+    /// Slots of its message queue.
+    pub(super) message_slots: u32,
+    /// When its packet buffers are full.
+    pub(super) packet_overflow: PacketOverflow,
 }
 
 /// A source, and the smallest message that it sends, if it sends any.
@@ -81,6 +86,7 @@ fn uses(kind: SourceKind) -> &'static [&'static str] {
             "repeat",
         ],
         SourceKind::Continuous => &["size"],
+        SourceKind::Closed => &["size", "outstanding"],
         SourceKind::None => &[],
     }
 }
@@ -100,6 +106,7 @@ pub(super) fn source(
         multiple,
         burst,
         size,
+        outstanding,
         phase,
         allowance,
         trace,
@@ -120,6 +127,7 @@ pub(super) fn source(
         ("multiple", multiple.as_ref().map(|w| w.span.clone())),
         ("burst", burst.as_ref().map(|w| w.span.clone())),
         ("size", size.as_ref().map(Either::span)),
+        ("outstanding", outstanding.as_ref().map(|w| w.span.clone())),
         ("phase", phase.as_ref().map(|w| w.span.clone())),
         ("allowance", allowance.as_ref().map(|w| w.span.clone())),
         ("trace", trace.as_ref().map(|w| w.span.clone())),
@@ -148,6 +156,7 @@ pub(super) fn source(
     let multiple = cx.optional(multiple);
     let burst = cx.optional(burst);
     let sizes = self::sizes(cx, size, allowed);
+    let outstanding = cx.optional(outstanding);
     let phase = cx.optional(phase);
     let allowance = cx.or(allowance, Allowance::Greedy);
     let trace = cx.optional(trace);
@@ -157,7 +166,7 @@ pub(super) fn source(
     let repeat = cx.or(repeat, true);
     outcome?;
     let (interval, rate, sizes, phase) = (interval?, rate?, sizes?, phase?.map(Spanned::into_inner));
-    let (multiple, burst, allowance) = (multiple?, burst?, allowance?);
+    let (multiple, burst, allowance, outstanding) = (multiple?, burst?, allowance?, outstanding?);
     let (trace, start, stagger, repeat) = (trace?, start?, stagger?, repeat?);
     let film = film?;
     let multiple = self::multiple(cx, multiple)?;
@@ -172,6 +181,24 @@ pub(super) fn source(
         SourceKind::None => return Ok(Sends::new(SourceSpec::None, None)),
         SourceKind::Continuous => {
             return Ok(Sends::new(SourceSpec::Continuous(sizes), Some(smallest(sizes))));
+        }
+        SourceKind::Closed => {
+            let slots = allowed.message_slots;
+            let outstanding = match outstanding {
+                Some(outstanding) if outstanding.get_ref().get() > u64::from(slots) => {
+                    let reason = format!("{slots} messages fit the channel's queue");
+                    let help = "have fewer outstanding, or say `message_slots` or `burst` on the channel";
+                    return Err(cx.fault(&outstanding.span(), reason, help));
+                }
+                Some(outstanding) => outstanding.into_inner().small(),
+                None => 1,
+            };
+            if allowed.packet_overflow == PacketOverflow::Drop {
+                let reason =
+                    "a message dropped for want of packet buffers never completes, and its source waits";
+                return Err(cx.fault(&owner, reason, "say `packet_overflow = \"block\"` on the channel"));
+            }
+            return Ok(Sends::new(SourceSpec::Closed { sizes, outstanding }, Some(smallest(sizes))));
         }
         SourceKind::Recorded | SourceKind::Mpeg => {
             let interval = interval.map(|interval| (interval.span(), interval.into_inner().get()));
