@@ -65,6 +65,11 @@ pub struct Host<'a> {
     /// Packets that the adapter has, and since when; kept only for the watchdog.
     outstanding: VecDeque<(Packet, Time)>,
     uses: Uses,
+    /// When the thread last looked at the clock.
+    seen: Time,
+    /// What the platform kept it from running: in all, and at a time.
+    stalls: Span,
+    longest_stall: Span,
 }
 
 impl<'a> Host<'a> {
@@ -90,13 +95,16 @@ impl<'a> Host<'a> {
             look: None,
             outstanding: VecDeque::new(),
             uses: Uses::default(),
+            seen: Time::ZERO,
+            stalls: Span::ZERO,
+            longest_stall: Span::ZERO,
         }
     }
 
     /// Works until the run is over.
     pub fn run(mut self) -> HostReport {
         while !self.is_over() {
-            let now = self.epoch.now();
+            let now = self.look();
             self.attend(now);
             self.applications.retry(now, &mut self.subsystem);
             match self.subsystem.next_step(now) {
@@ -136,6 +144,18 @@ impl<'a> Host<'a> {
         self.wires.over.load(Ordering::Acquire)
     }
 
+    /// The time; a long while since the last look is the platform's doing, for no work here takes as long.
+    fn look(&mut self) -> Time {
+        let now = self.epoch.now();
+        let gap = now.saturating_since(self.seen);
+        if gap >= STALL && self.seen > Time::ZERO {
+            self.stalls += gap;
+            self.longest_stall = self.longest_stall.max(gap);
+        }
+        self.seen = now;
+        now
+    }
+
     fn transmit_cost(&self) -> Span {
         match self.experiment.host.subsystem.link.paradigm {
             LinkParadigm::Adapter => self.costs.hand_over,
@@ -162,7 +182,7 @@ impl<'a> Host<'a> {
         let mut ends = began + cost;
         self.uses.add(used, cost);
         loop {
-            let now = self.epoch.now();
+            let now = self.look();
             if now >= ends {
                 return;
             }
@@ -195,12 +215,17 @@ impl<'a> Host<'a> {
             counters: counters.collect(),
             offered: self.applications.into_offered(),
             longest_queue: self.subsystem.link_queue().1,
+            stalls: self.stalls,
+            longest_stall: self.longest_stall,
         }
     }
 }
 
 /// What looking at flags takes when there is nothing: it belongs to the step's own work.
 const LOOK: Span = Span::from_ns(200);
+
+/// Longer than any work between two looks at the clock.
+const STALL: Span = Span::from_us(50);
 
 /// Whether `experiment` can have its host in a thread, or why not.
 pub fn check(experiment: &Experiment) -> Result<(), &'static str> {

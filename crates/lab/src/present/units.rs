@@ -51,7 +51,7 @@ impl Kind {
     /// The kind of a run's further figure, which carries no unit of its own: told by the end of its name.
     ///
     /// `…throughput`, `…rate` are bytes per second; `…delay`, `…latency`, `…laxity`, `…bound`, `…worst`,
-    /// `…time`, `…jitter`, `…seconds`, and what media report (`…held`, `…wait`, `…rotation`, `…overrun`, `…access`) are
+    /// `…time`, `…jitter`, `…seconds`, and what media report (`…held`, `…wait`, `…rotation`, `…overrun`, `…access`, `…stall`) are
     /// seconds; `…bytes` bytes; `…utilisation`, `…share`, `…fraction`
     /// parts of one; anything else is a count.
     pub(crate) fn of_figure(name: &str) -> Kind {
@@ -62,7 +62,7 @@ impl Kind {
             Kind::Rate
         } else if ends(&[
             "delay", "latency", "laxity", "bound", "worst", "time", "jitter", "deadline", "seconds", "held",
-            "wait", "rotation", "overrun", "access",
+            "wait", "rotation", "overrun", "access", "stall", "stalls",
         ]) {
             Kind::Time
         } else if ends(&["bytes"]) {

@@ -28,6 +28,10 @@ pub struct HostReport {
     pub offered: Vec<(u64, Bytes)>,
     /// Most packets that waited for the link.
     pub longest_queue: usize,
+    /// What the platform kept its thread from running, in all.
+    pub stalls: Span,
+    /// The longest of that at a time.
+    pub longest_stall: Span,
 }
 
 /// What follows a name at node `i`.
@@ -87,7 +91,12 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
                 });
             }
         }
-        let figures = self.figures();
+        let mut figures = self.figures();
+        for host in hosts {
+            let suffix = suffix(host.node);
+            figures.insert(format!("host_stalls{suffix}"), host.stalls.as_secs_f64());
+            figures.insert(format!("host_longest_stall{suffix}"), host.longest_stall.as_secs_f64());
+        }
         let channels = (0..self.meters.len()).map(|i| self.channel(i, window, end, hosts)).collect();
         let simulated = end.as_secs_f64();
         let run = Run {
