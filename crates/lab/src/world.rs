@@ -251,6 +251,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             .collect();
         for node in &mut nodes {
             node.pad_frames_to(medium.shortest_frame());
+            if matches!(medium, Medium::PointToPoint(_)) {
+                node.own_the_link();
+            }
         }
         observer.watch(&mut nodes, experiment);
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);

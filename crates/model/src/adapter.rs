@@ -204,7 +204,7 @@ impl Adapter {
     pub fn asks_for_medium(&self) -> bool {
         match self {
             Adapter::Null(_) => false,
-            Adapter::Pipeline(adapter) => adapter.description().asks_for_medium(),
+            Adapter::Pipeline(adapter) => adapter.asks_for_medium(),
         }
     }
 
@@ -232,6 +232,13 @@ impl Adapter {
     pub fn pad_frames_to(&mut self, span: Span) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.pad_frames_to(span);
+        }
+    }
+
+    /// The medium is a link of its own.
+    pub fn own_the_link(&mut self) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.own_the_link();
         }
     }
 

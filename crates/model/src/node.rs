@@ -83,6 +83,11 @@ impl Node {
         self.adapter.record();
     }
 
+    /// The adapter's medium is a link of its own: it asks nobody.
+    pub fn own_the_link(&mut self) {
+        self.adapter.own_the_link();
+    }
+
     /// Frames on the medium take at least `span`.
     pub fn pad_frames_to(&mut self, span: laxity_units::Span) {
         self.adapter.pad_frames_to(span);

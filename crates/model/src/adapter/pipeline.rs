@@ -71,6 +71,8 @@ pub struct Pipeline {
     stopped: bool,
     /// A shorter frame is padded to this.
     shortest_frame: Span,
+    /// Nobody else is on the medium.
+    owns_link: bool,
     /// A frame waits for the medium or is on it.
     requested: bool,
     due: Option<Time>,
@@ -112,6 +114,7 @@ impl Pipeline {
             refuses: false,
             stopped: false,
             shortest_frame: Span::ZERO,
+            owns_link: false,
             requested: false,
             due: None,
             ranks: Vec::new(),
@@ -123,6 +126,16 @@ impl Pipeline {
     /// Frames on the medium take at least `span`, as its collisions ask for.
     pub fn pad_frames_to(&mut self, span: Span) {
         self.shortest_frame = span;
+    }
+
+    /// The medium is a link of this adapter's own, always free for it: nobody is asked.
+    pub fn own_the_link(&mut self) {
+        self.owns_link = true;
+    }
+
+    /// Whether frames wait for a medium that they share.
+    pub fn asks_for_medium(&self) -> bool {
+        self.link.is_some() && !self.owns_link
     }
 
     /// What it is.
@@ -378,7 +391,9 @@ impl Pipeline {
             return;
         };
         job.enter(number, &station.stage.phases[number]);
-        if job.at == At::Medium {
+        if job.at == At::Medium && self.owns_link {
+            job.at = At::Phase;
+        } else if job.at == At::Medium {
             job.left = job.left.max(self.shortest_frame);
             self.requested = true;
             self.output.push_back(AdapterOutput::Request);
