@@ -30,6 +30,7 @@ const LONGEST_STEP: Span = Span::from_us(100);
 /// Says why there is nothing to emulate, and is the exit code for it.
 struct Failed(Exit, String);
 
+#[allow(clippy::needless_pass_by_value, reason = "so that `map_err` takes them by name")]
 impl Failed {
     fn input(reason: impl ToString) -> Self {
         Failed(Exit::BadInput, reason.to_string())

@@ -8,6 +8,7 @@ mod meters;
 mod observer;
 mod outcome;
 mod outside;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +23,7 @@ use laxity_model::node::{Node, NodeOutput};
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelId, Packet, Sent};
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Time};
 
 pub use assembly::channel_config;
 use meters::StageMeter;
@@ -30,6 +31,8 @@ pub use meters::{Live, LiveChannel};
 use observer::Observer;
 pub use outcome::HostReport;
 pub use outside::{Input, Nothing, Notice, Outside};
+pub use state::Event;
+use state::{Asked, Snapshot, Window};
 
 use crate::measure::Meter;
 use crate::promise::{self, Promise};
@@ -101,88 +104,6 @@ pub fn limits(length: RunLength) -> Limits {
     match length {
         RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
         RunLength::Packets { .. } => Limits::NONE,
-    }
-}
-
-/// What can happen in a [`Lab`].
-#[derive(Debug, Clone, Copy)]
-pub enum Event {
-    /// The source of a channel sends.
-    Arrival {
-        /// The channel's place in the experiment.
-        channel: usize,
-        /// Size of the message.
-        size: Bytes,
-    },
-    /// A node asked to be called; stale if it has asked anew since.
-    Node {
-        /// The node.
-        node: usize,
-        /// How often it had asked.
-        asked: u64,
-    },
-    /// The medium asked to be called; stale if it has asked anew since.
-    Medium {
-        /// How often it had asked.
-        asked: u64,
-    },
-    /// A frame reaches a node.
-    Reach {
-        /// The node.
-        node: usize,
-        /// The frame.
-        packet: Packet,
-    },
-    /// A fault begins or ends.
-    Fault {
-        /// Its place in the experiment.
-        number: usize,
-        /// Whether it begins.
-        begins: bool,
-    },
-    /// The window opens or closes.
-    Window,
-}
-
-/// Which part of a run is counted.
-#[derive(Debug)]
-struct Window {
-    length: RunLength,
-    departed: u64,
-    opened: Option<Snapshot>,
-    closed: Option<Snapshot>,
-}
-
-/// What nodes had been busy with at an edge of the window.
-#[derive(Debug, Clone)]
-struct Snapshot {
-    at: Time,
-    uses: Vec<Uses>,
-    busy: Vec<Vec<Span>>,
-}
-
-impl Window {
-    fn counts(&self) -> bool {
-        self.opened.is_some() && self.closed.is_none()
-    }
-}
-
-/// When a component is to be called, and how often that has changed.
-#[derive(Debug, Clone, Copy, Default)]
-struct Asked {
-    at: Option<Time>,
-    times: u64,
-}
-
-impl Asked {
-    /// Answers whether a new event is due for `deadline`, and when.
-    fn change(&mut self, deadline: Option<Time>) -> Option<Time> {
-        if self.at == deadline {
-            return None;
-        }
-        self.at = deadline;
-        self.times += 1;
-        deadline
     }
 }
 
@@ -354,7 +275,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(node) = self.restless.pop() {
             while let Some(output) = self.nodes[node].poll_output() {
-                self.pass_on(node, now, output, calendar);
+                self.pass_on(node, now, &output, calendar);
             }
             if let Some(at) = self.asked[node].change(self.nodes[node].next_deadline()) {
                 calendar.schedule(at, Event::Node { node, asked: self.asked[node].times });
@@ -374,8 +295,8 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         }
     }
 
-    fn pass_on(&mut self, node: usize, now: Time, output: NodeOutput, calendar: &mut Calendar<Event>) {
-        match output {
+    fn pass_on(&mut self, node: usize, now: Time, output: &NodeOutput, calendar: &mut Calendar<Event>) {
+        match *output {
             NodeOutput::Departed(packet, more) => {
                 if self.nodes[node].adapter().asks_for_medium() {
                     self.medium.sent(now, node, more);
@@ -390,13 +311,13 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             NodeOutput::Discarded(packet, _) => self.meters[packet.channel.0 as usize].lost_packets += 1,
             NodeOutput::Passed(passage) => self.pass(node, &passage),
             NodeOutput::Host(Output::Answered { channel, size, answer }) => {
-                self.answer(now, channel, size, answer)
+                self.answer(now, channel, size, answer);
             }
-            NodeOutput::Host(Output::Delivered(delivery)) => {
-                self.meters[delivery.channel.0 as usize].deliver(now, &delivery, self.window.counts());
+            NodeOutput::Host(Output::Delivered(ref delivery)) => {
+                self.meters[delivery.channel.0 as usize].deliver(now, delivery, self.window.counts());
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
-            NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
+            NodeOutput::Host(Output::Busy(ref busy)) => self.observer.busy(node, busy),
             NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
                 unreachable!("a node passes these to its adapter")
             }

@@ -260,7 +260,9 @@ impl Pipeline {
             let ends = self.assign(now);
             // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
             // against that order, places that became free, and for phases that take no time.
-            if !ends.is_some_and(|at| at <= now) && !(moved && self.somebody_waits()) {
+            let due = ends.is_some_and(|at| at <= now);
+            let again = due || moved && self.somebody_waits();
+            if !again {
                 break ends;
             }
         };

@@ -115,9 +115,9 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Measured; 4] {
                     subsystem.finish(now);
                     let took = nanoseconds(began, ticks.read());
                     if matches!(work, Work::FirstPacket { .. }) {
-                        first.push(took)
+                        first.push(took);
                     } else {
-                        sum_further += took
+                        sum_further += took;
                     }
                 }
                 Step::Transmit { packet, .. } => {
@@ -209,7 +209,7 @@ fn cache(ticks: Ticks, packet: Bytes) -> Measured {
     let mut workshop = Workshop::new(Transfer::Full, packet);
     let mut sweep = vec![0_u8; SWEEP];
     let mut work = move || each(ticks, 1, || workshop.process(Work::Packet, packet));
-    let warm = batches(|| work());
+    let warm = batches(&mut work);
     let warm = Measured::of("cache_miss", warm, "").median;
     let values = batches(|| {
         sweep.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));

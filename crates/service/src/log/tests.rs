@@ -65,8 +65,7 @@ fn written(batches: &[Batch], end: End) -> Vec<u8> {
         batch.inputs.iter().for_each(|input| journal.input(*input));
     }
     recorder.finish(end).unwrap();
-    let bytes = file.0.lock().unwrap().clone();
-    bytes
+    file.0.lock().unwrap().clone()
 }
 
 fn read(bytes: &[u8]) -> Result<(Header, Vec<Batch>, Option<End>), LogError> {
