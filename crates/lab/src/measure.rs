@@ -23,6 +23,8 @@ pub(crate) fn seconds(from: Time, to: Time) -> f64 {
 pub(crate) struct Meter {
     /// Requested deadline over all hops; `None` for best effort.
     pub(crate) deadline: Option<Span>,
+    /// The same with the host that receives, which has a deadline of its own to hand a message up.
+    pub(crate) deadline_at_receiver: Option<Span>,
     pub(crate) offered: Bytes,
     pub(crate) transmitted: Bytes,
     pub(crate) messages: u64,
@@ -67,7 +69,7 @@ impl Meter {
     /// A message reached its receiver whole.
     pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, counted: bool) {
         self.delivered += 1;
-        let due = self.deadline.map(|deadline| delivery.due_from.saturating_add(deadline));
+        let due = self.deadline_at_receiver.map(|deadline| delivery.due_from.saturating_add(deadline));
         self.delivered_late += u64::from(due.is_some_and(|due| now > due));
         if counted {
             self.delivery.push(seconds(delivery.due_from, now));

@@ -123,7 +123,7 @@ pub struct Channel {
     /// Messages that reached their receiver whole, whole run; `None` if nobody receives.
     #[serde(default)]
     pub delivered: Option<u64>,
-    /// Those among them that came after their deadline.
+    /// Those among them that came after their deadline over all hosts, the receiving one included.
     #[serde(default)]
     pub delivered_late: Option<u64>,
     /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.

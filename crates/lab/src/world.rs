@@ -210,7 +210,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             let deadline = spec
                 .deadline
                 .map(|deadline| deadline.saturating_mul(relays + 1) + experiment.path.propagation * relays);
-            self.meters.push(Meter { deadline, ..Meter::default() });
+            let at_receiver = deadline.zip(spec.deadline);
+            let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + experiment.path.propagation);
+            self.meters.push(Meter { deadline, deadline_at_receiver, ..Meter::default() });
             let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
             let sends = here && self.is_established(i);
             let source = spec.source.source(assembly::chance(experiment, i)).filter(|_| sends);
