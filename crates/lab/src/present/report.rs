@@ -55,6 +55,7 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
             runs => results.runs.len(),
             simulated => Kind::Time.quantity(results.runs.iter().map(|run| run.simulated).sum()),
             broken => broken,
+            proved => bounds.iter().filter(|b| b.bound_at.is_some()).count(),
             bounds => Serde(bounds),
             papers => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.bound_papers.is_some()),
             figures => drawings,
