@@ -317,7 +317,12 @@ impl Host {
             }
             Step::Transmit { thread, packet, new_thread } => {
                 let creation = if new_thread { costs.thread_creation } else { Span::ZERO };
-                (thread, creation + self.transmit_cost(), Use::LinkScheduling, Kind::Transmit(packet))
+                (
+                    thread,
+                    creation + self.costs.transmit(self.paradigm),
+                    Use::LinkScheduling,
+                    Kind::Transmit(packet),
+                )
             }
             Step::Application { channel } => {
                 let application = &mut self.applications[channel.0 as usize];
@@ -380,16 +385,8 @@ impl Host {
             Kind::Process { .. } | Kind::Send { .. } => unreachable!("threads have their own place"),
         }
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            let cost = self.transmit_cost();
+            let cost = self.costs.transmit(self.paradigm);
             self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(packet)));
-        }
-    }
-
-    /// `C_l`, or what is left of it where nobody schedules the link here.
-    fn transmit_cost(&self) -> Span {
-        match self.paradigm {
-            LinkParadigm::Adapter => self.costs.hand_over,
-            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => self.costs.link_scheduling,
         }
     }
 

@@ -5,6 +5,8 @@
 
 use laxity_units::{Bytes, Span};
 
+use crate::channel::LinkParadigm;
+
 /// Host CPU costs (structuring Table 1, resource Table 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostCosts {
@@ -54,6 +56,15 @@ impl HostCosts {
             receive_packet: part(self.receive_packet),
             receive_message: part(self.receive_message),
             send_call: part(self.send_call),
+        }
+    }
+
+    /// What a host pays to start a transmission: `C_l`, or what is left of it where nobody schedules the link
+    /// there.
+    pub fn transmit(&self, paradigm: LinkParadigm) -> Span {
+        match paradigm {
+            LinkParadigm::Adapter => self.hand_over,
+            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => self.link_scheduling,
         }
     }
 

@@ -20,6 +20,7 @@ use std::fmt;
 
 use laxity_units::{Bytes, Time};
 
+use crate::channel::Packet;
 use crate::discipline::Class;
 
 /// Length of an encoded header.
@@ -88,6 +89,23 @@ impl std::error::Error for WireError {}
 
 /// The deadline of a packet that has none.
 const NEVER: u64 = u64::MAX;
+
+impl From<&Packet> for Header {
+    /// The header that a packet carries from the host that scheduled it so.
+    fn from(packet: &Packet) -> Self {
+        Header {
+            class: packet.tag.class,
+            channel: packet.channel.0,
+            message: packet.message,
+            fragment: packet.index,
+            fragments: packet.count,
+            message_length: packet.message_size,
+            payload_length: packet.size,
+            logical_arrival: packet.tag.logical_arrival,
+            deadline: packet.tag.deadline,
+        }
+    }
+}
 
 impl Header {
     /// The header as bytes; times are rounded down to nanoseconds, lengths must fit in 32 bits.

@@ -26,7 +26,7 @@ use laxity_lab::scenario::{Experiment, Pace};
 use laxity_lab::world::{HostReport, Input, channel_config};
 use laxity_model::adapter::{Command, Notification, Response};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
-use laxity_qos::channel::{LinkParadigm, Packet, Step, Subsystem, Thread};
+use laxity_qos::channel::{Packet, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
 
@@ -125,7 +125,12 @@ impl<'a> Host<'a> {
                     let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
                     // The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
                     let began = self.epoch.now();
-                    self.spend(began, creation + self.transmit_cost(), Use::LinkScheduling, false);
+                    self.spend(
+                        began,
+                        creation + self.costs.transmit(self.experiment.host.subsystem.link.paradigm),
+                        Use::LinkScheduling,
+                        false,
+                    );
                     self.hand_over(packet);
                 }
                 Step::Application { channel } => {
@@ -154,13 +159,6 @@ impl<'a> Host<'a> {
         }
         self.seen = now;
         now
-    }
-
-    fn transmit_cost(&self) -> Span {
-        match self.experiment.host.subsystem.link.paradigm {
-            LinkParadigm::Adapter => self.costs.hand_over,
-            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => self.costs.link_scheduling,
-        }
     }
 
     fn switch_to(&mut self, now: Time, thread: Thread) {

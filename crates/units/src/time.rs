@@ -75,6 +75,18 @@ impl Time {
     pub const fn saturating_sub(self, span: Span) -> Time {
         Time(self.0.saturating_sub(span.0))
     }
+
+    /// Whether it is a multiple of `period`, which is not zero, from the beginning of the run.
+    #[inline]
+    pub const fn is_multiple_of(self, period: Span) -> bool {
+        self.0.is_multiple_of(period.0)
+    }
+
+    /// The first multiple of `period`, which is not zero, after this time.
+    #[inline]
+    pub fn next_multiple_of(self, period: Span) -> Time {
+        Time::ZERO + period * (self.0 / period.0 + 1)
+    }
 }
 
 impl Span {

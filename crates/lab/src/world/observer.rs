@@ -95,19 +95,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             }
         }
         if let Some(frames) = &mut self.frames {
-            let header = Header {
-                class: packet.tag.class,
-                channel: packet.channel.0,
-                message: packet.message,
-                fragment: packet.index,
-                fragments: packet.count,
-                message_length: packet.message_size,
-                payload_length: packet.size,
-                logical_arrival: packet.tag.logical_arrival,
-                deadline: packet.tag.deadline,
-            };
             self.frame.clear();
-            self.frame.extend(header.encode());
+            self.frame.extend(Header::from(packet).encode());
             self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
             frames(node, now, &self.frame);
         }

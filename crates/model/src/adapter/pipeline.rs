@@ -166,7 +166,7 @@ impl Pipeline {
             }
             Command::Proceed(packet) => {
                 let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
-                let mut asked = jobs.filter(|job| job.at == At::Host && job.is_of(&packet));
+                let mut asked = jobs.filter(|job| job.at == At::Host && job.packet.is_same(&packet));
                 // A command for what a reset has swept away finds nothing.
                 if let Some(job) = asked.next() {
                     job.at = At::Next(job.phase + 1);
@@ -293,13 +293,13 @@ impl Pipeline {
     fn next_look(&self, now: Time) -> Option<Time> {
         let poll = self.description.interface.poll.filter(|_| !self.stopped)?;
         let waits = self.commands.iter().any(|queue| !queue.is_empty());
-        waits.then(|| Time::ZERO + poll * (now.since(Time::ZERO).as_ps() / poll.as_ps() + 1))
+        waits.then(|| now.next_multiple_of(poll))
     }
 
     /// Takes commands in, as far as there are buffers and places in the first stage's queues.
     fn fetch(&mut self, now: Time) -> bool {
         let poll = self.description.interface.poll;
-        if poll.is_some_and(|poll| !now.since(Time::ZERO).as_ps().is_multiple_of(poll.as_ps())) {
+        if poll.is_some_and(|poll| !now.is_multiple_of(poll)) {
             return false;
         }
         let mut any = false;

@@ -136,8 +136,7 @@ impl Driver {
     pub(super) fn read(&mut self) -> Option<Response> {
         let response = self.responses.pop_front()?;
         if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response {
-            let name = |packet: &Packet| (packet.channel, packet.message, packet.index);
-            let at = self.outstanding.iter().position(|(other, _)| name(other) == name(packet));
+            let at = self.outstanding.iter().position(|(other, _)| other.is_same(packet));
             if let Some(at) = at {
                 self.outstanding.remove(at);
             }
@@ -150,8 +149,7 @@ impl Driver {
         if self.responses.is_empty() {
             return false;
         }
-        let since = now.since(Time::ZERO).as_ps();
-        let on_time = |every: Span| since.is_multiple_of(every.as_ps());
+        let on_time = |every: Span| now.is_multiple_of(every);
         if matches!(self.notification, Notification::Poll(every) if on_time(every)) {
             return true;
         }
@@ -171,7 +169,7 @@ impl Driver {
     }
 
     pub(super) fn next_deadline(&self, now: Time) -> Option<Time> {
-        let next = |every: Span| Time::ZERO + every * (now.since(Time::ZERO).as_ps() / every.as_ps() + 1);
+        let next = |every: Span| now.next_multiple_of(every);
         let unread = !self.responses.is_empty();
         let poll = match self.notification {
             Notification::Poll(every) if unread => Some(next(every)),

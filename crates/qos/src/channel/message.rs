@@ -91,6 +91,11 @@ impl Packet {
     pub fn is_last(&self) -> bool {
         self.index + 1 == self.count
     }
+
+    /// Whether `other` is this packet, wherever on its way each was looked at.
+    pub fn is_same(&self, other: &Packet) -> bool {
+        (self.channel, self.message, self.index) == (other.channel, other.message, other.index)
+    }
 }
 
 /// A message handed to the receiving application.

@@ -6,7 +6,7 @@ use laxity_lab::world::Input;
 use laxity_model::adapter::{Command, Notification, Response};
 use laxity_model::host::Use;
 use laxity_qos::channel::Packet;
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
 use super::Host;
 
@@ -42,8 +42,7 @@ impl Host<'_> {
             Notification::Poll(every) => Some(every),
             Notification::Interrupt => self.experiment.host.driver.watchdog,
         };
-        let next = |every: Span| Time::ZERO + every * (now.since(Time::ZERO).as_ps() / every.as_ps() + 1);
-        poll.map(next)
+        poll.map(|every| now.next_multiple_of(every))
     }
 
     /// Handles every response that is there.
@@ -75,8 +74,7 @@ impl Host<'_> {
     }
 
     fn settled(&mut self, packet: &Packet) {
-        let name = |packet: &Packet| (packet.channel, packet.message, packet.index);
-        if let Some(at) = self.outstanding.iter().position(|(other, _)| name(other) == name(packet)) {
+        if let Some(at) = self.outstanding.iter().position(|(other, _)| other.is_same(packet)) {
             self.outstanding.remove(at);
         }
         self.applications.completed(packet);
@@ -84,7 +82,12 @@ impl Host<'_> {
 
     fn transmit_in_interrupt(&mut self, now: Time) {
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            self.spend(now, self.transmit_cost(), Use::LinkScheduling, false);
+            self.spend(
+                now,
+                self.costs.transmit(self.experiment.host.subsystem.link.paradigm),
+                Use::LinkScheduling,
+                false,
+            );
             self.hand_over(packet);
         }
     }

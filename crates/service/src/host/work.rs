@@ -50,19 +50,8 @@ impl Workshop {
 
     /// Writes the header of `packet` before its payload.
     pub fn write(&mut self, packet: &Packet) {
-        let header = Header {
-            class: packet.tag.class,
-            channel: packet.channel.0,
-            message: packet.message,
-            fragment: packet.index,
-            fragments: packet.count,
-            message_length: packet.message_size,
-            payload_length: packet.size,
-            logical_arrival: packet.tag.logical_arrival,
-            deadline: packet.tag.deadline,
-        };
         let start = self.next * (self.size + HEADER_LEN);
-        self.buffers[start..start + HEADER_LEN].copy_from_slice(&header.encode());
+        self.buffers[start..start + HEADER_LEN].copy_from_slice(&Header::from(packet).encode());
     }
 }
 

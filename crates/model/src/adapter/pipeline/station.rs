@@ -41,11 +41,6 @@ pub(super) enum At {
 }
 
 impl Job {
-    pub(super) fn is_of(&self, packet: &Packet) -> bool {
-        let name = |packet: &Packet| (packet.channel, packet.message, packet.index);
-        name(&self.packet) == name(packet)
-    }
-
     pub(super) fn ends(&self) -> Option<Time> {
         match self.at {
             At::Running { ends, .. } => Some(ends),
