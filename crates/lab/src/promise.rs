@@ -96,6 +96,13 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     Ok(Promises { formula, channels: channels.collect() })
 }
 
+/// What admission by `formula` promises each channel of `experiment`: nothing without a formula, or where none covers it.
+pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Promise> {
+    let promises = formula.and_then(|formula| promises(experiment, formula).ok());
+    promises
+        .map_or_else(|| vec![Promise::BestEffort; experiment.channels.len()], |promises| promises.channels)
+}
+
 /// How many copies of channel `index` are admitted after all others; stops at `limit`.
 pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64) -> Result<u64, Uncovered> {
     let environment = environment(experiment, formula)?;

@@ -16,16 +16,16 @@ use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
-use laxity_model::adapter::{Access, Loss, Response};
-use laxity_model::host::{Output, Uses};
-use laxity_model::network::{Impairments, Medium, MediumOutput};
+use laxity_model::adapter::{Loss, Response};
+use laxity_model::host::{Endless, Output, Uses};
+use laxity_model::network::{Impairments, Medium};
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelId, Packet, Sent};
 use laxity_units::{Bytes, Time};
 
-pub use assembly::channel_config;
+pub use assembly::{channel_config, source_stream};
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};
 use observer::Observer;
@@ -37,7 +37,7 @@ use state::{Asked, Snapshot, Window};
 use crate::measure::Meter;
 use crate::promise::{self, Promise};
 use crate::results::Run;
-use crate::scenario::{Experiment, Fault, RunLength, SourceSpec, Task};
+use crate::scenario::{Experiment, Fault, RunLength, Task};
 
 /// Copies that a fill admits at most: far beyond any host, and an end.
 const FILL_LIMIT: u64 = 100_000;
@@ -71,16 +71,7 @@ fn fill(experiment: &Experiment, index: usize) -> Run {
     {
         figures.insert("admitted".into(), admitted as f64);
     }
-    Run {
-        point: Vec::new(),
-        simulated: 0.0,
-        window: 0.0,
-        channels: Vec::new(),
-        resources: Vec::new(),
-        stages: Vec::new(),
-        real_time: None,
-        figures,
-    }
+    Run { figures, ..Run::default() }
 }
 
 fn simulate<'a, T: Trace>(
@@ -91,12 +82,8 @@ fn simulate<'a, T: Trace>(
     let mut lab = Lab::new(experiment, length, observer, Nothing, Elsewhere::default());
     let mut calendar = Calendar::new();
     lab.start(&mut calendar);
-    laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, limits(length));
-    let end = match length {
-        RunLength::Time { total, .. } => Time::ZERO + total,
-        RunLength::Packets { .. } => calendar.now(),
-    };
-    lab.into_run(end, &[]).0
+    let outcome = laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, limits(length));
+    lab.into_run(outcome.now, &[]).0
 }
 
 /// The engine's limits for a run of `length`.
@@ -125,8 +112,8 @@ pub struct Lab<'a, 'f, T: Trace, O: Outside> {
     medium_asked: Asked,
     impairments: Option<Impairments>,
     sources: Vec<Option<Source>>,
-    /// Per channel: its application always has another message.
-    saturates: Vec<bool>,
+    /// Per channel: what its application sends without end, until the run starts.
+    endless: Vec<Option<Endless>>,
     meters: Vec<Meter>,
     stages: Vec<Vec<StageMeter>>,
     promises: Vec<Promise>,
@@ -162,10 +149,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         outside: O,
         elsewhere: Elsewhere<'_>,
     ) -> Self {
-        let none = || vec![Promise::BestEffort; experiment.channels.len()];
-        let ask = |formula| promise::promises(experiment, formula).map_or_else(|_| none(), |p| p.channels);
-        let promises = experiment.admission.formula.map_or_else(none, ask);
-        let papers = experiment.admission.formula.map_or_else(none, |_| ask(Formula::Papers));
+        let formula = experiment.admission.formula;
+        let promises = promise::of_channels(experiment, formula);
+        let papers = promise::of_channels(experiment, formula.map(|_| Formula::Papers));
         let medium = assembly::medium(experiment);
         let mut nodes: Vec<Node> = (0..experiment.network.stations)
             .map(|node| assembly::node(experiment, !elsewhere.hosts.contains(&node)))
@@ -187,7 +173,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             medium_asked: Asked::default(),
             impairments: assembly::impairments(experiment),
             sources: Vec::new(),
-            saturates: Vec::new(),
+            endless: Vec::new(),
             meters: Vec::new(),
             promises,
             papers,
@@ -215,9 +201,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             self.meters.push(Meter { deadline, deadline_at_receiver, ..Meter::default() });
             let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
             let sends = here && self.is_established(i);
-            let source = spec.source.source(assembly::chance(experiment, i)).filter(|_| sends);
-            self.sources.push(source);
-            self.saturates.push(sends && spec.source.is_endless());
+            let chance = || source_stream(experiment, i);
+            self.sources.push(spec.source.source(chance()).filter(|_| sends));
+            self.endless.push(spec.source.endless(chance()).filter(|_| sends));
         }
     }
 
@@ -241,18 +227,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         self.look_at_window(Time::ZERO);
         for channel in 0..self.sources.len() {
             self.schedule_arrival(channel, calendar);
-            let spec = &self.experiment.channels[channel];
-            if !self.saturates[channel] {
-                continue;
-            }
-            let random = assembly::chance(self.experiment, channel);
-            let (node, id) = (&mut self.nodes[spec.route[0]], ChannelId(channel as u32));
-            match spec.source {
-                SourceSpec::Continuous(sizes) => node.saturate(Time::ZERO, id, sizes, random),
-                SourceSpec::Closed { sizes, outstanding } => {
-                    node.close_loop(Time::ZERO, id, sizes, random, outstanding);
-                }
-                SourceSpec::None | SourceSpec::Timed { .. } => unreachable!("these have an end or a clock"),
+            if let Some(endless) = self.endless[channel].take() {
+                let sender = self.experiment.channels[channel].route[0];
+                self.nodes[sender].send_without_end(Time::ZERO, ChannelId(channel as u32), endless);
             }
         }
         self.restless.extend(0..self.nodes.len());
@@ -283,12 +260,8 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
                 calendar.schedule(at, Event::Node { node, asked: self.asked[node].times });
             }
             while let Some(output) = self.medium.poll_output() {
-                let (station, access) = match output {
-                    MediumOutput::Grant(station) => (station, Access::Granted),
-                    MediumOutput::Abort(station) => (station, Access::Aborted),
-                    MediumOutput::GiveUp(station) => (station, Access::Lost),
-                };
-                self.nodes[station].medium(now, access);
+                let station = output.station();
+                self.nodes[station].medium(now, output.into());
                 self.restless.push(station);
             }
         }

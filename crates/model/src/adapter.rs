@@ -31,6 +31,8 @@ pub use pipeline::{Direction, Pipeline, StageReport};
 use laxity_qos::channel::Packet;
 use laxity_units::{Span, Time};
 
+use crate::network::MediumOutput;
+
 /// What a host writes into a command queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
@@ -77,6 +79,16 @@ pub enum Access {
     Aborted,
     /// It collided too often, and is lost.
     Lost,
+}
+
+impl From<MediumOutput> for Access {
+    fn from(output: MediumOutput) -> Self {
+        match output {
+            MediumOutput::Grant(_) => Access::Granted,
+            MediumOutput::Abort(_) => Access::Aborted,
+            MediumOutput::GiveUp(_) => Access::Lost,
+        }
+    }
 }
 
 /// What goes wrong with an adapter, and until when.

@@ -103,20 +103,38 @@ struct Application {
     endless: Option<Endless>,
 }
 
-/// Messages without end.
+/// Messages without end: there is always another, as soon as it may be sent.
 #[derive(Debug)]
-struct Endless {
+pub struct Endless {
     sizes: Sizes,
     random: Stream,
-    /// How many may be sent and not yet transmitted; `None` for as many as there is room for.
     most: Option<u32>,
     outstanding: u32,
 }
 
 impl Endless {
-    fn draw(&mut self) -> Option<Bytes> {
+    /// Messages of sizes drawn from `random`, of which at most `most` are sent and not yet transmitted or lost, as far
+    /// as the host knows; `None` for as many as there is room for.
+    pub fn new(sizes: Sizes, random: Stream, most: Option<u32>) -> Self {
+        Self { sizes, random, most, outstanding: 0 }
+    }
+
+    /// The size of the next message, if it may be sent.
+    pub fn draw(&mut self) -> Option<Bytes> {
         let more = self.most.is_none_or(|most| self.outstanding < most);
         more.then(|| self.sizes.draw(&mut self.random))
+    }
+
+    /// A message was sent, and answered so.
+    pub fn answered(&mut self, answer: Sent) {
+        self.outstanding += u32::from(matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. }));
+    }
+
+    /// A packet is out of the adapter.
+    pub fn returned(&mut self, packet: &Packet) {
+        if packet.is_last() {
+            self.outstanding = self.outstanding.saturating_sub(1);
+        }
     }
 }
 
@@ -195,29 +213,8 @@ impl Host {
         self.settle(now);
     }
 
-    /// The application of `channel` from now on always has another message, of sizes drawn from `random`.
-    pub fn saturate(&mut self, now: Time, channel: ChannelId, sizes: Sizes, random: Stream) {
-        self.send_without_end(now, channel, Endless { sizes, random, most: None, outstanding: 0 });
-    }
-
-    /// The application of `channel` from now on has `outstanding` messages under way, of sizes drawn from `random`: it
-    /// sends the next when the host learns that one is transmitted, or lost.
-    pub fn close_loop(
-        &mut self,
-        now: Time,
-        channel: ChannelId,
-        sizes: Sizes,
-        random: Stream,
-        outstanding: u32,
-    ) {
-        self.send_without_end(
-            now,
-            channel,
-            Endless { sizes, random, most: Some(outstanding), outstanding: 0 },
-        );
-    }
-
-    fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
+    /// The application of `channel` from now on always has another message.
+    pub fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
         self.applications[channel.0 as usize].endless = Some(endless);
         self.waiting.push(channel);
         self.settle(now);
@@ -225,10 +222,8 @@ impl Host {
 
     /// A packet is out of the adapter; its application may wait for that.
     fn returned(&mut self, packet: &Packet) {
-        if let Some(endless) = &mut self.applications[packet.channel.0 as usize].endless
-            && packet.is_last()
-        {
-            endless.outstanding = endless.outstanding.saturating_sub(1);
+        if let Some(endless) = &mut self.applications[packet.channel.0 as usize].endless {
+            endless.returned(packet);
         }
     }
 
@@ -442,10 +437,8 @@ impl Host {
                 let drawn = || application.endless.as_mut().and_then(Endless::draw);
                 let Some(size) = application.pending.pop_front().or_else(drawn) else { break };
                 let answer = self.subsystem.send(now, channel, size);
-                if let Some(endless) = &mut application.endless
-                    && matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. })
-                {
-                    endless.outstanding += 1;
+                if let Some(endless) = &mut application.endless {
+                    endless.answered(answer);
                 }
                 self.output.push_back(Output::Answered { channel, size, answer });
             }

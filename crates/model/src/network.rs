@@ -43,6 +43,17 @@ pub enum MediumOutput {
     GiveUp(usize),
 }
 
+impl MediumOutput {
+    /// Whom it is for.
+    pub fn station(self) -> usize {
+        match self {
+            MediumOutput::Grant(station) | MediumOutput::Abort(station) | MediumOutput::GiveUp(station) => {
+                station
+            }
+        }
+    }
+}
+
 /// A medium of one of the kinds.
 #[derive(Debug)]
 pub enum Medium {

@@ -12,8 +12,7 @@ use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
-use crate::host::{Host, Interrupt, Output};
-use crate::source::Sizes;
+use crate::host::{Endless, Host, Interrupt, Output};
 use driver::Driver;
 pub use driver::{DriverConfig, DriverReport};
 
@@ -114,22 +113,9 @@ impl Node {
         self.settle(now);
     }
 
-    /// The application of `channel` from now on always has another message, of sizes drawn from `random`.
-    pub fn saturate(&mut self, now: Time, channel: ChannelId, sizes: Sizes, random: Stream) {
-        self.here().saturate(now, channel, sizes, random);
-        self.settle(now);
-    }
-
-    /// The application of `channel` from now on has `outstanding` messages under way; see [`Host::close_loop`].
-    pub fn close_loop(
-        &mut self,
-        now: Time,
-        channel: ChannelId,
-        sizes: Sizes,
-        random: Stream,
-        outstanding: u32,
-    ) {
-        self.here().close_loop(now, channel, sizes, random, outstanding);
+    /// The application of `channel` from now on always has another message.
+    pub fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
+        self.here().send_without_end(now, channel, endless);
         self.settle(now);
     }
 

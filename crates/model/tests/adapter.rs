@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use cases::{Dice, description, keeps_order, longest_way, packet};
 use laxity_engine::Seed;
 use laxity_model::adapter::{
-    Access, Adapter, AdapterOutput, Breakdown, Command, Description, Loss, Pipeline, Response,
+    Adapter, AdapterOutput, Breakdown, Command, Description, Loss, Pipeline, Response,
 };
 use laxity_model::network::{
-    Background, Csma, CsmaParameters, Medium, MediumOutput, PointToPoint, TokenRing, TokenRingParameters,
+    Background, Csma, CsmaParameters, Medium, PointToPoint, TokenRing, TokenRingParameters,
 };
 use laxity_qos::channel::Packet;
 use laxity_units::{Bytes, Rate, Span, Time};
@@ -133,12 +133,7 @@ impl Bench {
             }
             while let Some(output) = self.medium.poll_output() {
                 any = true;
-                let access = match output {
-                    MediumOutput::Grant(_) => Access::Granted,
-                    MediumOutput::Abort(_) => Access::Aborted,
-                    MediumOutput::GiveUp(_) => Access::Lost,
-                };
-                self.adapter.medium(now, access);
+                self.adapter.medium(now, output.into());
             }
             if !any {
                 return;

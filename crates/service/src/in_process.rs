@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::promise::{self, Promise};
+use laxity_lab::promise;
 use laxity_lab::scenario::{Experiment, Pace, Task};
 use laxity_lab::world::{Input, Notice, Outside};
 use laxity_model::adapter::{Notification, Response};
@@ -130,7 +130,8 @@ pub fn run(
                 }
             };
             let wires = Wires { commands, responses, interrupts, over };
-            let _ = report.send(Host::new(&experiment, &promises(&experiment), epoch, wires).run());
+            let promises = promise::of_channels(&experiment, experiment.admission.formula);
+            let _ = report.send(Host::new(&experiment, &promises, epoch, wires).run());
         }
     };
     let text = |refused: Refused| refused.to_string();
@@ -164,12 +165,4 @@ fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
     let csf = experiment.host.speedup;
     let fraction = Dilation::new((csf * 1000.0).round() as u32, 1000);
     fraction.ok_or_else(|| format!("a clock can go 1/32 to 4096 times as slow, and the speed-up is {csf}"))
-}
-
-fn promises(experiment: &Experiment) -> Vec<Promise> {
-    let none = || vec![Promise::BestEffort; experiment.channels.len()];
-    let formula = experiment.admission.formula;
-    formula.map_or_else(none, |formula| {
-        promise::promises(experiment, formula).map_or_else(|_| none(), |promises| promises.channels)
-    })
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use laxity_engine::Stream;
 use laxity_model::adapter::{Breakdown, Description, Notification};
-use laxity_model::host::Applications;
+use laxity_model::host::{Applications, Endless};
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, TokenRingParameters};
 use laxity_model::node::DriverConfig;
 use laxity_model::source::{Sizes, Source, SourceParameters};
@@ -326,6 +326,16 @@ impl SourceSpec {
     /// Whether there is always another message, sent when the host has room or has done with one before.
     pub fn is_endless(&self) -> bool {
         matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
+    }
+
+    /// The messages without end, of sizes drawn from `random`; `None` for sources with times of their own, or nothing to
+    /// send.
+    pub fn endless(&self, random: Stream) -> Option<Endless> {
+        match *self {
+            SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
+            SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
+            SourceSpec::None | SourceSpec::Timed { .. } => None,
+        }
     }
 
     /// The source at its start, which draws what is left to chance from `random`; `None` for those without

@@ -52,8 +52,8 @@ pub(super) fn impairments(experiment: &Experiment) -> Option<Impairments> {
     })
 }
 
-/// The random stream of a channel's source, from its beginning.
-pub(super) fn chance(experiment: &Experiment, channel: usize) -> Stream {
+/// The random stream of a channel's source, from its beginning: whatever the clock and whoever sends, the same messages.
+pub fn source_stream(experiment: &Experiment, channel: usize) -> Stream {
     Seed::new(experiment.seed).stream(&format!("source {}", experiment.channels[channel].name))
 }
 

@@ -99,16 +99,7 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
         }
         let channels = (0..self.meters.len()).map(|i| self.channel(i, window, end, hosts)).collect();
         let simulated = end.as_secs_f64();
-        let run = Run {
-            point: Vec::new(),
-            simulated,
-            window,
-            channels,
-            resources,
-            stages,
-            real_time: None,
-            figures,
-        };
+        let run = Run { simulated, window, channels, resources, stages, figures, ..Run::default() };
         (run, self.outside)
     }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use laxity_engine::Seed;
-use laxity_model::adapter::{Access, Adapter, Breakdown, Pipeline};
+use laxity_model::adapter::{Adapter, Breakdown, Pipeline};
 use laxity_model::host::{Applications, Host, Output};
-use laxity_model::network::{Medium, MediumOutput};
+use laxity_model::network::Medium;
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkParadigm, MessageOverflow, Order,
@@ -111,12 +111,7 @@ impl Bench {
             }
             while let Some(output) = self.medium.poll_output() {
                 any = true;
-                let access = match output {
-                    MediumOutput::Grant(_) => Access::Granted,
-                    MediumOutput::Abort(_) => Access::Aborted,
-                    MediumOutput::GiveUp(_) => Access::Lost,
-                };
-                self.node.medium(now, access);
+                self.node.medium(now, output.into());
             }
             if !any {
                 return;

@@ -1,7 +1,7 @@
 //! A node driven by a list of arrivals: the shortest way from a channel set to its worst case.
 
 use laxity_model::adapter::{Adapter, Null};
-use laxity_model::host::{Applications, Host, Output};
+use laxity_model::host::{Applications, Endless, Host, Output};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, Packet, Sent};
@@ -55,7 +55,8 @@ pub(crate) fn run(
     let (mut departed, mut answers) = (Vec::new(), Vec::new());
     for (channel, size) in endless {
         let random = laxity_engine::Seed::new(0).stream("endless");
-        node.saturate(Time::ZERO, ChannelId(*channel as u32), Sizes::Fixed(*size), random);
+        let endless = Endless::new(Sizes::Fixed(*size), random, None);
+        node.send_without_end(Time::ZERO, ChannelId(*channel as u32), endless);
     }
     let mut arrivals = arrivals.iter().peekable();
     let mut now = Time::ZERO;

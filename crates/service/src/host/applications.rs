@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use laxity_engine::{Seed, Stream};
 use laxity_lab::promise::Promise;
-use laxity_lab::scenario::{Experiment, RunLength, SourceSpec, Task};
-use laxity_model::host::Applications as Placement;
-use laxity_model::source::{Arrival, Sizes, Source};
+use laxity_lab::scenario::{Experiment, RunLength, Task};
+use laxity_lab::world::source_stream;
+use laxity_model::host::{Applications as Placement, Endless};
+use laxity_model::source::{Arrival, Source};
 use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
 
@@ -24,10 +24,7 @@ pub(super) struct Applications {
 struct Application {
     source: Option<Source>,
     next: Option<Arrival>,
-    endless: Option<(Sizes, Stream)>,
-    /// How many may be sent and not yet transmitted; `None` for as many as there is room for.
-    most: Option<u32>,
-    outstanding: u32,
+    endless: Option<Endless>,
     /// Produced and not sent: waiting for the CPU, or for room.
     pending: VecDeque<Bytes>,
     waits_for_cpu: bool,
@@ -42,18 +39,10 @@ impl Applications {
                 return Application::default();
             }
             // The same stream as under virtual time: the same messages are sent.
-            let chance = || Seed::new(experiment.seed).stream(&format!("source {}", spec.name));
+            let chance = || source_stream(experiment, i);
             let mut source = spec.source.source(chance());
             let next = source.as_mut().and_then(Source::next_arrival);
-            let endless = match &spec.source {
-                SourceSpec::Continuous(sizes) | SourceSpec::Closed { sizes, .. } => Some((*sizes, chance())),
-                SourceSpec::None | SourceSpec::Timed { .. } => None,
-            };
-            let most = match &spec.source {
-                SourceSpec::Closed { outstanding, .. } => Some(*outstanding),
-                _ => None,
-            };
-            Application { source, next, endless, most, ..Application::default() }
+            Application { source, next, endless: spec.source.endless(chance()), ..Application::default() }
         };
         let all: Vec<Application> = promises.iter().enumerate().map(application).collect();
         let until = match experiment.task {
@@ -121,19 +110,18 @@ impl Applications {
                 continue;
             }
             while subsystem.has_room(channel) {
-                let has_more = application.most.is_none_or(|most| application.outstanding < most);
                 let size = match (application.pending.pop_front(), &mut application.endless) {
                     (Some(size), _) => size,
-                    (None, Some((sizes, chance))) if has_more => {
-                        let size = sizes.draw(chance);
+                    (None, endless) => {
+                        let Some(size) = endless.as_mut().and_then(Endless::draw) else { break };
                         application.offered.0 += 1;
                         application.offered.1 += size;
                         size
                     }
-                    (None, _) => break,
                 };
-                if matches!(subsystem.send(now, channel, size), Sent::Accepted { .. } | Sent::Excess { .. }) {
-                    application.outstanding += 1;
+                let answer = subsystem.send(now, channel, size);
+                if let Some(endless) = &mut application.endless {
+                    endless.answered(answer);
                 }
             }
         }
@@ -141,9 +129,8 @@ impl Applications {
 
     /// A packet is out of the adapter; its application may wait for that.
     pub(super) fn completed(&mut self, packet: &Packet) {
-        let application = &mut self.all[packet.channel.0 as usize];
-        if packet.is_last() {
-            application.outstanding = application.outstanding.saturating_sub(1);
+        if let Some(endless) = &mut self.all[packet.channel.0 as usize].endless {
+            endless.returned(packet);
         }
     }
 

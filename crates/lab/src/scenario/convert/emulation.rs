@@ -50,22 +50,15 @@ fn port(cx: &mut Context<'_>, part: Part<RawPort>, way: Way) -> Result<PortSpec,
     let (owner, RawPort { kind, node, interface, namespace, address, mtu }) =
         (part.span(), part.into_inner());
     let kind = cx.optional(kind);
-    let node = cx.optional(node);
+    let node = way.node(cx, node);
     let interface =
         cx.required(interface, "interface", &owner, "this port").and_then(|name| name_of(cx, name));
     let namespace = cx.optional(namespace).and_then(|name| name.map(|name| name_of(cx, name)).transpose());
     let address = cx.optional(address).and_then(|text| text.map(|text| self::address(cx, &text)).transpose());
     let mtu = cx.optional(mtu);
     kind?;
-    let node = match node? {
-        Some(node) if node.get_ref().get() as usize >= way.stations => {
-            let help = format!("nodes are numbered from 0 to {}", way.stations - 1);
-            return Err(cx.fault(&node.span(), format!("there is no node {}", node.get_ref().get()), help));
-        }
-        node => node.map_or(0, |node| node.into_inner().get() as usize),
-    };
     Ok(PortSpec {
-        node,
+        node: node?,
         interface: interface?,
         namespace: namespace?,
         address: address?,

@@ -25,6 +25,28 @@ impl Way {
     /// A host by itself.
     pub(super) const ALONE: Way = Way { stations: 1, relays: 0, receives: false };
 
+    /// The node that is written, or the first.
+    pub(super) fn node(
+        self,
+        cx: &mut Context<'_>,
+        written: Option<Written<Whole<0, 64>>>,
+    ) -> Result<usize, Reported> {
+        let Some(node) = cx.optional(written)? else { return Ok(0) };
+        self.check(cx, node.get_ref().get() as usize, &node.span())
+    }
+
+    fn check(self, cx: &mut Context<'_>, node: usize, span: &Range<usize>) -> Result<usize, Reported> {
+        let last = self.stations - 1;
+        if node <= last {
+            return Ok(node);
+        }
+        let help = match last {
+            0 => "the only node is 0; `stations` under `[network]` says how many there are".into(),
+            _ => format!("nodes are numbered from 0 to {last}"),
+        };
+        Err(cx.fault(span, format!("there is no node {node}"), help))
+    }
+
     /// The nodes from `from` to `to`.
     pub(super) fn route(
         self,
@@ -40,15 +62,7 @@ impl Way {
                 let help = "remove this, or the relays";
                 return Err(cx.fault(&span, "with relays every channel takes the whole path", help));
             }
-            if end > last {
-                let reason = format!("there is no node {end}");
-                let help = match last {
-                    0 => "the only node is 0; `stations` under `[network]` says how many there are".into(),
-                    _ => format!("nodes are numbered from 0 to {last}"),
-                };
-                return Err(cx.fault(&span, reason, help));
-            }
-            Ok(end)
+            self.check(cx, end, &span)
         };
         let (from, to) = (end(from, 0), end(to, last));
         let (from, to) = (from?, to?);
@@ -204,7 +218,7 @@ fn fault(
     let kind = cx.required(kind, "kind", &owner, "this fault");
     let at = cx.required(at, "at", &owner, "this fault");
     let length = cx.optional(length);
-    let node = cx.optional(node);
+    let node = way.node(cx, node);
     let (kind, node) = (kind?, node?);
     let place = kind.span();
     let kind = kind.into_inner();
@@ -216,14 +230,6 @@ fn fault(
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
         cx.foreign(share.as_ref(), "only interrupts get lost by a share", help)?;
     }
-    let node = match node {
-        Some(node) if node.get_ref().get() as usize >= way.stations => {
-            let reason = format!("there is no node {}", node.get_ref().get());
-            let help = format!("nodes are numbered from 0 to {}", way.stations - 1);
-            return Err(cx.fault(&node.span(), reason, help));
-        }
-        node => node.map_or(0, |node| node.into_inner().get() as usize),
-    };
     let described = match adapter {
         Some(Adapter::Described(description)) => Some(description),
         Some(Adapter::Null(_)) if kind != FaultKind::LostInterrupts => {
