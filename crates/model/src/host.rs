@@ -235,10 +235,6 @@ impl Host {
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
-        if self.wakeup.is_some_and(|at| at <= now) {
-            self.wakeup = None;
-            self.pending.push_back(Interrupt::Timer);
-        }
         self.settle(now);
     }
 
@@ -254,9 +250,22 @@ impl Host {
     }
 
     /// Carries on as far as `now` allows.
+    ///
+    /// A timer that is due goes first, whatever it was that came at the same instant: the queues have to be looked at
+    /// for what has become current before anybody is served from them.
     fn settle(&mut self, now: Time) {
-        while self.advance(now) {}
-        self.wakeup = self.subsystem.next_wakeup(now);
+        loop {
+            if self.wakeup.is_some_and(|at| at <= now) {
+                self.wakeup = None;
+                self.pending.push_back(Interrupt::Timer);
+            }
+            while self.advance(now) {}
+            let announced = self.pending.contains(&Interrupt::Timer);
+            self.wakeup = self.subsystem.next_wakeup(now).filter(|at| *at > now || !announced);
+            if self.wakeup.is_none_or(|at| at > now) {
+                return;
+            }
+        }
     }
 
     /// Does one thing that is due at `now`; answers whether there was one.

@@ -47,6 +47,60 @@ impl Fragmentation {
     }
 }
 
+/// How a message falls into packets if no part of it may be larger than its contract's largest message.
+///
+/// A message of more than `M_max` is carried as the contract's messages would be: in *pieces* of `M_max`, each cut into
+/// packets by itself, and a last piece of what is left. Cut as a whole it would have packets that no message
+/// of the contract has (a contract of 1 KiB messages has no packet of 4 KiB), and more of them in an interval than were
+/// reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    piece: Fragmentation,
+    rest: Fragmentation,
+    /// Pieces before the last.
+    whole: u64,
+}
+
+impl Cut {
+    /// `message` bytes in pieces of at most `largest` and packets of at most `packet`; panics if `packet` is zero.
+    pub fn new(message: Bytes, largest: Bytes, packet: Bytes) -> Self {
+        let largest = largest.max(Bytes::new(1));
+        let whole = message.div_ceil(largest).max(1) - 1;
+        let piece = Fragmentation::new(largest, packet);
+        Self { piece, rest: Fragmentation::new(message - largest * whole, packet), whole }
+    }
+
+    /// Pieces, at least one.
+    pub fn pieces(&self) -> u64 {
+        self.whole + 1
+    }
+
+    /// Packets in all.
+    pub fn packets(&self) -> u64 {
+        self.piece.packets() * self.whole + self.rest.packets()
+    }
+
+    /// Size of packet `index`, counted from zero; panics past the last.
+    pub fn size(&self, index: u64) -> Bytes {
+        let whole = self.piece.packets() * self.whole;
+        if index < whole {
+            self.piece.size(index % self.piece.packets())
+        } else {
+            self.rest.size(index - whole)
+        }
+    }
+
+    /// Whether packet `index` begins a piece that is not the first.
+    pub fn begins_piece(&self, index: u64) -> bool {
+        index > 0 && index <= self.piece.packets() * self.whole && index.is_multiple_of(self.piece.packets())
+    }
+
+    /// Size of the message's last packet.
+    pub fn last(&self) -> Bytes {
+        self.rest.last()
+    }
+}
+
 /// What a fragment brought about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reassembled {
@@ -166,6 +220,22 @@ mod tests {
             }
             prop_assert_eq!(complete + discarded, 5);
         }
+    }
+
+    #[test]
+    fn a_large_message_is_cut_like_those_of_its_contract() {
+        // 10 KiB under a contract of 4.5 KiB in packets of 4 KiB: 4 + 0.5, 4 + 0.5, 1.
+        let cut = Cut::new(Bytes::new(10_240), Bytes::new(4_608), Bytes::from_kib(4));
+        assert_eq!((cut.pieces(), cut.packets(), cut.last()), (3, 5, Bytes::from_kib(1)));
+        let sizes: Vec<u64> = (0..cut.packets()).map(|i| cut.size(i).get()).collect();
+        assert_eq!(sizes, [4096, 512, 4096, 512, 1024]);
+        let begins: Vec<u64> = (0..cut.packets()).filter(|&i| cut.begins_piece(i)).collect();
+        assert_eq!(begins, [2, 4]);
+        // Twice the contract is two pieces, and none of nothing.
+        let twice = Cut::new(Bytes::new(9_216), Bytes::new(4_608), Bytes::from_kib(4));
+        assert_eq!((twice.pieces(), twice.packets(), twice.last()), (2, 4, Bytes::new(512)));
+        let empty = Cut::new(Bytes::ZERO, Bytes::new(4_608), Bytes::from_kib(4));
+        assert_eq!((empty.pieces(), empty.packets(), empty.size(0)), (1, 1, Bytes::ZERO));
     }
 
     #[test]

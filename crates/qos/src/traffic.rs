@@ -14,7 +14,7 @@
 
 use laxity_units::{Bytes, Rate, Span, Time};
 
-use crate::fragment::Fragmentation;
+use crate::fragment::{Cut, Fragmentation};
 
 /// What a channel promises to send at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,11 @@ impl TrafficSpec {
     /// `R_max × M_max`: the rate that the channel reserves.
     pub fn rate(&self) -> Rate {
         Rate::of(self.max_message, self.min_interval)
+    }
+
+    /// How a message of `size` falls into packets, if it is carried under this contract.
+    pub fn cut(&self, size: Bytes, packet: Bytes) -> Cut {
+        Cut::new(size, self.max_message, packet)
     }
 
     /// How the largest message falls into packets.
@@ -61,9 +66,10 @@ impl TrafficSpec {
 /// How a message fits the contract at the moment it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogicalArrival {
-    /// `ℓ`: from when on the message may use resources as of right.
+    /// `ℓ`: from when on the message, or the first piece of it, may use resources as of right.
     pub at: Time,
-    /// How much later than `ℓ` the deadline counts from, because the message was too large.
+    /// How much later than `ℓ` the last piece may, and the deadline of the whole counts from, because the message was
+    /// too large.
     pub stretch: Span,
     /// The message came before `ℓ`: sent ahead of `R_max`, within a burst or beyond it.
     pub early: bool,
@@ -73,35 +79,32 @@ pub struct LogicalArrival {
 
 /// The logical clock of one channel.
 ///
-/// A message larger than `M_max` lengthens its own spacing in proportion to its extra packets
-/// (structuring §3.1): one of `k` times the packets takes `k` intervals, as `k` messages would. It may
-/// start at `ℓ`, like the first of those, but its deadline counts from where the last of them would have
-/// stood, so in every window of time it demands no more than they. A part of a message's packets takes a
-/// whole interval: admission has reserved whole messages, and a sixteenth packet postponed by a
-/// fifteenth of `I_min` would be demand that nobody reserved.
+/// A message larger than `M_max` is as many messages of the contract as it takes to carry its bytes, and these arrive one
+/// `I_min` after the other. Structuring §3.1 lengthens the spacing "in proportion to the extra packets" instead,
+/// and lets the whole message begin at `ℓ` with a later deadline. That keeps the rate and not the promise: all its
+/// packets are then one demand, a block of a handler that yields between messages is as long as the
+/// sender likes, and the next host, where the whole message becomes current at once, has reserved for one message and
+/// gets many.
 #[derive(Debug, Clone, Copy)]
 pub struct LogicalClock {
     spec: TrafficSpec,
-    packet: Bytes,
     /// Earliest `ℓ` of the next message.
     next: Time,
 }
 
 impl LogicalClock {
-    /// A clock for `spec`, with messages cut into packets of at most `packet`.
-    pub fn new(spec: TrafficSpec, packet: Bytes) -> Self {
-        Self { spec, packet, next: Time::ZERO }
+    /// A clock for `spec`.
+    pub fn new(spec: TrafficSpec) -> Self {
+        Self { spec, next: Time::ZERO }
     }
 
     /// Accounts for a message of `size` sent at `now`, and says when it counts as arrived.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> LogicalArrival {
         let at = self.next.max(now);
-        let reserved = self.spec.fragmentation(self.packet).packets();
-        let needed = Fragmentation::new(size, self.packet).packets();
-        let extra = needed.saturating_sub(reserved).div_ceil(reserved);
-        let stretch = self.spec.min_interval.saturating_mul(extra);
+        let pieces = size.div_ceil(self.spec.max_message.max(Bytes::new(1))).max(1);
+        let stretch = self.spec.min_interval.saturating_mul(pieces - 1);
         self.next = at.saturating_add(stretch).saturating_add(self.spec.min_interval);
-        LogicalArrival { at, stretch, early: at > now, oversize: size > self.spec.max_message }
+        LogicalArrival { at, stretch, early: at > now, oversize: pieces > 1 }
     }
 
     /// Takes back the latest arrival, at `logical`, for a message of which nothing was sent.
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_spread_at_the_reserved_rate() {
-        let mut clock = LogicalClock::new(SPEC, Bytes::from_kib(4));
+        let mut clock = LogicalClock::new(SPEC);
         let at: Vec<_> = (0..3).map(|_| clock.arrive(ms(10), SPEC.max_message).at).collect();
         assert_eq!(at, [ms(10), ms(60), ms(110)]);
         let late = clock.arrive(ms(500), SPEC.max_message);
@@ -139,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_twice_the_packets_takes_two_intervals() {
-        let mut clock = LogicalClock::new(SPEC, Bytes::from_kib(4));
+    fn a_message_of_twice_the_size_takes_two_intervals() {
+        let mut clock = LogicalClock::new(SPEC);
         let large = clock.arrive(ms(0), Bytes::from_kib(120));
         assert!(large.oversize);
         assert_eq!((large.at, large.stretch), (ms(0), Span::from_ms(50)));
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_retracted_message_leaves_no_gap() {
-        let mut clock = LogicalClock::new(SPEC, Bytes::from_kib(4));
+        let mut clock = LogicalClock::new(SPEC);
         clock.arrive(ms(0), SPEC.max_message);
         let lost = clock.arrive(ms(0), SPEC.max_message);
         clock.retract(lost.at);

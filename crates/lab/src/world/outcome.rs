@@ -251,6 +251,7 @@ fn cause_name(cause: Dropped) -> &'static str {
         Dropped::MessageQueue => "message_queue",
         Dropped::PacketQueue => "packet_queue",
         Dropped::Undersized => "undersized",
+        Dropped::Oversize => "oversize",
         Dropped::Incomplete => "incomplete",
         Dropped::Adapter => "adapter",
     }

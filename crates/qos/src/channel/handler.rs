@@ -29,6 +29,8 @@ pub(super) struct Running {
     pub(super) doing: Doing,
     /// Packets until the next preemption point; `None` if there is none before the message's end.
     pub(super) budget: Option<u32>,
+    /// Stops at the end of a message.
+    pub(super) one_message: bool,
     /// Goes on with the next message of its queue.
     pub(super) drains: bool,
 }

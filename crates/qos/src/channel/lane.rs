@@ -3,10 +3,11 @@
 //! A channel has one lane; a channel whose excess is carried as best effort has a second one for that,
 //! with buffers and a handler of its own, so that the excess cannot hold up what is within the contract.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Processing};
+use crate::fragment::Reassembler;
 
 #[derive(Debug)]
 pub(super) struct Lane {
@@ -22,8 +23,12 @@ pub(super) struct Lane {
     pub(super) used_packets: u64,
     /// The lane's handler with a process per channel; `None` with a process per message.
     pub(super) handler: Option<usize>,
-    /// Handlers waiting for a packet buffer.
-    pub(super) blocked: VecDeque<usize>,
+    /// Handlers waiting for a packet buffer, by the number of their message.
+    pub(super) blocked: BTreeSet<(u64, usize)>,
+    /// Messages that threads of their own are processing, and how many packets each has still to make.
+    pub(super) unfinished: BTreeMap<u64, u64>,
+    /// Puts received messages together; the excess has one of its own, for it may be overtaken.
+    pub(super) reassembler: Reassembler,
 }
 
 impl Lane {
@@ -36,7 +41,9 @@ impl Lane {
             in_threads: 0,
             used_packets: 0,
             handler: None,
-            blocked: VecDeque::new(),
+            blocked: BTreeSet::new(),
+            unfinished: BTreeMap::new(),
+            reassembler: Reassembler::default(),
         }
     }
 
@@ -51,6 +58,26 @@ impl Lane {
             Processing::PerMessage => self.in_threads as usize,
         };
         held < self.config.message_slots as usize
+    }
+
+    /// Whether the next packet of `message` has a buffer that no earlier message will want.
+    ///
+    /// Threads of one channel make packets at the same time, and ahead of time too. Were the last buffers taken by a
+    /// later message, whose packets the link holds until they are current, the earlier one would wait for
+    /// them past its own deadline.
+    pub(super) fn has_buffer_for(&self, message: u64) -> bool {
+        let wanted: u64 = self.unfinished.range(..message).map(|(_, packets)| packets).sum();
+        self.used_packets + wanted < self.config.packet_slots
+    }
+
+    /// A packet of `message` was made.
+    pub(super) fn made(&mut self, message: u64) {
+        if let Some(packets) = self.unfinished.get_mut(&message) {
+            *packets -= 1;
+            if *packets == 0 {
+                self.unfinished.remove(&message);
+            }
+        }
     }
 
     /// Whether a further packet has a buffer.

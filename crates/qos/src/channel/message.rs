@@ -3,7 +3,7 @@
 use laxity_units::{Bytes, Span, Time};
 
 use crate::discipline::Tag;
-use crate::fragment::Fragmentation;
+use crate::fragment::Cut;
 
 /// A channel of one [`Subsystem`](super::Subsystem), numbered in the order of creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,30 +21,45 @@ pub(super) struct Message {
     pub(super) id: u64,
     pub(super) size: Bytes,
     pub(super) sent: Time,
-    /// From when the deadline counts: `ℓ`, later if the message is oversize.
+    /// From when the deadline counts: `ℓ`, or that of the last piece.
     pub(super) due_from: Time,
     pub(super) tag: Tag,
     /// Packets made so far.
     pub(super) made: u64,
-    /// Packets in all.
-    pub(super) packets: u64,
+    /// How it falls into packets.
+    pub(super) cut: Cut,
 }
 
 impl Message {
+    pub(super) fn packets(&self) -> u64 {
+        self.cut.packets()
+    }
+
     pub(super) fn done(&self) -> bool {
-        self.made == self.packets
+        self.made == self.packets()
+    }
+
+    /// Goes on to the next piece if the packets of one have all been made: it counts as arrived `interval` later.
+    /// Answers whether it did.
+    pub(super) fn turn_to_next_piece(&mut self, interval: Span) -> bool {
+        let turns = self.cut.begins_piece(self.made);
+        if turns {
+            self.tag.logical_arrival = self.tag.logical_arrival.saturating_add(interval);
+            self.tag.deadline = self.tag.deadline.saturating_add(interval);
+        }
+        turns
     }
 
     /// The next packet, created at `now`.
-    pub(super) fn cut(&mut self, channel: ChannelId, packet: Bytes, now: Time) -> Packet {
+    pub(super) fn next_packet(&mut self, channel: ChannelId, now: Time) -> Packet {
         let index = self.made;
         self.made += 1;
         Packet {
             channel,
             message: self.id,
             index: index as u32,
-            count: self.packets as u32,
-            size: Fragmentation::new(self.size, packet).size(index),
+            count: self.packets() as u32,
+            size: self.cut.size(index),
             message_size: self.size,
             tag: self.tag,
             due_from: self.due_from,
@@ -76,7 +91,8 @@ pub struct Packet {
     pub message_size: Bytes,
     /// How this host schedules it.
     pub tag: Tag,
-    /// From when the message's deadline counts: `ℓ` at the source, later if the message is oversize.
+    /// From when the message's deadline counts: `ℓ` at the source, or that of its last piece if the
+    /// message is larger than its contract has it.
     pub due_from: Time,
     /// When the application sent the message.
     pub sent: Time,

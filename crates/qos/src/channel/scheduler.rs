@@ -10,17 +10,12 @@ use laxity_units::Time;
 
 use super::handler::{Doing, Running};
 use super::message::{Delivery, Message, Packet};
-use super::policy::{Block, LinkParadigm, Order, PacketOverflow, Processing, Role};
+use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
-use crate::discipline::{Class, LEVELS, Tag};
+use crate::discipline::{Class, Tag};
 
 impl Subsystem {
-    /// When the subsystem next wants to be called though nothing happens to it.
-    pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
-        [self.cpu.next_eligible(now), self.link.next_wakeup(now)].into_iter().flatten().min()
-    }
-
     /// What the CPU is to do, now that it is free to be given something.
     pub fn next_step(&mut self, now: Time) -> Step {
         if let Some(running) = &mut self.running {
@@ -78,21 +73,27 @@ impl Subsystem {
             Class::RealTime if early => preemption.early,
             Class::RealTime => preemption.real_time,
         };
-        let (budget, drains) = match block {
-            Block::Packets(n) => (Some(n), false),
-            Block::Message => (None, false),
-            Block::Never => (None, true),
-        };
         let handler = &mut self.handlers[index];
+        let budget = match block {
+            Block::Packets(n) => Some(n),
+            // The end of a received message to stop at may have been lost on the way.
+            Block::Message if handler.message.is_none() => {
+                let spec = &self.lanes[handler.lane].config.spec;
+                Some(spec.fragmentation(self.config.packet).packets() as u32)
+            }
+            Block::Message | Block::Never => None,
+        };
+        let (one_message, drains) = (block == Block::Message, block == Block::Never);
         let held_by_timer = early && !handler.awake && self.lanes[handler.lane].config.role == Role::Send;
         if held_by_timer && self.config.processing == Processing::PerChannel {
             handler.awake = true;
             let (thread, channel) = (Thread::Proxy(handler.thread), self.lanes[handler.lane].channel);
+            let doing = Doing::Signal;
             self.running =
-                Some(Running { handler: index, doing: Doing::Signal, budget: Some(0), drains: false });
+                Some(Running { handler: index, doing, budget: Some(0), one_message: false, drains: false });
             return Step::Process { thread, channel, work: Work::Signal, resumed: false };
         }
-        self.running = Some(Running { handler: index, doing: Doing::Between, budget, drains });
+        self.running = Some(Running { handler: index, doing: Doing::Between, budget, one_message, drains });
         self.begin(now)
     }
 
@@ -110,10 +111,9 @@ impl Subsystem {
     fn must_block(&self, handler: usize) -> bool {
         let handler = &self.handlers[handler];
         let lane = &self.lanes[handler.lane];
-        handler.message.is_some()
+        handler.message.as_ref().is_some_and(|message| !lane.has_buffer_for(message.id))
             && self.config.enforcement
             && lane.config.packet_overflow == PacketOverflow::Block
-            && !lane.has_buffer()
     }
 
     /// The running handler begins its next packet.
@@ -185,10 +185,11 @@ impl Subsystem {
         let message = handler.message.as_mut().expect("a message is in hand");
         let enforced = self.config.enforcement;
         if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::Drop {
-            let rest = message.packets - message.made;
+            let rest = message.packets() - message.made;
             let (unsent, latest) = (message.made == 0, message.id + 1);
             let logical = message.tag.logical_arrival;
-            message.made = message.packets;
+            message.made = message.packets();
+            lane.unfinished.remove(&message.id);
             let state = &mut self.channels[channel.index()];
             if unsent && state.sent == latest {
                 state.clock.retract(logical);
@@ -201,7 +202,13 @@ impl Subsystem {
                 message.postpone(lane.config.spec.min_interval.scale_ceil(1, reserved));
             }
             lane.used_packets += 1;
-            let packet = message.cut(channel, self.config.packet, now);
+            lane.made(message.id);
+            let packet = message.next_packet(channel, now);
+            let turned = message.turn_to_next_piece(lane.config.spec.min_interval);
+            if let (true, Some(running)) = (turned, &mut self.running) {
+                // The next piece is as early as a message would be, and so is whoever makes it.
+                running.budget = Some(0);
+            }
             self.channels[channel.index()].counters.created += 1;
             self.link.enqueue(packet.tag, packet);
         }
@@ -235,6 +242,7 @@ impl Subsystem {
         let lane = self.handlers[index].lane;
         let mut packet = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
         let channel = packet.channel;
+        self.end_received_block(lane, &packet);
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
             self.channels[channel.index()].counters.created += 1;
@@ -242,8 +250,8 @@ impl Subsystem {
             return None;
         }
         self.release_buffer(lane);
+        let reassembled = self.lanes[lane].reassembler.accept(packet.message, packet.index, packet.count);
         let state = &mut self.channels[channel.index()];
-        let reassembled = state.reassembler.accept(packet.message, packet.index, packet.count);
         if reassembled.discarded > 0 {
             *state.counters.dropped.entry(Dropped::Incomplete).or_default() += reassembled.discarded;
         }
@@ -258,6 +266,21 @@ impl Subsystem {
             sent: packet.sent,
             due_from: packet.due_from,
         })
+    }
+
+    /// Ends the block with `packet` if what comes next is another matter.
+    ///
+    /// A block is what a handler does for one message, or one piece of it: the next may be ahead of its time, or less
+    /// urgent than somebody else's, and the scheduler is to be asked. What has no guarantee goes on.
+    fn end_received_block(&mut self, lane: usize, packet: &Packet) {
+        let guaranteed = packet.tag.class == Class::RealTime && self.config.enforcement;
+        let next = self.lanes[lane].packets.front();
+        let another = guaranteed && next.is_some_and(|next| next.tag != packet.tag);
+        if let Some(running) = &mut self.running
+            && (another || packet.is_last() && running.one_message)
+        {
+            running.budget = Some(0);
+        }
     }
 
     /// The running handler gives up the CPU: to the scheduler's queues if it has more to do.
@@ -275,7 +298,8 @@ impl Subsystem {
             self.free_handlers.push(index);
         } else if self.must_block(index) {
             self.handlers[index].active = true;
-            self.lanes[lane].blocked.push_back(index);
+            let message = self.handlers[index].message.as_ref().map_or(0, |message| message.id);
+            self.lanes[lane].blocked.insert((message, index));
         } else if self.handlers[index].message.is_some() || !self.lanes[lane].packets.is_empty() {
             self.activate(index);
         }
@@ -302,15 +326,9 @@ impl Subsystem {
     /// By what the scheduler ranks a handler: its message's tag, or its first packet's.
     fn tag(&self, index: usize) -> Tag {
         let handler = &self.handlers[index];
-        let lane = &self.lanes[handler.lane];
-        let Some(message) = &handler.message else {
-            return lane.packets.front().expect("an active handler has work").tag;
-        };
-        // Under fixed priorities an oversize message has nothing to lose but its level (structuring §4.2).
-        let oversize = message.size > lane.config.spec.max_message && self.config.enforcement;
-        match self.config.order {
-            Order::FixedPriority if oversize => Tag { level: LEVELS as u8 - 1, ..message.tag },
-            _ => message.tag,
+        match &handler.message {
+            Some(message) => message.tag,
+            None => self.lanes[handler.lane].packets.front().expect("an active handler has work").tag,
         }
     }
 }

@@ -99,6 +99,9 @@ pub enum Dropped {
     PacketQueue,
     /// Smaller than the contract's smallest message.
     Undersized,
+    /// Larger than the contract's largest, and not to be carried in pieces: best effort, or its last packet would be
+    /// shorter than any that the contract allows.
+    Oversize,
     /// A packet of the message was lost, so the rest is worth nothing.
     Incomplete,
     /// The adapter lost a packet of it.

@@ -11,7 +11,7 @@ use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
 use super::step::{Dropped, Sent};
 use crate::discipline::{Class, Discipline, LEVELS, Tag};
-use crate::fragment::{Fragmentation, Reassembler};
+use crate::fragment::{Cut, Reassembler};
 use crate::traffic::LogicalClock;
 
 /// What became of a channel's messages at this host.
@@ -40,7 +40,6 @@ pub(super) struct Channel {
     pub(super) lane: usize,
     pub(super) excess: Option<usize>,
     pub(super) sent: u64,
-    pub(super) reassembler: Reassembler,
     /// Messages of which the adapter lost a packet and has not returned the last: counted once, not per packet.
     broken: BTreeSet<u64>,
     pub(super) counters: Counters,
@@ -60,6 +59,8 @@ pub struct Subsystem {
     /// Threads of option O3 that wait for the CPU.
     pub(super) link_threads: u64,
     pub(super) link_threads_created: u64,
+    /// The wake-up that was asked for last and has not come.
+    awaited: Option<Time>,
     /// Applications that wait for the CPU to send, those of real-time channels first.
     pub(super) applications: [VecDeque<ChannelId>; 2],
     pub(super) running: Option<Running>,
@@ -79,6 +80,7 @@ impl Subsystem {
             link: LinkScheduler::new(&config.link),
             link_threads: 0,
             link_threads_created: 0,
+            awaited: None,
             applications: [VecDeque::new(), VecDeque::new()],
             running: None,
         }
@@ -88,20 +90,18 @@ impl Subsystem {
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
         let id = ChannelId(u32::try_from(self.channels.len()).expect("channel numbers fit"));
         let lane = self.add_lane(id, config);
-        let carries_excess = config.class == Class::RealTime
-            && config.role == Role::Send
-            && config.message_overflow == MessageOverflow::BestEffort;
+        let carries_excess =
+            config.class == Class::RealTime && config.message_overflow == MessageOverflow::BestEffort;
         let excess = carries_excess.then(|| {
             let level = LEVELS as u8 - 1;
             self.add_lane(id, ChannelConfig { class: Class::BestEffort, level, ..config })
         });
         self.channels.push(Channel {
             config,
-            clock: LogicalClock::new(config.spec, self.config.packet),
+            clock: LogicalClock::new(config.spec),
             lane,
             excess,
             sent: 0,
-            reassembler: Reassembler::default(),
             broken: BTreeSet::new(),
             counters: Counters::default(),
         });
@@ -169,8 +169,8 @@ impl Subsystem {
             level: LEVELS as u8 - 1,
         };
         let real_time = config.class == Class::RealTime;
-        if self.config.enforcement && real_time && size < config.spec.min_message {
-            return self.drop_message(channel, size, Dropped::Undersized);
+        if let Some(cause) = self.outside_contract(&config, size) {
+            return self.drop_message(channel, size, cause);
         }
         let (lane, tag, due_from) = if self.has_room(channel) {
             let channel = &mut self.channels[channel.index()];
@@ -181,7 +181,7 @@ impl Subsystem {
                 } else {
                     (now, now)
                 };
-                let deadline = due_from.saturating_add(config.deadline);
+                let deadline = at.saturating_add(config.deadline);
                 let tag = Tag { class: Class::RealTime, logical_arrival: at, deadline, level: config.level };
                 (lane, tag, due_from)
             } else {
@@ -201,8 +201,8 @@ impl Subsystem {
         let state = &mut self.channels[channel.index()];
         state.sent += 1;
         state.counters.accepted += 1;
-        let packets = Fragmentation::new(size, self.config.packet).packets();
-        let message = Message { id, size, sent: now, due_from, tag, made: 0, packets };
+        let cut = self.cut(&config, size);
+        let message = Message { id, size, sent: now, due_from, tag, made: 0, cut };
         match self.lanes[lane].handler {
             Some(handler) => {
                 self.lanes[lane].messages.push_back(message);
@@ -210,6 +210,7 @@ impl Subsystem {
             }
             None => {
                 self.lanes[lane].in_threads += 1;
+                self.lanes[lane].unfinished.insert(id, message.packets());
                 let handler = self.add_handler(lane, Some(message));
                 self.activate(handler);
             }
@@ -221,8 +222,39 @@ impl Subsystem {
         Sent::Accepted { message: id }
     }
 
+    /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
+    /// reserved anything for it.
+    fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
+        let enforced = self.config.enforcement && config.class == Class::RealTime;
+        Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
+    }
+
+    /// Why a message of `size` cannot be carried at all, if it cannot.
+    ///
+    /// Bounds rest on the sizes of contracts, everybody's: short packets complete often, and under O1 every completion
+    /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
+    /// is carried in pieces, unless the last would be a packet shorter than any of the contract; best effort
+    /// has no rate at which pieces could come.
+    fn outside_contract(&self, config: &ChannelConfig, size: Bytes) -> Option<Dropped> {
+        let spec = &config.spec;
+        if !self.config.enforcement {
+            return None;
+        }
+        if size < spec.min_message {
+            return Some(Dropped::Undersized);
+        }
+        if size <= spec.max_message {
+            return None;
+        }
+        let cut = self.cut(config, size);
+        let carried = config.class == Class::RealTime
+            && cut.packets() <= u64::from(Reassembler::MAX_FRAGMENTS)
+            && cut.last() >= spec.smallest_packet(self.config.packet);
+        (!carried).then_some(Dropped::Oversize)
+    }
+
     fn drop_message(&mut self, channel: ChannelId, size: Bytes, cause: Dropped) -> Sent {
-        let packets = Fragmentation::new(size, self.config.packet).packets();
+        let packets = self.cut(&self.channels[channel.index()].config, size).packets();
         self.count_drop(channel, packets, cause);
         Sent::Dropped(cause)
     }
@@ -243,23 +275,27 @@ impl Subsystem {
     ///
     /// Its logical arrival here is the deadline it had there: what is ahead of that is early, however
     /// lightly loaded the hop before was (Kandlur, Shin and Ferrari 1994).
+    ///
+    /// What exceeded its contract at the sender, and goes without a guarantee there, goes without one here.
     pub fn receive(&mut self, now: Time, channel: ChannelId, mut packet: Packet) -> Result<(), Dropped> {
-        let Channel { config, lane, .. } = self.channels[channel.index()];
+        let Channel { config, lane, excess, .. } = self.channels[channel.index()];
+        let excess = excess.filter(|_| packet.tag.class == Class::BestEffort);
+        let lane = excess.unwrap_or(lane);
         if !self.lanes[lane].has_buffer() {
             self.count_drop(channel, 1, Dropped::PacketQueue);
             return Err(Dropped::PacketQueue);
         }
         packet.tag = match config.class {
-            Class::RealTime => {
+            Class::RealTime if excess.is_none() => {
                 let at = if self.config.enforcement { packet.tag.deadline } else { now };
                 let deadline = at.saturating_add(config.deadline);
                 Tag { class: Class::RealTime, logical_arrival: at, deadline, level: config.level }
             }
-            Class::BestEffort => Tag {
+            Class::RealTime | Class::BestEffort => Tag {
                 class: Class::BestEffort,
                 logical_arrival: now,
                 deadline: Time::MAX,
-                level: config.level,
+                level: LEVELS as u8 - 1,
             },
         };
         packet.channel = channel;
@@ -306,13 +342,28 @@ impl Subsystem {
 
     pub(super) fn release_buffer(&mut self, lane: usize) {
         self.lanes[lane].used_packets -= 1;
-        if let Some(handler) = self.lanes[lane].blocked.pop_front() {
-            self.activate(handler);
+        if let Some(handler) = self.lanes[lane].blocked.pop_first() {
+            self.activate(handler.1);
         }
+    }
+
+    /// When the subsystem next wants [`wakeup`](Self::wakeup) to be called though nothing happens to it; `now` or
+    /// before if it should have been.
+    ///
+    /// A wake-up once asked for is asked for until it comes. Looking at a queue at the very instant at which an item
+    /// turns current makes it current, and nothing is left to be woken for; but nobody has looked whether
+    /// the idle adapter could take it.
+    pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+        if self.awaited.is_none_or(|at| at > now) {
+            let next = [self.cpu.next_eligible(now), self.link.next_wakeup(now)];
+            self.awaited = next.into_iter().flatten().min();
+        }
+        self.awaited
     }
 
     /// A time that [`next_wakeup`](Self::next_wakeup) named has come.
     pub fn wakeup(&mut self, now: Time) {
+        self.awaited = self.awaited.filter(|at| *at > now);
         if self.config.link.paradigm == LinkParadigm::O3 && self.link_threads == 0 && self.link.can_start(now)
         {
             self.link_threads += 1;

@@ -160,21 +160,162 @@ fn a_dropped_packet_takes_its_message_with_it() {
 fn a_decayed_deadline_lets_others_pass() {
     let mut s = Subsystem::new(config());
     let decays =
-        ChannelConfig { packet_slots: 4, packet_overflow: PacketOverflow::DecayDeadline, ..real_time(5) };
+        ChannelConfig { packet_slots: 2, packet_overflow: PacketOverflow::DecayDeadline, ..real_time(5) };
     let id = s.open(decays);
-    s.send(at(0), id, Bytes::from_kib(32));
-    let (_, mut sent) = drain(&mut s, at(0));
+    s.send(at(0), id, SPEC.max_message);
+    let deadlines = deadlines(&mut s, at(0));
+    // Past the two buffers each packet adds a quarter of an interval.
+    let quarter = Span::from_ms(10) / 4;
+    assert_eq!(deadlines, [at(5), at(5), at(5) + quarter, at(5) + quarter * 2]);
+}
+
+/// Runs all that is due at `now`, each transmission included; answers the deadlines of what left, in order.
+fn deadlines(s: &mut Subsystem, now: Time) -> Vec<Time> {
+    let (_, mut sent) = drain(s, now);
     let mut deadlines = Vec::new();
     while let Some(packet) = sent.pop() {
         deadlines.push(packet.tag.deadline);
+        s.transmitted(now, &packet);
+        sent.extend(s.interrupt_transmit(now));
+        sent.extend(drain(s, now).1);
+    }
+    deadlines
+}
+
+#[test]
+fn an_oversize_message_is_carried_as_messages_of_its_contract() {
+    for order in [Order::MultiClassEdf, Order::FixedPriority] {
+        let mut s = Subsystem::new(Config { order, ..config() });
+        let id = s.open(real_time(5));
+        // 36 KiB of 16 KiB messages: two of four packets, and one of one, ten milliseconds apart.
+        s.send(at(0), id, Bytes::from_kib(36));
+        assert_eq!(deadlines(&mut s, at(0)), [at(5); 4], "{order:?}");
+        assert_eq!(s.next_wakeup(at(0)), Some(at(10)));
+        assert_eq!(deadlines(&mut s, at(9)), []);
+        assert_eq!(deadlines(&mut s, at(10)), [at(15); 4]);
+        assert_eq!(deadlines(&mut s, at(20)), [at(25)]);
+        // And the next message comes after all three.
+        s.send(at(20), id, PACKET);
+        assert_eq!(s.next_wakeup(at(20)), Some(at(30)));
+        assert_eq!(deadlines(&mut s, at(30)), [at(35)]);
+    }
+}
+
+#[test]
+fn a_size_outside_the_contract_that_cannot_be_carried_in_pieces_is_refused() {
+    let mut s = Subsystem::new(config());
+    let real_time = s.open(real_time(5));
+    let whole = TrafficSpec { min_message: SPEC.max_message, ..SPEC };
+    let fixed = s.open(ChannelConfig::real_time(whole, Span::from_ms(5), PACKET));
+    let best_effort = s.open(ChannelConfig::best_effort(PACKET, 2, PACKET));
+    // The contract of 1 to 16 KiB has packets down to 1 B, that of 16 KiB none below 4 KiB.
+    assert!(matches!(s.send(at(0), real_time, Bytes::new(16 * 1024 + 1)), Sent::Accepted { .. }));
+    assert_eq!(s.send(at(0), fixed, Bytes::new(16 * 1024 + 1)), Sent::Dropped(Dropped::Oversize));
+    assert!(matches!(s.send(at(0), fixed, Bytes::from_kib(20)), Sent::Accepted { .. }));
+    assert_eq!(s.send(at(0), fixed, Bytes::new(16 * 1024 - 1)), Sent::Dropped(Dropped::Undersized));
+    // What has no rate has nothing to be spread over.
+    assert_eq!(s.send(at(0), best_effort, Bytes::new(4097)), Sent::Dropped(Dropped::Oversize));
+    assert_eq!(s.send(at(0), best_effort, Bytes::new(4095)), Sent::Dropped(Dropped::Undersized));
+    assert!(matches!(s.send(at(0), best_effort, PACKET), Sent::Accepted { .. }));
+}
+
+#[test]
+fn a_wake_up_is_asked_for_until_it_comes() {
+    // Working ahead on the CPU, holding on the link: the packet waits there for its time.
+    let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, ..config() });
+    let id = s.open(real_time(5));
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    let (_, sent) = drain(&mut s, at(0));
+    s.transmitted(at(1), &sent[0]);
+    assert_eq!(s.next_wakeup(at(1)), Some(at(10)));
+    // Something else happens at that very instant, and looks at the queues.
+    assert_eq!(s.next_step(at(10)), Step::Idle);
+    assert_eq!(s.next_wakeup(at(10)), Some(at(10)));
+    s.wakeup(at(10));
+    assert!(s.interrupt_transmit(at(10)).is_some_and(|packet| packet.message == 1));
+    assert_eq!(s.next_wakeup(at(10)), None);
+}
+
+#[test]
+fn a_later_message_leaves_an_earlier_one_its_buffers() {
+    let ahead = Config { early: EarlyPolicy::CONSERVE, processing: Processing::PerMessage, ..config() };
+    let mut s = Subsystem::new(ahead);
+    let id = s.open(ChannelConfig { message_slots: 3, packet_slots: 4, ..real_time(5) });
+    for _ in 0..3 {
+        s.send(at(0), id, Bytes::from_kib(12));
+    }
+    // Nine packets of three messages, and four buffers: three for the first, one for the second.
+    let (_, mut sent) = drain(&mut s, at(0));
+    let mut left = Vec::new();
+    while let Some(packet) = sent.pop() {
+        left.push((packet.message, packet.index));
         s.transmitted(at(0), &packet);
         sent.extend(s.interrupt_transmit(at(0)));
+        sent.extend(drain(&mut s, at(0)).1);
     }
-    // Twice the packets: the deadline counts from one interval later; past the four buffers each packet
-    // adds a quarter of an interval.
-    assert_eq!(deadlines[..4], [at(15); 4]);
-    let quarter = Span::from_ms(10) / 4;
-    assert_eq!(deadlines[4..], [1, 2, 3, 4].map(|n| at(15) + quarter * n));
+    assert_eq!(left, [(0, 0), (0, 1), (0, 2)], "the link holds what is early");
+    assert_eq!(s.buffers_in_use(id), 4);
+    s.wakeup(at(10));
+    sent.extend(s.interrupt_transmit(at(10)));
+    while let Some(packet) = sent.pop() {
+        left.push((packet.message, packet.index));
+        s.transmitted(at(10), &packet);
+        sent.extend(s.interrupt_transmit(at(10)));
+        sent.extend(drain(&mut s, at(10)).1);
+    }
+    assert_eq!(left[3..], [(1, 0), (1, 1), (1, 2)], "whoever comes first has all the buffers it needs");
+}
+
+#[test]
+fn a_block_of_received_packets_ends_with_its_message() {
+    let mut s = Subsystem::new(Config {
+        preemption: Preemption { real_time: Block::Message, ..config().preemption },
+        ..config()
+    });
+    let mut source = Subsystem::new(config());
+    let from = source.open(real_time(5));
+    let via = [s.open(ChannelConfig { role: Role::Relay, ..real_time(9) }), s.open(real_time(3))];
+    // Two messages come in before their time; between them a more urgent one becomes current.
+    for now in [at(0), at(10)] {
+        source.send(now, from, Bytes::from_kib(8));
+        let (_, mut sent) = drain(&mut source, now);
+        while let Some(packet) = sent.pop() {
+            s.receive(at(0), via[0], packet).unwrap();
+            source.transmitted(now, &packet);
+            sent.extend(source.interrupt_transmit(now));
+        }
+    }
+    assert!(matches!(s.next_step(at(5)), Step::Process { work: Work::Relay, .. }));
+    s.finish(at(5));
+    s.send(at(15), via[1], PACKET);
+    let (done, _) = drain(&mut s, at(15));
+    // The second packet of the first message, then who is more urgent than the second message.
+    assert_eq!(threads(&done), [0, 1, 0, 0]);
+}
+
+#[test]
+fn excess_goes_its_own_way_through_a_relay() {
+    let excess = MessageOverflow::BestEffort;
+    let config_of = |role| ChannelConfig { role, message_overflow: excess, message_slots: 1, ..real_time(5) };
+    let (mut source, mut relay) = (Subsystem::new(config()), Subsystem::new(config()));
+    let from = source.open(config_of(Role::Send));
+    let via = relay.open(config_of(Role::Relay));
+    for _ in 0..3 {
+        source.send(at(0), from, PACKET);
+    }
+    let (_, mut sent) = drain(&mut source, at(0));
+    let mut classes = Vec::new();
+    while let Some(packet) = sent.pop() {
+        classes.push(packet.tag.class);
+        relay.receive(at(0), via, packet).unwrap();
+        source.transmitted(at(0), &packet);
+        sent.extend(source.interrupt_transmit(at(0)));
+    }
+    assert_eq!(classes, [Class::RealTime, Class::BestEffort]);
+    // The guaranteed one is early until the deadline it had before; the excess has no time to wait for.
+    let (_, relayed) = drain(&mut relay, at(1));
+    assert_eq!(relayed.iter().map(|packet| packet.message).collect::<Vec<_>>(), [2]);
 }
 
 #[test]
