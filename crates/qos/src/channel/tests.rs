@@ -171,6 +171,7 @@ fn a_decayed_deadline_lets_others_pass() {
 
 /// Runs all that is due at `now`, each transmission included; answers the deadlines of what left, in order.
 fn deadlines(s: &mut Subsystem, now: Time) -> Vec<Time> {
+    s.wakeup(now);
     let (_, mut sent) = drain(s, now);
     let mut deadlines = Vec::new();
     while let Some(packet) = sent.pop() {
