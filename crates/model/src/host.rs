@@ -280,8 +280,8 @@ impl Host {
         let masked =
             self.running.as_ref().is_some_and(|activity| activity.masks_interrupts() && activity.ends > now);
         if !masked && let Some(interrupt) = self.pending.pop_front() {
-            if let Some(activity) = self.running.take() {
-                self.log(&activity, now);
+            if let Some(mut activity) = self.running.take() {
+                self.log(&mut activity, now);
                 let left = activity.ends.saturating_since(now);
                 self.interrupted = Some((activity, left));
             }
@@ -312,7 +312,7 @@ impl Host {
     fn start(&mut self, now: Time) -> bool {
         let costs = self.costs;
         let step = self.subsystem.next_step(now);
-        let (thread, mut work, used, kind) = match step {
+        let (thread, work, used, kind) = match step {
             Step::Idle => return false,
             Step::Process { thread, channel, work, resumed } => {
                 let kind = Kind::Process { channel };
@@ -336,17 +336,15 @@ impl Host {
                 (Thread::Application(channel), costs.send_call * messages, Use::Application, kind)
             }
         };
-        if self.last_thread.is_some_and(|last| last != thread) {
-            self.uses.add(Use::Switch, costs.switch());
-            work += costs.switch();
-        }
+        let switches = self.last_thread.is_some_and(|last| last != thread);
+        let switch = if switches { costs.switch() } else { Span::ZERO };
         self.last_thread = Some(thread);
-        self.running = Some(Activity::new(now, work, used, kind).of(thread));
+        self.running = Some(Activity::new(now, work, used, kind).of(thread, switch));
         true
     }
 
-    fn finish(&mut self, now: Time, activity: Activity) {
-        self.log(&activity, now);
+    fn finish(&mut self, now: Time, mut activity: Activity) {
+        self.log(&mut activity, now);
         let Activity { kind, .. } = activity;
         match kind {
             Kind::Process { .. } => {
@@ -363,8 +361,8 @@ impl Host {
         }
     }
 
-    fn finish_interrupt(&mut self, now: Time, activity: Activity) {
-        self.log(&activity, now);
+    fn finish_interrupt(&mut self, now: Time, mut activity: Activity) {
+        self.log(&mut activity, now);
         let Activity { kind, .. } = activity;
         match kind {
             Kind::Transmit(packet) => {
@@ -400,10 +398,12 @@ impl Host {
         if !processing || !self.subsystem.wants_preemption(now) {
             return false;
         }
-        let activity = self.running.take().expect("a packet is in progress");
-        self.log(&activity, now);
+        let mut activity = self.running.take().expect("a packet is in progress");
+        self.log(&mut activity, now);
         let thread = activity.thread.expect("a thread processes packets");
-        self.left.insert(thread, activity.ends.saturating_since(now));
+        // What is left of a switch is lost: whoever comes back is switched to again.
+        let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
+        self.left.insert(thread, left);
         self.subsystem.preempt();
         true
     }
@@ -458,11 +458,13 @@ impl Host {
         }
     }
 
-    fn log(&mut self, activity: &Activity, now: Time) {
-        let spent = now.saturating_since(activity.began);
-        self.uses.add(activity.used, spent);
-        if self.recording && !spent.is_zero() {
-            self.output.push_back(Output::Busy(activity.busy(now)));
+    /// Accounts for what `activity` has done since it began or resumed.
+    fn log(&mut self, activity: &mut Activity, now: Time) {
+        for busy in activity.spend(now).into_iter().filter(|busy| busy.ended > busy.began) {
+            self.uses.add(busy.used, busy.ended.since(busy.began));
+            if self.recording {
+                self.output.push_back(Output::Busy(busy));
+            }
         }
     }
 }

@@ -91,15 +91,20 @@ pub(super) struct Activity {
     /// Since when without interruption.
     pub(super) began: Time,
     pub(super) ends: Time,
+    /// How much of what is left is switching to the thread, which comes first.
+    pub(super) switch: Span,
 }
 
 impl Activity {
     pub(super) fn new(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
-        Self { kind, thread: None, used, began: now, ends: now + cost }
+        Self { kind, thread: None, used, began: now, ends: now + cost, switch: Span::ZERO }
     }
 
-    pub(super) fn of(mut self, thread: Thread) -> Self {
+    /// Done by `thread`, after a switch to it that takes `switch`.
+    pub(super) fn of(mut self, thread: Thread, switch: Span) -> Self {
         self.thread = Some(thread);
+        self.switch = switch;
+        self.ends += switch;
         self
     }
 
@@ -108,13 +113,17 @@ impl Activity {
         matches!(self.kind, Kind::Transmit(_))
     }
 
-    pub(super) fn busy(&self, now: Time) -> Busy {
+    /// Stops at `now`, finished or not; answers what it was busy with since it began or resumed: the switch, then the work.
+    pub(super) fn spend(&mut self, now: Time) -> [Busy; 2] {
         let channel = match &self.kind {
             Kind::Process { channel } | Kind::Send { channel, .. } => Some(*channel),
             Kind::Transmit(packet) => Some(packet.channel),
             Kind::Interrupt(interrupt) => interrupt.channel(),
         };
-        Busy { thread: self.thread, channel, used: self.used, began: self.began, ended: now }
+        let switched = now.min(self.began + self.switch);
+        self.switch -= switched.since(self.began);
+        let busy = |used, began, ended| Busy { thread: self.thread, channel, used, began, ended };
+        [busy(Use::Switch, self.began, switched), busy(self.used, switched, now)]
     }
 }
 
