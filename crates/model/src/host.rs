@@ -13,28 +13,18 @@
 //! * timers cost nothing: the papers' numbers have them in `C_p^1st`.
 
 mod activity;
+mod applications;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
-use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
 use activity::{Activity, Kind};
-
-use crate::source::Sizes;
 pub use activity::{Busy, Use, Uses, cost_of, use_of};
-
-/// Where a channel's sending application runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Applications {
-    /// On this CPU, as a thread above all handlers: a send waits for a preemption point and costs time.
-    Shared,
-    /// On other processors: a send happens when it is due and costs this CPU nothing.
-    Separate,
-}
+pub use applications::{Applications, Endless, Senders};
 
 /// What an interrupt announces.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,62 +82,13 @@ pub enum Output {
 /// A hash of fixed keys: iteration order never matters here, yet no run may depend on the machine's.
 type Fixed = BuildHasherDefault<std::hash::DefaultHasher>;
 
-/// An application that sends on one channel.
-#[derive(Debug, Default)]
-struct Application {
-    /// Messages it has produced and not sent: waiting for the CPU, or for room in the message queue.
-    pending: VecDeque<Bytes>,
-    /// It waits for the CPU.
-    ready: bool,
-    /// It always has another message.
-    endless: Option<Endless>,
-}
-
-/// Messages without end: there is always another, as soon as it may be sent.
-#[derive(Debug)]
-pub struct Endless {
-    sizes: Sizes,
-    random: Stream,
-    most: Option<u32>,
-    outstanding: u32,
-}
-
-impl Endless {
-    /// Messages of sizes drawn from `random`, of which at most `most` are sent and not yet transmitted or lost, as far
-    /// as the host knows; `None` for as many as there is room for.
-    pub fn new(sizes: Sizes, random: Stream, most: Option<u32>) -> Self {
-        Self { sizes, random, most, outstanding: 0 }
-    }
-
-    /// The size of the next message, if it may be sent.
-    pub fn draw(&mut self) -> Option<Bytes> {
-        let more = self.most.is_none_or(|most| self.outstanding < most);
-        more.then(|| self.sizes.draw(&mut self.random))
-    }
-
-    /// A message was sent, and answered so.
-    pub fn answered(&mut self, answer: Sent) {
-        self.outstanding += u32::from(matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. }));
-    }
-
-    /// A packet is out of the adapter.
-    pub fn returned(&mut self, packet: &Packet) {
-        if packet.is_last() {
-            self.outstanding = self.outstanding.saturating_sub(1);
-        }
-    }
-}
-
 /// A host and its CPU.
 #[derive(Debug)]
 pub struct Host {
     costs: HostCosts,
-    placement: Applications,
     paradigm: LinkParadigm,
     subsystem: Subsystem,
-    applications: Vec<Application>,
-    /// Channels whose applications have something to send but found no room.
-    waiting: Vec<ChannelId>,
+    senders: Senders,
     /// Now: at most one of a thread's work and, above it, an interrupt's.
     running: Option<Activity>,
     interrupted: Option<(Activity, Span)>,
@@ -167,11 +108,9 @@ impl Host {
     pub fn new(costs: HostCosts, config: Config, placement: Applications) -> Self {
         Self {
             costs,
-            placement,
             paradigm: config.link.paradigm,
             subsystem: Subsystem::new(config),
-            applications: Vec::new(),
-            waiting: Vec::new(),
+            senders: Senders::new(placement),
             running: None,
             interrupted: None,
             interrupt: None,
@@ -197,7 +136,7 @@ impl Host {
 
     /// The subsystem, to open channels in before the run.
     pub fn open(&mut self, config: laxity_qos::channel::ChannelConfig) -> ChannelId {
-        self.applications.push(Application::default());
+        self.senders.open();
         self.subsystem.open(config)
     }
 
@@ -208,23 +147,15 @@ impl Host {
 
     /// The application of `channel` has a message to send.
     pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes) {
-        self.applications[channel.0 as usize].pending.push_back(size);
-        self.schedule_send(now, channel);
+        let Self { senders, subsystem, output, .. } = self;
+        senders.offer(now, channel, size, subsystem, &mut answers(output));
         self.settle(now);
     }
 
     /// The application of `channel` from now on always has another message.
     pub fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
-        self.applications[channel.0 as usize].endless = Some(endless);
-        self.waiting.push(channel);
+        self.senders.send_without_end(channel, endless);
         self.settle(now);
-    }
-
-    /// A packet is out of the adapter; its application may wait for that.
-    fn returned(&mut self, packet: &Packet) {
-        if let Some(endless) = &mut self.applications[packet.channel.0 as usize].endless {
-            endless.returned(packet);
-        }
     }
 
     /// The adapter or a timer interrupts.
@@ -305,7 +236,8 @@ impl Host {
         if self.running.is_some() {
             return self.preempt(now);
         }
-        self.retry_sends(now);
+        let Self { senders, subsystem, output, .. } = self;
+        senders.retry(now, subsystem, &mut answers(output));
         self.start(now)
     }
 
@@ -329,10 +261,8 @@ impl Host {
                 )
             }
             Step::Application { channel } => {
-                let application = &mut self.applications[channel.0 as usize];
-                application.ready = false;
-                let messages = application.pending.len() as u64;
-                let kind = Kind::Send { channel, messages };
+                let messages = self.senders.dispatch(channel, &self.subsystem);
+                let kind = Kind::Send { channel };
                 (Thread::Application(channel), costs.send_call * messages, Use::Application, kind)
             }
         };
@@ -352,10 +282,9 @@ impl Host {
                 self.output.extend(finished.delivered.map(Output::Delivered));
             }
             Kind::Transmit(packet) => self.output.push_back(Output::Transmit(packet)),
-            Kind::Send { channel, messages } => {
-                for _ in 0..messages {
-                    self.send_first(now, channel);
-                }
+            Kind::Send { channel } => {
+                let Self { senders, subsystem, output, .. } = self;
+                senders.send(now, channel, subsystem, &mut answers(output));
             }
             Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
         }
@@ -371,11 +300,11 @@ impl Host {
             }
             Kind::Interrupt(Interrupt::Transmitted(packet)) => {
                 self.subsystem.transmitted(now, &packet);
-                self.returned(&packet);
+                self.senders.returned(&packet);
             }
             Kind::Interrupt(Interrupt::Failed(packet)) => {
                 self.subsystem.failed(now, &packet);
-                self.returned(&packet);
+                self.senders.returned(&packet);
             }
             Kind::Interrupt(Interrupt::Progress(_)) => {}
             Kind::Interrupt(Interrupt::Handshake(packet)) => self.output.push_back(Output::Proceed(packet)),
@@ -408,56 +337,6 @@ impl Host {
         true
     }
 
-    /// An application has something to send: at once, or when it gets the CPU.
-    fn schedule_send(&mut self, now: Time, channel: ChannelId) {
-        let application = &mut self.applications[channel.0 as usize];
-        match self.placement {
-            Applications::Separate => self.send_first(now, channel),
-            Applications::Shared if application.ready => {}
-            Applications::Shared => {
-                application.ready = true;
-                self.subsystem.application_ready(channel);
-            }
-        }
-    }
-
-    fn send_first(&mut self, now: Time, channel: ChannelId) {
-        let application = &mut self.applications[channel.0 as usize];
-        let Some(&size) = application.pending.front() else { return };
-        if self.waiting.contains(&channel) {
-            // What came before still waits, and a channel delivers in sequence.
-            return;
-        }
-        let answer = self.subsystem.send(now, channel, size);
-        if answer == Sent::WouldBlock {
-            self.waiting.push(channel);
-            return;
-        }
-        self.applications[channel.0 as usize].pending.pop_front();
-        self.output.push_back(Output::Answered { channel, size, answer });
-    }
-
-    /// Lets applications that found no room try again.
-    fn retry_sends(&mut self, now: Time) {
-        for i in (0..self.waiting.len()).rev() {
-            let channel = self.waiting[i];
-            while self.subsystem.has_room(channel) {
-                let application = &mut self.applications[channel.0 as usize];
-                let drawn = || application.endless.as_mut().and_then(Endless::draw);
-                let Some(size) = application.pending.pop_front().or_else(drawn) else { break };
-                let answer = self.subsystem.send(now, channel, size);
-                if let Some(endless) = &mut application.endless {
-                    endless.answered(answer);
-                }
-                self.output.push_back(Output::Answered { channel, size, answer });
-            }
-            let application = &self.applications[channel.0 as usize];
-            if application.pending.is_empty() && application.endless.is_none() {
-                self.waiting.swap_remove(i);
-            }
-        }
-    }
-
     /// Accounts for what `activity` has done since it began or resumed.
     fn log(&mut self, activity: &mut Activity, now: Time) {
         for busy in activity.spend(now).into_iter().filter(|busy| busy.ended > busy.began) {
@@ -467,4 +346,9 @@ impl Host {
             }
         }
     }
+}
+
+/// Puts out how sends were answered.
+fn answers(output: &mut VecDeque<Output>) -> impl FnMut(ChannelId, Bytes, Sent) {
+    |channel, size, answer| output.push_back(Output::Answered { channel, size, answer })
 }

@@ -135,7 +135,7 @@ impl<'a> Host<'a> {
                 }
                 Step::Application { channel } => {
                     self.switch_to(now, Thread::Application(channel));
-                    let messages = self.applications.ready(channel);
+                    let messages = self.applications.dispatch(channel, &self.subsystem);
                     let began = self.epoch.now();
                     self.spend(began, self.costs.send_call * messages, Use::Application, true);
                     self.applications.send(self.epoch.now(), channel, &mut self.subsystem);
@@ -171,10 +171,14 @@ impl<'a> Host<'a> {
     /// Lets the time of a step that began at `began` pass, in which interrupts are taken unless masked.
     fn spend(&mut self, began: Time, cost: Span, used: Use, interruptible: bool) {
         if self.pace == Pace::Native {
+            let counted = self.uses.total();
             if interruptible {
                 self.attend(self.epoch.now());
             }
-            self.uses.add(used, self.epoch.now().saturating_since(began));
+            // What interrupts took is counted as theirs.
+            let interrupts = self.uses.total() - counted;
+            let spent = self.epoch.now().saturating_since(began);
+            self.uses.add(used, spent.saturating_sub(interrupts));
             return;
         }
         let mut ends = began + cost;
@@ -185,9 +189,12 @@ impl<'a> Host<'a> {
                 return;
             }
             if interruptible {
+                let counted = self.uses.total();
                 self.attend(now);
+                let interrupts = self.uses.total() - counted;
                 // What interrupts took, the step still has to get.
-                ends = ends.saturating_add(self.epoch.now().saturating_since(now).saturating_sub(LOOK));
+                let took = self.epoch.now().saturating_since(now).saturating_sub(LOOK).max(interrupts);
+                ends = ends.saturating_add(took);
             } else {
                 self.applications.start(now, &mut self.subsystem);
             }

@@ -78,7 +78,7 @@ pub struct Busy {
 pub(super) enum Kind {
     Process { channel: ChannelId },
     Transmit(Packet),
-    Send { channel: ChannelId, messages: u64 },
+    Send { channel: ChannelId },
     Interrupt(Interrupt),
 }
 
@@ -116,7 +116,7 @@ impl Activity {
     /// Stops at `now`, finished or not; answers what it was busy with since it began or resumed: the switch, then the work.
     pub(super) fn spend(&mut self, now: Time) -> [Busy; 2] {
         let channel = match &self.kind {
-            Kind::Process { channel } | Kind::Send { channel, .. } => Some(*channel),
+            Kind::Process { channel } | Kind::Send { channel } => Some(*channel),
             Kind::Transmit(packet) => Some(packet.channel),
             Kind::Interrupt(interrupt) => interrupt.channel(),
         };

@@ -47,17 +47,17 @@ impl Lane {
         }
     }
 
-    /// Whether a further message has a place.
+    /// How many further messages have a place.
     ///
     /// A handler's message has left the queue: the papers' handler dequeues, then waits until the
     /// message is current. A message with a thread of its own keeps its place until it is processed,
     /// for otherwise nothing would bound the number of threads.
-    pub(super) fn has_room(&self, processing: Processing) -> bool {
+    pub(super) fn room(&self, processing: Processing) -> u64 {
         let held = match processing {
             Processing::PerChannel => self.messages.len(),
             Processing::PerMessage => self.in_threads as usize,
         };
-        held < self.config.message_slots as usize
+        u64::from(self.config.message_slots).saturating_sub(held as u64)
     }
 
     /// Whether the next packet of `message` has a buffer that no earlier message will want.

@@ -155,8 +155,24 @@ impl Subsystem {
 
     /// Whether the channel's message queue has a place.
     pub fn has_room(&self, channel: ChannelId) -> bool {
-        self.lanes[self.channels[channel.index()].lane].has_room(self.config.processing)
+        self.lanes[self.channels[channel.index()].lane].room(self.config.processing) > 0
             || !self.config.enforcement
+    }
+
+    /// How many messages a sender may send now without being told to wait; no end of them if it never is.
+    pub fn room(&self, channel: ChannelId) -> u64 {
+        let Channel { config, lane, .. } = &self.channels[channel.index()];
+        if !self.config.enforcement || config.message_overflow != MessageOverflow::Block {
+            return u64::MAX;
+        }
+        let lane = &self.lanes[*lane];
+        // An idle handler takes the first message out of the queue at once.
+        let idle =
+            |&handler: &usize| self.handlers[handler].message.is_none() && !self.handlers[handler].active;
+        match lane.room(self.config.processing) {
+            0 => 0,
+            room => room + u64::from(lane.handler.as_ref().is_some_and(idle)),
+        }
     }
 
     /// The application sends a message of `size` bytes on `channel`.
@@ -191,7 +207,7 @@ impl Subsystem {
             match (config.message_overflow, excess) {
                 (MessageOverflow::Block, _) => return Sent::WouldBlock,
                 (MessageOverflow::BestEffort, Some(excess))
-                    if self.lanes[excess].has_room(self.config.processing) =>
+                    if self.lanes[excess].room(self.config.processing) > 0 =>
                 {
                     (excess, best_effort, now)
                 }

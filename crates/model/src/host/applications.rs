@@ -1,0 +1,232 @@
+//! The applications of a host: what they have to send, and what becomes of a send that finds no room.
+//!
+//! An application that shares the CPU waits for it, and pays `send_call` for each message when it sends it, once. One whose
+//! channel makes senders wait ([`MessageOverflow::Block`](laxity_qos::channel::MessageOverflow::Block)) and has no room
+//! sleeps: what it has to send meanwhile neither wakes it nor costs anything. When there is room it is made ready again, and
+//! sends as many messages as fit.
+//!
+//! Senders that wait are asked in the order in which they began to: whoever has waited longest is the first whose message
+//! is queued, or who is made ready. Sources without end wait from the start, and send for nothing as soon as there is room;
+//! they stand for a backlog that was always there.
+//!
+//! The host whose time is charged and the one in a thread share this file, for what they may differ in is only who pays.
+
+use std::collections::VecDeque;
+
+use laxity_engine::Stream;
+use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
+use laxity_units::{Bytes, Time};
+
+use crate::source::Sizes;
+
+/// Where a channel's sending application runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applications {
+    /// On this CPU, as a thread above all handlers: a send waits for a preemption point and costs time.
+    Shared,
+    /// On other processors: a send happens when it is due and costs this CPU nothing.
+    Separate,
+}
+
+/// Messages without end: there is always another, as soon as it may be sent.
+#[derive(Debug)]
+pub struct Endless {
+    sizes: Sizes,
+    random: Stream,
+    most: Option<u32>,
+    outstanding: u32,
+}
+
+impl Endless {
+    /// Messages of sizes drawn from `random`, of which at most `most` are sent and not yet transmitted or lost, as far
+    /// as the host knows; `None` for as many as there is room for.
+    pub fn new(sizes: Sizes, random: Stream, most: Option<u32>) -> Self {
+        Self { sizes, random, most, outstanding: 0 }
+    }
+
+    /// The size of the next message, if it may be sent.
+    fn draw(&mut self) -> Option<Bytes> {
+        let more = self.most.is_none_or(|most| self.outstanding < most);
+        more.then(|| self.sizes.draw(&mut self.random))
+    }
+
+    /// A message was sent, and answered so.
+    fn answered(&mut self, answer: Sent) {
+        self.outstanding += u32::from(matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. }));
+    }
+
+    /// A packet is out of the adapter.
+    fn returned(&mut self, packet: &Packet) {
+        if packet.is_last() {
+            self.outstanding = self.outstanding.saturating_sub(1);
+        }
+    }
+}
+
+/// The sending applications of a host, one per channel.
+#[derive(Debug)]
+pub struct Senders {
+    placement: Applications,
+    all: Vec<Sender>,
+    /// Channels whose applications wait for room, longest first.
+    waiting: Vec<ChannelId>,
+}
+
+#[derive(Debug, Default)]
+struct Sender {
+    /// Messages it has produced and not sent: waiting for the CPU, or for room in the message queue.
+    pending: VecDeque<Bytes>,
+    /// Messages that it is sending, now that it has the CPU.
+    sending: u64,
+    /// It waits for the CPU.
+    ready: bool,
+    /// It waits for room.
+    waits: bool,
+    /// It always has another message.
+    endless: Option<Endless>,
+}
+
+impl Senders {
+    /// None yet.
+    pub fn new(placement: Applications) -> Self {
+        Self { placement, all: Vec::new(), waiting: Vec::new() }
+    }
+
+    /// Adds the application of the channel that comes next.
+    pub fn open(&mut self) {
+        self.all.push(Sender::default());
+    }
+
+    /// The application of `channel` has a message to send. Here and below `answered` is told each send's channel, size and
+    /// answer; a send that has to wait has none yet.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        size: Bytes,
+        subsystem: &mut Subsystem,
+        answered: &mut impl FnMut(ChannelId, Bytes, Sent),
+    ) {
+        let sender = &mut self.all[channel.0 as usize];
+        sender.pending.push_back(size);
+        if sender.waits || sender.ready {
+            // What came before still waits, and a channel delivers in sequence.
+            return;
+        }
+        if subsystem.room(channel) <= sender.sending {
+            sender.waits = true;
+            self.waiting.push(channel);
+            return;
+        }
+        match self.placement {
+            Applications::Separate => sender.send(now, channel, 1, subsystem, answered),
+            Applications::Shared => {
+                sender.ready = true;
+                subsystem.application_ready(channel);
+            }
+        }
+    }
+
+    /// The application of `channel` from now on always has another message.
+    pub fn send_without_end(&mut self, channel: ChannelId, endless: Endless) {
+        let sender = &mut self.all[channel.0 as usize];
+        sender.endless = Some(endless);
+        if !sender.waits {
+            sender.waits = true;
+            self.waiting.push(channel);
+        }
+    }
+
+    /// The application of `channel` has got the CPU; answers how many messages it will send.
+    pub fn dispatch(&mut self, channel: ChannelId, subsystem: &Subsystem) -> u64 {
+        let sender = &mut self.all[channel.0 as usize];
+        let pending = sender.pending.len() as u64;
+        sender.ready = false;
+        sender.sending = pending.min(subsystem.room(channel));
+        if sender.sending < pending && !sender.waits {
+            sender.waits = true;
+            self.waiting.push(channel);
+        }
+        sender.sending
+    }
+
+    /// The application of `channel` sends what it has had the CPU for.
+    pub fn send(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        subsystem: &mut Subsystem,
+        answered: &mut impl FnMut(ChannelId, Bytes, Sent),
+    ) {
+        let sender = &mut self.all[channel.0 as usize];
+        let messages = std::mem::take(&mut sender.sending);
+        sender.send(now, channel, messages, subsystem, answered);
+    }
+
+    /// Lets those go on for whom there is room by now.
+    pub fn retry(
+        &mut self,
+        now: Time,
+        subsystem: &mut Subsystem,
+        answered: &mut impl FnMut(ChannelId, Bytes, Sent),
+    ) {
+        let (placement, all) = (self.placement, &mut self.all);
+        self.waiting.retain(|&channel| {
+            let sender = &mut all[channel.0 as usize];
+            if sender.endless.is_some() || placement == Applications::Separate {
+                sender.resend(now, channel, subsystem, answered);
+                sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
+            } else if subsystem.room(channel) > sender.sending {
+                sender.waits = false;
+                sender.ready = true;
+                subsystem.application_ready(channel);
+            }
+            sender.waits
+        });
+    }
+
+    /// A packet is out of the adapter; its application may wait for that.
+    pub fn returned(&mut self, packet: &Packet) {
+        if let Some(endless) = &mut self.all[packet.channel.0 as usize].endless {
+            endless.returned(packet);
+        }
+    }
+}
+
+impl Sender {
+    /// Sends the first `messages`, for which there is room.
+    fn send(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        messages: u64,
+        subsystem: &mut Subsystem,
+        answered: &mut impl FnMut(ChannelId, Bytes, Sent),
+    ) {
+        for _ in 0..messages {
+            let size = self.pending.pop_front().expect("it was counted");
+            let answer = subsystem.send(now, channel, size);
+            assert_ne!(answer, Sent::WouldBlock, "there was room for as many");
+            answered(channel, size, answer);
+        }
+    }
+
+    /// Sends as long as there is room and something to send.
+    fn resend(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        subsystem: &mut Subsystem,
+        answered: &mut impl FnMut(ChannelId, Bytes, Sent),
+    ) {
+        while subsystem.has_room(channel) {
+            let drawn = || self.endless.as_mut().and_then(Endless::draw);
+            let Some(size) = self.pending.pop_front().or_else(drawn) else { return };
+            let answer = subsystem.send(now, channel, size);
+            if let Some(endless) = &mut self.endless {
+                endless.answered(answer);
+            }
+            answered(channel, size, answer);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Applications that share the CPU: who pays for a send, when, and who sleeps.
+
+use laxity_model::host::{Applications, Use};
+use laxity_qos::channel::{ChannelConfig, LinkParadigm, MessageOverflow};
+use laxity_units::Span;
+
+use super::bench::{Bench, Input, Offer, best_effort, config, real_time};
+
+/// One message in the queue and one in hand; one packet buffer; whoever finds no room waits.
+fn narrow() -> ChannelConfig {
+    ChannelConfig {
+        message_slots: 1,
+        packet_slots: 1,
+        message_overflow: MessageOverflow::Block,
+        ..best_effort()
+    }
+}
+
+/// Four messages of a packet each come within 3 us, while the first is being sent. The handler has room for one and the
+/// queue for one; each of the others is paid for when there is room for it, 15 us and once, and not before.
+///
+/// The first: sent 0-15 and taken by the handler. The second: sent 15-30 and queued, and now the application sleeps. The
+/// handler makes the first packet 33-73 and takes the second message, so there is room: the application is ready, and has the CPU when
+/// the handler, which has no buffer, stops at 83. It sends the third 86-101, and sleeps. The link returns the buffer at
+/// 83 + 50 = 133; the same again from there for the fourth.
+#[test]
+fn a_blocked_application_sleeps_until_there_is_room_and_pays_once() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[narrow()]);
+    let log = bench.run(vec![(0, Offer(0, 1)), (1, Offer(0, 1)), (2, Offer(0, 1)), (3, Offer(0, 1))]);
+    assert_eq!(
+        log,
+        [
+            "0-15 application 0: application",
+            "15 Accepted { message: 0 } 0",
+            "15-30 application 0: application",
+            "30 Accepted { message: 1 } 0",
+            "30-33 handler 0: switch",
+            "33-73 handler 0: protocol",
+            "73-83 handler 0: link_scheduling",
+            "83 sent 0.0.0",
+            "83-86 application 0: switch",
+            "86-101 application 0: application",
+            "101 Accepted { message: 2 } 0",
+            "133-138 interrupt: interrupt",
+            "138-141 handler 0: switch",
+            "141-181 handler 0: protocol",
+            "181-191 handler 0: link_scheduling",
+            "191 sent 0.1.0",
+            "191-194 application 0: switch",
+            "194-209 application 0: application",
+            "209 Accepted { message: 3 } 0",
+            "241-246 interrupt: interrupt",
+            "246-249 handler 0: switch",
+            "249-289 handler 0: protocol",
+            "289-299 handler 0: link_scheduling",
+            "299 sent 0.2.0",
+            "349-354 interrupt: interrupt",
+            "354-394 handler 0: protocol",
+            "394-404 handler 0: link_scheduling",
+            "404 sent 0.3.0",
+            "454-459 interrupt: interrupt",
+        ]
+    );
+    assert_eq!(bench.host.uses().of(Use::Application), Span::from_us(4 * 15));
+}
+
+/// While the application sleeps, a hundred messages more neither wake it nor cost anything: between 101, when it has
+/// filled the queue, and 133, when the link gives the buffer back, the CPU idles.
+#[test]
+fn what_is_offered_to_a_sleeper_costs_nothing() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[narrow()]);
+    let few = vec![(0, Offer(0, 1)), (1, Offer(0, 1)), (2, Offer(0, 1)), (3, Offer(0, 1))];
+    bench.run_until(102, few);
+    assert_eq!(bench.run_until(132, (0..100).map(|_| (103, Offer(0, 1))).collect()), [""; 0]);
+    assert_eq!(bench.host.uses().of(Use::Application), Span::from_us(3 * 15));
+    // 103 are left, one at a time as the link takes them, and each pays 15 us.
+    bench.run(Vec::new());
+    assert_eq!(bench.host.uses().of(Use::Application), Span::from_us(104 * 15));
+    assert_eq!(bench.sent.len(), 104);
+}
+
+/// Every message of a batch is paid for: three come while the handler makes the packet of the first, 18-58. When it has called
+/// the link, at 68, the application gets the CPU and sends them, 71 to 71 + 3 · 15 = 116.
+#[test]
+fn a_batch_pays_for_each_message() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[best_effort()]);
+    let log =
+        bench.run_until(117, vec![(0, Offer(0, 1)), (20, Offer(0, 1)), (21, Offer(0, 1)), (22, Offer(0, 1))]);
+    assert_eq!(
+        log,
+        [
+            "0-15 application 0: application",
+            "15 Accepted { message: 0 } 0",
+            "15-18 handler 0: switch",
+            "18-58 handler 0: protocol",
+            "58-68 handler 0: link_scheduling",
+            "68 sent 0.0.0",
+            "68-71 application 0: switch",
+            "71-116 application 0: application",
+            "116 Accepted { message: 1 } 0",
+            "116 Accepted { message: 2 } 0",
+            "116 Accepted { message: 3 } 0",
+        ]
+    );
+}
+
+/// At a preemption point a real-time application goes first though the other has waited longer.
+///
+/// Channel 0 is best effort, channel 1 real time. While the handler of channel 0 makes its packet, 18-58, its own application is
+/// ready at 20 and the other at 30. At 68, when it has called the link, application 1 sends 71-86, then 0 from 89 to 104.
+#[test]
+fn real_time_applications_go_first() {
+    let channels = [best_effort(), real_time(5_000)];
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &channels);
+    let log = bench.run_until(105, vec![(0, Offer(0, 1)), (20, Offer(0, 1)), (30, Offer(1, 1))]);
+    assert_eq!(
+        log[6..],
+        [
+            "68-71 application 1: switch",
+            "71-86 application 1: application",
+            "86 Accepted { message: 0 } 1",
+            "86-89 application 0: switch",
+            "89-104 application 0: application",
+            "104 Accepted { message: 1 } 0",
+        ]
+    );
+}
+
+/// A send of an application elsewhere happens when it is due, whatever the CPU does, and costs it nothing.
+#[test]
+fn separate_applications_cost_nothing() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[best_effort()]);
+    let log = bench.run(vec![(0, Offer(0, 1)), (7, Offer(0, 1))]);
+    assert_eq!(log[..2], ["0 Accepted { message: 0 } 0", "7 Accepted { message: 1 } 0"]);
+    assert_eq!(bench.host.uses().of(Use::Application), Span::ZERO);
+    // Packets 0-40 and 50-90, link calls 40-50 and 105-115 after the interrupt at 100, and the last interrupt.
+    assert_eq!(bench.host.uses().total(), Span::from_us(40 + 10 + 40 + 5 + 10 + 5));
+}
+
+/// Whoever has waited longest for room is first. Channels 2, 0 and 1 want to send while the CPU is busy with channel 3;
+/// when that has made its packet, at 40, all three find room, and their messages are numbered, made and sent in that order.
+#[test]
+fn senders_that_wait_are_asked_oldest_first() {
+    let one = ChannelConfig { message_slots: 1, ..best_effort() };
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[one; 4]);
+    let inputs = vec![
+        (0, Offer(3, 1)),
+        (10, Input::Endless(2, Some(1))),
+        (11, Input::Endless(0, Some(1))),
+        (12, Input::Endless(1, Some(1))),
+    ];
+    let log = bench.run_until(299, inputs);
+    let accepted: Vec<_> = log.iter().filter(|line| line.contains("Accepted")).take(4).collect();
+    assert_eq!(
+        accepted,
+        [
+            "0 Accepted { message: 0 } 3",
+            "40 Accepted { message: 0 } 2",
+            "40 Accepted { message: 0 } 0",
+            "40 Accepted { message: 0 } 1",
+        ]
+    );
+    let sent: Vec<_> = bench.sent.iter().map(|packet| packet.channel.0).collect();
+    assert_eq!(sent[..4], [3, 2, 0, 1]);
+}
