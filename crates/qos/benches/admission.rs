@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use laxity_qos::admission::{AdmissionTable, Decision, Environment, Formula, Request, ResourceModel};
+use laxity_qos::admission::{AdmissionTable, Decision, Environment, Formula, Request, ResourceModel, Test};
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::traffic::TrafficSpec;
@@ -77,6 +77,13 @@ fn uniform(_: &mut Numbers) -> Request {
     request(1, Span::from_us(13_925), Span::from_us(13_925))
 }
 
+/// As `heterogeneous`, with deadlines of half an interval to three.
+fn beyond(numbers: &mut Numbers) -> Request {
+    let interval = Span::from_us(20_000 << numbers.below(7)) + Span::from_us(numbers.below(20_000));
+    let deadline = interval / 2 + Span::from_us(numbers.below(interval.as_ps() / 400_000));
+    request(1 + numbers.below(4), interval, deadline)
+}
+
 /// Little demand, no order: newcomers with the shortest deadlines go to the very top, others far down.
 fn sparse(numbers: &mut Numbers) -> Request {
     let interval = Span::from_ms(100 + numbers.below(10_000));
@@ -89,9 +96,9 @@ fn median(times: &mut [Duration]) -> Duration {
 }
 
 #[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
-fn run(name: &str, environment: Environment, next: fn(&mut Numbers) -> Request) {
+fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) -> Request) {
     let mut numbers = Numbers(1);
-    let mut table = AdmissionTable::new(environment).expect("the host is valid");
+    let mut table = AdmissionTable::with_test(environment, test).expect("the host is valid");
     let start = Instant::now();
     let mut asked = 0;
     while table.len() < CHANNELS && asked < CHANNELS + 2_000 {
@@ -131,9 +138,15 @@ fn main() {
     }
     for formula in [Formula::Corrected, Formula::Papers] {
         println!("{formula:?}");
-        run("heterogeneous", host(formula), heterogeneous);
-        run("staircase", host(formula), staircase);
-        run("sparse", host(formula), sparse);
-        run("uniform, full", host(formula), uniform);
+        run("heterogeneous", host(formula), Test::DOrder, heterogeneous);
+        run("staircase", host(formula), Test::DOrder, staircase);
+        run("sparse", host(formula), Test::DOrder, sparse);
+        run("uniform, full", host(formula), Test::DOrder, uniform);
     }
+    println!("Corrected, by the demand test");
+    run("heterogeneous", host(Formula::Corrected), Test::Demand, heterogeneous);
+    run("staircase", host(Formula::Corrected), Test::Demand, staircase);
+    run("sparse", host(Formula::Corrected), Test::Demand, sparse);
+    run("uniform, full", host(Formula::Corrected), Test::Demand, uniform);
+    run("beyond the interval", host(Formula::Corrected), Test::Demand, beyond);
 }

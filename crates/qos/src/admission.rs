@@ -17,7 +17,8 @@
 //! printed, which describe a lone message and its predicted throughput well, and are *not* sound. `o1.rs`,
 //! `o2.rs` and `ideal.rs` beside it have bounds proved for the subsystem of [`crate::channel`]; what they
 //! share, and the proof, is in `trajectory.rs`; that they hold under EDF as well as under fixed priorities is
-//! proved in `table.rs`.
+//! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and
+//! `S`, which also allows deadlines beyond `I_min` ([`Test`]).
 //!
 //! What the bounds assume of the host, besides its costs:
 //!
@@ -29,6 +30,7 @@
 //! * calling the link scheduler is not preempted by handlers, whatever the model.
 
 mod decision;
+mod demand;
 mod environment;
 mod ideal;
 mod model;
@@ -48,5 +50,5 @@ pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, LevelBound, 
 pub use environment::{
     BestEffort, Environment, EnvironmentError, Formula, Interference, Request, RequestError, ResourceModel,
 };
-pub use table::AdmissionTable;
+pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};

@@ -17,7 +17,8 @@ pub enum Decision {
         id: AdmissionId,
         /// Its place in the order, 0 the highest.
         priority: usize,
-        /// Its worst response time, which is also the local deadline to schedule it by.
+        /// What holds from now on, which is also the local deadline to schedule it by: by `D_order` its worst
+        /// response time, by the demand test the deadline that it asked for.
         bound: Span,
     },
     /// The table is as it was.
@@ -74,7 +75,7 @@ pub enum Claimant {
 /// Why it cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// A response time exceeds its deadline.
+    /// A response time exceeds its deadline, or the least deadline that could be promised the one asked for.
     Late,
     /// The channels together reserve more than there is.
     Overload,
@@ -84,6 +85,9 @@ pub enum Reason {
     InterruptsTakeAll,
     /// Work above all handlers takes all of the CPU.
     InterferenceTakesAll,
+    /// The deadline is beyond `I_min`, so that several messages of the channel may be under way, which the test in
+    /// use does not cover.
+    BeyondInterval,
 }
 
 impl fmt::Display for Refusal {
@@ -94,6 +98,9 @@ impl fmt::Display for Refusal {
             Reason::BestEffortNeverYields => "best-effort handlers never yield the CPU",
             Reason::InterruptsTakeAll => "completions of the smallest packets take all of the CPU",
             Reason::InterferenceTakesAll => "work above the handlers takes all of the CPU",
+            Reason::BeyondInterval => {
+                "it lets several messages be under way, which this test does not cover: it exceeds I_min"
+            }
         };
         let resource = match self.resource {
             Resource::Cpu => "CPU",
@@ -115,7 +122,8 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The bound of an admitted channel and what it is made of: the four parts add up to it.
+/// The bound of an admitted channel and what it is made of: `wait`, `service`, `higher` and `interference`, less the
+/// `head_start`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     /// Whose.
@@ -124,16 +132,19 @@ pub struct Bound {
     pub priority: usize,
     /// `d`: what was asked for.
     pub deadline: Span,
-    /// `r`: worst response time, at most `deadline`.
+    /// `r`: worst response time beside all who are admitted now, at most `deadline`.
     pub bound: Span,
     /// `W`: what is waited for below.
     pub wait: Span,
     /// `S`: demand of the message itself.
     pub service: Span,
-    /// Messages of channels above.
+    /// Messages of channels above; by the demand test, all other messages that may go before.
     pub higher: Span,
     /// Work above all handlers.
     pub interference: Span,
+    /// How long others had been at it when the message came. Nothing by `D_order`, where the worst case has
+    /// all of them come at once.
+    pub head_start: Span,
 }
 
 /// The bound of an admitted channel where the host has only so many priorities.

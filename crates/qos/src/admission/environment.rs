@@ -154,13 +154,6 @@ pub struct Request {
 pub enum RequestError {
     /// Nothing takes no time.
     ZeroDeadline,
-    /// The analysis has one message of a channel outstanding at a time, so `d ≤ I_min` (resource §2.2).
-    DeadlineBeyondInterval {
-        /// What was asked for.
-        deadline: Span,
-        /// What would be valid at most.
-        interval: Span,
-    },
     /// A burst of no message.
     ZeroBurst,
     /// The smallest message is larger than the largest, or the largest above 1 TiB.
@@ -170,10 +163,7 @@ pub enum RequestError {
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroDeadline => f.write_str("a deadline of zero; valid is anything up to I_min"),
-            Self::DeadlineBeyondInterval { deadline, interval } => {
-                write!(f, "deadline {deadline} exceeds I_min; valid is at most {interval}")
-            }
+            Self::ZeroDeadline => f.write_str("a deadline of zero; valid is anything above"),
             Self::ZeroBurst => f.write_str("a burst of no message; valid is at least 1"),
             Self::Sizes => f.write_str("the smallest message is above the largest, or that above 1 TiB"),
         }
@@ -187,8 +177,6 @@ impl Request {
     pub fn new(spec: TrafficSpec, deadline: Span) -> Result<Self, RequestError> {
         if deadline.is_zero() {
             Err(RequestError::ZeroDeadline)
-        } else if deadline > spec.min_interval {
-            Err(RequestError::DeadlineBeyondInterval { deadline, interval: spec.min_interval })
         } else if spec.burst == 0 {
             Err(RequestError::ZeroBurst)
         } else if spec.min_message > spec.max_message || spec.max_message > LARGEST {
@@ -196,6 +184,19 @@ impl Request {
         } else {
             Ok(Self { spec, deadline })
         }
+    }
+
+    /// The same with the latest deadline for which one message is under way at a time.
+    pub(super) fn loosest(spec: TrafficSpec) -> Self {
+        Self { spec, deadline: spec.min_interval }
+    }
+
+    /// `q = ⌈d/I_min⌉`: how many messages may be current and unfinished at a time, at least 1.
+    ///
+    /// With up to `B_max − 1` more that came early, the message queue needs `B_max − 1 + q` places, and the
+    /// packets of `q` messages each need a buffer.
+    pub fn under_way(&self) -> u64 {
+        self.deadline.div_ceil(self.spec.min_interval)
     }
 
     /// The contract.

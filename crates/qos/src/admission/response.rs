@@ -43,6 +43,10 @@ impl Task {
     pub(super) fn service(&self) -> u128 {
         u128::from(self.service)
     }
+
+    pub(super) fn interval(&self) -> u64 {
+        self.interval
+    }
 }
 
 /// `Σ ⌈t/I⌉ S`.

@@ -1,4 +1,5 @@
-//! The channels of a host in priority order, and `D_order`, which keeps the order.
+//! The channels of a host, and `D_order`, which keeps them in priority order. (`table/by_demand.rs` has the other
+//! [`Test`]; there the order is by deadline and means nothing more.)
 //!
 //! # `D_order` (Kandlur, Shin and Ferrari 1994)
 //!
@@ -50,17 +51,21 @@
 //! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of lower
 //! channels only, would be tighter under fixed priorities and unproven under EDF.
 
+mod by_demand;
+
 use laxity_units::Span;
 
 use super::decision::{
     AdmissionId, Bound, Claimant, Decision, Deficit, LevelBound, Reason, Refusal, Resource,
 };
+use super::demand::Stream;
 use super::environment::{Environment, EnvironmentError, Request};
 use super::model::{Shared, shares};
 use super::o1::Impossible;
 use super::population::Population;
 use super::response::{Claim, Task, demand, response, sweep};
 use super::terms::{Breakdown, span};
+use crate::channel::Block;
 use crate::traffic::TrafficSpec;
 
 /// Channels that fail the quick test and are looked at one by one before the rest is swept.
@@ -68,10 +73,23 @@ const ONE_BY_ONE: usize = 2;
 /// How many deadlines late a refused newcomer is still told its lateness exactly.
 const DIAGNOSED: u64 = 8;
 
+/// How it is decided whether channels can be served together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Test {
+    /// Fixed priorities in the order found (Kandlur, Shin and Ferrari 1994). The bounds hold under them, and under EDF by
+    /// any deadlines between the bound and the one asked for. Deadlines are at most `I_min`.
+    #[default]
+    DOrder,
+    /// What is due by each instant, for EDF by the deadlines asked for and for nothing else: admits whatever
+    /// `DOrder` does and more, and deadlines beyond `I_min`.
+    Demand,
+}
+
 /// Every promise a host has made.
 #[derive(Debug, Clone)]
 pub struct AdmissionTable {
     environment: Environment,
+    test: Test,
     best_effort: Population,
     population: Population,
     /// `None` while no channel is admitted.
@@ -80,6 +98,8 @@ pub struct AdmissionTable {
     channels: Vec<Channel>,
     /// The work above all channels, then the channels', in the same order.
     tasks: Vec<Task>,
+    /// The channels again, as the demand test sees them; empty under `D_order`.
+    streams: Vec<Stream>,
     next_id: u64,
 }
 
@@ -87,7 +107,7 @@ pub struct AdmissionTable {
 struct Channel {
     id: AdmissionId,
     request: Request,
-    /// `constant + S + Σ_hp ⌈d/I⌉ S` at its own deadline.
+    /// `constant + S + Σ_hp ⌈d/I⌉ S` at its own deadline, kept under `D_order`.
     at_deadline: u128,
 }
 
@@ -98,17 +118,24 @@ impl Channel {
 }
 
 impl AdmissionTable {
-    /// A host without channels.
+    /// A host without channels that admits by `D_order`.
     pub fn new(environment: Environment) -> Result<Self, EnvironmentError> {
+        Self::with_test(environment, Test::DOrder)
+    }
+
+    /// A host without channels that admits by `test`.
+    pub fn with_test(environment: Environment, test: Test) -> Result<Self, EnvironmentError> {
         environment.check()?;
         let best_effort = Population::of_best_effort(&environment);
         Ok(Self {
             environment,
+            test,
             best_effort,
             population: best_effort,
             shared: None,
             channels: Vec::new(),
             tasks: Vec::new(),
+            streams: Vec::new(),
             next_id: 0,
         })
     }
@@ -144,9 +171,22 @@ impl AdmissionTable {
         Ok(self.shared_with(spec)?.wait)
     }
 
+    /// The least deadline that a channel of `spec` could be promised now, given every promise already made.
+    pub fn least_deadline(&self, spec: &TrafficSpec) -> Result<Span, Refusal> {
+        match self.test {
+            // The newcomer's place depends on the others' deadlines and not on its own.
+            Test::DOrder => Ok(Span::from_ps(self.place(&Request::loosest(*spec))?.bound)),
+            Test::Demand => self.least_by_demand(spec),
+        }
+    }
+
     /// Admits `request`, or says why not and changes nothing.
     pub fn request(&mut self, request: Request) -> Decision {
-        match self.place(&request) {
+        let placed = self.within_reach(&request).and_then(|()| match self.test {
+            Test::DOrder => self.place(&request),
+            Test::Demand => self.place_by_demand(&request),
+        });
+        match placed {
             Ok(placed) => self.insert(request, placed),
             Err(refusal) => Decision::Refused(refusal),
         }
@@ -157,8 +197,13 @@ impl AdmissionTable {
         let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return false };
         let task = self.tasks.remove(self.above() + place);
         self.channels.remove(place);
-        for channel in &mut self.channels[place..] {
-            channel.at_deadline -= task.demand(channel.deadline());
+        match self.test {
+            Test::DOrder => {
+                for channel in &mut self.channels[place..] {
+                    channel.at_deadline -= task.demand(channel.deadline());
+                }
+            }
+            Test::Demand => drop(self.streams.remove(place)),
         }
         let environment = &self.environment;
         let population = self
@@ -180,6 +225,9 @@ impl AdmissionTable {
     pub fn bounds(&self) -> Vec<Bound> {
         let Some(shared) = &self.shared else { return Vec::new() };
         let (above, tasks) = self.tasks.split_at(self.above());
+        if self.test == Test::Demand {
+            return self.bounds_by_demand(shared, above, tasks);
+        }
         let mut bounds = Vec::with_capacity(tasks.len());
         sweep(shared.constant(), above, claims(&self.channels, tasks), |priority, r| {
             let channel = &self.channels[priority];
@@ -196,6 +244,7 @@ impl AdmissionTable {
                 service: span(service),
                 higher: span(u128::from(r) - wait - service - interference),
                 interference: span(interference),
+                head_start: Span::ZERO,
             });
         });
         bounds
@@ -236,6 +285,22 @@ impl AdmissionTable {
         let population = self.population.with(&self.environment, spec);
         Shared::new(&self.environment, &population).map_err(|(resource, deficit, reason): Impossible| {
             Refusal { resource, deficit, claimant: Claimant::Newcomer, reason, blocked_by: None }
+        })
+    }
+
+    /// Several messages of a channel under way at a time are analysed by the demand test only, and only if a
+    /// block ends with its message: a handler that drained its queue would make blocks of them.
+    fn within_reach(&self, request: &Request) -> Result<(), Refusal> {
+        let covered = self.test == Test::Demand && self.environment.block_real_time != Block::Never;
+        if covered || request.under_way() == 1 {
+            return Ok(());
+        }
+        Err(Refusal {
+            resource: Resource::Deadline,
+            deficit: Deficit::Time(request.deadline() - request.spec().min_interval),
+            claimant: Claimant::Newcomer,
+            reason: Reason::BeyondInterval,
+            blocked_by: None,
         })
     }
 
@@ -348,11 +413,16 @@ impl AdmissionTable {
             self.rebuild(shared, tasks);
         } else {
             let above = self.above() + place;
-            let constant = self.shared.as_ref().map_or(0, Shared::constant);
-            channel.at_deadline =
-                constant + task.service() + demand(&self.tasks[..above], channel.deadline());
-            for lower in &mut self.channels[place..] {
-                lower.at_deadline += task.demand(lower.deadline());
+            match self.test {
+                Test::DOrder => {
+                    let constant = self.shared.as_ref().map_or(0, Shared::constant);
+                    channel.at_deadline =
+                        constant + task.service() + demand(&self.tasks[..above], channel.deadline());
+                    for lower in &mut self.channels[place..] {
+                        lower.at_deadline += task.demand(lower.deadline());
+                    }
+                }
+                Test::Demand => self.streams.insert(place, Stream::new(&task, channel.deadline())),
             }
             self.channels.insert(place, channel);
             self.tasks.insert(above, task);
@@ -363,9 +433,14 @@ impl AdmissionTable {
     /// Takes over what changed for all channels.
     fn rebuild(&mut self, shared: Shared, tasks: Vec<Task>) {
         let (constant, above) = (shared.constant(), shared.activations.len());
-        for (place, channel) in self.channels.iter_mut().enumerate() {
-            let (higher, own) = (&tasks[..above + place], tasks[above + place]);
-            channel.at_deadline = constant + own.service() + demand(higher, channel.deadline());
+        match self.test {
+            Test::DOrder => {
+                for (place, channel) in self.channels.iter_mut().enumerate() {
+                    let (higher, own) = (&tasks[..above + place], tasks[above + place]);
+                    channel.at_deadline = constant + own.service() + demand(higher, channel.deadline());
+                }
+            }
+            Test::Demand => self.streams = self.streams_of(&tasks[above..]),
         }
         self.tasks = tasks;
         self.shared = Some(shared);

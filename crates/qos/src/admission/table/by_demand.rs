@@ -1,0 +1,116 @@
+//! The table under the demand test: [`super::super::demand`] asked about the channels that are in it.
+//!
+//! A newcomer that leaves what all have in common as it is costs one walk, down to its own deadline: a few dozen
+//! passes over all channels. One that changes it costs another walk over all the others, which may fail.
+
+use laxity_units::Span;
+
+use super::super::demand::{self, Failure, Host, Stream, Worst};
+use super::super::response::demand;
+use super::*;
+
+impl AdmissionTable {
+    pub(super) fn least_by_demand(&self, spec: &TrafficSpec) -> Result<Span, Refusal> {
+        let joined = self.joined(&Request::loosest(*spec))?;
+        let least = Request::new(*spec, Span::from_ps(joined.least)).expect("a spec that was asked for");
+        self.within_reach(&least).map(|()| least.deadline())
+    }
+
+    pub(super) fn place_by_demand(&self, request: &Request) -> Result<Placed, Refusal> {
+        let Joined { least, task, service, shared, tasks } = self.joined(request)?;
+        let deadline = request.deadline().as_ps();
+        if least > deadline {
+            let all = tasks.as_deref().unwrap_or(&self.tasks);
+            return Err(self.late(request, service, all, Some(least.into()), None));
+        }
+        let place = self.channels.partition_point(|channel| channel.deadline() <= deadline);
+        Ok(Placed { place, bound: deadline, task, shared, tasks })
+    }
+
+    /// What admitting `request` would change, and the least deadline it could have.
+    fn joined(&self, request: &Request) -> Result<Joined, Refusal> {
+        let shared = self.shared_with(request.spec())?;
+        let service = shared.demand(&self.environment, request.spec());
+        let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {
+            return Err(self.late(request, service, &shared.activations, None, None));
+        };
+        let changed = self.shared.as_ref() != Some(&shared);
+        let tasks = if changed { Some(self.tasks_under(&shared)?) } else { None };
+        let all = tasks.as_deref().unwrap_or(&self.tasks);
+        let (activations, channels) = all.split_at(shared.activations.len());
+        let host = Host { constant: shared.constant(), activations };
+        let overload = || self.late(request, service, all, None, None);
+        let least = if changed {
+            let streams = self.streams_of(channels);
+            demand::feasible(host, &streams)
+                .map_err(|failure| self.fails(&streams, failure).unwrap_or_else(overload))?;
+            demand::least_deadline(host, &streams, &task)
+        } else {
+            demand::least_deadline(host, &self.streams, &task)
+        };
+        // Those who are in keep their deadlines, so nothing else can be the matter.
+        let least = least.map_err(|_| overload())?;
+        Ok(Joined { least, task, service, shared: changed.then_some(shared), tasks })
+    }
+
+    /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for want of time itself.
+    fn fails(&self, streams: &[Stream], failure: Failure) -> Option<Refusal> {
+        let Failure::Late { t, done } = failure else { return None };
+        let last = |place: &usize| streams[*place].last_before(t.saturating_add(1));
+        let late = (0..streams.len()).max_by_key(last).expect("something is due");
+        let deficit = done.map_or(Deficit::Unbounded, |done| Deficit::Time(span(done - u128::from(t))));
+        Some(Refusal {
+            resource: Resource::Deadline,
+            deficit,
+            claimant: Claimant::Channel(self.channels[late].id),
+            reason: Reason::Late,
+            blocked_by: None,
+        })
+    }
+
+    /// The channels, with the demand of `tasks`.
+    pub(super) fn streams_of(&self, tasks: &[Task]) -> Vec<Stream> {
+        tasks
+            .iter()
+            .zip(&self.channels)
+            .map(|(task, channel)| Stream::new(task, channel.deadline()))
+            .collect()
+    }
+
+    /// What each channel gets beside the others. Where that takes too long to find out, what it was promised.
+    pub(super) fn bounds_by_demand(&self, shared: &Shared, above: &[Task], tasks: &[Task]) -> Vec<Bound> {
+        let host = Host { constant: shared.constant(), activations: above };
+        let worst = demand::responses(host, &self.streams, tasks);
+        let wait = shared.wait.picoseconds();
+        let bound = |(priority, channel): (usize, &Channel)| {
+            let deadline = channel.deadline();
+            let promised = Worst { bound: deadline, window: deadline, head_start: 0 };
+            let Worst { bound, window, head_start } =
+                worst.as_ref().map_or(promised, |worst| worst[priority]);
+            let service = tasks[priority].service();
+            let others = u128::from(window) - wait - service;
+            let interference = (shared.bursts + demand(above, window)).min(others);
+            Bound {
+                id: channel.id,
+                priority,
+                deadline: channel.request.deadline(),
+                bound: Span::from_ps(bound),
+                wait: span(wait),
+                service: span(service),
+                higher: span(others - interference),
+                interference: span(interference),
+                head_start: Span::from_ps(head_start),
+            }
+        };
+        self.channels.iter().enumerate().map(bound).collect()
+    }
+}
+
+/// What [`AdmissionTable::joined`] found.
+struct Joined {
+    least: u64,
+    task: Task,
+    service: u128,
+    shared: Option<Shared>,
+    tasks: Option<Vec<Task>>,
+}
