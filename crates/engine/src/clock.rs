@@ -10,9 +10,9 @@
 //! for or as that of a [`Wait::Woken`], `a <= b`; the driver asks for no time before the last answer.
 //!
 //! *An input is never starved.* A clock that is woken when the time asked for, `t`, has already passed
-//! answers `Woken { at: t }` before it answers `Reached`: the input counts from `t`, since the world has
-//! not come further. An overloaded emulation so sees its inputs late, which its [`Lateness`] shows, but it
-//! sees them.
+//! answers `Woken { at: t }` before it answers `Reached`: the world has not come further. When the input
+//! happens is another matter, and the world's: not at `t`, or what follows from it would come too early by as much as
+//! the world is behind. An overloaded emulation is late, which its [`Lateness`] shows, but it sees its inputs.
 //!
 //! *Nor is time.* Inputs that come faster than a world takes them would wake such a clock for ever. So after an
 //! answer of that kind, the next answer for a time that has passed is `Reached`, whatever has arrived: at worst an

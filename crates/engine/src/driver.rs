@@ -111,6 +111,8 @@ pub fn run<W: World, C: Clock>(
                 }
             },
             Wait::Woken { at } => {
+                // Inputs may have been read, and have happened, a moment after the clock was last looked at.
+                let at = at.max(calendar.now());
                 calendar.advance(at);
                 wakes += 1;
                 world.poll_inputs(at, calendar);

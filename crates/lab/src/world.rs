@@ -250,6 +250,28 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         self.restless.push(sender);
     }
 
+    /// Lets `input` happen.
+    fn take(&mut self, now: Time, input: Input) {
+        match input {
+            Input::Message { channel, size, handle } if self.is_established(channel) => {
+                self.handles[channel].push_back(handle);
+                self.offer(now, channel, size);
+            }
+            Input::Message { channel, handle, .. } => {
+                self.outside.notice(now, Notice::Refused { channel, handle });
+            }
+            Input::Command { node, command } => {
+                self.nodes[node].command(now, command);
+                self.restless.push(node);
+            }
+            Input::Reset { node } => {
+                self.nodes[node].reset_adapter(now);
+                self.restless.push(node);
+            }
+            Input::Stop => self.stopped = true,
+        }
+    }
+
     /// Passes on what nodes and the medium have put out, and asks them when they want to be called next.
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(node) = self.restless.pop() {
@@ -430,6 +452,7 @@ impl<T: Trace, O: Outside> World for Lab<'_, '_, T, O> {
                 self.nodes[node].receive(now, packet);
                 self.restless.push(node);
             }
+            Event::Input(input) => self.take(now, input),
             Event::Fault { number, begins } => self.fault(now, number, begins),
             Event::Window => return self.look_at_window(now),
         }
@@ -438,25 +461,21 @@ impl<T: Trace, O: Outside> World for Lab<'_, '_, T, O> {
 
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(input) = self.outside.next_input(now) {
-            match input {
-                Input::Message { channel, size, handle } if self.is_established(channel) => {
-                    self.handles[channel].push_back(handle);
-                    self.offer(now, channel, size);
-                }
-                Input::Message { channel, handle, .. } => {
-                    self.outside.notice(now, Notice::Refused { channel, handle });
-                }
-                Input::Command { node, command } => {
-                    self.nodes[node].command(now, command);
-                    self.restless.push(node);
-                }
-                Input::Reset { node } => {
-                    self.nodes[node].reset_adapter(now);
-                    self.restless.push(node);
-                }
-                Input::Stop => self.stopped = true,
+            if input == Input::Stop {
+                self.stopped = true;
+                continue;
             }
-            self.settle(now, calendar);
+            let at = self.outside.read_at(now).max(calendar.now());
+            // What is to happen before it happens first.
+            let is_next =
+                calendar.next_time().is_none_or(|due| at < due) && at <= limits(self.window.length).until;
+            if is_next {
+                calendar.advance(at);
+                self.take(at, input);
+                self.settle(at, calendar);
+            } else {
+                calendar.schedule(at, Event::Input(input));
+            }
         }
     }
 

@@ -223,7 +223,7 @@ fn emulate<O: Outside, D: Doorbell>(
     let course = Course {
         experiment: &experiment,
         length,
-        outside: Gate::new(outside, options.stop, journal),
+        outside: Gate::new(outside, options.stop, Some(epoch), journal),
         elsewhere: Elsewhere { hosts: &hosts, channels: &channels },
         slice: Some(options.slice),
         events: Rc::default(),

@@ -1,10 +1,12 @@
 //! The log of an emulation: every input from outside with its time, and all that is needed to run it again.
 //!
 //! A world is deterministic; what makes one emulation differ from another is what came from outside, and when. So a
-//! log of the inputs is a log of the run, and far smaller than a trace of it. Three things are less obvious:
+//! log of the inputs is a log of the run, and far smaller than a trace of it. Four things are less obvious:
 //!
 //! * *When* is not a time alone. Several events may happen at one time, and an input between two of them is not the same
 //!   as one before both. A wake is logged with the number of events before it.
+//! * Nor is the time of a wake that of its inputs: a world that is behind is woken at a time that has passed, and what it
+//!   reads happens when it was read. Each input is logged with both.
 //! * The scenario's own files change, and a run is looked into months later. They are part of the log.
 //! * The thread that emulates cannot write. It puts entries into a ring, which another thread empties; if that falls
 //!   behind by the whole ring, the log ends there, and says so: one with a hole would replay as another run.
@@ -12,13 +14,13 @@
 //! # Format
 //!
 //! ```text
-//! laxity log 1\n   then blocks:   length, u32 │ CRC-32, u32 │ that many bytes of postcard
+//! laxity log 2\n   then blocks:   length, u32 │ CRC-32, u32 │ that many bytes of postcard
 //! first block: Header     further blocks: Vec<Wake>     last block: End, marked by the first byte of each
 //! ```
 //!
 //! Numbers are little-endian. 300 000 inputs a second in a text format of 40 bytes each would be 12 MB/s, and
 //! most of a processor to print and to parse; postcard's variable-length integers, of differences where numbers grow, take
-//! 6 to 10 bytes. Blocks bound memory on both sides, and a checksum for each tells a damaged log from a strange run.
+//! 8 to 13 bytes. Blocks bound memory on both sides, and a checksum for each tells a damaged log from a strange run.
 
 mod packet;
 mod read;
@@ -41,7 +43,7 @@ pub(crate) use read::Batch;
 pub use read::{Log, LogError};
 pub use write::{Journal, Recorder};
 
-const MAGIC: &[u8] = b"laxity log 1\n";
+const MAGIC: &[u8] = b"laxity log 2\n";
 /// The longest block: a header may hold traces, which may be long.
 const LONGEST: usize = 1 << 30;
 
@@ -145,7 +147,8 @@ impl Header {
 struct Wake {
     events: u64,
     at: u64,
-    inputs: Vec<LoggedInput>,
+    /// Each with how long after the one before, or the wake, it was read.
+    inputs: Vec<(u64, LoggedInput)>,
 }
 
 /// How the run ended.

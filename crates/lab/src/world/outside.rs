@@ -80,6 +80,15 @@ pub trait Outside {
     /// The next input, if one has come.
     fn next_input(&mut self, now: Time) -> Option<Input>;
 
+    /// When the input that was answered last was read, which is when it happens.
+    ///
+    /// A world that is behind is at an earlier `now`. Were its inputs to happen then, what they cause would come as much
+    /// too early as the world is behind: a frame would arrive before the delay that it was to have had. Times do not
+    /// go back from one input to the next; one before `now` counts as `now`.
+    fn read_at(&self, now: Time) -> Time {
+        now
+    }
+
     /// Is told.
     fn notice(&mut self, now: Time, notice: Notice);
 }

@@ -4,6 +4,7 @@ use laxity_model::host::Uses;
 use laxity_qos::channel::Packet;
 use laxity_units::{Bytes, Span, Time};
 
+use super::Input;
 use crate::scenario::RunLength;
 
 /// What can happen in a [`Lab`].
@@ -35,6 +36,8 @@ pub enum Event {
         /// The frame.
         packet: Packet,
     },
+    /// What came from outside happens: it was read at this time, when the world was not as far.
+    Input(Input),
     /// A fault begins or ends.
     Fault {
         /// Its place in the experiment.

@@ -1,5 +1,6 @@
 //! Runs as a whole: the same twice, the same watched, and nothing lost on a path of several hosts.
 
+mod behind;
 mod faults;
 
 use std::collections::BTreeMap;

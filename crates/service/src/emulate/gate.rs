@@ -1,10 +1,11 @@
-//! What stands between a world and its outside: counts and logs inputs, and lets a signal in as one.
+//! What stands between a world and its outside: tells when inputs were read, counts and logs them, and lets a signal in
+//! as one.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, Doorbell, World};
+use laxity_engine::{Calendar, Doorbell, Epoch, World};
 use laxity_lab::world::{Event, Input, Lab, Notice, Outside};
 use laxity_units::Time;
 
@@ -15,6 +16,10 @@ use crate::signal::StopFlag;
 pub(super) struct Gate<O> {
     inner: O,
     stop: Option<StopFlag>,
+    /// Tells the time; without it the outside itself does.
+    epoch: Option<Epoch>,
+    /// When the last input was read.
+    read_at: Time,
     inputs: u64,
     journal: Option<Journal>,
     /// The wake whose inputs are being taken, until the first of them is logged: events before it, and its time.
@@ -22,8 +27,13 @@ pub(super) struct Gate<O> {
 }
 
 impl<O> Gate<O> {
-    pub(super) fn new(inner: O, stop: Option<StopFlag>, journal: Option<Journal>) -> Self {
-        Self { inner, stop, inputs: 0, journal, wake: None }
+    pub(super) fn new(
+        inner: O,
+        stop: Option<StopFlag>,
+        epoch: Option<Epoch>,
+        journal: Option<Journal>,
+    ) -> Self {
+        Self { inner, stop, epoch, read_at: Time::ZERO, inputs: 0, journal, wake: None }
     }
 
     /// What it stood before, and how many inputs have passed.
@@ -46,13 +56,20 @@ impl<O: Outside> Outside for Gate<O> {
             _ => self.inner.next_input(now)?,
         };
         self.inputs += 1;
+        let read_at = self.epoch.map_or_else(|| self.inner.read_at(now), |epoch| epoch.now());
+        self.read_at = self.read_at.max(read_at).max(now);
         if let Some(journal) = &mut self.journal {
             if let Some((events, at)) = self.wake.take() {
                 journal.wake(events, at);
             }
-            journal.input(input);
+            journal.input(self.read_at, input);
         }
         Some(input)
+    }
+
+    #[inline]
+    fn read_at(&self, _now: Time) -> Time {
+        self.read_at
     }
 
     #[inline]

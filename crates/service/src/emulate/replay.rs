@@ -63,7 +63,7 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
     let course = Course {
         experiment,
         length: header.length(),
-        outside: Gate::new(Logged { inputs: VecDeque::new(), script: script.clone() }, None, None),
+        outside: Gate::new(Logged::of(script.clone()), None, None, None),
         elsewhere: Elsewhere { hosts: &header.hosts, channels: &header.channels },
         slice: None,
         events,
@@ -101,7 +101,7 @@ struct Script<R> {
     log: Log<R>,
     next: Option<Batch>,
     /// The inputs of the wake that was last, until they are fetched.
-    current: Vec<Input>,
+    current: Vec<(Time, Input)>,
     events: Rc<Cell<u64>>,
     /// The last answer.
     answered: Time,
@@ -140,7 +140,7 @@ impl<R: Read> Script<R> {
     fn wake(&mut self, t: Time) -> Option<Time> {
         if self.has_failed() {
             // Once: the answer to it ends the run.
-            self.current = vec![Input::Stop];
+            self.current = vec![(self.answered, Input::Stop)];
             return Some(self.answered);
         }
         let Some(next) = &self.next else {
@@ -180,8 +180,15 @@ impl<R: Read> Clock for ScriptClock<R> {
 
 /// The outside that the log is.
 struct Logged<R> {
-    inputs: VecDeque<Input>,
+    inputs: VecDeque<(Time, Input)>,
+    read_at: Time,
     script: Rc<RefCell<Script<R>>>,
+}
+
+impl<R> Logged<R> {
+    fn of(script: Rc<RefCell<Script<R>>>) -> Self {
+        Self { inputs: VecDeque::new(), read_at: Time::ZERO, script }
+    }
 }
 
 impl<R: Read> Outside for Logged<R> {
@@ -191,7 +198,13 @@ impl<R: Read> Outside for Logged<R> {
         if self.inputs.is_empty() {
             self.inputs.extend(self.script.borrow_mut().current.drain(..));
         }
-        self.inputs.pop_front()
+        let (read_at, input) = self.inputs.pop_front()?;
+        self.read_at = read_at;
+        Some(input)
+    }
+
+    fn read_at(&self, _now: Time) -> Time {
+        self.read_at
     }
 
     fn notice(&mut self, _now: Time, _notice: Notice) {}

@@ -44,8 +44,8 @@ pub(crate) struct Batch {
     pub(crate) events: u64,
     /// When it was.
     pub(crate) at: Time,
-    /// What came.
-    pub(crate) inputs: Vec<Input>,
+    /// What came, each with when it was read.
+    pub(crate) inputs: Vec<(Time, Input)>,
 }
 
 impl<R: Read> Log<R> {
@@ -59,8 +59,8 @@ impl<R: Read> Log<R> {
         })?;
         if magic != MAGIC {
             return Err(error(match magic.starts_with(b"laxity log ") {
-                true => "this log has a format that this version does not know; it reads `laxity log 1`",
-                false => "this is no log of an emulation, which begins with `laxity log 1`",
+                true => "this log has a format that this version does not know; it reads `laxity log 2`",
+                false => "this is no log of an emulation, which begins with `laxity log 2`",
             }));
         }
         let mut at = MAGIC.len() as u64;
@@ -102,11 +102,14 @@ impl<R: Read> Log<R> {
         let overflow = || LogError { at: start, what: "its time goes beyond all times".into() };
         self.events = self.events.checked_add(wake.events).ok_or_else(overflow)?;
         self.time = self.time.checked_add(wake.at).ok_or_else(overflow)?;
-        let input = |logged: &super::LoggedInput| {
-            logged.input(&self.header.channels, &self.header.hosts).ok_or_else(|| LogError {
+        let mut read_at = self.time;
+        let input = |(later, logged): &(u64, super::LoggedInput)| {
+            read_at = read_at.checked_add(*later).ok_or_else(overflow)?;
+            let input = logged.input(&self.header.channels, &self.header.hosts).ok_or_else(|| LogError {
                 at: start,
                 what: format!("it has an input for what was not outside: {logged:?}"),
-            })
+            })?;
+            Ok((Time::from_ps(read_at), input))
         };
         let inputs = wake.inputs.iter().map(input).collect::<Result<_, _>>()?;
         Ok(Some(Batch { events: self.events, at: Time::from_ps(self.time), inputs }))

@@ -23,7 +23,7 @@ const BLOCK: usize = 1 << 15;
 #[derive(Debug, Clone, Copy)]
 enum Entry {
     Wake { events: u64, at: Time },
-    Input(Input),
+    Input { at: Time, input: Input },
 }
 
 /// The emulating thread's end: takes inputs, and waits for nothing.
@@ -39,10 +39,10 @@ impl Journal {
         self.put(Entry::Wake { events, at });
     }
 
-    /// One of them.
+    /// One of them, which was read at `at`.
     #[inline]
-    pub(crate) fn input(&mut self, input: Input) {
-        self.put(Entry::Input(input));
+    pub(crate) fn input(&mut self, at: Time, input: Input) {
+        self.put(Entry::Input { at, input });
     }
 
     #[inline]
@@ -130,21 +130,24 @@ struct Pending {
     bytes: usize,
     events: u64,
     at: u64,
+    /// Of the last input, or its wake.
+    read_at: u64,
 }
 
 impl Pending {
     fn take(&mut self, entry: Entry) {
-        self.bytes += 8;
+        self.bytes += 11;
         match entry {
             Entry::Wake { events, at } => {
                 let (events, at) = (events, at.as_ps());
                 let wake = Wake { events: events - self.events, at: at - self.at, inputs: Vec::new() };
-                (self.events, self.at) = (events, at);
+                (self.events, self.at, self.read_at) = (events, at, at);
                 self.wakes.push(wake);
             }
-            Entry::Input(input) => {
+            Entry::Input { at, input } => {
                 let wake = self.wakes.last_mut().expect("an input follows its wake");
-                wake.inputs.push(input.into());
+                wake.inputs.push((at.as_ps() - self.read_at, input.into()));
+                self.read_at = at.as_ps();
             }
         }
     }
@@ -153,7 +156,7 @@ impl Pending {
     fn write_but_last<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
         let last = self.wakes.pop();
         self.write(file)?;
-        self.bytes += 8 * last.as_ref().map_or(0, |wake| wake.inputs.len());
+        self.bytes += 11 * last.as_ref().map_or(0, |wake| wake.inputs.len());
         self.wakes.extend(last);
         Ok(())
     }
