@@ -227,6 +227,10 @@ impl Sender {
                 endless.answered(answer);
             }
             answered(channel, size, answer);
+            if matches!(answer, Sent::Dropped(_)) {
+                // What is refused leaves room for the next, which would be refused as well, without end.
+                return;
+            }
         }
     }
 }

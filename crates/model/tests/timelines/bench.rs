@@ -64,7 +64,8 @@ pub(crate) fn real_time(deadline_us: u64) -> ChannelConfig {
 
 /// Messages of up to eight packets, eight of them queued.
 pub(crate) fn best_effort() -> ChannelConfig {
-    ChannelConfig::best_effort(PACKET * 8, 8, PACKET)
+    let channel = ChannelConfig::best_effort(PACKET * 8, 8, PACKET);
+    ChannelConfig { spec: TrafficSpec { min_message: Bytes::new(1), ..channel.spec }, ..channel }
 }
 
 /// What happens to the host.
