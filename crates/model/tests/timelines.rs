@@ -12,3 +12,7 @@ mod applications;
 mod bench;
 #[path = "timelines/interrupts.rs"]
 mod interrupts;
+#[path = "timelines/preemption.rs"]
+mod preemption;
+#[path = "timelines/threads.rs"]
+mod threads;

@@ -1,11 +1,14 @@
 //! Interrupts: what they stop, what keeps them out, and what they bring.
 
 use laxity_model::host::{Applications, Interrupt};
-use laxity_qos::channel::{ChannelConfig, ChannelId, LinkParadigm, Packet, Role};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Packet, Role};
 use laxity_qos::discipline::{Class, Tag};
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
-use super::bench::{Bench, Input, PACKET, best_effort, config};
+use super::bench::{Bench, Input, Offer, PACKET, best_effort, config};
+
+/// An adapter that is not done before the test is.
+const NEVER: Span = Span::from_secs(1);
 
 /// Packet `index` of the `count` of message 0, as it comes in from the network.
 fn incoming(index: u32, count: u32) -> Input {
@@ -40,6 +43,73 @@ fn the_last_packet_pays_for_the_message() {
             "25-40 handler 0: protocol",
             "40-78 handler 0: protocol",
             "78 delivered 0.0",
+        ]
+    );
+}
+
+/// Interrupts are served one after the other, and what they bring about comes at their end.
+#[test]
+fn interrupts_queue_and_a_handshake_is_answered_at_the_end() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[best_effort()]);
+    bench.run_until(51, vec![(0, Offer(0, 1))]);
+    let packet = bench.sent[0];
+    let interrupt = |us, interrupt| (us, Input::Interrupt(interrupt));
+    assert_eq!(
+        bench.run_until(
+            99,
+            vec![
+                interrupt(60, Interrupt::Progress(packet)),
+                interrupt(62, Interrupt::Handshake(packet)),
+                interrupt(63, Interrupt::Timer),
+            ]
+        ),
+        ["60-65 interrupt: interrupt", "65-70 interrupt: interrupt", "70 proceed 0.0"]
+    );
+}
+
+/// An adapter that loses a packet gives its buffer back: with one buffer, the second packet can be made from 65 on.
+#[test]
+fn a_failed_packet_frees_its_buffer() {
+    let narrow = ChannelConfig { packet_slots: 1, ..best_effort() };
+    let mut bench = Bench::with_link(config(LinkParadigm::O1), Applications::Separate, &[narrow], NEVER);
+    bench.run_until(51, vec![(0, Offer(0, 2))]);
+    let lost = bench.sent[0];
+    assert_eq!(
+        bench.run_until(100, vec![(60, Input::Interrupt(Interrupt::Failed(lost)))]),
+        [
+            "60-65 interrupt: interrupt",
+            "65-85 handler 0: protocol",
+            "85-95 handler 0: link_scheduling",
+            "95 sent 0.0.1",
+        ]
+    );
+    let counters = bench.host.subsystem().counters(ChannelId(0));
+    assert_eq!((counters.dropped_packets, counters.transmitted, counters.created), (1, 0, 2));
+}
+
+/// The link scheduler keeps interrupts out, and has handed its packet over before they come in: what it chose
+/// first leaves first.
+///
+/// Two packets fit the adapter, which needs 25. The first is handed over at 50 and done at 75, while the handler
+/// schedules the second, 70-80. The interrupt waits until 80 and the packet does not wait for it.
+#[test]
+fn the_link_scheduler_masks_interrupts() {
+    let base = config(LinkParadigm::O1);
+    let config = Config { link: LinkConfig { depth: 2, ..base.link }, ..base };
+    let link = Span::from_us(25);
+    let mut bench = Bench::with_link(config, Applications::Separate, &[best_effort()], link);
+    assert_eq!(
+        bench.run(vec![(0, Offer(0, 2))]),
+        [
+            "0 Accepted { message: 0 } 0",
+            "0-40 handler 0: protocol",
+            "40-50 handler 0: link_scheduling",
+            "50 sent 0.0.0",
+            "50-70 handler 0: protocol",
+            "70-80 handler 0: link_scheduling",
+            "80 sent 0.0.1",
+            "80-85 interrupt: interrupt",
+            "105-110 interrupt: interrupt",
         ]
     );
 }
