@@ -208,8 +208,7 @@ impl Host {
         if self.interrupt.is_some() {
             return false;
         }
-        let masked =
-            self.running.as_ref().is_some_and(|activity| activity.masks_interrupts() && activity.ends > now);
+        let masked = self.running.as_ref().is_some_and(Activity::masks_interrupts);
         if !masked && let Some(interrupt) = self.pending.pop_front() {
             if let Some(mut activity) = self.running.take() {
                 self.log(&mut activity, now);
