@@ -1,5 +1,6 @@
 //! `laxity adapter`: adapter files, checked and shown.
 
+use laxity_lab::output::{self, Kind};
 use laxity_lab::present::adapter;
 use laxity_lab::scenario::AdapterFile;
 
@@ -33,6 +34,11 @@ fn check(arguments: &AdapterCheck, terminal: &mut Terminal) -> Exit {
 }
 
 fn show(arguments: &AdapterShow, terminal: &mut Terminal) -> Exit {
+    if let Some(path) = &arguments.svg
+        && let Err(error) = output::check(path, Kind::Drawing, std::slice::from_ref(&arguments.file))
+    {
+        return terminal.unwritten(&error);
+    }
     let file = match AdapterFile::load(&arguments.file) {
         Ok(file) => file,
         Err(diagnostics) => {
@@ -43,9 +49,11 @@ fn show(arguments: &AdapterShow, terminal: &mut Terminal) -> Exit {
     terminal.print(&adapter::text(&file, terminal.width()));
     if let Some(path) = &arguments.svg {
         let shown = clean(&path.display().to_string());
-        if let Err(error) = std::fs::write(path, adapter::svg(&file)) {
-            terminal.note(&format!("error: {shown} cannot be written: {error}"));
-            return Exit::Broken;
+        let svg = adapter::svg(&file);
+        if let Err(error) =
+            output::write(path, Kind::Drawing, std::slice::from_ref(&arguments.file), svg.as_bytes())
+        {
+            return terminal.unwritten(&error);
         }
         terminal.line(&format!("\nwrote {shown}"));
     }

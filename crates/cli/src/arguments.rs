@@ -12,8 +12,12 @@ use laxity_units::Span;
 /// meet. Running it prints bound beside measurement and a verdict per claim.
 ///
 /// Exit codes: 0 if every claim holds, 1 if one does not (or a channel is refused), 2 if the input is bad or
-/// a claim cannot be judged, 3 if the work could not be done. Results go to standard output, all else to
-/// standard error; colours only to a terminal, and not if NO_COLOR is set.
+/// a claim cannot be judged, 3 if the work could not be done or a file that was to be written is not: a full disk costs
+/// the files, and table and verdicts are printed all the same. Results go to standard output, all else to standard error;
+/// colours only to a terminal, and not if NO_COLOR is set.
+///
+/// No output replaces what Laxity did not write, a file that the same command reads, a link, a device or a pipe. Files
+/// appear whole or not at all. Of several runs with one directory of results, one is at work and the others wait.
 #[derive(Debug, Parser)]
 #[command(name = "laxity", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {

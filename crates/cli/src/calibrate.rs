@@ -1,5 +1,6 @@
 //! `laxity calibrate`.
 
+use laxity_lab::output::{self, Kind};
 use laxity_service::calibrate;
 
 use crate::Exit;
@@ -7,6 +8,9 @@ use crate::arguments::Calibrate;
 use crate::terminal::{Terminal, clean};
 
 pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit {
+    if let Err(error) = output::check(&arguments.out, Kind::Profile, &[]) {
+        return terminal.unwritten(&error);
+    }
     let calibration = match calibrate::calibrate(arguments.packet) {
         Ok(calibration) => calibration,
         Err(refused) => {
@@ -25,9 +29,9 @@ pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit 
             cost.name, cost.median, cost.low, cost.high, cost.method
         ));
     }
-    if let Err(error) = std::fs::write(&arguments.out, calibration.profile(arguments.packet)) {
-        terminal.error(&format!("{}: cannot be written: {error}", arguments.out.display()));
-        return Exit::Broken;
+    let profile = calibration.profile(arguments.packet);
+    if let Err(error) = output::write(&arguments.out, Kind::Profile, &[], profile.as_bytes()) {
+        return terminal.unwritten(&error);
     }
     terminal.note(&format!("profile in {}", arguments.out.display()));
     Exit::Holds

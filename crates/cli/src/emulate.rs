@@ -1,12 +1,13 @@
 //! `laxity emulate`: one point of a sweep in real time, with real programs at its ports.
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_lab::output::{self, Draft, Kind};
 use laxity_lab::pipeline::{self, Options as Pipeline};
+use laxity_lab::present::check_target;
 use laxity_lab::scenario::files::Disk;
 use laxity_lab::scenario::{Experiment, HostPlace, PointIndex, RunLength, Scenario, Task};
 use laxity_service::emulate::{Driven, Emulation, Options, drive, no_reports};
@@ -19,8 +20,8 @@ use laxity_units::Span;
 use crate::Exit;
 use crate::arguments::Emulate;
 use crate::live::Table;
-use crate::run::{refuse, show};
-use crate::terminal::{Terminal, clean};
+use crate::run::{refuse, show, unwritten};
+use crate::terminal::{Terminal, clean, waiting};
 
 /// From the start of the emulating thread to time zero.
 const LEAD: Span = Span::from_ms(50);
@@ -50,6 +51,10 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
+    if let Err(error) = writable(arguments, &out, &scenario) {
+        return terminal.unwritten(&error);
+    }
     let planned = plan(arguments, &scenario)
         .and_then(|plan| go(arguments, &plan, &scenario, &files, terminal).map(|driven| (plan, driven)));
     let (plan, driven) = match planned {
@@ -60,7 +65,6 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
         }
     };
     report(&driven, terminal);
-    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
     conclude(&scenario, &plan.point, "real", driven.run, (Some(out), arguments.no_report), terminal)
 }
 
@@ -74,15 +78,30 @@ pub(crate) fn conclude(
     terminal: &mut Terminal,
 ) -> Exit {
     let options = Pipeline { out, no_report, ..Pipeline::default() };
-    match pipeline::of_point(scenario, &options, point, clock, run) {
+    let mut wait = || terminal.note(&waiting(&clean(&scenario.name)));
+    match pipeline::of_point(scenario, &options, point, clock, run, &mut wait) {
         Ok(outcome) => {
             show(&outcome, terminal);
             if scenario.points().nth(1).is_some() && !scenario.claims.is_empty() {
                 terminal.note("the claims are about the whole sweep, and were not judged on one point of it");
             }
-            if outcome.holds() { Exit::Holds } else { Exit::Fails }
+            let exit = if outcome.holds() { Exit::Holds } else { Exit::Fails };
+            exit.max(unwritten(&outcome, terminal))
         }
         Err(error) => refuse(scenario, &error, terminal),
+    }
+}
+
+/// Whether all that is to be written may be, before an hour is spent on it.
+fn writable(arguments: &Emulate, out: &Path, scenario: &Scenario) -> Result<(), output::Error> {
+    let inputs = scenario.inputs();
+    if let Some(log) = &arguments.log {
+        output::check(log, Kind::Log, &inputs)?;
+    }
+    match (arguments.no_report, check_target(out, &inputs)) {
+        // A disk that is full or read-only costs the files and not the run.
+        (true, _) | (_, Err(output::Error::Failed { .. })) => Ok(()),
+        (false, checked) => checked,
     }
 }
 
@@ -147,17 +166,15 @@ fn go(
     }
     let mut header = Header::new(scenario, &plan.point, plan.length, &arguments.file, files);
     header.channels = ports.channels();
+    // It takes its name as soon as it has its header: a log that is cut off is of use, too.
     let log = |path: &PathBuf| {
-        let file = BufWriter::new(File::create(path)?);
-        Recorder::start(file, &header)
+        let (draft, file) = Draft::begin(path, Kind::Log, &scenario.inputs())?;
+        let started = Recorder::start(BufWriter::new(file), &header).map_err(|why| draft.failed(why))?;
+        draft.name().map(|()| started)
     };
-    let (journal, recorder) = match &arguments.log {
+    let (journal, recorder) = match arguments.log.as_ref().map(log).transpose().map_err(Failed::work)? {
         None => (None, None),
-        Some(path) => {
-            let (journal, recorder) =
-                log(path).map_err(|why| Failed::work(format!("cannot write {}: {why}", path.display())))?;
-            (Some(journal), Some(recorder))
-        }
+        Some((journal, recorder)) => (Some(journal), Some(recorder)),
     };
     let ticks = Ticks::calibrate();
     let emulation = Emulation {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use laxity_lab::output::{self, Kind};
 use laxity_lab::scenario::Scenario;
 
 use crate::Exit;
@@ -43,6 +44,9 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
     if arguments.check {
         return check(arguments, &table, &loaded, terminal);
     }
+    if let Err(error) = output::check(&arguments.table, Kind::Reproduction, &[]) {
+        return terminal.unwritten(&error);
+    }
     run_all(arguments, table, &loaded, terminal)
 }
 
@@ -50,7 +54,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
 type Loaded = BTreeMap<String, (Vec<PathBuf>, Vec<Scenario>)>;
 
 fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
-    let mut exit = Exit::Holds;
+    let (mut exit, mut unwritten) = (Exit::Holds, Exit::Holds);
     if arguments.system.is_none() {
         table = Table::default();
     }
@@ -68,6 +72,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
                 }
             };
             let time = watch.read();
+            unwritten = unwritten.max(run::unwritten(&outcome, terminal));
             for verdict in &outcome.verdicts {
                 let (id, figure) = (clean(&verdict.id), clean(&verdict.figure));
                 let word = if verdict.holds { "holds" } else { "contradicted" };
@@ -90,11 +95,10 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
     }
     let (holding, claims) = table.count();
     terminal.line(&format!("\n{holding} of {claims} claims hold"));
-    if let Err(error) = write(&arguments.table, &table.text()) {
-        terminal.error(&format!("{}: {error}", arguments.table.display()));
-        return Exit::Broken;
-    }
-    exit
+    exit.max(unwritten).max(match write(&arguments.table, &table.text()) {
+        Ok(()) => Exit::Holds,
+        Err(error) => terminal.unwritten(&error),
+    })
 }
 
 /// Whether the table was made from these files.
@@ -156,14 +160,10 @@ fn portable(file: &Path) -> String {
 }
 
 /// Replaces the file as a whole.
-fn write(file: &Path, text: &str) -> io::Result<()> {
+fn write(file: &Path, text: &str) -> Result<(), output::Error> {
     if let Some(directory) = file.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        fs::create_dir_all(directory)?;
+        let failed = |error| output::Error::Failed { path: directory.to_path_buf(), error };
+        fs::create_dir_all(directory).map_err(failed)?;
     }
-    let mut name = file.file_name().unwrap_or_default().to_os_string();
-    name.push(".partial");
-    let partial = file.with_file_name(name);
-    fs::write(&partial, text).and_then(|()| fs::rename(&partial, file)).inspect_err(|_| {
-        drop(fs::remove_file(&partial));
-    })
+    output::write(file, Kind::Reproduction, &[], text.as_bytes())
 }

@@ -29,7 +29,8 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
         exit = exit.max(match go(scenario, &options, terminal) {
             Ok(outcome) => {
                 show(&outcome, terminal);
-                if outcome.holds() { Exit::Holds } else { Exit::Fails }
+                let exit = if outcome.holds() { Exit::Holds } else { Exit::Fails };
+                exit.max(unwritten(&outcome, terminal))
             }
             Err(exit) => exit,
         });
@@ -98,10 +99,10 @@ pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) ->
 pub(crate) fn refuse(scenario: &Scenario, error: &pipeline::Error, terminal: &Terminal) -> Exit {
     terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
     match error {
-        pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed => Exit::BadInput,
-        pipeline::Error::Disk(_) | pipeline::Error::Broken { .. } | pipeline::Error::Refused { .. } => {
-            Exit::Broken
+        pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed | pipeline::Error::Output(_) => {
+            Exit::BadInput
         }
+        pipeline::Error::Broken { .. } | pipeline::Error::Refused { .. } => Exit::Broken,
     }
 }
 
@@ -118,5 +119,22 @@ pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
         let here = std::env::current_dir().unwrap_or_default();
         let report = report.strip_prefix(here).unwrap_or(report);
         terminal.note(&format!("report in {}", report.display()));
+    }
+}
+
+/// Says what of an outcome is not on disk, and is the exit code for it: a directory of results that was asked for and is
+/// not there, or is of an earlier run, must not pass for this one's. Points that could not be kept cost time only.
+pub(crate) fn unwritten(outcome: &Outcome, terminal: &Terminal) -> Exit {
+    match (&outcome.unwritten, &outcome.unkept) {
+        (Some(why), _) => {
+            let advice = "`--out` names another directory, `--no-report` judges without one";
+            terminal.error(&format!("{}; {advice}", lines(why)));
+            Exit::Broken
+        }
+        (None, Some(why)) => {
+            terminal.note(&format!("warning: {}; the next run runs all points again", lines(why)));
+            Exit::Holds
+        }
+        (None, None) => Exit::Holds,
     }
 }

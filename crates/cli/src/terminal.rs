@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use laxity_lab::output;
 use laxity_lab::pipeline::Progress;
 
 use crate::Exit;
@@ -72,6 +73,15 @@ impl Terminal {
         self.note(&format!("{label}: {text}"));
     }
 
+    /// Says why a file was not written, and is the exit code for it.
+    pub(crate) fn unwritten(&self, error: &output::Error) -> Exit {
+        self.error(&crate::run::lines(&error.to_string()));
+        match error {
+            output::Error::Refused { .. } => Exit::BadInput,
+            output::Error::Failed { .. } => Exit::Broken,
+        }
+    }
+
     /// Prints text as it is to standard error.
     pub(crate) fn note(&self, text: &str) {
         // There is nobody left to tell if this fails.
@@ -131,6 +141,10 @@ impl Bar {
     }
 
     pub(crate) fn update(&self, progress: Progress) {
+        if progress.waiting {
+            drop(writeln!(io::stderr().lock(), "{}", waiting(&self.bar.message())));
+            return;
+        }
         self.bar.set_length(progress.total as u64);
         self.bar.set_position(progress.done as u64);
     }
@@ -144,6 +158,11 @@ impl Drop for Bar {
         }
         self.bar.finish_and_clear();
     }
+}
+
+/// What is said while another run is at work for the same directory of results.
+pub(crate) fn waiting(name: &str) -> String {
+    format!("{name}: waiting for another run that writes to the same directory; `--out` names another")
 }
 
 /// Time that passes for people who wait.

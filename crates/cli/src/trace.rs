@@ -1,11 +1,12 @@
 //! `laxity trace`: one point of a sweep, watched.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use laxity_engine::trace::{NoTrace, PerfettoTrace};
 use laxity_engine::{FrameCapture, Interface, LinkType};
+use laxity_lab::output::{self, Draft, Kind};
 use laxity_lab::scenario::Scenario;
 use laxity_lab::world::{self, FrameSink};
 use laxity_units::{Bytes, Time};
@@ -35,10 +36,16 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
         terminal.note("error: nothing to write; name a file with --perfetto or --pcap");
         return Exit::BadInput;
     }
-    let watched = watch(&scenario.experiment(&point), arguments);
-    if let Err((path, error)) = watched {
-        terminal.note(&format!("error: {} cannot be written: {error}", clean(&path)));
-        return Exit::Broken;
+    let inputs = scenario.inputs();
+    let same = |a: &Path, b: &Path| a == b || std::path::absolute(a).ok() == std::path::absolute(b).ok();
+    if let (Some(a), Some(b)) = (&arguments.perfetto, &arguments.pcap)
+        && same(a, b)
+    {
+        terminal.error(&format!("{}: trace and packets cannot be one file", clean(&a.display().to_string())));
+        return Exit::BadInput;
+    }
+    if let Err(error) = watch(&scenario.experiment(&point), arguments, &inputs) {
+        return terminal.unwritten(&error);
     }
     let described = scenario.describe(&point);
     let of = if described.is_empty() { String::new() } else { format!(" at {described}") };
@@ -49,10 +56,12 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
     Exit::Holds
 }
 
-type Failure = (String, io::Error);
-
-fn watch(experiment: &laxity_lab::scenario::Experiment, arguments: &Trace) -> Result<(), Failure> {
-    let mut capture = arguments.pcap.as_deref().map(Capture::create).transpose()?;
+fn watch(
+    experiment: &laxity_lab::scenario::Experiment,
+    arguments: &Trace,
+    inputs: &[PathBuf],
+) -> Result<(), output::Error> {
+    let mut capture = arguments.pcap.as_deref().map(|path| Capture::create(path, inputs)).transpose()?;
     let mut record = |node: usize, at: Time, frame: &[u8]| {
         if let Some(capture) = &mut capture {
             capture.record(node, at, frame);
@@ -60,30 +69,30 @@ fn watch(experiment: &laxity_lab::scenario::Experiment, arguments: &Trace) -> Re
     };
     let frames = arguments.pcap.is_some().then_some(&mut record as &mut FrameSink<'_>);
     if let Some(path) = &arguments.perfetto {
-        let (temporary, file) = create(path)?;
-        let mut trace = PerfettoTrace::new(file);
+        let (draft, file) = Draft::begin(path, Kind::Trace, inputs)?;
+        let mut trace = PerfettoTrace::new(BufWriter::new(file));
         world::observe(experiment, &mut trace, frames);
-        finish(path, &temporary, trace.finish())?;
+        finish(draft, trace.finish())?;
     } else {
         world::observe(experiment, &mut NoTrace, frames);
     }
-    if let (Some(capture), Some(path)) = (capture, &arguments.pcap) {
-        finish(path, &capture.temporary, capture.frames.finish())?;
+    if let Some(capture) = capture {
+        finish(capture.draft, capture.frames.finish())?;
     }
     Ok(())
 }
 
 /// A capture with an interface for every node, named as nodes first send.
 struct Capture {
-    temporary: PathBuf,
+    draft: Draft,
     frames: FrameCapture<BufWriter<File>>,
     interfaces: Vec<Interface>,
 }
 
 impl Capture {
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let (temporary, file) = create(path)?;
-        Ok(Self { temporary, frames: FrameCapture::new(file, SNAP), interfaces: Vec::new() })
+    fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, output::Error> {
+        let (draft, file) = Draft::begin(path, Kind::Capture, inputs)?;
+        Ok(Self { draft, frames: FrameCapture::new(BufWriter::new(file), SNAP), interfaces: Vec::new() })
     }
 
     fn record(&mut self, node: usize, at: Time, frame: &[u8]) {
@@ -95,18 +104,9 @@ impl Capture {
     }
 }
 
-/// A file beside `path`, which takes its name when it is whole.
-fn create(path: &Path) -> Result<(PathBuf, BufWriter<File>), Failure> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let temporary = PathBuf::from(name);
-    let file = File::create(&temporary).map_err(|error| (path.display().to_string(), error))?;
-    Ok((temporary, BufWriter::new(file)))
-}
-
-fn finish(path: &Path, temporary: &Path, writer: io::Result<BufWriter<File>>) -> Result<(), Failure> {
-    writer
-        .and_then(|mut writer| writer.flush())
-        .and_then(|()| std::fs::rename(temporary, path))
-        .map_err(|error| (path.display().to_string(), error))
+fn finish(draft: Draft, writer: io::Result<BufWriter<File>>) -> Result<(), output::Error> {
+    match writer.and_then(|writer| writer.into_inner().map_err(io::IntoInnerError::into_error)) {
+        Ok(file) => draft.finish(&file),
+        Err(error) => Err(draft.failed(error)),
+    }
 }

@@ -16,6 +16,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
 
@@ -56,7 +57,13 @@ impl<W: Write> FrameCapture<W> {
             u32::try_from(snap_length.get()).is_ok(),
             "a snap length of {snap_length} does not fit the file"
         );
-        let (writer, failure) = match PcapNgWriter::with_endianness(writer, Endianness::Little) {
+        // By this a capture is known to be ours, and may be replaced by another.
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed("laxity"))],
+            ..SectionHeaderBlock::default()
+        };
+        let (writer, failure) = match PcapNgWriter::with_section_header(writer, section) {
             Ok(writer) => (Some(writer), None),
             Err(error) => (None, Some(io_error(error))),
         };

@@ -122,7 +122,9 @@ fn a_capture_is_what_the_specification_says() {
         .chunks(4)
         .map(|word| u32::from_le_bytes(word.try_into().expect("blocks are whole words")))
         .collect();
-    let section = [0x0A0D_0D0A, 28, 0x1A2B_3C4D, 1, u32::MAX, u32::MAX, 28];
+    // Option 4, the application: six letters, padded; then the end of options.
+    let application = [4 | 6 << 16, u32::from_le_bytes(*b"laxi"), u32::from(u16::from_le_bytes(*b"ty")), 0];
+    let section = [&[0x0A0D_0D0A, 44, 0x1A2B_3C4D, 1, u32::MAX, u32::MAX][..], &application, &[44]].concat();
     let interface = [1, 40, 147, 64, 2 | 1 << 16, u32::from(b'a'), 9 | 1 << 16, 9, 0, 40];
     let frame = [6, 36, 0, 1, 2, 2, 2, 0xCDAB, 36];
     assert_eq!(words, [&section[..], &interface, &frame].concat());

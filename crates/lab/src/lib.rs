@@ -3,6 +3,7 @@
 pub mod claims;
 pub mod diagnostic;
 mod measure;
+pub mod output;
 pub mod pipeline;
 pub mod present;
 pub mod profile;

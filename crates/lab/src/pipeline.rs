@@ -21,7 +21,6 @@ mod store;
 mod tests;
 
 use std::fmt::{self, Write};
-use std::io;
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -29,6 +28,7 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::claims::{ClaimError, Judge};
+use crate::output::{self, Workplace};
 use crate::present::{self, Written};
 use crate::results::{Provenance, Results, Run, Verdict};
 use crate::scenario::{ClockKind, Experiment, PointIndex, Scenario};
@@ -60,6 +60,8 @@ pub struct Progress {
     pub kept: usize,
     /// Points in all.
     pub total: usize,
+    /// Another run is at work for the same directory of results, and this one waits for it.
+    pub waiting: bool,
 }
 
 /// A scenario run to its end.
@@ -69,8 +71,12 @@ pub struct Outcome {
     pub results: Results,
     /// One per claim, in the order of the file.
     pub verdicts: Vec<Verdict>,
-    /// What was written; `None` if nothing was to be.
+    /// What was written; `None` if nothing was to be, or could be.
     pub written: Option<Written>,
+    /// Why the directory of results could not be written. What stands there is of an earlier run, if anything.
+    pub unwritten: Option<String>,
+    /// Why points could not be kept for another run, if they were to be.
+    pub unkept: Option<String>,
 }
 
 impl Outcome {
@@ -101,8 +107,8 @@ pub enum Error {
         /// What is lacking.
         message: String,
     },
-    /// The results could not be written, or a point not kept.
-    Disk(io::Error),
+    /// The directory that was named for the results is not ours to write.
+    Output(output::Error),
 }
 
 impl fmt::Display for Error {
@@ -121,18 +127,12 @@ impl fmt::Display for Error {
                 write!(f, "it cannot be run here: {message}")
             }
             Error::Refused { point, message } => write!(f, "{point} cannot be run here: {message}"),
-            Error::Disk(error) => error.fmt(f),
+            Error::Output(error) => error.fmt(f),
         }
     }
 }
 
 impl std::error::Error for Error {}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Error::Disk(error)
-    }
-}
 
 /// What runs one point, whose place in the sweep is filled in afterwards; or says what it lacks.
 pub type Runner<'a> = &'a (dyn Fn(&Experiment) -> Result<Run, String> + Sync);
@@ -154,21 +154,27 @@ pub fn run_by(
     observe: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Error> {
     let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
-    let runs = points(scenario, options, runner, observe)?;
+    let total = scenario.points().count();
+    let place = Place::take(scenario, options, &mut || {
+        observe(Progress { done: 0, kept: 0, total, waiting: true });
+    })?;
+    let (runs, unkept) = points(scenario, options, runner, &place, observe)?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
     let verdicts = judge.judge(&results).map_err(Error::Unjudged)?;
-    finish(scenario, options, results, verdicts)
+    Ok(Outcome { unkept, ..finish(scenario, options, &place, results, verdicts) })
 }
 
 /// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
 ///
 /// Claims of a scenario with a sweep are about all of it, so they are judged only if this point is all there is.
+/// Calls `waiting` if another run is at work for the same directory of results, and waits for it.
 pub fn of_point(
     scenario: &Scenario,
     options: &Options,
     point: &PointIndex,
     clock: &str,
     run: Run,
+    waiting: &mut dyn FnMut(),
 ) -> Result<Outcome, Error> {
     let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
     let mut axes = scenario.axes.clone();
@@ -180,22 +186,59 @@ pub fn of_point(
     let results = Results { provenance, axes, runs: vec![run] };
     let alone = scenario.points().nth(1).is_none();
     let verdicts = if alone { judge.judge(&results).map_err(Error::Unjudged)? } else { Vec::new() };
-    finish(scenario, options, results, verdicts)
+    let place = Place::take(scenario, options, waiting)?;
+    Ok(finish(scenario, options, &place, results, verdicts))
+}
+
+/// Where an outcome goes, or why it goes nowhere.
+enum Place {
+    /// Nothing is to be written.
+    Nowhere,
+    /// The directory of results is ours until this goes.
+    Taken(Workplace),
+    /// Nothing can be written there, as on a full disk: that costs the files, and not the outcome.
+    Lost(String),
+}
+
+impl Place {
+    fn take(scenario: &Scenario, options: &Options, waiting: &mut dyn FnMut()) -> Result<Place, Error> {
+        let Some(out) = &options.out else { return Ok(Place::Nowhere) };
+        let inputs = scenario.inputs();
+        let place = match options.no_report {
+            true => Ok(()),
+            false => present::check_target(out, &inputs),
+        };
+        match place.and_then(|()| Workplace::take(out, waiting)) {
+            Ok(place) => Ok(Place::Taken(place)),
+            Err(error @ output::Error::Refused { .. }) => Err(Error::Output(error)),
+            Err(error @ output::Error::Failed { .. }) => Ok(Place::Lost(error.to_string())),
+        }
+    }
 }
 
 fn finish(
     scenario: &Scenario,
     options: &Options,
+    place: &Place,
     results: Results,
     verdicts: Vec<Verdict>,
-) -> Result<Outcome, Error> {
-    let written = match &options.out {
-        Some(out) if !options.no_report => {
-            Some(present::write_all(out, &results, &verdicts, &scenario.figures)?)
+) -> Outcome {
+    let written = match place {
+        _ if options.no_report => Ok(None),
+        Place::Nowhere => Ok(None),
+        Place::Lost(why) => Err(why.clone()),
+        Place::Taken(place) => {
+            let inputs = scenario.inputs();
+            present::write_all(place, &inputs, &results, &verdicts, &scenario.figures)
+                .map(Some)
+                .map_err(|error| error.to_string())
         }
-        _ => None,
     };
-    Ok(Outcome { results, verdicts, written })
+    let (written, unwritten) = match written {
+        Ok(written) => (written, None),
+        Err(why) => (None, Some(why)),
+    };
+    Outcome { results, verdicts, written, unwritten, unkept: None }
 }
 
 fn provenance(scenario: &Scenario, options: &Options) -> Provenance {
@@ -227,18 +270,31 @@ struct Finished {
     run: Run,
     key: String,
     kept: bool,
+    /// Why it could not be kept.
+    unkept: Option<String>,
 }
 
+/// Runs the points, in the sweep's order, and says why they could not be kept.
 fn points(
     scenario: &Scenario,
     options: &Options,
     runner: Runner<'_>,
+    place: &Place,
     observe: &mut dyn FnMut(Progress),
-) -> Result<Vec<Run>, Error> {
+) -> Result<(Vec<Run>, Option<String>), Error> {
     let points: Vec<PointIndex> = scenario.points().collect();
-    let store = options.out.as_deref().map(Store::beside).transpose()?;
+    let (store, mut unkept) = match place {
+        Place::Nowhere => (None, None),
+        Place::Lost(why) => (None, Some(why.clone())),
+        Place::Taken(place) => match Store::of(place) {
+            Ok(store) => (Some(store), None),
+            Err(error) => {
+                (None, Some(format!("points cannot be kept beside {}: {error}", place.target().display())))
+            }
+        },
+    };
     let work = |index: usize| point(scenario, options, runner, store.as_ref(), &points[index]);
-    let mut progress = Progress { done: 0, kept: 0, total: points.len() };
+    let mut progress = Progress { done: 0, kept: 0, total: points.len(), waiting: false };
     observe(progress);
     let finished = parallel::ordered(points.len(), options.threads, &work, &mut |finished: &Finished| {
         progress.done += 1;
@@ -248,7 +304,8 @@ fn points(
     if let Some(store) = &store {
         store.keep_only(finished.iter().map(|finished| finished.key.as_str()));
     }
-    Ok(finished.into_iter().map(|finished| finished.run).collect())
+    unkept = unkept.or_else(|| finished.iter().find_map(|finished| finished.unkept.clone()));
+    Ok((finished.into_iter().map(|finished| finished.run).collect(), unkept))
 }
 
 fn point(
@@ -268,7 +325,12 @@ fn point(
     let key = key(&experiment, options);
     let kept = store.filter(|_| !options.fresh).and_then(|store| store.load(&key));
     if let Some(run) = kept {
-        return Ok(Finished { run: Run { point: point.indices().to_vec(), ..run }, key, kept: true });
+        return Ok(Finished {
+            run: Run { point: point.indices().to_vec(), ..run },
+            key,
+            kept: true,
+            unkept: None,
+        });
     }
     // A panic is an invariant of ours that broke; say at which point, and let the others' results stand.
     let run = catch_unwind(AssertUnwindSafe(|| runner(&experiment))).map_err(|panic| {
@@ -278,10 +340,8 @@ fn point(
     })?;
     let run = run.map_err(|message| Error::Refused { point: scenario.describe(point), message })?;
     let run = Run { point: point.indices().to_vec(), ..run };
-    if let Some(store) = store {
-        store.save(&key, &run)?;
-    }
-    Ok(Finished { run, key, kept: false })
+    let unkept = store.and_then(|store| store.save(&key, &run).err()).map(|error| error.to_string());
+    Ok(Finished { run, key, kept: false, unkept })
 }
 
 /// What decides the outcome of a point: the experiment with all that its files say, and who runs it. Its

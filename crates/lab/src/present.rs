@@ -23,4 +23,4 @@ mod write;
 pub use error::Error;
 pub use figure::{FigureError, FigureSpec};
 pub use metric::{Metric, Owner, UnknownMetric};
-pub use write::{Written, write_all};
+pub use write::{Written, check_target, write_all};

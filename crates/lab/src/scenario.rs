@@ -116,6 +116,11 @@ impl Scenario {
         PointIndex::all(self.axes.iter().map(|axis| axis.points.len()).collect())
     }
 
+    /// The files it was read from: its own, and the profiles, adapters and traces it names.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        [&self.path].into_iter().chain(&self.shelf.paths).cloned().collect()
+    }
+
     /// The point in words, `load = 400 KiB/s, variant = O1`; empty for no sweep.
     pub fn describe(&self, point: &PointIndex) -> String {
         point.describe(&self.axes)

@@ -90,7 +90,8 @@ impl Calibration {
         let quoted = self.processor.replace(['"', '\\'], " ");
         let _ = write!(
             text,
-            "title = \"{quoted}, measured\"\nabout = \"\"\"\nMeasured by `laxity calibrate` with packets of {packet} B. \
+            "# Measured by `laxity calibrate`; a further calibration may replace this file.\n\
+             title = \"{quoted}, measured\"\nabout = \"\"\"\nMeasured by `laxity calibrate` with packets of {packet} B. \
              Each value is the median of batches; behind it stand the 10th and 90th\npercentile. C_x, from a \
              command in a ring in shared memory to the adapter's reading it on another processor, took {startup}: it is \
              an adapter's\n`startup` and not in here.\"\"\"\n"

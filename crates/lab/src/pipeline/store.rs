@@ -1,14 +1,14 @@
-//! Points that have run, kept beside the directory of results.
+//! Points that have run, kept in the workplace beside the directory of results.
 //!
-//! They stand in a hidden sibling and not inside, because the directory of results is replaced as a whole.
+//! They stand there and not inside, because the directory of results is replaced as a whole.
 //! A point is one file, complete from the moment it has its name; what cannot be read counts as not there.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use crate::output::{self, Workplace};
 use crate::results::Run;
 
 /// The kept points of one directory of results.
@@ -18,16 +18,9 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// The store that belongs to the directory of results `out`: `results/.s5.points` to `results/s5`.
-    pub(super) fn beside(out: &Path) -> io::Result<Store> {
-        let out = std::path::absolute(out)?;
-        let name = out.file_name().ok_or_else(|| io::Error::other("a root directory cannot hold results"))?;
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(".points");
-        let directory = out.with_file_name(hidden);
-        fs::create_dir_all(&directory)?;
-        Ok(Store { directory })
+    /// The store of a workplace: `results/.s5.laxity/points` for `results/s5`.
+    pub(super) fn of(place: &Workplace) -> io::Result<Store> {
+        Ok(Store { directory: place.directory("points")? })
     }
 
     fn path(&self, key: &str) -> PathBuf {
@@ -40,15 +33,17 @@ impl Store {
     }
 
     /// Keeps a run.
-    pub(super) fn save(&self, key: &str, run: &Run) -> io::Result<()> {
-        // Another process may be at the same point; each writes a file of its own, and the last name counts.
-        let temporary = self.directory.join(format!("{key}.{}.tmp", std::process::id()));
+    pub(super) fn save(&self, key: &str, run: &Run) -> Result<(), output::Error> {
+        let temporary = self.directory.join(format!("{key}.tmp"));
         let written = fs::File::create(&temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec(run)?)?;
             file.sync_all()?;
             fs::rename(&temporary, self.path(key))
         });
-        written.inspect_err(|_| drop(fs::remove_file(&temporary)))
+        written.map_err(|error| {
+            drop(fs::remove_file(&temporary));
+            output::Error::Failed { path: self.path(key), error }
+        })
     }
 
     /// Forgets all other points and whatever was left half written. Failing to is no harm.

@@ -69,7 +69,7 @@ impl Scratch {
     }
 
     fn kept(&self) -> usize {
-        fs::read_dir(self.0.join(".sample.points")).unwrap().count()
+        fs::read_dir(self.0.join(".sample.laxity/points")).unwrap().count()
     }
 }
 
@@ -148,7 +148,7 @@ fn kept_points_are_not_run_again_unless_something_differs() {
 fn a_damaged_point_is_run_again() {
     let scratch = Scratch::new("damaged");
     counted(&scenario("true"), &scratch.options()).0.unwrap();
-    let entry = fs::read_dir(scratch.0.join(".sample.points")).unwrap().next().unwrap().unwrap();
+    let entry = fs::read_dir(scratch.0.join(".sample.laxity/points")).unwrap().next().unwrap().unwrap();
     fs::write(entry.path(), "{\"point\":").unwrap();
     assert_eq!(counted(&scenario("true"), &scratch.options()).1, 1);
 }

@@ -1,10 +1,10 @@
-//! The only file here that touches a disk.
+//! An outcome on disk.
 //!
 //! A directory that holds half of an outcome and looks like all of it is worse than none. Everything is
-//! rendered first, then written and synced into a hidden sibling of the target, which takes the target's
+//! rendered first, then written and synced in the workplace beside the target, and takes the target's
 //! name last. An earlier outcome steps aside for the one moment between two renames and is put back if the
-//! second fails. What others put into it (a trace, notes) is carried over; only what this module writes is
-//! replaced, and a directory that is not an earlier outcome is refused.
+//! second fails. What others put into it (a trace, notes, a drawing of their own) is carried over; only what Laxity
+//! wrote is replaced, and a directory that is not an earlier outcome is refused.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::{FigureSpec, figure, json, parquet, report};
+use crate::output::{self, Error, Kind, Workplace};
 use crate::results::{Results, Verdict};
 
 /// What was written.
@@ -28,20 +29,83 @@ const JSON: &str = "results.json";
 const PARQUET: &str = "results.parquet";
 const FIGURES: &str = "figures";
 
-/// Writes `report.html`, `results.json`, `results.parquet` and `figures/*.svg` into the directory `dir`,
-/// all or nothing; figures that suit the results if `figures` is empty.
+/// What is replaced as a whole, and by what each is known to be ours.
+const FILES: [(&str, Kind); 3] = [(REPORT, Kind::Report), (JSON, Kind::Results), (PARQUET, Kind::Rows)];
+
+/// Writes `report.html`, `results.json`, `results.parquet` and `figures/*.svg` into the directory of results of
+/// `place`, all or nothing; figures that suit the results if `figures` is empty. `inputs` are files that were read.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::InvalidInput`] if a figure names what the results have not,
-/// [`io::ErrorKind::AlreadyExists`] if `dir` exists and is neither empty nor an earlier outcome, otherwise
-/// what the file system says. `dir` is then as it was.
+/// [`Error::Refused`] if the directory exists and is neither empty nor an earlier outcome, or a file in it that would
+/// be replaced is not ours; [`Error::Failed`] if a figure names what the results have not, or with what the file
+/// system says. The directory is then as it was.
 pub fn write_all(
-    dir: &Path,
+    place: &Workplace,
+    inputs: &[PathBuf],
     results: &Results,
     verdicts: &[Verdict],
     figures: &[FigureSpec],
-) -> io::Result<Written> {
+) -> Result<Written, Error> {
+    let target = place.target();
+    let failed = |error: io::Error| Error::failed(target, error);
+    let files = rendered(results, verdicts, figures).map_err(failed)?;
+    settle(place).map_err(failed)?;
+    check_target(target, inputs)?;
+    for (name, _) in &files {
+        if name.starts_with(FIGURES) {
+            output::check(&target.join(name), Kind::Drawing, inputs)?;
+        }
+    }
+    let fresh = place.path("partial");
+    let written = write_and_replace(place, &fresh, &files);
+    if written.is_err() {
+        // The disk may be full of just this.
+        drop(fs::remove_dir_all(&fresh));
+    }
+    written.map_err(failed)?;
+    let files = files.iter().map(|(name, _)| target.join(name)).collect();
+    Ok(Written { files, directory: target.to_path_buf() })
+}
+
+/// Whether results can be written into the directory `out`; asked before any work is done for them.
+///
+/// # Errors
+///
+/// [`Error::Refused`] if it exists and is neither empty nor an earlier outcome, or one of its files is one of the
+/// `inputs` or not ours.
+pub fn check_target(out: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
+    let target = output::target(out)?;
+    let mut entries = match fs::read_dir(&target) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::failed(out, error)),
+    };
+    if entries.next().is_none() {
+        return Ok(());
+    }
+    if !target.join(JSON).is_file() {
+        let reason = "exists and is not the outcome of an earlier run; valid is a new or an empty directory, or one \
+                      that `laxity run` wrote";
+        return Err(Error::refused(out, reason));
+    }
+    for (name, kind) in FILES {
+        output::check(&target.join(name), kind, inputs)?;
+    }
+    match fs::symlink_metadata(target.join(FIGURES)) {
+        Ok(metadata) if !metadata.is_dir() => {
+            Err(Error::refused(&target.join(FIGURES), "is no directory, and figures would be written there"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every file's name and bytes, the report first.
+fn rendered(
+    results: &Results,
+    verdicts: &[Verdict],
+    figures: &[FigureSpec],
+) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let defaults;
     let figures = if figures.is_empty() {
         defaults = figure::defaults(results);
@@ -60,69 +124,59 @@ pub fn write_all(
         let svg = figure::svg(results, spec).map_err(super::Error::from)?;
         files.push((Path::new(FIGURES).join(name), svg.into_bytes()));
     }
+    Ok(files)
+}
 
-    // A link to a directory stays a link: what it points to is replaced.
-    let target = match fs::canonicalize(dir) {
-        Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(dir)?,
-        Err(error) => return Err(error),
-    };
-    refuse_foreign(&target)?;
-    let parent = target.parent().ok_or_else(|| io::Error::other("a root directory cannot be replaced"))?;
-    fs::create_dir_all(parent)?;
-    let fresh = Temporary::beside(&target, "partial")?;
-    if !taken.is_empty() {
-        fs::create_dir(fresh.path.join(FIGURES))?;
+fn write_and_replace(place: &Workplace, fresh: &Path, files: &[(PathBuf, Vec<u8>)]) -> io::Result<()> {
+    // Whoever left one did not finish it, and nobody else is here now.
+    remove(fresh)?;
+    fs::create_dir(fresh)?;
+    if files.iter().any(|(name, _)| name.starts_with(FIGURES)) {
+        fs::create_dir(fresh.join(FIGURES))?;
     }
-    for (name, bytes) in &files {
-        let mut file = fs::File::create_new(fresh.path.join(name))?;
+    for (name, bytes) in files {
+        let mut file = fs::File::create_new(fresh.join(name))?;
         file.write_all(bytes)?;
         file.sync_all()?;
     }
-    replace(fresh, &target)?;
-    Ok(Written { files: files.iter().map(|(name, _)| target.join(name)).collect(), directory: target })
-}
-
-fn refuse_foreign(target: &Path) -> io::Result<()> {
-    let mut entries = match fs::read_dir(target) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error),
-    };
-    if entries.next().is_none() || target.join(JSON).is_file() {
-        return Ok(());
-    }
-    let reason = format!("{} exists and is not the outcome of an earlier run", target.display());
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, reason))
-}
-
-/// Gives `fresh` the name `target`.
-fn replace(mut fresh: Temporary, target: &Path) -> io::Result<()> {
+    let (target, earlier) = (place.target(), place.path("earlier"));
     if !target.exists() {
-        fs::rename(&fresh.path, target)?;
-        fresh.keep();
-        return Ok(());
+        return fs::rename(fresh, target);
     }
-    let mut old = Temporary::beside(target, "replaced")?;
-    let earlier = old.path.join("earlier");
-    // From here on the old one is all there is: nothing may delete it before the new one is in place.
-    old.keep();
     fs::rename(target, &earlier)?;
-    if let Err(error) = fs::rename(&fresh.path, target) {
+    if let Err(error) = fs::rename(fresh, target) {
         fs::rename(&earlier, target)?;
-        fs::remove_dir(&old.path)?;
         return Err(error);
     }
-    fresh.keep();
     carry_over(&earlier, target)?;
-    fs::remove_dir_all(&old.path)
+    fs::remove_dir_all(&earlier)
 }
 
-/// Moves what this module does not write from the earlier directory into the new one.
+/// Finishes what a run that was killed between two renames has left.
+fn settle(place: &Workplace) -> io::Result<()> {
+    let (target, earlier) = (place.target(), place.path("earlier"));
+    if !earlier.is_dir() {
+        return Ok(());
+    }
+    if !target.exists() {
+        return fs::rename(&earlier, target);
+    }
+    carry_over(&earlier, target)?;
+    fs::remove_dir_all(&earlier)
+}
+
+fn remove(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Moves what is not ours from the earlier directory into the new one.
 fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
     for entry in fs::read_dir(earlier)? {
         let name = entry?.file_name();
-        let ours = [REPORT, JSON, PARQUET, FIGURES].iter().any(|own| name == *own);
+        let ours = name == FIGURES || FILES.iter().any(|(own, _)| name == *own);
         if !ours && !target.join(&name).exists() {
             fs::rename(earlier.join(&name), target.join(&name))?;
         }
@@ -132,49 +186,14 @@ fn carry_over(earlier: &Path, target: &Path) -> io::Result<()> {
         return Ok(());
     }
     for entry in fs::read_dir(&figures)? {
-        let name = entry?.file_name();
-        let svg = Path::new(&name).extension().is_some_and(|ending| ending == "svg");
-        if !svg {
+        let path = entry?.path();
+        let ours = fs::symlink_metadata(&path)?.is_file() && Kind::Drawing.wrote(&path)?;
+        if let Some(name) = path.file_name().filter(|_| !ours) {
             fs::create_dir_all(target.join(FIGURES))?;
-            fs::rename(figures.join(&name), target.join(FIGURES).join(&name))?;
+            fs::rename(&path, target.join(FIGURES).join(name))?;
         }
     }
     Ok(())
-}
-
-/// A directory that goes away unless it is kept.
-struct Temporary {
-    path: PathBuf,
-    kept: bool,
-}
-
-impl Temporary {
-    /// A new directory beside `target`, hidden; runs into the same target do not share it.
-    fn beside(target: &Path, what: &str) -> io::Result<Self> {
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        for n in 0..1000 {
-            let path = target.with_file_name(format!(".{name}.{what}-{n}"));
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self { path, kept: false }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::other(format!("too many unfinished runs beside {}", target.display())))
-    }
-
-    fn keep(&mut self) {
-        self.kept = true;
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nobody is left to tell; a hidden directory stays behind at worst.
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
 }
 
 /// A name that is one file in one directory whatever a scenario says, and that no other figure has.
@@ -197,53 +216,110 @@ fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
 mod tests {
     use super::super::sample;
     use super::*;
+    use crate::output::tests::Scratch;
 
-    /// A directory of the test's own, gone afterwards.
-    fn scratch(name: &str) -> Temporary {
-        let target = std::env::temp_dir().join(format!("laxity-present-{name}-{}", std::process::id()));
-        Temporary::beside(&target, "test").unwrap()
+    fn write(dir: &Path, results: &Results, figures: &[FigureSpec]) -> Result<Written, Error> {
+        write_all(&Workplace::take(dir, &mut || ()).unwrap(), &[], results, &sample::verdicts(), figures)
+    }
+
+    fn refusal(dir: &Path) -> String {
+        match write(dir, &sample::sweep(), &[]) {
+            Err(error @ Error::Refused { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
-    fn a_run_leaves_all_files_and_no_temporary() {
-        let scratch = scratch("all");
-        let dir = scratch.path.join("out/s5");
-        let written = write_all(&dir, &sample::sweep(), &sample::verdicts(), &[]).unwrap();
+    fn a_run_leaves_all_files_and_no_draft() {
+        let scratch = Scratch::new("all");
+        let dir = scratch.0.join("out/s5");
+        let written = write(&dir, &sample::sweep(), &[]).unwrap();
         assert!(written.files.iter().all(|file| file.is_file()));
         assert!(written.files.len() > 5, "{:?}", written.files);
-        assert_eq!(fs::read_dir(dir.parent().unwrap()).unwrap().count(), 1);
+        let beside: Vec<_> = fs::read_dir(scratch.0.join("out/.s5.laxity")).unwrap().collect();
+        assert_eq!(beside.len(), 1, "{beside:?}");
     }
 
     #[test]
-    fn an_earlier_outcome_is_replaced_and_notes_survive() {
-        let scratch = scratch("again");
-        let dir = scratch.path.join("s5");
-        write_all(&dir, &sample::sweep(), &[], &[]).unwrap();
+    fn an_earlier_outcome_is_replaced_and_what_others_put_there_survives() {
+        let scratch = Scratch::new("again");
+        let dir = scratch.0.join("s5");
+        write(&dir, &sample::sweep(), &[]).unwrap();
         fs::write(dir.join("notes.txt"), "mine").unwrap();
-        fs::write(dir.join("figures/stale.svg"), "old").unwrap();
-        write_all(&dir, &sample::single(), &[], &[]).unwrap();
+        fs::copy(dir.join("figures/throughput-over-load.svg"), dir.join("figures/stale.svg")).unwrap();
+        fs::write(dir.join("figures/mine.svg"), "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").unwrap();
+        write(&dir, &sample::single(), &[]).unwrap();
         assert_eq!(fs::read_to_string(dir.join("notes.txt")).unwrap(), "mine");
+        assert!(dir.join("figures/mine.svg").exists());
         assert!(!dir.join("figures/stale.svg").exists());
         assert!(!dir.join("figures/throughput-over-load.svg").exists());
-        assert_eq!(fs::read_dir(&scratch.path).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_foreign_directory_is_refused_and_left_alone() {
-        let scratch = scratch("foreign");
-        fs::write(scratch.path.join("thesis.tex"), "years").unwrap();
-        let error = write_all(&scratch.path, &sample::sweep(), &[], &[]).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
-        assert!(scratch.path.join("thesis.tex").is_file());
+    fn what_others_wrote_is_refused_and_left_alone() {
+        let scratch = Scratch::new("foreign");
+        let dir = scratch.0.join("thesis");
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("thesis.tex"), "years").unwrap();
+        assert!(refusal(&dir).contains("not the outcome of an earlier run"));
+        fs::write(dir.join("results.json"), "{\"results\": [1, 2, 3]}").unwrap();
+        assert!(refusal(&dir).contains("results.json exists, and Laxity did not write it"));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 2);
+        let dir = scratch.0.join("s5");
+        write(&dir, &sample::sweep(), &[]).unwrap();
+        fs::write(dir.join("report.html"), "<p>my own words on it").unwrap();
+        assert!(refusal(&dir).contains("report.html exists"));
+        fs::remove_file(dir.join("report.html")).unwrap();
+        fs::write(dir.join("figures/throughput-over-load.svg"), "<svg/>").unwrap();
+        assert!(refusal(&dir).contains("throughput-over-load.svg exists"));
+        assert_eq!(fs::read_to_string(dir.join("figures/throughput-over-load.svg")).unwrap(), "<svg/>");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_or_taken_through_a_link() {
+        let scratch = Scratch::new("through");
+        let (dir, elsewhere) = (scratch.0.join("s5"), scratch.0.join("elsewhere"));
+        write(&dir, &sample::sweep(), &[]).unwrap();
+        fs::rename(dir.join("figures"), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, dir.join("figures")).unwrap();
+        let before = fs::read_dir(&elsewhere).unwrap().count();
+        assert!(refusal(&dir).contains("figures is no directory"));
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), before);
+        // The directory itself may be one: what it points to is replaced.
+        let link = scratch.0.join("link");
+        std::os::unix::fs::symlink(scratch.0.join("real"), &link).unwrap();
+        assert!(Workplace::take(&link, &mut || ()).unwrap_err().to_string().contains("is a link to nothing"));
+        fs::create_dir(scratch.0.join("real")).unwrap();
+        write(&link, &sample::sweep(), &[]).unwrap();
+        assert!(
+            fs::symlink_metadata(&link).unwrap().is_symlink() && scratch.0.join("real/report.html").is_file()
+        );
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_put_right() {
+        let scratch = Scratch::new("killed");
+        let dir = scratch.0.join("s5");
+        write(&dir, &sample::sweep(), &[]).unwrap();
+        fs::write(dir.join("notes.txt"), "mine").unwrap();
+        let beside = scratch.0.join(".s5.laxity");
+        // Killed between the two renames; and in the middle of writing, another time.
+        fs::rename(&dir, beside.join("earlier")).unwrap();
+        fs::create_dir(beside.join("partial")).unwrap();
+        fs::write(beside.join("partial/results.json"), "{").unwrap();
+        write(&dir, &sample::sweep(), &[]).unwrap();
+        assert_eq!(fs::read_to_string(dir.join("notes.txt")).unwrap(), "mine");
+        assert_eq!(fs::read_dir(&beside).unwrap().count(), 1);
     }
 
     #[test]
     fn a_bad_figure_leaves_the_earlier_outcome() {
-        let scratch = scratch("bad");
-        let dir = scratch.path.join("s5");
-        write_all(&dir, &sample::sweep(), &[], &[]).unwrap();
+        let scratch = Scratch::new("bad");
+        let dir = scratch.0.join("s5");
+        write(&dir, &sample::sweep(), &[]).unwrap();
         let bad = FigureSpec::new("lod", "throughput".parse().unwrap());
-        let error = write_all(&dir, &sample::sweep(), &[], &[bad]).unwrap_err();
+        let error = write(&dir, &sample::sweep(), &[bad]).unwrap_err();
         assert!(error.to_string().contains("there is load"), "{error}");
         assert!(dir.join("report.html").is_file());
     }

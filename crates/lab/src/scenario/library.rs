@@ -26,6 +26,8 @@ pub(crate) struct Shelf {
     /// By their parameters in words.
     films: BTreeMap<String, Result<Arc<Trace>, SourceError>>,
     digests: Vec<[u8; 32]>,
+    /// The files that were read.
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 /// A kind of file that scenarios name.
@@ -111,6 +113,7 @@ impl<'a> Library<'a> {
             false => errors,
         })?;
         self.shelf.digests.push(Sha256::digest(source.text().as_bytes()).into());
+        self.shelf.paths.push(PathBuf::from(source.name()));
         (kind.parse)(&source).map(Arc::new).map_err(|errors| relate(&errors, &here))
     }
 
@@ -197,6 +200,7 @@ impl<'a> Library<'a> {
             });
             let trace = trace.map(|(trace, digest)| {
                 self.shelf.digests.push(digest);
+                self.shelf.paths.push(path.clone());
                 Arc::new(trace)
             });
             self.shelf.traces.insert(name.to_string(), trace);

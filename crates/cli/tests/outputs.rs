@@ -1,0 +1,187 @@
+//! What the program leaves on disk when paths are wrong, others are at work, or the disk takes nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const SCENARIO: &str = r#"
+title = "A camera"
+
+[host]
+profile = "mc68040"
+
+[adapter]
+kind = "null"
+startup = "40 us"
+per_byte = "50 ns"
+
+[run]
+time = "2 s"
+
+[[channel]]
+name = "camera"
+class = "real_time"
+max_message = "16 KiB"
+burst = 2
+min_interval = "40 ms"
+deadline = "30 ms"
+source = { kind = "periodic" }
+
+[[claim]]
+id = "on-time"
+says = "The camera misses no deadline"
+holds = 'runs.all(|r| r.rt.all(|c| c.missed_messages == 0))'
+shows = '"it does not"'
+"#;
+
+/// A directory with the scenario in it, gone afterwards.
+struct Here(PathBuf);
+
+impl Here {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("laxity-outputs-{name}-{}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("camera.toml"), SCENARIO).unwrap();
+        Self(path)
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_laxity"));
+        command.args(arguments.split(' ')).current_dir(&self.0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn laxity(&self, arguments: &str) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.0.join(path)).unwrap()
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn twenty_runs_at_once_take_turns_and_leave_one_whole_outcome() {
+    let here = Here::new("twenty");
+    let alone = here.laxity("run camera.toml --out alone/camera");
+    assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
+    let running: Vec<_> = (0..20).map(|_| here.command("run camera.toml --fresh").spawn().unwrap()).collect();
+    for child in running {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        assert_eq!(out(&output), out(&alone));
+    }
+    for file in ["results.json", "results.parquet"] {
+        let bytes = |directory: &str| fs::read(here.0.join(directory).join("camera").join(file)).unwrap();
+        assert!(bytes("results") == bytes("alone"), "{file} differs");
+    }
+    let mut left: Vec<_> = fs::read_dir(here.0.join("results/.camera.laxity"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["lock", "points"]);
+}
+
+#[test]
+fn no_path_that_is_named_by_a_slip_is_written() {
+    let here = Here::new("slip");
+    fs::write(here.0.join("notes.json"), "[1, 2, 3]").unwrap();
+    fs::create_dir(here.0.join("thesis")).unwrap();
+    fs::write(here.0.join("thesis/thesis.tex"), "years").unwrap();
+    for (arguments, path, why) in [
+        ("trace camera.toml --perfetto camera.toml", "camera.toml", "is read by this very command"),
+        ("trace camera.toml --perfetto notes.json", "notes.json", "Laxity did not write it"),
+        ("trace camera.toml --pcap /dev/null", "/dev/null", "is a device"),
+        ("trace camera.toml --perfetto a --pcap a", "a", "cannot be one file"),
+        ("run camera.toml --out thesis", "thesis", "not the outcome of an earlier run"),
+        ("run camera.toml --out camera.toml", "camera.toml", "is no directory"),
+        ("calibrate --out camera.toml", "camera.toml", "Laxity did not write it"),
+        ("reproduce --experiments . --table thesis/thesis.tex", "thesis.tex", "Laxity did not write it"),
+    ] {
+        // Experiments stand in a directory of their system.
+        fs::copy(here.0.join("camera.toml"), here.0.join("thesis/camera.toml")).unwrap();
+        let output = here.laxity(arguments);
+        let said = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {said}");
+        assert!(said.contains(path) && said.contains(why), "{arguments}: {said}");
+        assert_eq!(out(&output), "", "{arguments} began");
+    }
+    assert_eq!(here.read("camera.toml"), SCENARIO);
+    assert_eq!(here.read("notes.json"), "[1, 2, 3]");
+    assert_eq!(here.read("thesis/thesis.tex"), "years");
+}
+
+#[test]
+fn what_laxity_wrote_is_written_again() {
+    let here = Here::new("again");
+    for _ in 0..2 {
+        for arguments in ["trace camera.toml --perfetto p.json --pcap p.pcapng", "run camera.toml"] {
+            let output = here.laxity(arguments);
+            assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+        }
+    }
+    let crossed = here.laxity("trace camera.toml --perfetto p.pcapng");
+    assert!(
+        err(&crossed).contains("p.pcapng exists, and Laxity did not write it as a trace"),
+        "{}",
+        err(&crossed)
+    );
+}
+
+/// Whoever is root may write everywhere; nobody may write below a file.
+#[test]
+fn a_place_where_nothing_can_be_written_costs_the_files_and_not_the_table() {
+    let here = Here::new("nowhere");
+    fs::write(here.0.join("results"), "a file").unwrap();
+    let output = here.laxity("run camera.toml");
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(out(&output).contains("1 held"), "{}", out(&output));
+    let said = err(&output);
+    assert!(said.contains("results/camera cannot be written") && said.contains("--no-report"), "{said}");
+    let output = here.laxity("run camera.toml --no-report");
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(err(&output).contains("warning"), "{}", err(&output));
+    assert_eq!(here.read("results"), "a file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_the_files_and_not_the_table() {
+    let here = Here::new("full");
+    fs::create_dir(here.0.join("disk")).unwrap();
+    let laxity = Path::new(env!("CARGO_BIN_EXE_laxity"));
+    // A file system of its own, which is full but for a few blocks, and goes with the shell.
+    let script = format!(
+        "mount -t tmpfs -o size=64k none disk || exit 77
+         head -c 50000 /dev/zero > disk/filler
+         {laxity:?} run camera.toml --out disk/camera
+         code=$?; ls -A disk/.camera.laxity >&2; exit $code"
+    );
+    let run = Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(&here.0).output();
+    let output = match run {
+        Ok(output) if output.status.code() != Some(77) && !err(&output).starts_with("unshare:") => output,
+        _ => return println!("skipped: no file system can be mounted here"),
+    };
+    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert!(out(&output).contains("1 held"), "{}", out(&output));
+    let said = err(&output);
+    assert!(said.contains("disk/camera cannot be written") && said.contains("No space left"), "{said}");
+    assert!(!said.contains("partial"), "the half of an outcome is left: {said}");
+}

@@ -1,0 +1,87 @@
+//! Which files Laxity writes, and how each is known again.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What a file is, which decides by what it is known to be ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What CPU and link did, for Perfetto.
+    Trace,
+    /// Packets, as pcapng; its section says which application wrote it.
+    Capture,
+    /// A figure or a diagram, as SVG.
+    Drawing,
+    /// The log of an emulation.
+    Log,
+    /// A host cost profile that was measured.
+    Profile,
+    /// The table of what was reproduced.
+    Reproduction,
+    /// The report of a directory of results.
+    Report,
+    /// Its results and verdicts, as JSON.
+    Results,
+    /// Its results, as Parquet.
+    Rows,
+}
+
+/// Where in a file its mark stands.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// At the very beginning.
+    First,
+    /// In the first so many bytes.
+    Head(u64),
+    /// In the last so many bytes.
+    Tail(u64),
+}
+
+impl Kind {
+    /// The kind in words, with its article.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Kind::Trace => "a trace for Perfetto",
+            Kind::Capture => "a capture of packets",
+            Kind::Drawing => "a drawing",
+            Kind::Log => "a log of an emulation",
+            Kind::Profile => "a measured profile",
+            Kind::Reproduction => "a table of what was reproduced",
+            Kind::Report => "a report",
+            Kind::Results | Kind::Rows => "the results of a run",
+        }
+    }
+
+    fn mark(self) -> (Place, &'static [u8]) {
+        match self {
+            Kind::Trace => (Place::Head(256), b"\"args\":{\"name\":\"laxity\"}"),
+            Kind::Capture => (Place::Head(64), b"\x04\x00\x06\x00laxity"),
+            Kind::Drawing => (Place::Head(512), b"class=\"laxity-"),
+            Kind::Log => (Place::First, b"laxity log "),
+            Kind::Profile => (Place::Head(1024), b"Measured by `laxity calibrate`"),
+            Kind::Reproduction => (Place::Head(256), b"<!-- Made by `laxity reproduce`; do not edit. -->"),
+            Kind::Report => (Place::Tail(4096), b"<dt>version</dt><dd>Laxity "),
+            Kind::Results => (Place::First, b"{\n  \"results\": {\n    \"provenance\": {\n"),
+            Kind::Rows => (Place::Tail(1 << 16), b"laxity.file_hash"),
+        }
+    }
+
+    /// Whether Laxity wrote the file at `path`, as this kind.
+    pub(crate) fn wrote(self, path: &Path) -> io::Result<bool> {
+        let (place, mark) = self.mark();
+        let mut file = File::open(path)?;
+        let most = match place {
+            Place::First => mark.len() as u64,
+            Place::Head(most) => most,
+            Place::Tail(most) => {
+                let length = file.seek(SeekFrom::End(0))?;
+                file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+                most
+            }
+        };
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes.windows(mark.len()).any(|window| window == mark))
+    }
+}
