@@ -11,7 +11,7 @@ use laxity_qos::admission::{
     AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Request, ResourceModel,
 };
 use laxity_qos::channel::{
-    Block, ChannelConfig, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing,
+    Block, ChannelConfig, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing, Role,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -170,10 +170,12 @@ impl Case {
             block_best_effort: Block::Packets(self.best_effort_block),
             depth: self.depth,
             thread_per_message: self.processing == Processing::PerMessage,
+            ahead: self.early != EarlyPolicy::HOLD,
+            levels: matches!(self.schedule, Schedule::FixedPriority).then_some(31),
             best_effort: self
                 .best_effort
                 .iter()
-                .map(|size| BestEffort { max_message: *size, min_message: *size })
+                .map(|size| BestEffort { max_message: *size, min_message: *size, role: Role::Send })
                 .collect(),
             interference: Vec::new(),
             formula,

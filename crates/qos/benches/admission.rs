@@ -33,6 +33,8 @@ fn host(formula: Formula) -> Environment {
         block_best_effort: Block::Packets(4),
         depth: 1,
         thread_per_message: false,
+        ahead: false,
+        levels: None,
         best_effort: Vec::new(),
         interference: Vec::new(),
         formula,

@@ -22,17 +22,18 @@
 //!
 //! What the bounds assume of the host, besides its costs:
 //!
-//! * handlers hold early messages and packets ([`crate::discipline::EarlyPolicy::HOLD`]);
-//! * timers that end such a hold cost no CPU, and neither does receiving, unless declared as
-//!   [`Interference`];
-//! * no message exceeds its contract's largest or undercuts its smallest size; traffic without a
-//!   guarantee keeps to the sizes declared as [`BestEffort`];
+//! * timers cost no CPU;
+//! * every message is within the sizes of its contract, best effort within those declared as [`BestEffort`]:
+//!   [`crate::channel`] refuses what is not, or carries it as messages of the contract;
+//! * what is ahead of its time stands below everything current, and its handlers yield as often as others;
 //! * calling the link scheduler is not preempted by handlers, whatever the model.
 
+mod buffers;
 mod decision;
 mod demand;
 mod environment;
 mod ideal;
+mod levels;
 mod model;
 mod o1;
 mod o2;
@@ -46,9 +47,11 @@ mod trajectory;
 #[cfg(test)]
 mod tests;
 
-pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, LevelBound, Reason, Refusal, Resource};
+pub use buffers::Buffers;
+pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
-    BestEffort, Environment, EnvironmentError, Formula, Interference, Request, RequestError, ResourceModel,
+    Above, BestEffort, Environment, EnvironmentError, Formula, Interference, Request, RequestError,
+    ResourceModel,
 };
 pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};

@@ -50,6 +50,12 @@ pub enum Resource {
     Link,
     /// Neither, but together they answer too late.
     Deadline,
+    /// Places in the message queue.
+    Messages,
+    /// Packet buffers.
+    Packets,
+    /// Priorities.
+    Levels,
 }
 
 /// How much is missing.
@@ -59,6 +65,8 @@ pub enum Deficit {
     Time(Span),
     /// Reserved demand exceeds all there is by this much, in millionths, rounded up.
     Share(u64),
+    /// So many more would do.
+    Places(u64),
     /// No amount would do.
     Unbounded,
 }
@@ -88,6 +96,10 @@ pub enum Reason {
     /// The deadline is beyond `I_min`, so that several messages of the channel may be under way, which the test in
     /// use does not cover.
     BeyondInterval,
+    /// A conforming burst would find no room.
+    NoRoom,
+    /// More channels than priorities, and those that would have to share one wait too long for each other.
+    SharedLevels,
 }
 
 impl fmt::Display for Refusal {
@@ -101,11 +113,18 @@ impl fmt::Display for Refusal {
             Reason::BeyondInterval => {
                 "it lets several messages be under way, which this test does not cover: it exceeds I_min"
             }
+            Reason::NoRoom => "a burst within the contract finds no room",
+            Reason::SharedLevels => {
+                "there are more channels than priorities, and those that would share one are late for each other"
+            }
         };
         let resource = match self.resource {
             Resource::Cpu => "CPU",
             Resource::Link => "link",
             Resource::Deadline => "deadline",
+            Resource::Messages => "message slots",
+            Resource::Packets => "packet slots",
+            Resource::Levels => "priorities",
         };
         write!(f, "{resource}: {reason}")?;
         match self.deficit {
@@ -113,6 +132,8 @@ impl fmt::Display for Refusal {
             Deficit::Share(millionths) => {
                 write!(f, " by {}.{:04} %", millionths / 10_000, millionths % 10_000)
             }
+            Deficit::Places(1) => f.write_str("; one more would do"),
+            Deficit::Places(places) => write!(f, "; {places} more would do"),
             Deficit::Unbounded => Ok(()),
         }?;
         match self.claimant {
@@ -130,6 +151,8 @@ pub struct Bound {
     pub id: AdmissionId,
     /// Its place in the order, 0 the highest.
     pub priority: usize,
+    /// Its fixed priority, 0 the highest, if the host has such.
+    pub level: Option<u32>,
     /// `d`: what was asked for.
     pub deadline: Span,
     /// `r`: worst response time beside all who are admitted now, at most `deadline`.
@@ -145,17 +168,4 @@ pub struct Bound {
     /// How long others had been at it when the message came. Nothing by `D_order`, where the worst case has
     /// all of them come at once.
     pub head_start: Span,
-}
-
-/// The bound of an admitted channel where the host has only so many priorities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LevelBound {
-    /// Whose.
-    pub id: AdmissionId,
-    /// Its level, 0 the highest.
-    pub level: u32,
-    /// Worst response time, or `None` where it exceeds `I_min` and cannot be named.
-    pub bound: Option<Span>,
-    /// Whether the deadline is still kept.
-    pub meets: bool,
 }

@@ -4,7 +4,8 @@ use std::fmt;
 
 use laxity_units::{Bytes, Span};
 
-use crate::channel::Block;
+use super::buffers::Buffers;
+use crate::channel::{Block, Role};
 use crate::costs::{HostCosts, LinkCosts};
 use crate::traffic::TrafficSpec;
 
@@ -40,12 +41,25 @@ pub struct BestEffort {
     pub max_message: Bytes,
     /// Smallest message, at most `max_message`.
     pub min_message: Bytes,
+    /// Whether it starts, passes or ends here.
+    pub role: Role,
 }
 
-/// Work above all handlers on the same CPU, such as an application process or the receive path.
+/// What runs above all handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Above {
+    /// A thread, such as an application that sends: whoever had the CPU is switched back to.
+    Thread,
+    /// An interrupt, such as that of a packet that came in: the work beneath goes on where it was.
+    Interrupt,
+}
+
+/// Work above all handlers on the same CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interference {
-    /// CPU time of one activation, the switch to it included; the switch back is added here.
+    /// What it is.
+    pub above: Above,
+    /// CPU time of one activation, the switch to a thread included; the switch back is added here.
     pub cost: Span,
     /// Activations in any span `δ`: at most `burst + ⌈δ / interval⌉`, so 0 for strictly periodic work.
     pub burst: u32,
@@ -72,6 +86,10 @@ pub struct Environment {
     pub depth: u32,
     /// A thread is created for every message, and paid for with its first packet.
     pub thread_per_message: bool,
+    /// Handlers may work on messages ahead of their logical arrival.
+    pub ahead: bool,
+    /// Priorities that CPU and link tell apart among guaranteed channels; `None` for EDF, which needs none.
+    pub levels: Option<u32>,
     /// Traffic without a guarantee.
     pub best_effort: Vec<BestEffort>,
     /// Work above all handlers.
@@ -95,6 +113,8 @@ pub enum EnvironmentError {
     Sizes,
     /// The transmission time of a packet exceeds what a [`Span`] holds.
     Transmission,
+    /// Fixed priorities, and none of them.
+    NoLevel,
 }
 
 impl fmt::Display for EnvironmentError {
@@ -108,6 +128,7 @@ impl fmt::Display for EnvironmentError {
                 "a best-effort class has its smallest message above its largest, or a size exceeds 1 TiB"
             }
             Self::Transmission => "a packet is on the link for longer than 213 days",
+            Self::NoLevel => "fixed priorities need at least one level",
         })
     }
 }
@@ -123,6 +144,8 @@ impl Environment {
             Err(EnvironmentError::EmptyBlock)
         } else if self.depth == 0 {
             Err(EnvironmentError::NoDepth)
+        } else if self.levels == Some(0) {
+            Err(EnvironmentError::NoLevel)
         } else if self.interference.iter().any(|work| work.interval.is_zero()) {
             Err(EnvironmentError::ZeroInterval)
         } else if self.packet > LARGEST
@@ -142,11 +165,13 @@ fn link_time(link: &LinkCosts, size: Bytes) -> u128 {
     u128::from(link.startup.as_ps()) + u128::from(link.per_byte.as_ps()) * u128::from(size.get())
 }
 
-/// What a channel asks for: its contract, and a bound on its local delay.
+/// What a channel asks for: its contract, a bound on its local delay, and what it does here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     spec: TrafficSpec,
     deadline: Span,
+    role: Role,
+    buffers: Option<Buffers>,
 }
 
 /// Why a request cannot even be considered.
@@ -182,13 +207,18 @@ impl Request {
         } else if spec.min_message > spec.max_message || spec.max_message > LARGEST {
             Err(RequestError::Sizes)
         } else {
-            Ok(Self { spec, deadline })
+            Ok(Self { spec, deadline, role: Role::Send, buffers: None })
         }
     }
 
     /// The same with the latest deadline for which one message is under way at a time.
-    pub(super) fn loosest(spec: TrafficSpec) -> Self {
-        Self { spec, deadline: spec.min_interval }
+    pub(super) fn loosest(&self) -> Self {
+        self.within(self.spec.min_interval)
+    }
+
+    /// The same with another deadline.
+    pub(super) fn within(&self, deadline: Span) -> Self {
+        Self { deadline, ..*self }
     }
 
     /// `q = ⌈d/I_min⌉`: how many messages may be current and unfinished at a time, at least 1.
@@ -197,6 +227,28 @@ impl Request {
     /// packets of `q` messages each need a buffer.
     pub fn under_way(&self) -> u64 {
         self.deadline.div_ceil(self.spec.min_interval)
+    }
+
+    /// The same for a channel that passes this host, or ends at it.
+    #[must_use]
+    pub fn at(self, role: Role) -> Self {
+        Self { role, ..self }
+    }
+
+    /// The same with no more room than this, which may be too little. Without it the channel gets what it needs.
+    #[must_use]
+    pub fn with_buffers(self, buffers: Buffers) -> Self {
+        Self { buffers: Some(buffers), ..self }
+    }
+
+    /// What the channel does here.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The room it has to do with, if that is limited.
+    pub fn buffers(&self) -> Option<Buffers> {
+        self.buffers
     }
 
     /// The contract.

@@ -12,7 +12,7 @@
 //! a lower handler could keep the link idle for as long as level packets are being made.
 
 use super::environment::Environment;
-use super::o1::{Impossible, stolen};
+use super::o1::{Impossible, in_adapter, stolen};
 use super::population::Population;
 use super::terms::{Breakdown, ps};
 use super::trajectory::Charges;
@@ -21,14 +21,11 @@ use super::trajectory::Charges;
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
     let host = &environment.host;
     let (stretch, once) = stolen(environment, population)?;
-    let depth = u128::from(environment.depth);
+    let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
         .and("link scheduling in progress", once)
-        .and(
-            "packets already with the adapter",
-            ps(environment.link.transmit(population.largest_packet)) * depth,
-        )
-        .and("their completions", ps(host.interrupt) * depth);
+        .and("packets already with the adapter", occupied)
+        .and("their completions", completions);
     Ok(Charges {
         stretch,
         per_block: 0,

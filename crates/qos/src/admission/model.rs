@@ -1,14 +1,14 @@
 //! One model and one formula, made concrete for who shares the host.
 
 use super::decision::{Deficit, Reason, Resource};
-use super::environment::{Environment, Formula, ResourceModel};
+use super::environment::{Environment, Formula, Request, ResourceModel};
 use super::o1::Impossible;
 use super::population::Population;
 use super::response::Task;
 use super::terms::{Breakdown, ps};
 use super::trajectory::Charges;
 use super::{ideal, o1, o2, papers};
-use crate::traffic::TrafficSpec;
+use crate::channel::Role;
 
 /// What all channels have in common. Two populations with equal `Shared` demand the same of every
 /// channel, so a newcomer that leaves it as it is leaves every service time as it is.
@@ -61,18 +61,18 @@ impl Shared {
     }
 
     /// `S`.
-    pub(super) fn service(&self, environment: &Environment, spec: &TrafficSpec) -> Breakdown {
+    pub(super) fn service(&self, environment: &Environment, request: &Request) -> Breakdown {
         match &self.charges {
-            Some(charges) => charges.service(environment, spec).breakdown(),
-            None => papers::service(environment, spec.max_message),
+            Some(charges) => charges.service(environment, request).breakdown(),
+            None => papers::service(environment, request.spec().max_message),
         }
     }
 
     /// `S` as a number.
-    pub(super) fn demand(&self, environment: &Environment, spec: &TrafficSpec) -> u128 {
+    pub(super) fn demand(&self, environment: &Environment, request: &Request) -> u128 {
         match &self.charges {
-            Some(charges) => charges.service(environment, spec).total(),
-            None => papers::service(environment, spec.max_message).picoseconds(),
+            Some(charges) => charges.service(environment, request).total(),
+            None => papers::service(environment, request.spec().max_message).picoseconds(),
         }
     }
 
@@ -82,9 +82,9 @@ impl Shared {
     }
 }
 
-/// Time that one message of `spec` needs of the CPU, and of the link, at the least: to tell which is short.
-pub(super) fn shares(environment: &Environment, spec: &TrafficSpec) -> (u128, u128) {
-    let fragmentation = spec.fragmentation(environment.packet);
+/// Time that one message of `request` needs of the CPU, and of the link, at the least: to tell which is short.
+pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u128) {
+    let fragmentation = request.spec().fragmentation(environment.packet);
     let n = fragmentation.packets();
     let host = &environment.host;
     let blocks = n.div_ceil(super::population::packets_per_block(environment.block_real_time, n));
@@ -93,9 +93,11 @@ pub(super) fn shares(environment: &Environment, spec: &TrafficSpec) -> (u128, u1
         ResourceModel::O1 => u128::from(blocks),
         ResourceModel::O2 => u128::from(blocks + n),
     };
-    let cpu = super::population::protocol(environment, n)
-        + switches * ps(host.switch())
-        + u128::from(n) * (ps(host.link_scheduling) + ps(host.interrupt));
+    let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());
+    if request.role() == Role::Receive {
+        return (cpu + ps(host.receive_message), 0);
+    }
+    let cpu = cpu + u128::from(n) * (ps(host.link_scheduling) + ps(host.interrupt));
     let link = u128::from(n - 1) * ps(environment.link.transmit(environment.packet))
         + ps(environment.link.transmit(fragmentation.last()));
     (cpu, link)

@@ -57,7 +57,7 @@
 
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
-use super::population::{Population, protocol};
+use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::Charges;
 
@@ -75,7 +75,7 @@ pub(super) fn stolen(
     let call = ps(environment.host.link_scheduling);
     let burst = interrupt + call;
     let shortest = ps(environment.link.transmit(population.smallest_packet));
-    if burst == 0 {
+    if burst == 0 || population.largest_packet.is_none() {
         return Ok((Ratio::ONE, 0));
     }
     if environment.depth == 1 {
@@ -97,19 +97,23 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     let per_start = ps(host.link_scheduling) + ps(host.interrupt);
     let crossing = crossing(environment, population, stretch, switch, per_start);
     let lower = switch + population.block;
-    let depth = u128::from(environment.depth);
+    let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
         .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
         .and("link scheduling in progress", once)
-        .and(
-            "packets already with the adapter",
-            ps(environment.link.transmit(population.largest_packet)) * depth,
-        )
-        .and("their completions", ps(host.interrupt) * depth)
+        .and("packets already with the adapter", occupied)
+        .and("their completions", completions)
         .and("the crossing packet's second share", crossing);
     Ok(Charges { stretch, per_block: switch, per_start, per_activation: switch, preemptible: false, wait })
+}
+
+/// For how long packets selected before may keep the adapter, and what their completions cost: `D L_max` and `D C_i`.
+pub(super) fn in_adapter(environment: &Environment, population: &Population) -> (u128, u128) {
+    let Some(largest) = population.largest_packet else { return (0, 0) };
+    let depth = u128::from(environment.depth);
+    (ps(environment.link.transmit(largest)) * depth, ps(environment.host.interrupt) * depth)
 }
 
 /// What the crossing packet may add beside the share counted with its message.
@@ -120,8 +124,8 @@ pub(super) fn crossing(
     per_block: u128,
     per_start: u128,
 ) -> u128 {
-    let work = protocol(environment, 1).max(ps(environment.host.packet));
-    let on_cpu = stretch.scale(work + per_block);
-    let on_link = ps(environment.link.transmit(population.largest_real_time)) + per_start;
+    let Some(largest) = population.largest_real_time else { return 0 };
+    let on_cpu = stretch.scale(population.longest_work + per_block);
+    let on_link = ps(environment.link.transmit(largest)) + per_start;
     on_cpu.min(on_link)
 }

@@ -51,7 +51,7 @@
 
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
-use super::o1::{Impossible, crossing};
+use super::o1::{Impossible, crossing, in_adapter};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::Charges;
@@ -64,23 +64,25 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     let shortest = ps(environment.link.transmit(population.smallest_packet));
     let depth = u128::from(environment.depth);
     let endless = if depth == 1 { shortest == 0 } else { start >= shortest };
-    if endless && start > 0 {
+    if endless && start > 0 && population.largest_packet.is_some() {
         return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
     }
     // Starts that cost nothing need no counting.
-    let starts = if depth == 1 || start == 0 { depth } else { depth * shortest / (shortest - start) };
+    let starts = match population.largest_packet {
+        None => 0,
+        Some(_) if depth == 1 || start == 0 => depth,
+        Some(_) => depth * shortest / (shortest - start),
+    };
     let run = switch + starts * start;
     let per_block = switch + run;
     let per_start = switch + population.block + switch + start;
+    let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
         .and("a run of the link scheduler after it", run)
-        .and(
-            "packets already with the adapter",
-            ps(environment.link.transmit(population.largest_packet)) * depth,
-        )
-        .and("completions of packets already with the adapter", ps(host.interrupt) * depth)
+        .and("packets already with the adapter", occupied)
+        .and("completions of packets already with the adapter", completions)
         .and(
             "the crossing packet's second share",
             crossing(environment, population, Ratio::ONE, per_block, per_start),

@@ -2,10 +2,9 @@
 
 use laxity_units::{Bytes, Span};
 
-use super::environment::Environment;
+use super::environment::{Environment, Request};
 use super::terms::ps;
-use crate::channel::Block;
-use crate::fragment::Fragmentation;
+use crate::channel::{Block, Role};
 use crate::traffic::TrafficSpec;
 
 /// Extremes over the admitted channels, the newcomer and the declared best effort.
@@ -13,12 +12,14 @@ use crate::traffic::TrafficSpec;
 pub(super) struct Population {
     /// Largest message of any kind.
     pub(super) largest_message: Bytes,
-    /// Largest packet of any kind.
-    pub(super) largest_packet: Bytes,
-    /// Largest packet of a real-time channel.
-    pub(super) largest_real_time: Bytes,
-    /// Smallest packet of any kind.
+    /// Largest packet of any kind that is transmitted here; `None` if nothing is.
+    pub(super) largest_packet: Option<Bytes>,
+    /// Largest packet of a real-time channel that is transmitted here; `None` if none is.
+    pub(super) largest_real_time: Option<Bytes>,
+    /// Smallest packet of any kind that is transmitted here.
     pub(super) smallest_packet: Bytes,
+    /// Longest work on one packet of a real-time channel that is transmitted here, switches excluded.
+    pub(super) longest_work: u128,
     /// Longest protocol work between two preemption points of any handler, thread creation included,
     /// switches excluded.
     pub(super) block: u128,
@@ -31,9 +32,10 @@ impl Population {
     pub(super) fn of_best_effort(environment: &Environment) -> Self {
         let mut all = Self {
             largest_message: Bytes::ZERO,
-            largest_packet: Bytes::ZERO,
-            largest_real_time: Bytes::ZERO,
+            largest_packet: None,
+            largest_real_time: None,
             smallest_packet: environment.packet,
+            longest_work: 0,
             block: 0,
             never_yields: false,
         };
@@ -44,34 +46,87 @@ impl Population {
                 burst: 1,
                 min_interval: Span::from_ps(1),
             };
-            all.never_yields |= environment.block_best_effort == Block::Never;
-            all.add(environment, &spec, environment.block_best_effort);
+            let block = environment.block_best_effort;
+            all.never_yields |= block == Block::Never;
+            all.add(environment, &spec, class.role);
+            // A block of received packets goes on past the end of a message if more have come.
+            let packets = spec.fragmentation(environment.packet).packets();
+            all.add_block(environment, class.role, block, packets, Completions::Each);
         }
         all
     }
 
-    /// This and a real-time channel of `spec`.
-    pub(super) fn with(mut self, environment: &Environment, spec: &TrafficSpec) -> Self {
-        self.add(environment, spec, environment.block_real_time);
-        self.largest_real_time = self.largest_real_time.max(spec.max_message.min(environment.packet));
+    /// This and a real-time channel.
+    pub(super) fn with(mut self, environment: &Environment, request: &Request) -> Self {
+        let (spec, role) = (request.spec(), request.role());
+        self.add(environment, spec, role);
+        let packets = spec.fragmentation(environment.packet).packets();
+        self.add_block(environment, role, environment.block_real_time, packets, Completions::One);
+        if role != Role::Receive {
+            let packet = spec.max_message.min(environment.packet);
+            self.largest_real_time = self.largest_real_time.max(Some(packet));
+            let further = if packets > 1 { ps(environment.host.packet) } else { 0 };
+            let work = match role {
+                Role::Send => protocol(environment, Role::Send, 1).max(further),
+                Role::Relay | Role::Receive => protocol(environment, role, 1),
+            };
+            self.longest_work = self.longest_work.max(work);
+        }
         self
     }
 
-    fn add(&mut self, environment: &Environment, spec: &TrafficSpec, block: Block) {
+    fn add(&mut self, environment: &Environment, spec: &TrafficSpec, role: Role) {
         self.largest_message = self.largest_message.max(spec.max_message);
-        self.largest_packet = self.largest_packet.max(spec.max_message.min(environment.packet));
-        self.smallest_packet = self.smallest_packet.min(spec.smallest_packet(environment.packet));
-        let packets = Fragmentation::new(spec.max_message, environment.packet).packets();
-        let messages = if block == Block::Never { u128::from(spec.burst) } else { 1 };
-        let in_block = packets_per_block(block, packets);
-        let first = protocol(environment, in_block);
-        // Only where a further packet costs more than a first one is a later block the longer one.
-        let later = if in_block < packets { ps(environment.host.packet) * u128::from(in_block) } else { 0 };
-        self.block = self.block.max(first.max(later).saturating_mul(messages).min(u128::from(u64::MAX)));
+        if role != Role::Receive {
+            self.largest_packet = self.largest_packet.max(Some(spec.max_message.min(environment.packet)));
+            self.smallest_packet = self.smallest_packet.min(spec.smallest_packet(environment.packet));
+        }
+    }
+
+    fn add_block(
+        &mut self,
+        environment: &Environment,
+        role: Role,
+        block: Block,
+        packets: u64,
+        completions: Completions,
+    ) {
+        let host = &environment.host;
+        let in_block = match (role, completions, block) {
+            (Role::Relay | Role::Receive, Completions::Each, Block::Packets(p)) => u64::from(p),
+            _ => packets_per_block(block, packets),
+        };
+        let work = match (role, completions) {
+            (Role::Receive, Completions::Each) => {
+                (ps(host.receive_packet) + ps(host.receive_message)) * u128::from(in_block)
+            }
+            (Role::Receive, Completions::One) => {
+                ps(host.receive_packet) * u128::from(in_block) + ps(host.receive_message)
+            }
+            (Role::Relay, _) => protocol(environment, role, in_block),
+            (Role::Send, _) => {
+                // Only where a further packet costs more than a first one is a later block the longer one.
+                let later = if in_block < packets { ps(host.packet) * u128::from(in_block) } else { 0 };
+                protocol(environment, role, in_block).max(later)
+            }
+        };
+        self.block = self.block.max(work.min(u128::from(u64::MAX)));
     }
 }
 
+/// How many messages may be completed within one block of received packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Completions {
+    /// The block ends with the message.
+    One,
+    /// As many as there are packets.
+    Each,
+}
+
 /// How many packets of a message of `packets` are processed before the next preemption point.
+///
+/// A guaranteed handler that never yields ends its block with its message all the same, for the next one is ahead of its
+/// time.
 pub(super) fn packets_per_block(block: Block, packets: u64) -> u64 {
     match block {
         Block::Packets(p) => u64::from(p).min(packets),
@@ -79,12 +134,13 @@ pub(super) fn packets_per_block(block: Block, packets: u64) -> u64 {
     }
 }
 
-/// Protocol work of the first `n` packets of a message, thread creation included.
-pub(super) fn protocol(environment: &Environment, n: u64) -> u128 {
+/// Protocol work on the first `n` packets of a message, thread creation included, completion excluded.
+pub(super) fn protocol(environment: &Environment, role: Role, n: u64) -> u128 {
     let host = &environment.host;
     let creation = if environment.thread_per_message { ps(host.thread_creation) } else { 0 };
-    match n {
-        0 => 0,
-        n => ps(host.first_packet) + creation + ps(host.packet) * u128::from(n - 1),
+    match (role, n) {
+        (_, 0) => 0,
+        (Role::Send, n) => ps(host.first_packet) + creation + ps(host.packet) * u128::from(n - 1),
+        (Role::Relay | Role::Receive, n) => ps(host.receive_packet) * u128::from(n),
     }
 }

@@ -55,9 +55,7 @@ mod by_demand;
 
 use laxity_units::Span;
 
-use super::decision::{
-    AdmissionId, Bound, Claimant, Decision, Deficit, LevelBound, Reason, Refusal, Resource,
-};
+use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::demand::Stream;
 use super::environment::{Environment, EnvironmentError, Request};
 use super::model::{Shared, shares};
@@ -65,8 +63,8 @@ use super::o1::Impossible;
 use super::population::Population;
 use super::response::{Claim, Task, demand, response, sweep};
 use super::terms::{Breakdown, span};
+use super::{buffers, levels};
 use crate::channel::Block;
-use crate::traffic::TrafficSpec;
 
 /// Channels that fail the quick test and are looked at one by one before the rest is swept.
 const ONE_BY_ONE: usize = 2;
@@ -160,23 +158,23 @@ impl AdmissionTable {
         self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)
     }
 
-    /// `S` of a message of `spec`, as if it were admitted now: `M/S` is the throughput the formula predicts.
-    pub fn service_time(&self, spec: &TrafficSpec) -> Result<Breakdown, Refusal> {
-        let shared = self.shared_with(spec)?;
-        Ok(shared.service(&self.environment, spec))
+    /// `S` of a message of `request`, as if it were admitted now: `M/S` is the throughput the formula predicts.
+    pub fn service_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
+        let shared = self.shared_with(request)?;
+        Ok(shared.service(&self.environment, request))
     }
 
-    /// `W`, as if `spec` were admitted now; the bursts of work above the handlers are not in it.
-    pub fn wait_time(&self, spec: &TrafficSpec) -> Result<Breakdown, Refusal> {
-        Ok(self.shared_with(spec)?.wait)
+    /// `W`, as if `request` were admitted now; the bursts of work above the handlers are not in it.
+    pub fn wait_time(&self, request: &Request) -> Result<Breakdown, Refusal> {
+        Ok(self.shared_with(request)?.wait)
     }
 
-    /// The least deadline that a channel of `spec` could be promised now, given every promise already made.
-    pub fn least_deadline(&self, spec: &TrafficSpec) -> Result<Span, Refusal> {
+    /// The least deadline that could be promised in place of the one of `request` now, given every promise already made.
+    pub fn least_deadline(&self, request: &Request) -> Result<Span, Refusal> {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
-            Test::DOrder => Ok(Span::from_ps(self.place(&Request::loosest(*spec))?.bound)),
-            Test::Demand => self.least_by_demand(spec),
+            Test::DOrder => Ok(Span::from_ps(self.place(&request.loosest())?.bound)),
+            Test::Demand => self.least_by_demand(request),
         }
     }
 
@@ -209,7 +207,7 @@ impl AdmissionTable {
         let population = self
             .channels
             .iter()
-            .fold(self.best_effort, |all, channel| all.with(environment, channel.request.spec()));
+            .fold(self.best_effort, |all, channel| all.with(environment, &channel.request));
         if population != self.population {
             self.population = population;
             let shared = Shared::new(environment, &population).expect("fewer channels disturb less");
@@ -228,16 +226,26 @@ impl AdmissionTable {
         if self.test == Test::Demand {
             return self.bounds_by_demand(shared, above, tasks);
         }
-        let mut bounds = Vec::with_capacity(tasks.len());
-        sweep(shared.constant(), above, claims(&self.channels, tasks), |priority, r| {
-            let channel = &self.channels[priority];
-            let r = r.expect("an admitted channel meets its deadline");
+        let mut responses = Vec::with_capacity(tasks.len());
+        sweep(shared.constant(), above, claims(&self.channels, tasks), |_, r| {
+            responses.push(r.expect("an admitted channel meets its deadline"));
+        });
+        let levels = self.environment.levels.map(|levels| {
+            self.levels(&responses, levels).expect("the levels sufficed when the last channel was admitted")
+        });
+        let bound = |(priority, channel): (usize, &Channel)| {
+            // Whoever shares a level waits for all of it.
+            let lowest = levels
+                .as_ref()
+                .map_or(priority, |levels| levels.partition_point(|level| *level <= levels[priority]) - 1);
+            let r = responses[lowest];
             let service = tasks[priority].service();
             let wait = shared.wait.picoseconds();
             let interference = shared.bursts + demand(above, r);
-            bounds.push(Bound {
+            Bound {
                 id: channel.id,
                 priority,
+                level: levels.as_ref().map(|levels| levels[priority]),
                 deadline: channel.request.deadline(),
                 bound: Span::from_ps(r),
                 wait: span(wait),
@@ -245,35 +253,16 @@ impl AdmissionTable {
                 higher: span(u128::from(r) - wait - service - interference),
                 interference: span(interference),
                 head_start: Span::ZERO,
-            });
-        });
-        bounds
+            }
+        };
+        self.channels.iter().enumerate().map(bound).collect()
     }
 
-    /// Every channel's bound on a host that tells only `levels` priorities apart, with the order spread evenly
-    /// over them: whoever shares a level counts as higher, in whatever order it is served within.
-    ///
-    /// Panics if `levels` is zero.
-    pub fn bounds_with_levels(&self, levels: u32) -> Vec<LevelBound> {
-        assert!(levels > 0, "a host has at least one priority");
-        let Some(shared) = &self.shared else { return Vec::new() };
-        let count = self.channels.len();
-        let level_of = |place: usize| (place as u64 * u64::from(levels) / count as u64) as u32;
-        let mut bounds = Vec::with_capacity(count);
-        while bounds.len() < count {
-            let level = level_of(bounds.len());
-            let end = (bounds.len()..count).find(|&place| level_of(place) != level).unwrap_or(count);
-            let members = &self.channels[bounds.len()..end];
-            let interval = |channel: &Channel| channel.request.spec().min_interval;
-            let limit = members.iter().map(interval).max().expect("a level has a member");
-            let r = response(shared.constant(), &self.tasks[..self.above() + end], limit.as_ps()).ok();
-            bounds.extend(members.iter().map(|channel| {
-                let bound = r.map(Span::from_ps).filter(|&bound| bound <= interval(channel));
-                let meets = bound.is_some_and(|bound| bound <= channel.request.deadline());
-                LevelBound { id: channel.id, level, bound, meets }
-            }));
-        }
-        bounds
+    /// The level of each channel, given its response time by itself.
+    fn levels(&self, responses: &[u64], levels: u32) -> Option<Vec<u32>> {
+        let channels: Vec<_> =
+            responses.iter().copied().zip(self.channels.iter().map(Channel::deadline)).collect();
+        levels::assign(&channels, levels)
     }
 
     /// Tasks that stand before the channels'.
@@ -281,34 +270,28 @@ impl AdmissionTable {
         self.tasks.len() - self.channels.len()
     }
 
-    fn shared_with(&self, spec: &TrafficSpec) -> Result<Shared, Refusal> {
-        let population = self.population.with(&self.environment, spec);
-        Shared::new(&self.environment, &population).map_err(|(resource, deficit, reason): Impossible| {
-            Refusal { resource, deficit, claimant: Claimant::Newcomer, reason, blocked_by: None }
-        })
+    fn shared_with(&self, request: &Request) -> Result<Shared, Refusal> {
+        let population = self.population.with(&self.environment, request);
+        Shared::new(&self.environment, &population).map_err(refused)
     }
 
     /// Several messages of a channel under way at a time are analysed by the demand test only, and only if a
     /// block ends with its message: a handler that drained its queue would make blocks of them.
     fn within_reach(&self, request: &Request) -> Result<(), Refusal> {
+        buffers::check(&self.environment, request).map_err(refused)?;
         let covered = self.test == Test::Demand && self.environment.block_real_time != Block::Never;
         if covered || request.under_way() == 1 {
             return Ok(());
         }
-        Err(Refusal {
-            resource: Resource::Deadline,
-            deficit: Deficit::Time(request.deadline() - request.spec().min_interval),
-            claimant: Claimant::Newcomer,
-            reason: Reason::BeyondInterval,
-            blocked_by: None,
-        })
+        let beyond = Deficit::Time(request.deadline() - request.spec().min_interval);
+        Err(refused((Resource::Deadline, beyond, Reason::BeyondInterval)))
     }
 
     /// Where the newcomer goes, with everything that has to change for it.
     fn place(&self, request: &Request) -> Result<Placed, Refusal> {
-        let shared = self.shared_with(request.spec())?;
+        let shared = self.shared_with(request)?;
         let constant = shared.constant();
-        let service = shared.demand(&self.environment, request.spec());
+        let service = shared.demand(&self.environment, request);
         let own = constant.saturating_add(service);
         let deadline = request.deadline().as_ps();
         let alone = response(own, &shared.activations, deadline);
@@ -339,7 +322,10 @@ impl AdmissionTable {
         let higher = &all[..above.len() + place];
         let blocked_by = place.checked_sub(1).map(|lowest| self.channels[lowest].id);
         match response(own, higher, deadline) {
-            Ok(bound) => Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks }),
+            Ok(bound) => {
+                let bound = self.bound_on_level(&shared, all, (request, task), place, bound)?;
+                Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
+            }
             Err(_) => {
                 let diagnosed = match response(own, higher, deadline.saturating_mul(DIAGNOSED)) {
                     Ok(r) => Some(u128::from(r)),
@@ -372,6 +358,31 @@ impl AdmissionTable {
         0
     }
 
+    /// The bound of a newcomer at `place`, `bound` by itself, where it may have to share a priority; refused if there are
+    /// not enough of them.
+    fn bound_on_level(
+        &self,
+        shared: &Shared,
+        tasks: &[Task],
+        (request, task): (&Request, Task),
+        place: usize,
+        bound: u64,
+    ) -> Result<u64, Refusal> {
+        let Some(levels) = self.environment.levels else { return Ok(bound) };
+        let (above, channels) = tasks.split_at(shared.activations.len());
+        let mut all: Vec<Claim> = claims(&self.channels, channels).collect();
+        all.insert(place, Claim { task, limit: request.deadline().as_ps() });
+        let mut responses = Vec::with_capacity(all.len());
+        sweep(shared.constant(), above, all.iter().copied(), |at, r| {
+            responses.push((r.expect("all meet their deadlines one by one"), all[at].limit));
+        });
+        let assigned = levels::assign(&responses, levels);
+        let assigned =
+            assigned.ok_or_else(|| refused((Resource::Levels, Deficit::Unbounded, Reason::SharedLevels)))?;
+        let lowest = assigned.partition_point(|level| *level <= assigned[place]) - 1;
+        Ok(responses[lowest].0)
+    }
+
     fn sweep_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
         let with_newcomer: Vec<Task> = above.iter().copied().chain([task]).collect();
         let mut place = 0;
@@ -388,7 +399,7 @@ impl AdmissionTable {
         let mut tasks = shared.activations.clone();
         for channel in &self.channels {
             let spec = channel.request.spec();
-            let service = shared.demand(&self.environment, spec);
+            let service = shared.demand(&self.environment, &channel.request);
             let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| Refusal {
                 resource: Resource::Deadline,
                 deficit: Deficit::Time(span(service).saturating_sub(channel.request.deadline())),
@@ -405,7 +416,7 @@ impl AdmissionTable {
         let Placed { place, bound, task, shared, tasks } = placed;
         let id = AdmissionId(self.next_id);
         self.next_id += 1;
-        self.population = self.population.with(&self.environment, request.spec());
+        self.population = self.population.with(&self.environment, &request);
         let mut channel = Channel { id, request, at_deadline: 0 };
         if let (Some(shared), Some(mut tasks)) = (shared, tasks) {
             tasks.insert(shared.activations.len() + place, task);
@@ -473,7 +484,7 @@ impl AdmissionTable {
         }
         let all = self.channels.iter().map(|channel| &channel.request).chain([request]);
         let (cpu, link) = all.fold((0u128, 0u128), |(cpu, link), request| {
-            let (on_cpu, on_link) = shares(&self.environment, request.spec());
+            let (on_cpu, on_link) = shares(&self.environment, request);
             (cpu.saturating_add(share(on_cpu, request)), link.saturating_add(share(on_link, request)))
         });
         let resource = if cpu >= link { Resource::Cpu } else { Resource::Link };
@@ -500,6 +511,11 @@ impl AdmissionTable {
             blocked_by: None,
         }
     }
+}
+
+/// The refusal of a newcomer for a reason that concerns nobody else.
+fn refused((resource, deficit, reason): Impossible) -> Refusal {
+    Refusal { resource, deficit, claimant: Claimant::Newcomer, reason, blocked_by: None }
 }
 
 /// What [`AdmissionTable::place`] found.

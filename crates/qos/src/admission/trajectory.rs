@@ -57,15 +57,24 @@
 //!
 //! Messages smaller than the largest are covered, since `S` grows with `N` and with the last packet.
 //!
+//! # Channels that pass or end here
+//!
+//! Their messages are released when the local deadline of the host before, and the longest way from it, have passed; until
+//! then packets that have come are held, so at its release a message is all there. A relay's handler then makes
+//! its packets like any other, at the price of receiving them. A message that ends here is finished when its last packet is
+//! through the CPU: it has a first phase only, `f = τ` in the argument above, and adds `α (work(N) + ⌈N/P⌉ per_block)`
+//! to the phase of others. What receiving costs before the handler has it is the interrupt of every packet that
+//! comes in, of whatever class, and these are work above the handlers: frames on one link are as far apart as the
+//! shortest takes to be sent.
+//!
 //! A preemptible CPU (`Ideal`) loses "only the crossing packet does both": at `τ` every preempted handler may
 //! be in the middle of a packet. Then packet `k` counts on both sides for each message, and the crossing
 //! packet needs no extra share.
 
-use super::environment::{Environment, Interference};
+use super::environment::{Above, Environment, Interference, Request};
 use super::population::{packets_per_block, protocol};
 use super::terms::{Breakdown, Ratio, ps};
-use crate::fragment::Fragmentation;
-use crate::traffic::TrafficSpec;
+use crate::channel::Role;
 
 /// What a model charges, and the wait that is common to all levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,38 +96,49 @@ pub(super) struct Charges {
 impl Charges {
     /// CPU time that one activation of `work` takes from the window.
     pub(super) fn activation(&self, work: &Interference) -> u128 {
-        self.stretch.scale(ps(work.cost) + self.per_activation)
+        let back = match work.above {
+            Above::Thread => self.per_activation,
+            Above::Interrupt => 0,
+        };
+        self.stretch.scale(ps(work.cost) + back)
     }
 
-    /// `S` of the largest message of `spec`, at the split that costs most.
-    pub(super) fn service(&self, environment: &Environment, spec: &TrafficSpec) -> Split {
-        self.splits(environment, spec).max_by_key(Split::total).expect("a message has a packet")
+    /// `S` of the largest message of `request`, at the split that costs most.
+    pub(super) fn service(&self, environment: &Environment, request: &Request) -> Split {
+        self.splits(environment, request).max_by_key(Split::total).expect("a message has a packet")
     }
 
     /// The splits among which the maximum is.
     ///
     /// Within a block the cost is linear in `k`, so the maximum is at a block's first or last packet; from
     /// block to block it is linear again, so it is in the first or the last whole block. Beside those stand
-    /// no packet at all, the last packet, which may be smaller, and the one before it.
-    fn splits(&self, environment: &Environment, spec: &TrafficSpec) -> impl Iterator<Item = Split> {
-        let n = spec.fragmentation(environment.packet).packets();
+    /// no packet at all, the last packet, which may be smaller, and the one before it. What ends here has no second
+    /// phase: all its packets are made in the first.
+    fn splits(&self, environment: &Environment, request: &Request) -> impl Iterator<Item = Split> {
+        let n = request.spec().fragmentation(environment.packet).packets();
         let p = packets_per_block(environment.block_real_time, n);
         let last_start = n.saturating_sub(2) / p * p + 1;
         let last_end = (n - 1) / p * p;
+        let ends_here = request.role() == Role::Receive;
         [0, 1, p, last_start, last_end, n - 1, n]
             .into_iter()
-            .filter(move |&k| k <= n && (k > 0 || !self.preemptible))
-            .map(move |k| self.split(environment, spec, k))
+            .filter(move |&k| k <= n && (k > 0 || !self.preemptible) && (k == n || !ends_here))
+            .map(move |k| self.split(environment, request, k))
     }
 
     /// The cost of a message of which `k` packets are made before the crossing.
-    pub(super) fn split(&self, environment: &Environment, spec: &TrafficSpec, k: u64) -> Split {
-        let fragmentation = Fragmentation::new(spec.max_message, environment.packet);
+    pub(super) fn split(&self, environment: &Environment, request: &Request, k: u64) -> Split {
+        let fragmentation = request.spec().fragmentation(environment.packet);
         let n = fragmentation.packets();
         let p = packets_per_block(environment.block_real_time, n);
-        let work = protocol(environment, k);
+        let role = request.role();
+        let completion = if role == Role::Receive { ps(environment.host.receive_message) } else { 0 };
+        let work = protocol(environment, role, k) + completion;
         let blocks = self.per_block * u128::from(k.div_ceil(p));
-        let sent = u128::from(if self.preemptible { n + 1 - k } else { n - k });
+        let sent = match role {
+            Role::Receive => 0,
+            Role::Send | Role::Relay => u128::from(if self.preemptible { n + 1 - k } else { n - k }),
+        };
         let link = &environment.link;
         let transmission = match sent {
             0 => 0,

@@ -10,9 +10,9 @@ use super::super::response::demand;
 use super::*;
 
 impl AdmissionTable {
-    pub(super) fn least_by_demand(&self, spec: &TrafficSpec) -> Result<Span, Refusal> {
-        let joined = self.joined(&Request::loosest(*spec))?;
-        let least = Request::new(*spec, Span::from_ps(joined.least)).expect("a spec that was asked for");
+    pub(super) fn least_by_demand(&self, request: &Request) -> Result<Span, Refusal> {
+        let joined = self.joined(&request.loosest())?;
+        let least = request.within(Span::from_ps(joined.least));
         self.within_reach(&least).map(|()| least.deadline())
     }
 
@@ -29,8 +29,8 @@ impl AdmissionTable {
 
     /// What admitting `request` would change, and the least deadline it could have.
     fn joined(&self, request: &Request) -> Result<Joined, Refusal> {
-        let shared = self.shared_with(request.spec())?;
-        let service = shared.demand(&self.environment, request.spec());
+        let shared = self.shared_with(request)?;
+        let service = shared.demand(&self.environment, request);
         let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {
             return Err(self.late(request, service, &shared.activations, None, None));
         };
@@ -93,6 +93,7 @@ impl AdmissionTable {
             Bound {
                 id: channel.id,
                 priority,
+                level: None,
                 deadline: channel.request.deadline(),
                 bound: Span::from_ps(bound),
                 wait: span(wait),

@@ -1,0 +1,55 @@
+//! Channels in order on a host that tells only so many priorities apart.
+//!
+//! Whoever shares a level is served in the order of arrival, so each counts as above the other: all channels of a level have
+//! the response time of its lowest. A channel that asks for little is therefore late beside one that asks for much,
+//! even if both are admitted one by one, and whether the levels suffice is part of admission.
+//!
+//! With `r` the response times in order, a level of the places `[a, b)` keeps its promises if `r_{b−1} ≤ min d_i` over it.
+//! What holds for a range holds for each part of it, so taking as many as go, from the top, needs the fewest
+//! levels for this order; those left over then part the largest levels, which can only shorten response times.
+
+/// The level of every channel, from the response time `r` and the limit of each in priority order; `None` if
+/// `levels` do not suffice.
+pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
+    let mut starts = vec![0];
+    let mut least = u64::MAX;
+    for (place, &(response, limit)) in channels.iter().enumerate() {
+        least = least.min(limit);
+        if response > least {
+            starts.push(place);
+            least = limit;
+        }
+    }
+    while starts.len() < channels.len().min(levels as usize) {
+        let end = |i: usize| starts.get(i + 1).copied().unwrap_or(channels.len());
+        let largest = (0..starts.len()).max_by_key(|&i| (end(i) - starts[i], usize::MAX - i))?;
+        starts.insert(largest + 1, starts[largest] + (end(largest) - starts[largest]).div_ceil(2));
+    }
+    let fits = starts.len() <= levels as usize;
+    fits.then(|| {
+        let level = |place| starts.partition_point(|start| *start <= place) as u32 - 1;
+        (0..channels.len()).map(level).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::assign;
+
+    #[test]
+    fn each_channel_has_a_level_while_there_are_enough() {
+        assert_eq!(assign(&[(1, 9), (2, 9), (3, 9)], 3), Some(vec![0, 1, 2]));
+        assert_eq!(assign(&[], 3), Some(vec![]));
+    }
+
+    #[test]
+    fn whoever_asks_for_little_time_shares_with_nobody_who_takes_much() {
+        // The first has 4 to be through, and would wait 9 with all, 5 with one other.
+        let channels = [(3, 4), (5, 90), (7, 90), (9, 90)];
+        assert_eq!(assign(&channels, 2), Some(vec![0, 1, 1, 1]));
+        assert_eq!(assign(&channels, 3), Some(vec![0, 1, 1, 2]));
+        assert_eq!(assign(&channels, 1), None);
+        // Three that can share with nobody.
+        assert_eq!(assign(&[(3, 4), (5, 6), (7, 8)], 2), None);
+    }
+}
