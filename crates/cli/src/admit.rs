@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use laxity_lab::promise::{self, Promise};
+use laxity_lab::promise::{self, Hop, Promise};
 use laxity_lab::scenario::{Experiment, LocalDeadline, Scenario, Task};
 use laxity_qos::channel::Order;
 
@@ -69,9 +69,7 @@ impl Answer {
     }
 
     fn from_promises(experiment: &Experiment, promises: &promise::Promises) -> Answer {
-        let mut text = format!("by the {:?} formulas", promises.formula).to_lowercase();
-        let hosts = experiment.path.relays + 1;
-        text += &if hosts > 1 { format!(", at each of {hosts} hosts\n") } else { "\n".to_string() };
+        let mut text = format!("by the {:?} formulas\n", promises.formula).to_lowercase();
         if !in_force(experiment) {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
                      `local_deadline = \"bound\"` would promise instead\n";
@@ -85,27 +83,58 @@ impl Answer {
                     text += &format!("\nchannel {name}: refused\n  {refusal}\n");
                     exit = Exit::Fails;
                 }
-                Promise::Admitted { bound, wait, service, level } => {
-                    text += &format!("\nchannel {name}: admitted, level {level}\n");
-                    term(&mut text, 2, bound.bound, &format!("bound, of a deadline of {}", bound.deadline));
-                    // The printed parts add up line by line: each sum first, what it is made of below it.
-                    for (sum, what, parts) in [
-                        (bound.wait, "waiting for what is below", wait.terms()),
-                        (bound.service, "the message itself", service.terms()),
-                        (bound.higher, "messages of channels above", &[]),
-                        (bound.interference, "work above all handlers", &[]),
-                    ] {
-                        if !sum.is_zero() {
-                            term(&mut text, 4, sum, what);
-                        }
-                        for part in parts {
-                            term(&mut text, 6, part.cost, part.name);
-                        }
+                Promise::Admitted(hops) => {
+                    text += &format!("\nchannel {name}: admitted\n");
+                    if let [_, _, ..] = hops[..] {
+                        along_the_way(&mut text, answer, hops);
                     }
+                    hops.iter().for_each(|hop| at_host(&mut text, hop, hops.len() > 1));
                 }
             }
         }
         Answer { text, exit }
+    }
+}
+
+/// The bound from end to end, host by host.
+fn along_the_way(text: &mut String, promise: &Promise, hops: &[Hop]) {
+    let ends = [("delivered", promise.delivery_bound()), ("through the last link", promise.bound())];
+    for (end, bound) in ends {
+        if let Some(bound) = bound {
+            term(text, 2, bound, &format!("bound until a message is {end}"));
+        }
+    }
+    let last = hops.len() - 1;
+    for (i, hop) in hops.iter().enumerate() {
+        let (cost, what) = match i == last {
+            true => (hop.kept, "bound"),
+            false => (hop.local_deadline, "local deadline"),
+        };
+        term(text, 4, cost, &format!("{what} at host {}", hop.node));
+        if !hop.way.is_zero() {
+            term(text, 4, hop.way, "longest way to the next");
+        }
+    }
+}
+
+/// What one host promises: the printed parts add up line by line, each sum first, what it is made of below it.
+fn at_host(text: &mut String, hop: &Hop, one_of_many: bool) {
+    let Hop { bound, wait, service, .. } = hop;
+    let place = if one_of_many { format!(" at host {}", hop.node) } else { String::new() };
+    let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
+    term(text, 2, bound.bound, &format!("bound{place}, of a deadline of {}{level}", bound.deadline));
+    for (sum, what, parts) in [
+        (bound.wait, "waiting for what is below", wait.terms()),
+        (bound.service, "the message itself", service.terms()),
+        (bound.higher, "messages of channels above", &[]),
+        (bound.interference, "work above all handlers", &[]),
+    ] {
+        if !sum.is_zero() {
+            term(text, 4, sum, what);
+        }
+        for part in parts {
+            term(text, 6, part.cost, part.name);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a scenario file to a verdict: parse, sweep, run, measure, judge, show.
 
 pub mod claims;
+mod coverage;
 pub mod diagnostic;
 mod measure;
 pub mod output;

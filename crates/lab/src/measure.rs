@@ -9,6 +9,7 @@ mod samples;
 use std::collections::BTreeSet;
 
 use laxity_qos::channel::{Delivery, Packet};
+use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 pub(crate) use samples::Samples;
@@ -46,6 +47,7 @@ pub(crate) struct Meter {
     pub(crate) broken: BTreeSet<u64>,
     pub(crate) delivered: u64,
     pub(crate) delivered_late: u64,
+    pub(crate) delivery_worst: Option<Span>,
     pub(crate) delivery: Samples,
 }
 
@@ -71,6 +73,9 @@ impl Meter {
         self.delivered += 1;
         let due = self.deadline_at_receiver.map(|deadline| delivery.due_from.saturating_add(deadline));
         self.delivered_late += u64::from(due.is_some_and(|due| now > due));
+        if delivery.class == Class::RealTime {
+            self.delivery_worst = self.delivery_worst.max(Some(now.saturating_since(delivery.due_from)));
+        }
         if counted {
             self.delivery.push(seconds(delivery.due_from, now));
         }
@@ -94,7 +99,10 @@ impl Meter {
         }
         self.completed += 1;
         self.missed_messages += u64::from(missed);
-        self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
+        // What exceeded its contract was carried without a guarantee.
+        if packet.tag.class == Class::RealTime {
+            self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
+        }
         if counted {
             self.laxity_from(due, now);
             self.latency.push(seconds(packet.due_from, now));

@@ -126,6 +126,12 @@ pub struct Channel {
     /// Those among them that came after their deadline over all hosts, the receiving one included.
     #[serde(default)]
     pub delivered_late: Option<u64>,
+    /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
+    #[serde(default)]
+    pub delivery_bound: Option<f64>,
+    /// Worst delivery − logical arrival seen of a message with a guarantee, over the *whole* run.
+    #[serde(default)]
+    pub delivery_worst: Option<f64>,
     /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
     #[serde(default)]
     pub delivery: Option<Summary>,

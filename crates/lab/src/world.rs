@@ -193,11 +193,12 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         for (i, spec) in experiment.channels.iter().enumerate() {
             assembly::open(&mut self.nodes, experiment, i, &self.promises[i]);
             let relays = u64::from(experiment.path.relays);
+            let way = experiment.longest_way();
             let deadline = spec
                 .deadline
-                .map(|deadline| deadline.saturating_mul(relays + 1) + experiment.path.propagation * relays);
+                .map(|deadline| deadline.saturating_mul(relays + 1) + way.saturating_mul(relays));
             let at_receiver = deadline.zip(spec.deadline);
-            let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + experiment.path.propagation);
+            let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + way);
             self.meters.push(Meter { deadline, deadline_at_receiver, ..Meter::default() });
             let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
             let sends = here && self.is_established(i);
@@ -448,7 +449,7 @@ impl<T: Trace, O: Outside> World for Lab<'_, '_, T, O> {
             Event::Node { .. } | Event::Medium { .. } => return,
             Event::Reach { node, mut packet } => {
                 // The way takes its time, so what is on time here is later by that.
-                packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.path.propagation);
+                packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.longest_way());
                 self.nodes[node].receive(now, packet);
                 self.restless.push(node);
             }

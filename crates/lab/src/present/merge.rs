@@ -62,6 +62,8 @@ fn merged(members: &[&Channel]) -> Channel {
         lost_packets: total(|c| c.lost_packets),
         delivered: members.iter().filter_map(|c| c.delivered).reduce(|a, b| a + b),
         delivered_late: members.iter().filter_map(|c| c.delivered_late).reduce(|a, b| a + b),
+        delivery_bound: tightest.delivery_bound,
+        delivery_worst: tightest.delivery_worst,
         delivery: pooled(members, |c| c.delivery.as_ref()),
         laxity: pooled(members, |c| c.laxity.as_ref()),
         latency: pooled(members, |c| c.latency.as_ref()),

@@ -5,11 +5,11 @@ use std::net::IpAddr;
 use laxity_engine::Stream;
 use laxity_model::adapter::{Breakdown, Description, Notification};
 use laxity_model::host::{Applications, Endless};
-use laxity_model::network::{CsmaParameters, ImpairmentParameters, TokenRingParameters};
+use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::node::DriverConfig;
 use laxity_model::source::{Sizes, Source, SourceParameters};
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow};
+use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
@@ -42,6 +42,26 @@ pub struct Experiment {
     pub task: Task,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
+}
+
+impl Experiment {
+    /// The hosts that a channel passes, and what it does at each.
+    pub fn hops<'a>(&self, channel: &'a ChannelSpec) -> impl Iterator<Item = (usize, Role)> + use<'a> {
+        let receives = self.path.receive;
+        let last = channel.route.len() - 1;
+        channel.route.iter().enumerate().map(move |(hop, &node)| match hop {
+            0 => (node, Role::Send),
+            _ if hop == last && receives => (node, Role::Receive),
+            _ => (node, Role::Relay),
+        })
+    }
+
+    /// How long a packet may be on its way from one host to the next, none lost.
+    pub fn longest_way(&self) -> Span {
+        let ImpairmentParameters { delay, jitter, reordering, .. } = self.network.impairments;
+        let overtaken = if reordering.probability > Probability::NEVER { reordering.by } else { Span::ZERO };
+        [delay, jitter, overtaken].into_iter().fold(self.path.propagation, Span::saturating_add)
+    }
 }
 
 /// A host.

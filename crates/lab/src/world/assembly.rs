@@ -1,5 +1,7 @@
 //! From an experiment to its parts: nodes with their channels open, a medium, the way between.
 
+use std::collections::BTreeMap;
+
 use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{self, Null, Pipeline};
 use laxity_model::host::Host;
@@ -10,7 +12,7 @@ use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
 use crate::promise::Promise;
-use crate::scenario::{Adapter, Experiment, LocalDeadline, MediumSpec};
+use crate::scenario::{Adapter, Experiment, MediumSpec};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
 pub(super) fn node(experiment: &Experiment, host_is_here: bool) -> Node {
@@ -59,18 +61,22 @@ pub fn source_stream(experiment: &Experiment, channel: usize) -> Stream {
 
 /// Channel `i` as its sender opens it, given what admission promised.
 pub fn channel_config(experiment: &Experiment, i: usize, promise: &Promise) -> ChannelConfig {
+    config_at(experiment, i, promise, experiment.channels[i].route[0])
+}
+
+fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> ChannelConfig {
     let spec = &experiment.channels[i];
-    let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
-    let level = match promise {
-        Promise::Admitted { level, .. } => *level,
-        _ if spec.class == Class::BestEffort => LEVELS as u8 - 1,
-        _ => 0,
+    let hop = promise.at(node);
+    let level = match hop.and_then(|hop| hop.bound.level) {
+        Some(level) => level as u8,
+        None if spec.class == Class::BestEffort => LEVELS as u8 - 1,
+        None => 0,
     };
     ChannelConfig {
         class: spec.class,
         role: Role::Send,
         spec: spec.spec,
-        deadline: promise.bound().filter(|_| by_bound).or(spec.deadline).unwrap_or(Span::MAX),
+        deadline: local_deadline(experiment, i, promise, node),
         level: spec.level.unwrap_or(level),
         message_slots: spec.message_slots,
         packet_slots: spec.packet_slots,
@@ -79,36 +85,47 @@ pub fn channel_config(experiment: &Experiment, i: usize, promise: &Promise) -> C
     }
 }
 
+/// By what EDF orders channel `i` at `node`: what admission found, else what was asked for.
+fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> Span {
+    let found = promise.at(node).map(|hop| hop.local_deadline);
+    found.or(experiment.channels[i].deadline).unwrap_or(Span::MAX)
+}
+
 /// Opens channel `i` at every node: the nodes number their channels alike, and use those that pass them.
 pub(super) fn open(nodes: &mut [Node], experiment: &Experiment, i: usize, promise: &Promise) {
-    let config = channel_config(experiment, i, promise);
-    let route = &experiment.channels[i].route;
+    let hops: BTreeMap<usize, Role> = experiment.hops(&experiment.channels[i]).collect();
     for (number, node) in nodes.iter_mut().enumerate().filter(|(_, node)| node.host().is_some()) {
-        let hop = route.iter().position(|station| *station == number);
-        let role = match hop {
-            Some(0) | None => Role::Send,
-            Some(hop) if hop + 1 == route.len() && experiment.path.receive => Role::Receive,
-            Some(_) => Role::Relay,
-        };
+        let config = config_at(experiment, i, promise, number);
+        let role = hops.get(&number).copied().unwrap_or(Role::Send);
         let packet_slots = match role {
             Role::Send => config.packet_slots,
-            Role::Relay | Role::Receive => config.packet_slots.max(held_packets(experiment, &config)),
+            Role::Relay | Role::Receive => {
+                config.packet_slots.max(held_packets(experiment, i, promise, number))
+            }
         };
         node.open(ChannelConfig { role, packet_slots, ..config });
     }
 }
 
-/// Packets of a channel that a host past the first may have to hold.
+/// Packets of channel `i` that a host past the first may have to hold.
 ///
-/// A message may come ahead of its time by as much as the host before could be early, its local deadline
-/// and the link's horizon, and stays until its deadline here; messages are `I_min` apart, but for a burst that was
-/// sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
-fn held_packets(experiment: &Experiment, config: &ChannelConfig) -> u64 {
-    if config.class == Class::BestEffort {
+/// A message may come ahead of its time by as much as the host before could be early, its local deadline, the link's
+/// horizon and what the way may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
+/// a burst that was sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
+fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> u64 {
+    let channel = &experiment.channels[i];
+    let at = channel.route.iter().position(|other| *other == node).unwrap_or(0);
+    if channel.class == Class::BestEffort || at == 0 {
         return 0;
     }
     let subsystem = &experiment.host.subsystem;
-    let stay = config.deadline.saturating_mul(2).saturating_add(subsystem.link.early.horizon);
-    let messages = stay.div_ceil(config.spec.min_interval).min(u64::from(config.spec.burst) + 2) + 1;
-    messages * config.spec.fragmentation(subsystem.packet).packets()
+    let deadlines = local_deadline(experiment, i, promise, channel.route[at - 1])
+        .saturating_add(local_deadline(experiment, i, promise, node));
+    let on_the_way = experiment.longest_way().saturating_sub(experiment.path.propagation);
+    let stay = deadlines.saturating_add(on_the_way);
+    let interval = channel.spec.min_interval;
+    let burst = u64::from(channel.spec.burst);
+    let ahead = subsystem.link.early.horizon.div_ceil(interval).min(burst);
+    let messages = stay.div_ceil(interval).saturating_add(ahead).saturating_add(2);
+    messages.saturating_mul(channel.spec.fragmentation(subsystem.packet).packets())
 }

@@ -6,14 +6,14 @@ use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Counters, Dropped, Order};
+use laxity_qos::channel::{ChannelId, Counters, Dropped};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use super::{Lab, Outside};
 use crate::promise::{self, Promise};
 use crate::results::{Channel, Resource, Run, Stage};
-use crate::scenario::{Adapter, LocalDeadline};
+use crate::scenario::Adapter;
 
 /// What a host did that is not part of the world it belongs to.
 #[derive(Debug, Clone, Default)]
@@ -146,19 +146,9 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
                 *drops.entry(cause_name(*cause).into()).or_default() += count;
             }
         }
-        // Each hop but the last adds its local deadline and the way: until then a packet is early at the next.
-        let relays = u64::from(self.experiment.path.relays);
-        let end_to_end = |promise: &Promise| {
-            let bound = promise.bound()?;
-            let requested = spec.deadline?;
-            let local = match self.experiment.admission.local_deadline {
-                LocalDeadline::Bound => bound,
-                LocalDeadline::Requested => requested,
-            };
-            let last = if self.orders_by_bound() { bound } else { requested };
-            Some(((local + self.experiment.path.propagation) * relays + last).as_secs_f64())
-        };
-        let (bound, papers) = (end_to_end(&self.promises[i]), end_to_end(&self.papers[i]));
+        let (promise, papers) = (&self.promises[i], &self.papers[i]);
+        let bound = promise.bound().map(Span::as_secs_f64);
+        let papers = papers.bound().map(Span::as_secs_f64);
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -179,6 +169,8 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             lost_packets: meter.lost_packets,
             delivered: received.then_some(meter.delivered),
             delivered_late: (received && real_time).then_some(meter.delivered_late),
+            delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
+            delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
             delivery: meter.delivery.summary(),
             laxity: meter.laxity.summary(),
             latency: meter.latency.summary(),
@@ -236,13 +228,6 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
         }
         figures
-    }
-
-    /// Whether what CPU and link order by makes the bound itself hold: fixed priorities in admission's order,
-    /// or EDF by the bounds. EDF by the requested deadlines keeps those.
-    fn orders_by_bound(&self) -> bool {
-        self.experiment.host.subsystem.order == Order::FixedPriority
-            || self.experiment.admission.local_deadline == LocalDeadline::Bound
     }
 }
 

@@ -2,7 +2,7 @@
 
 use laxity_units::{Bytes, Span, Time};
 
-use crate::discipline::Tag;
+use crate::discipline::{Class, Tag};
 use crate::fragment::Cut;
 
 /// A channel of one [`Subsystem`](super::Subsystem), numbered in the order of creation.
@@ -121,6 +121,8 @@ pub struct Delivery {
     pub channel: ChannelId,
     /// The message's number within its channel.
     pub message: u64,
+    /// Whether it came with a guarantee.
+    pub class: Class,
     /// Its size.
     pub size: Bytes,
     /// When it was sent.

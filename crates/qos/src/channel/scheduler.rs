@@ -262,6 +262,7 @@ impl Subsystem {
         Some(Delivery {
             channel,
             message: packet.message,
+            class: packet.tag.class,
             size: packet.message_size,
             sent: packet.sent,
             due_from: packet.due_from,
