@@ -92,3 +92,54 @@ impl LinkCosts {
         self.startup + self.per_byte * size.get()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COSTS: HostCosts = HostCosts {
+        context_switch: Span::from_us(1),
+        cache_miss: Span::from_us(2),
+        first_packet: Span::from_us(40),
+        packet: Span::from_us(20),
+        link_scheduling: Span::from_us(10),
+        hand_over: Span::from_us(7),
+        interrupt: Span::from_us(5),
+        thread_creation: Span::from_us(100),
+        receive_packet: Span::from_us(30),
+        receive_message: Span::from_us(8),
+        send_call: Span::from_us(15),
+    };
+
+    #[test]
+    fn sums_are_the_papers() {
+        assert_eq!(COSTS.switch(), Span::from_us(3));
+        assert_eq!([0, 1, 2, 5].map(|n| COSTS.protocol(n)), [0, 40, 60, 120].map(Span::from_us));
+        let link = LinkCosts { startup: Span::from_us(40), per_byte: Span::from_ns(50) };
+        assert_eq!(
+            [0, 1, 1000].map(|n| link.transmit(Bytes::new(n))),
+            [40_000, 40_050, 90_000].map(Span::from_ns)
+        );
+    }
+
+    #[test]
+    fn starting_a_transmission_costs_by_who_schedules() {
+        let paradigms = [LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3, LinkParadigm::Adapter];
+        assert_eq!(paradigms.map(|paradigm| COSTS.transmit(paradigm)), [10, 10, 10, 7].map(Span::from_us));
+    }
+
+    /// To the nearest picosecond: a third of 10 us down, a sixth of 40 us up. One that is as fast changes nothing.
+    #[test]
+    fn a_faster_host_pays_less() {
+        assert_eq!(COSTS.with_speedup(1.0), COSTS);
+        let third = COSTS.with_speedup(3.0);
+        assert_eq!(third.link_scheduling, Span::from_ps(3_333_333));
+        assert_eq!(COSTS.with_speedup(1.5).receive_message, Span::from_ps(5_333_333));
+        assert_eq!(COSTS.with_speedup(1.5).interrupt, Span::from_ps(3_333_333));
+        assert_eq!(COSTS.with_speedup(0.5).send_call, Span::from_us(30));
+        assert_eq!(third.hand_over, Span::from_ps(2_333_333));
+        assert_eq!(COSTS.with_speedup(6.0).cache_miss, Span::from_ps(333_333));
+        assert_eq!(COSTS.with_speedup(6.0).packet, Span::from_ps(3_333_333));
+        assert_eq!(COSTS.with_speedup(6.0).first_packet, Span::from_ps(6_666_667));
+    }
+}

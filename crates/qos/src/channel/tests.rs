@@ -1,9 +1,16 @@
 //! The subsystem, step by step, with steps that take no time.
 
+mod blocks;
+mod early;
+mod link;
+mod order;
+mod overflow;
+mod receive;
+
 use laxity_units::{Bytes, Span, Time};
 
 use super::*;
-use crate::discipline::{Class, EarlyPolicy};
+use crate::discipline::{Class, EarlyPolicy, Tag};
 use crate::traffic::TrafficSpec;
 
 const PACKET: Bytes = Bytes::from_kib(4);

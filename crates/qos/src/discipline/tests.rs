@@ -127,3 +127,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_empty_says_so() {
+    for mut queue in all(EarlyPolicy::HOLD) {
+        assert!(queue.is_empty());
+        queue.enqueue(real_time(50, 60), 0);
+        assert!(!queue.is_empty(), "what is held waits all the same");
+        assert!(queue.select(at(50)).is_some());
+        assert!(queue.is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! Who runs the link scheduler, and how many packets the adapter is handed.
+
+use super::*;
+
+fn with(paradigm: LinkParadigm, depth: u32) -> Subsystem {
+    let base = config();
+    Subsystem::new(Config { link: LinkConfig { paradigm, depth, ..base.link }, ..base })
+}
+
+/// Steps at 0 until the CPU idles; answers who transmitted, whether a thread was made for it, and the packets.
+fn transmits(s: &mut Subsystem) -> (Vec<(Thread, bool)>, Vec<Packet>) {
+    let (mut who, mut sent) = (Vec::new(), Vec::new());
+    loop {
+        match s.next_step(at(0)) {
+            Step::Idle => return (who, sent),
+            Step::Transmit { thread, packet, new_thread } => {
+                who.push((thread, new_thread));
+                sent.push(packet);
+            }
+            Step::Process { .. } => drop(s.finish(at(0))),
+            Step::Application { .. } => unreachable!("none is ready"),
+        }
+    }
+}
+
+/// A pipeline of depth `d` is handed `d` packets and the next when one comes back.
+#[test]
+fn the_adapter_is_handed_so_many() {
+    for depth in 1..=4 {
+        let mut s = with(LinkParadigm::O1, depth);
+        let id = s.open(ChannelConfig::best_effort(SPEC.max_message, 4, PACKET));
+        s.send(at(0), id, SPEC.max_message);
+        s.send(at(0), id, SPEC.max_message);
+        let (_, sent) = transmits(&mut s);
+        assert_eq!(sent.len(), depth as usize);
+        assert_eq!(s.interrupt_transmit(at(0)), None, "it has as many as it takes");
+        assert_eq!(s.link_queue().0, 8 - depth as usize);
+        s.transmitted(at(0), &sent[0]);
+        assert_eq!(s.interrupt_transmit(at(0)).map(|packet| packet.index), Some(depth % 4));
+        assert_eq!(s.interrupt_transmit(at(0)), None);
+    }
+}
+
+/// The longest queue is the longest that ever was, not the one there is. Of two packets the first leaves at once and
+/// the second waits; of four more the adapter takes none.
+#[test]
+fn the_link_queue_remembers_its_longest() {
+    let mut s = with(LinkParadigm::O1, 1);
+    let id = s.open(ChannelConfig::best_effort(SPEC.max_message, 4, PACKET));
+    s.send(at(0), id, SPEC.max_message);
+    let (_, sent) = transmits(&mut s);
+    assert_eq!(s.link_queue(), (3, 3));
+    assert_eq!((s.buffers_in_use(id), s.counters(id).created), (4, 4));
+    s.transmitted(at(0), &sent[0]);
+    let next = s.interrupt_transmit(at(0)).unwrap();
+    assert_eq!(s.link_queue(), (2, 3));
+    s.failed(at(0), &next);
+    assert_eq!(s.buffers_in_use(id), 2);
+    let counters = s.counters(id);
+    assert_eq!((counters.transmitted, counters.dropped_packets, counters.accepted), (1, 1, 1));
+    assert_eq!(counters.dropped[&Dropped::Adapter], 1);
+}
+
+/// A message of which the adapter loses several packets is one that it dropped; the next is another.
+#[test]
+fn a_message_is_dropped_by_the_adapter_once() {
+    let mut s = with(LinkParadigm::O1, 4);
+    let id = s.open(ChannelConfig::best_effort(SPEC.max_message, 4, PACKET));
+    for round in 1..=2 {
+        s.send(at(0), id, SPEC.max_message);
+        let (_, sent) = transmits(&mut s);
+        for packet in &sent[1..] {
+            s.failed(at(0), packet);
+        }
+        s.transmitted(at(0), &sent[0]);
+        assert_eq!(s.counters(id).dropped[&Dropped::Adapter], round);
+        assert_eq!(s.counters(id).dropped_packets, 3 * round);
+    }
+}
+
+/// Interrupts transmit only where it is theirs to.
+#[test]
+fn only_o1_and_the_adapter_transmit_in_interrupts() {
+    for (paradigm, theirs) in [
+        (LinkParadigm::O1, true),
+        (LinkParadigm::O2, false),
+        (LinkParadigm::O3, false),
+        (LinkParadigm::Adapter, true),
+    ] {
+        let mut s = with(paradigm, 1);
+        let id = s.open(ChannelConfig::best_effort(PACKET, 4, PACKET));
+        s.send(at(0), id, PACKET);
+        s.send(at(0), id, PACKET);
+        let (_, sent) = transmits(&mut s);
+        s.transmitted(at(0), &sent[0]);
+        assert_eq!(s.interrupt_transmit(at(0)).is_some(), theirs, "{paradigm:?}");
+    }
+}
+
+/// O3: a completion makes a thread if a packet waits and none if none does; a thread that finds its packet gone ends
+/// without a step, and the next has a number of its own.
+#[test]
+fn o3_makes_threads_for_packets_that_wait() {
+    let mut s = with(LinkParadigm::O3, 1);
+    let id = s.open(ChannelConfig::best_effort(PACKET, 8, PACKET));
+    s.send(at(0), id, PACKET);
+    let (who, sent) = transmits(&mut s);
+    assert_eq!(who, [(Thread::Handler(0), false)]);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(s.next_step(at(0)), Step::Idle, "nothing waited");
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    let (who, sent) = transmits(&mut s);
+    assert_eq!(who, [(Thread::Handler(0), false)]);
+    s.transmitted(at(0), &sent[0]);
+    let (who, sent) = transmits(&mut s);
+    assert_eq!(who, [(Thread::LinkThread(1), true)]);
+    s.transmitted(at(0), &sent[0]);
+    let (who, sent) = transmits(&mut s);
+    assert_eq!(who, [(Thread::LinkThread(2), true)]);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(transmits(&mut s).0, []);
+    // A wake-up makes a thread only for a packet that can start.
+    s.wakeup(at(0));
+    assert_eq!(s.next_step(at(0)), Step::Idle);
+}
+
+/// A handler's call comes before the thread that a completion made: the thread then has nothing to do, and its number is
+/// used up all the same.
+#[test]
+fn o3_a_handler_may_be_faster_than_the_thread() {
+    let mut s = with(LinkParadigm::O3, 1);
+    let id = s.open(ChannelConfig::best_effort(PACKET * 2, 8, PACKET));
+    s.send(at(0), id, PACKET * 2);
+    // The first packet is made and handed over by the handler.
+    assert!(matches!(s.next_step(at(0)), Step::Process { .. }));
+    s.finish(at(0));
+    let Step::Transmit { packet: first, .. } = s.next_step(at(0)) else { panic!("the adapter is free") };
+    // A second message's packets wait behind the second one's when the first comes back.
+    s.send(at(0), id, PACKET * 2);
+    assert!(matches!(s.next_step(at(0)), Step::Process { .. }));
+    s.finish(at(0));
+    s.transmitted(at(0), &first);
+    // One thread is made; the handler, whose call is due, takes the packet before it.
+    let Step::Transmit { thread, packet: second, new_thread } = s.next_step(at(0)) else {
+        panic!("a packet waits")
+    };
+    assert_eq!((thread, new_thread, second.index), (Thread::Handler(0), false, 1));
+    let (who, sent) = transmits(&mut s);
+    assert_eq!((who, sent.len()), (vec![], 0));
+    s.transmitted(at(0), &second);
+    assert_eq!(transmits(&mut s).0, [(Thread::LinkThread(2), true)]);
+}
+
+/// Several wake-ups before the CPU is free make one thread.
+#[test]
+fn o3_makes_one_thread_for_wake_ups() {
+    let base = config();
+    let link = LinkConfig { paradigm: LinkParadigm::O3, depth: 2, ..base.link };
+    let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, link, ..base });
+    let id = s.open(real_time(5));
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    drain(&mut s, at(0));
+    s.wakeup(at(10));
+    s.wakeup(at(10));
+    assert!(matches!(s.next_step(at(10)), Step::Transmit { thread: Thread::LinkThread(1), .. }));
+    s.send(at(10), id, PACKET);
+    drain(&mut s, at(10));
+    s.wakeup(at(20));
+    assert_eq!(s.next_step(at(20)), Step::Idle, "the adapter has two");
+}

@@ -1,0 +1,152 @@
+//! Queues and buffers that are full, and what counts how much room there is.
+
+use super::*;
+
+fn channel(message_overflow: MessageOverflow) -> ChannelConfig {
+    ChannelConfig { message_overflow, ..real_time(5) }
+}
+
+/// Two slots and an idle handler, which takes a message out of the queue as soon as it is in.
+#[test]
+fn room_is_what_a_sender_may_send() {
+    let mut s = Subsystem::new(config());
+    let blocks = s.open(channel(MessageOverflow::Block));
+    let drops = s.open(channel(MessageOverflow::Drop));
+    let degrades = s.open(channel(MessageOverflow::BestEffort));
+    assert_eq!([blocks, drops, degrades].map(|id| s.room(id)), [3, u64::MAX, u64::MAX]);
+    for left in [2, 1, 0] {
+        assert!(s.has_room(blocks));
+        assert!(matches!(s.send(at(0), blocks, PACKET), Sent::Accepted { .. }));
+        assert_eq!(s.room(blocks), left);
+    }
+    assert!(!s.has_room(blocks));
+    assert_eq!(s.send(at(0), blocks, PACKET), Sent::WouldBlock);
+    // The first message is made; the handler has the second in hand, which is held, and the third is queued.
+    drain(&mut s, at(0));
+    assert_eq!((s.room(blocks), s.has_room(blocks)), (1, true));
+    // Both are made in their time, and the handler idles again. Their packets wait for the adapter, which takes no slot.
+    drain(&mut s, at(10));
+    assert_eq!(s.room(blocks), 2);
+    drain(&mut s, at(20));
+    assert_eq!(s.room(blocks), 3);
+}
+
+#[test]
+fn room_without_enforcement_has_no_end() {
+    let mut s = Subsystem::new(Config { enforcement: false, ..config() });
+    let id = s.open(channel(MessageOverflow::Block));
+    for _ in 0..5 {
+        assert!(s.has_room(id));
+        assert_eq!(s.room(id), u64::MAX);
+        assert!(matches!(s.send(at(0), id, PACKET), Sent::Accepted { .. }));
+    }
+}
+
+/// With a thread per message the message keeps its slot until the thread has made its last packet.
+#[test]
+fn a_thread_keeps_its_slot() {
+    let mut s = Subsystem::new(Config { processing: Processing::PerMessage, ..config() });
+    let id = s.open(channel(MessageOverflow::Block));
+    assert_eq!(s.room(id), 2);
+    s.send(at(0), id, PACKET * 2);
+    s.send(at(0), id, PACKET);
+    assert_eq!((s.room(id), s.send(at(0), id, PACKET)), (0, Sent::WouldBlock));
+    assert!(matches!(s.next_step(at(0)), Step::Process { .. }));
+    s.finish(at(0));
+    assert_eq!(s.room(id), 0, "one of two packets is made");
+    drain(&mut s, at(0));
+    assert_eq!(s.room(id), 1);
+}
+
+/// Past two slots and the handler's hand, three go as excess, past which they are dropped. Messages are counted through, the
+/// excess as well, and the excess has buffers of its own.
+#[test]
+fn excess_has_a_queue_of_its_own() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(channel(MessageOverflow::BestEffort));
+    let answers: Vec<_> = (0..7).map(|_| s.send(at(0), id, PACKET)).collect();
+    assert_eq!(answers[..3], [0, 1, 2].map(|message| Sent::Accepted { message }));
+    assert_eq!(answers[3..6], [3, 4, 5].map(|message| Sent::Excess { message }));
+    assert_eq!(answers[6], Sent::Dropped(Dropped::MessageQueue));
+    let counters = s.counters(id);
+    assert_eq!((counters.accepted, counters.excess, counters.dropped_packets), (6, 3, 1));
+    let (done, sent) = drain(&mut s, at(0));
+    // What is within the contract first; of that only the first message is current.
+    assert_eq!(threads(&done), [0, 1, 1, 1]);
+    assert_eq!(s.buffers_in_use(id), 4);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(s.buffers_in_use(id), 3);
+    let excess = s.interrupt_transmit(at(0)).unwrap();
+    assert_eq!((excess.message, excess.tag.class, excess.tag.level), (3, Class::BestEffort, 31));
+    s.transmitted(at(0), &excess);
+    assert_eq!(s.buffers_in_use(id), 2);
+}
+
+/// Only a guaranteed channel has excess: best effort has nothing to fall back to.
+#[test]
+fn best_effort_drops_its_excess() {
+    let mut s = Subsystem::new(config());
+    let best_effort = ChannelConfig::best_effort(PACKET, 1, PACKET);
+    let id = s.open(ChannelConfig { message_overflow: MessageOverflow::BestEffort, ..best_effort });
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    assert_eq!(s.send(at(0), id, PACKET), Sent::Dropped(Dropped::MessageQueue));
+}
+
+/// Two buffers, a message of four packets: the handler stops after two, lets another have the CPU, and goes on with a packet for each
+/// buffer that comes back.
+#[test]
+fn a_handler_without_buffers_gives_up_the_cpu() {
+    let base = config();
+    let preemption = Preemption { real_time: Block::Message, ..base.preemption };
+    let mut s = Subsystem::new(Config { preemption, ..base });
+    let id = s.open(ChannelConfig { packet_slots: 2, ..real_time(5) });
+    let other = s.open(real_time(9));
+    s.send(at(0), id, SPEC.max_message);
+    s.send(at(0), other, PACKET);
+    let (done, sent) = drain(&mut s, at(0));
+    assert_eq!(threads(&done), [0, 0, 1]);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(threads(&drain(&mut s, at(0)).0), [0]);
+}
+
+/// A message of which no packet found a buffer leaves its logical time to the next; one of which some did does not.
+#[test]
+fn a_message_that_is_lost_whole_takes_no_time() {
+    let drops = |packet_slots| ChannelConfig {
+        packet_slots,
+        packet_overflow: PacketOverflow::Drop,
+        message_slots: 4,
+        ..real_time(5)
+    };
+    for (slots, arrival) in [(1, at(10)), (2, at(20))] {
+        let mut s = Subsystem::new(config());
+        let id = s.open(drops(slots));
+        s.send(at(0), id, PACKET);
+        drain(&mut s, at(0));
+        s.send(at(10), id, PACKET * 2);
+        drain(&mut s, at(10));
+        assert_eq!(s.counters(id).dropped_packets, 3 - slots);
+        s.send(at(10), id, PACKET);
+        assert_eq!(s.next_wakeup(at(10)).unwrap_or(at(10)), arrival, "{slots} buffers");
+    }
+}
+
+/// Only the latest can be taken back: with another sent after it the lost message keeps its place in logical time.
+#[test]
+fn only_the_latest_message_takes_no_time() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(ChannelConfig {
+        packet_slots: 1,
+        packet_overflow: PacketOverflow::Drop,
+        message_slots: 4,
+        ..real_time(5)
+    });
+    s.send(at(0), id, PACKET);
+    drain(&mut s, at(0));
+    s.send(at(10), id, PACKET);
+    s.send(at(10), id, PACKET);
+    drain(&mut s, at(10));
+    assert_eq!(s.counters(id).dropped[&Dropped::PacketQueue], 1);
+    assert_eq!(s.next_wakeup(at(10)), Some(at(20)));
+}
