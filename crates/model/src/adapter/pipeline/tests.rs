@@ -1,3 +1,7 @@
+//! Adapters as descriptions, at work.
+
+mod stations;
+
 use laxity_qos::channel::{ChannelId, Order};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::Bytes;

@@ -1,0 +1,218 @@
+//! Stations alone, instant by instant: who is served next, who has which resource, who waits for a place.
+
+use super::*;
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+fn real_time(number: u64, deadline: u64, level: u8) -> Packet {
+    let packet = packet(number, Class::RealTime, deadline);
+    Packet { tag: Tag { level, ..packet.tag }, ..packet }
+}
+
+/// One stage of two queues, real time before best effort, that takes 10 for a packet.
+fn two_queues(selection: Selection) -> Description {
+    let queues = vec![
+        queue(Takes::Only(Class::BestEffort), Order::Fifo, 1),
+        queue(Takes::Only(Class::RealTime), Order::Edf, 0),
+    ];
+    description(vec![Stage { queues, selection, ..stage("link", vec![phase(10, None)]) }])
+}
+
+/// Best effort 0, 1 and 2 at 0, of which 0 is served at once; real time 7, 8 and 9 at 1, 9 with the earliest deadline. In turn it is
+/// the real-time queue's from 10 on; by priority that queue is served until it is empty.
+#[test]
+fn a_round_robin_turns_and_a_priority_does_not() {
+    let mut handed = best_effort(&[0, 0, 0]);
+    handed.extend([(7, 60), (8, 50), (9, 40)].map(|(n, deadline)| (1, real_time(n, deadline, 0))));
+    assert_eq!(
+        run(two_queues(Selection::RoundRobin), &handed).0,
+        [(0, 10), (9, 20), (1, 30), (8, 40), (2, 50), (7, 60)]
+    );
+    assert_eq!(
+        run(two_queues(Selection::Priority), &handed).0,
+        [(0, 10), (9, 20), (8, 30), (7, 40), (1, 50), (2, 60)]
+    );
+}
+
+/// A turn of an empty queue passes to the next at once.
+#[test]
+fn an_empty_queue_misses_its_turn() {
+    let mut handed = best_effort(&[0, 0, 0]);
+    handed.push((25, real_time(9, 40, 0)));
+    assert_eq!(run(two_queues(Selection::RoundRobin), &handed).0, [(0, 10), (1, 20), (2, 30), (9, 40)]);
+}
+
+/// Best effort 0 is being served; best effort 1, real time 2 with a deadline of 50 at level 1, and real time 3 with one of 40
+/// at level 5 wait.
+#[test]
+fn a_queue_has_its_order() {
+    for (order, expected) in [
+        (Order::Fifo, [(0, 10), (1, 20), (2, 30), (3, 40)]),
+        (Order::Edf, [(0, 10), (3, 20), (2, 30), (1, 40)]),
+        (Order::MultiClassEdf, [(0, 10), (3, 20), (2, 30), (1, 40)]),
+        (Order::FixedPriority, [(0, 10), (2, 20), (3, 30), (1, 40)]),
+    ] {
+        let queues = vec![queue(Takes::All, order, 0)];
+        let stages = vec![Stage { queues, ..stage("link", vec![phase(10, None)]) }];
+        let late = |number| (u64::from(number > 0), packet(number, Class::BestEffort, 1_000_000));
+        let handed = [late(0), late(1), (1, real_time(2, 50, 1)), (1, real_time(3, 40, 5))];
+        assert_eq!(run(description(stages), &handed).0, expected, "{order:?}");
+    }
+}
+
+/// Whoever handed a packet over has decided that it may go: one whose time is a second away is not held, and goes before best
+/// effort.
+#[test]
+fn an_adapter_holds_nothing_back() {
+    for order in [Order::MultiClassEdf, Order::FixedPriority] {
+        let queues = vec![queue(Takes::All, order, 0)];
+        let stages = vec![Stage { queues, ..stage("link", vec![phase(10, None)]) }];
+        let early = real_time(9, 2_000_000, 0);
+        let early = Packet { tag: Tag { logical_arrival: at(1_000_000), ..early.tag }, ..early };
+        let mut handed = best_effort(&[0, 0]);
+        handed.push((1, early));
+        assert_eq!(run(description(stages), &handed).0, [(0, 10), (9, 20), (1, 30)], "{order:?}");
+    }
+}
+
+/// Three servers want a bus that two can have: the third, whose packet is the youngest, waits for 10.
+#[test]
+fn a_resource_has_so_many_servers() {
+    let stages = || vec![Stage { servers: 3, ..stage("a", vec![phase(10, Some(0))]) }];
+    let mut two = description(stages());
+    two.resources[1].servers = 2;
+    assert_eq!(run(two, &best_effort(&[0, 0, 0])).0, [(0, 10), (1, 10), (2, 20)]);
+    assert_eq!(run(description(stages()), &best_effort(&[0, 0, 0])).0, [(0, 10), (1, 20), (2, 30)]);
+}
+
+/// The second stage needs processor and bus, of higher priority: it has both 10-15, while the first stage of the next packet,
+/// which has had the bus for nothing yet, waits until 15. A third party on the processor alone, 12 long from 3 on, keeps the second stage
+/// from both: the bus goes on 10-20 with the next packet, until the processor is free at 15 and the bus is taken from it.
+#[test]
+fn a_phase_has_all_its_resources_or_none() {
+    let both = || Phase { holds: vec![PROCESSOR, 1], priority: 0, ..phase(5, None) };
+    let stages = || vec![stage("a", vec![phase(10, Some(1))]), stage("b", vec![both()])];
+    assert_eq!(run(description(stages()), &best_effort(&[0, 0])).0, [(0, 15), (1, 30)]);
+    let mut received = description(stages());
+    received.receive = vec![stage("rx", vec![Phase { holds: vec![PROCESSOR], ..phase(12, None) }])];
+    let mut adapter = Pipeline::new(received);
+    for (_, packet) in best_effort(&[0, 0]) {
+        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+    }
+    adapter.receive(at(3), packet(9, Class::BestEffort, 0));
+    let mut out = Vec::new();
+    while let Some(now) = adapter.next_deadline() {
+        adapter.timer(now);
+        let responses = std::iter::from_fn(|| adapter.poll_output()).filter_map(|output| match output {
+            AdapterOutput::Response(Response::Transmitted(p) | Response::Received(p)) => Some(p.message),
+            _ => None,
+        });
+        out.extend(responses.map(|number| (number, now.since(Time::ZERO).as_ps() / 1_000_000)));
+    }
+    // Received at 15. Both resources 15-20 for packet 0; packet 1 has had the bus 10-15 and has it again 20-25, then both 25-30.
+    assert_eq!(out, [(9, 15), (0, 20), (1, 30)]);
+}
+
+/// The second stage takes 30 and has room for one: the first, which takes 10, is held up with its third packet from 30 to 40, when
+/// that room is free, and with its fourth from 50 to 70. Being held up is not being busy.
+#[test]
+fn a_full_queue_blocks_for_so_long() {
+    let narrow = Queue { slots: Some(1), ..queue(Takes::All, Order::Fifo, 0) };
+    let stages = vec![
+        stage("a", vec![phase(10, None)]),
+        Stage { queues: vec![narrow], ..stage("b", vec![phase(30, None)]) },
+    ];
+    let mut adapter = Pipeline::new(description(stages));
+    adapter.record();
+    for (_, packet) in best_effort(&[0, 0, 0, 0]) {
+        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+    }
+    assert_eq!((adapter.held(), adapter.buffers_in_use()), (4, 4));
+    let (mut passed, mut done) = (Vec::new(), Vec::new());
+    while let Some(now) = adapter.next_deadline() {
+        adapter.timer(now);
+        for output in std::iter::from_fn(|| adapter.poll_output()) {
+            match output {
+                AdapterOutput::Passed(passage) => {
+                    let us = [passage.joined, passage.began, passage.ended];
+                    passed.push((passage.stage, us.map(|at| at.since(Time::ZERO).as_ps() / 1_000_000)));
+                }
+                AdapterOutput::Response(Response::Transmitted(packet)) => {
+                    done.push((packet.message, now.since(Time::ZERO).as_ps() / 1_000_000));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(done, [(0, 40), (1, 70), (2, 100), (3, 130)]);
+    // Joined, began, done: a packet that is done at the first stage joins the second when it can.
+    assert_eq!(
+        passed,
+        [
+            (0, [0, 0, 10]),
+            (0, [0, 10, 20]),
+            (0, [0, 20, 30]),
+            (1, [10, 10, 40]),
+            (0, [0, 40, 50]),
+            (1, [20, 40, 70]),
+            (1, [40, 70, 100]),
+            (1, [70, 100, 130]),
+        ]
+    );
+    let reports: Vec<_> = adapter.stages().collect();
+    let report = |name: &str, busy, longest| StageReport {
+        name: name.into(),
+        busy: Span::from_us(busy),
+        waiting: 0,
+        longest,
+        passed: 4,
+    };
+    assert_eq!(reports, [report("a", 40, 3), report("b", 120, 1)]);
+    assert_eq!((adapter.held(), adapter.buffers_in_use()), (0, 0));
+}
+
+/// A full queue of real-time packets has nothing to give way; the best-effort packet that would be served last is the
+/// one that gives way, and the one being served does not.
+#[test]
+fn who_gives_way() {
+    let queues = |slots| {
+        vec![Queue {
+            slots: Some(slots),
+            overload: Overload::Priority,
+            ..queue(Takes::All, Order::MultiClassEdf, 0)
+        }]
+    };
+    let link =
+        |slots| description(vec![Stage { queues: queues(slots), ..stage("link", vec![phase(10, None)]) }]);
+    let mut handed = best_effort(&[0, 0]);
+    handed.extend([7, 8, 9].map(|n| (1, real_time(n, 50 + n, 0))));
+    // One slot: 1 waits, 7 takes its place, 8 and 9 find no best effort.
+    assert_eq!(run(link(1), &handed), (vec![(0, 10), (7, 20)], vec![1, 8, 9]));
+    // Two slots: 7 has the second, 8 takes the place of 1, and 9 finds none.
+    assert_eq!(run(link(2), &handed), (vec![(0, 10), (7, 20), (8, 30)], vec![1, 9]));
+}
+
+/// Stage by stage in order of priority of the queues, whatever the order in which they are written: a command queue too.
+#[test]
+fn command_queues_are_looked_at_by_priority() {
+    let mut description = description(vec![stage("link", vec![phase(10, None)])]);
+    description.interface.poll = Some(Span::from_us(100));
+    description.interface.queues = vec![
+        CommandQueue { takes: Takes::Only(Class::BestEffort), priority: 1, slots: Some(2) },
+        CommandQueue { takes: Takes::Only(Class::RealTime), priority: 0, slots: Some(1) },
+    ];
+    let mut adapter = Pipeline::new(description.clone());
+    let mut handed = best_effort(&[1, 2]);
+    handed.push((3, real_time(9, 50, 0)));
+    for (us, packet) in &handed {
+        adapter.command(at(*us), Command::Transmit(*packet)).expect("there is room");
+    }
+    // Each queue is full, on its own.
+    for (_, packet) in &handed[1..] {
+        assert!(adapter.command(at(4), Command::Transmit(*packet)).is_err());
+    }
+    assert_eq!(adapter.next_deadline(), Some(at(100)));
+    assert_eq!(run(description, &handed).0, [(9, 110), (0, 120), (1, 130)]);
+}
