@@ -1,10 +1,11 @@
-//! Chores of the workspace: `cargo xtask test`, `cargo xtask generate`.
+//! Chores of the workspace: `cargo xtask test`, `cargo xtask generate`, `cargo xtask mutants`.
 //!
 //! `test` is what decides whether a change is good: all tests, the house style, and that what is generated
 //! from the code is what the code generates now. It has no dependencies, so that it builds in a second on
 //! a machine that has nothing yet.
 
 mod generated;
+mod mutants;
 mod step;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,9 @@ use step::{Report, cargo};
 const USAGE: &str = "usage: cargo xtask <command>
 
   test        all tests, doc tests, formatting, lints, and that generated files are current
-  generate    rewrites the generated files";
+  generate    rewrites the generated files
+  mutants     changes the code in one place after the other and looks whether a test notices (hours)
+              [qos] [model] [--file GLOB] [--shard K/N] [--minutes N]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        ["mutants", ref options @ ..] => mutants::run(&root, options),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
