@@ -204,6 +204,62 @@ mod tests {
         assert!(r.accept(5, 1, 3).complete);
     }
 
+    /// 130 fragments are marked in three words; the last to come completes them, once.
+    #[test]
+    fn long_messages_complete_once() {
+        let mut r = Reassembler::default();
+        for index in (1..130).rev() {
+            assert_eq!(r.accept(0, index, 130), Reassembled::default());
+            assert_eq!(r.accept(0, index, 130), Reassembled::default(), "twice is once");
+        }
+        assert_eq!(r.accept(0, 0, 130), Reassembled { complete: true, discarded: 0 });
+        assert_eq!(r.accept(0, 0, 130), Reassembled::default());
+    }
+
+    /// Sixteen messages are open; the seventeenth costs the oldest, and with it those before it of which nothing came.
+    #[test]
+    fn so_many_are_kept_open() {
+        let mut r = Reassembler::default();
+        for message in 3..19 {
+            assert_eq!(r.accept(message, 0, 2), Reassembled::default());
+        }
+        assert_eq!(r.accept(19, 0, 2), Reassembled { complete: false, discarded: 4 });
+        assert_eq!(r.accept(3, 1, 2), Reassembled::default(), "it is given up");
+        assert_eq!(r.accept(20, 0, 2), Reassembled { complete: false, discarded: 1 });
+        // 5 completes; nothing before it is open any more. Then 9 does, and 6, 7 and 8 are given up.
+        assert_eq!(r.accept(5, 1, 2), Reassembled { complete: true, discarded: 0 });
+        assert_eq!(r.accept(9, 1, 2), Reassembled { complete: true, discarded: 3 });
+    }
+
+    #[test]
+    fn limits_are_inclusive() {
+        let mut r = Reassembler::default();
+        assert_eq!(Reassembler::MAX_FRAGMENTS, 1_048_576);
+        // One message of as many fragments as may be is open, so that another count contradicts it; one of more is not.
+        r.accept(0, 0, Reassembler::MAX_FRAGMENTS);
+        assert_eq!(r.accept(0, 0, 1), Reassembled::default());
+        r.accept(1, 0, Reassembler::MAX_FRAGMENTS + 1);
+        assert_eq!(r.accept(1, 0, 1), Reassembled { complete: true, discarded: 1 });
+        assert_eq!(r.accept(u64::MAX, 0, 1), Reassembled::default(), "no number comes after it");
+    }
+
+    /// 9 KiB in pieces of 4 KiB and packets of 3 KiB: 3 + 1, 3 + 1, 1.
+    #[test]
+    fn a_message_is_cut_in_pieces() {
+        let kib = Bytes::from_kib;
+        let cut = Cut::new(kib(9), kib(4), kib(3));
+        assert_eq!((cut.pieces(), cut.packets(), cut.last()), (3, 5, kib(1)));
+        let sizes: Vec<_> = (0..5).map(|index| cut.size(index)).collect();
+        assert_eq!(sizes, [3, 1, 3, 1, 1].map(kib));
+        let begins: Vec<_> = (0..7).map(|index| cut.begins_piece(index)).collect();
+        assert_eq!(begins, [false, false, true, false, true, false, false]);
+        // Two whole pieces are two, and the last of them is as long as any.
+        let cut = Cut::new(kib(8), kib(4), kib(2));
+        assert_eq!((cut.pieces(), cut.packets(), cut.last(), cut.size(3)), (2, 4, kib(2), kib(2)));
+        let one = Cut::new(kib(4), kib(4), kib(2));
+        assert_eq!((one.pieces(), one.packets(), one.begins_piece(2)), (1, 2, false));
+    }
+
     proptest! {
         /// Any order, any duplicates: each message of a window completes exactly once.
         #[test]

@@ -162,6 +162,44 @@ mod tests {
     }
 
     #[test]
+    fn a_contract_reserves_its_rate() {
+        assert_eq!(SPEC.rate(), Rate::of(Bytes::from_kib(60), Span::from_ms(50)));
+        let cut = SPEC.cut(Bytes::from_kib(61), Bytes::from_kib(4));
+        assert_eq!((cut.pieces(), cut.packets()), (2, 16));
+    }
+
+    /// A message is early if its time lies ahead, and oversize if it is larger than the contract's largest: neither at the very
+    /// limit.
+    #[test]
+    fn a_message_is_early_or_oversize_past_the_limit() {
+        let mut clock = LogicalClock::new(SPEC);
+        let first = clock.arrive(ms(0), SPEC.max_message);
+        assert_eq!((first.early, first.oversize, first.stretch), (false, false, Span::ZERO));
+        let early = clock.arrive(ms(49), SPEC.max_message + Bytes::new(1));
+        assert_eq!((early.early, early.oversize, early.stretch), (true, true, Span::from_ms(50)));
+        let due = clock.arrive(ms(150), Bytes::new(1));
+        assert_eq!((due.at, due.early, due.oversize), (ms(150), false, false));
+    }
+
+    /// Sizes from 100 to 4096 have no tail, 4097 has one of a byte; a size that may be nothing may be nothing.
+    #[test]
+    fn the_smallest_packet_at_the_limits() {
+        let s = Bytes::from_kib(4);
+        let sizes =
+            |min, max| TrafficSpec { min_message: Bytes::new(min), max_message: Bytes::new(max), ..SPEC };
+        for (min, max, smallest) in [
+            (100, 4096, 100),
+            (100, 4097, 1),
+            (0, 9000, 0),
+            (4096, 4096, 4096),
+            (4096, 4097, 1),
+            (5000, 8192, 904),
+        ] {
+            assert_eq!(sizes(min, max).smallest_packet(s), Bytes::new(smallest), "{min} to {max}");
+        }
+    }
+
+    #[test]
     fn the_smallest_packet_is_found() {
         let s = Bytes::from_kib(4);
         assert_eq!(SPEC.smallest_packet(s), s);

@@ -90,3 +90,82 @@ impl Null {
         std::iter::once(StageReport { name, busy, waiting, longest, passed })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use laxity_qos::channel::ChannelId;
+    use laxity_qos::discipline::{Class, Tag};
+    use laxity_units::Bytes;
+
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn packet(message: u64, size: u64) -> Packet {
+        let tag = Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, level: 31 };
+        let (channel, size) = (ChannelId(0), Bytes::new(size));
+        let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
+        Packet {
+            channel,
+            message,
+            index: 0,
+            count: 1,
+            size,
+            message_size: size,
+            tag,
+            due_from,
+            sent,
+            created,
+            handed,
+        }
+    }
+
+    /// 10 and 1 for each of 5, 20 and 3 bytes, one after the other from 7 on: done at 22, 52 and 65. Two wait at most, and
+    /// the last leaves nothing behind it.
+    #[test]
+    fn packets_take_their_time_one_by_one() {
+        let mut null = Null::new(LinkCosts { startup: Span::from_us(10), per_byte: Span::from_us(1) });
+        let sent = [packet(0, 5), packet(1, 20), packet(2, 3)];
+        for packet in sent {
+            null.command(at(7), Command::Transmit(packet)).expect("it takes all");
+        }
+        let report = |busy, waiting, passed| StageReport {
+            name: "link".into(),
+            busy: Span::from_us(busy),
+            waiting,
+            longest: 2,
+            passed,
+        };
+        assert_eq!((null.held(), null.stages().collect::<Vec<_>>()), (3, vec![report(15, 2, 0)]));
+        null.timer(at(21));
+        assert_eq!(null.poll_output(), None, "it is not done");
+        for (packet, done, more) in [(sent[0], 22, true), (sent[1], 52, true), (sent[2], 65, false)] {
+            assert_eq!(null.next_deadline(), Some(at(done)));
+            null.timer(at(done));
+            assert_eq!(null.poll_output(), Some(AdapterOutput::Frame { packet, more }));
+            assert_eq!(null.poll_output(), Some(AdapterOutput::Response(Response::Transmitted(packet))));
+            assert_eq!(null.poll_output(), None);
+        }
+        assert_eq!(null.next_deadline(), None);
+        assert_eq!((null.held(), null.stages().collect::<Vec<_>>()), (0, vec![report(58, 0, 3)]));
+    }
+
+    #[test]
+    fn a_reset_gives_everything_back_and_what_comes_in_is_there_at_once() {
+        let mut null = Null::new(LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO });
+        null.command(at(0), Command::Transmit(packet(0, 5))).expect("it takes all");
+        null.command(at(0), Command::Transmit(packet(1, 5))).expect("it takes all");
+        null.reset(at(4));
+        for message in [0, 1] {
+            let failed = Response::Failed(packet(message, 5), Loss::Reset);
+            assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
+        }
+        assert_eq!((null.next_deadline(), null.held()), (None, 0));
+        null.receive(at(5), packet(9, 5));
+        assert_eq!(null.poll_output(), Some(AdapterOutput::Response(Response::Received(packet(9, 5)))));
+        null.command(at(20), Command::Transmit(packet(2, 5))).expect("it takes all");
+        assert_eq!(null.next_deadline(), Some(at(30)));
+    }
+}

@@ -46,3 +46,39 @@ impl PointToPoint {
         &self.grants
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each station is granted at once, whatever the others do; a grant that was withdrawn before anybody saw it is void.
+    #[test]
+    fn every_station_has_its_link() {
+        let mut links = PointToPoint::new(3);
+        for station in [2, 0, 1] {
+            links.request(station);
+        }
+        links.withdraw(0);
+        let granted: Vec<_> = std::iter::from_fn(|| links.poll_output()).collect();
+        assert_eq!(granted, [MediumOutput::Grant(2), MediumOutput::Grant(1)]);
+        links.sent(2);
+        links.request(2);
+        assert_eq!(links.poll_output(), Some(MediumOutput::Grant(2)));
+        assert_eq!(links.poll_output(), None);
+        assert_eq!(links.grants(), [1, 1, 2]);
+    }
+
+    #[test]
+    #[should_panic(expected = "asks while its frame is being sent")]
+    fn nobody_asks_twice() {
+        let mut links = PointToPoint::new(1);
+        links.request(0);
+        links.request(0);
+    }
+
+    #[test]
+    #[should_panic(expected = "was not granted")]
+    fn nobody_sends_unasked() {
+        PointToPoint::new(1).sent(0);
+    }
+}

@@ -179,3 +179,136 @@ impl Driver {
         [poll, watchdog, self.reset_at()].into_iter().flatten().min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use laxity_engine::Seed;
+    use laxity_qos::channel::ChannelId;
+    use laxity_qos::discipline::{Class, Tag};
+    use laxity_units::Bytes;
+
+    use super::*;
+    use crate::adapter::Loss;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn packet(message: u64, class: Class) -> Packet {
+        let tag = Tag { class, logical_arrival: at(0), deadline: Time::MAX, level: 31 };
+        let (channel, size) = (ChannelId(0), Bytes::new(5));
+        let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
+        Packet {
+            channel,
+            message,
+            index: 0,
+            count: 1,
+            size,
+            message_size: size,
+            tag,
+            due_from,
+            sent,
+            created,
+            handed,
+        }
+    }
+
+    fn driver(watchdog: Option<u64>, reset_after: Option<u64>, notification: Notification) -> Driver {
+        let config = DriverConfig {
+            watchdog: watchdog.map(Span::from_us),
+            reset_after: reset_after.map(Span::from_us),
+        };
+        Driver::new(config, notification)
+    }
+
+    /// In the order in which they were handed over, but a class that is refused does not hold up the other.
+    #[test]
+    fn packets_wait_in_order() {
+        let mut driver = driver(None, None, Notification::Interrupt);
+        let packets =
+            [packet(0, Class::BestEffort), packet(1, Class::RealTime), packet(2, Class::BestEffort)];
+        for packet in packets {
+            driver.wait(packet);
+        }
+        assert_eq!((driver.waiting(), driver.report.longest_backlog), (3, 3));
+        assert_eq!(driver.first_waiting([false, false]), Some(packets[0]));
+        assert_eq!(driver.first_waiting([false, true]), Some(packets[1]));
+        assert_eq!(driver.first_waiting([true, true]), None);
+        driver.handed(at(0), packets[0]);
+        assert_eq!(driver.first_waiting([false, false]), Some(packets[1]));
+        assert_eq!(driver.first_waiting([true, false]), Some(packets[2]));
+        driver.handed(at(0), packets[1]);
+        driver.handed(at(0), packets[2]);
+        assert_eq!((driver.waiting(), driver.report.longest_backlog), (0, 3));
+        assert_eq!(driver.next_deadline(at(0)), None, "nothing is to be waited for");
+    }
+
+    /// The first packet was handed over at 10 and the second at 15: a reset is due at 110, at 115 once the first is back, and
+    /// never once both are.
+    #[test]
+    fn a_packet_that_is_kept_too_long_calls_for_a_reset() {
+        let mut driver = driver(None, Some(100), Notification::Interrupt);
+        let packets = [packet(0, Class::BestEffort), packet(1, Class::RealTime)];
+        for (packet, us) in packets.into_iter().zip([10, 15]) {
+            driver.wait(packet);
+            driver.handed(at(us), packet);
+        }
+        assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
+        assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
+        assert!(driver.written(Response::Transmitted(packets[0])));
+        assert_eq!(driver.read(), Some(Response::Transmitted(packets[0])));
+        assert_eq!((driver.next_deadline(at(20)), driver.read()), (Some(at(115)), None));
+        driver.written(Response::Failed(packets[1], Loss::Overload));
+        driver.read();
+        assert_eq!((driver.next_deadline(at(20)), driver.gives_up(at(9999))), (None, false));
+    }
+
+    /// Refused since 20, though it is refused again at 30; a reset starts that anew.
+    #[test]
+    fn an_adapter_that_refuses_calls_for_a_reset() {
+        let mut driver = driver(None, Some(100), Notification::Interrupt);
+        driver.settled(at(10));
+        assert_eq!(driver.next_deadline(at(10)), None, "nothing waits");
+        driver.wait(packet(0, Class::RealTime));
+        driver.settled(at(20));
+        driver.settled(at(30));
+        assert_eq!(driver.next_deadline(at(30)), Some(at(120)));
+        driver.has_reset();
+        assert_eq!((driver.next_deadline(at(120)), driver.report.resets), (None, 1));
+        driver.settled(at(130));
+        assert_eq!(driver.next_deadline(at(130)), Some(at(230)));
+        // Another is with the adapter, so that it refuses is no wonder.
+        driver.wait(packet(1, Class::RealTime));
+        driver.handed(at(140), packet(0, Class::RealTime));
+        driver.settled(at(140));
+        assert_eq!(driver.next_deadline(at(140)), Some(at(240)));
+    }
+
+    /// Every interrupt is lost; the watchdog looks at multiples of 50 and finds both responses at the next.
+    #[test]
+    fn a_watchdog_finds_what_no_interrupt_announced() {
+        let mut driver = driver(Some(50), None, Notification::Interrupt);
+        driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+        assert!(!driver.looks(at(50)) && driver.next_deadline(at(40)).is_none());
+        for message in 0..2 {
+            assert!(!driver.written(Response::Received(packet(message, Class::RealTime))));
+        }
+        assert_eq!(driver.next_deadline(at(60)), Some(at(100)));
+        assert!(!driver.looks(at(99)) && driver.looks(at(100)));
+        assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
+        driver.lose_interrupts(None);
+        assert!(driver.written(Response::Received(packet(2, Class::RealTime))));
+        assert_eq!(driver.report.lost_interrupts, 2);
+    }
+
+    /// A host that polls is told nothing, so nothing can get lost; it looks at multiples of 30, if there is anything.
+    #[test]
+    fn a_host_that_polls_looks_at_its_times() {
+        let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
+        assert_eq!((driver.next_deadline(at(10)), driver.looks(at(30))), (None, false));
+        assert!(!driver.written(Response::Received(packet(0, Class::RealTime))));
+        assert_eq!(driver.next_deadline(at(10)), Some(at(30)));
+        assert!(!driver.looks(at(29)) && driver.looks(at(30)));
+        assert_eq!((driver.report.recovered, driver.report.lost_interrupts), (0, 0));
+    }
+}

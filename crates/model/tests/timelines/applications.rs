@@ -163,3 +163,44 @@ fn senders_that_wait_are_asked_oldest_first() {
     let sent: Vec<_> = bench.sent.iter().map(|packet| packet.channel.0).collect();
     assert_eq!(sent[..4], [3, 2, 0, 1]);
 }
+
+/// A closed source has two messages under way, no more, and the next when one is out of the adapter; nothing of it costs the CPU
+/// anything, even where applications share it. Refused messages are not under way.
+///
+/// The first is made 0-40 and handed over at 50, the second is made 50-90. The first is out at 100, which an interrupt says until
+/// 105 before it schedules the second until 115; then the third is sent.
+#[test]
+fn a_closed_source_has_so_many_under_way() {
+    for placement in [Applications::Shared, Applications::Separate] {
+        let mut bench = Bench::new(config(LinkParadigm::O1), placement, &[best_effort()]);
+        let log = bench.run_until(116, vec![(0, Input::Endless(0, Some(2)))]);
+        assert_eq!(
+            log,
+            [
+                "0 Accepted { message: 0 } 0",
+                "0 Accepted { message: 1 } 0",
+                "0-40 handler 0: protocol",
+                "40-50 handler 0: link_scheduling",
+                "50 sent 0.0.0",
+                "50-90 handler 0: protocol",
+                "100-105 interrupt: interrupt",
+                "105-115 interrupt: link_scheduling",
+                "115 sent 0.1.0",
+                "115 Accepted { message: 2 } 0",
+            ]
+        );
+        assert_eq!(bench.host.uses().of(Use::Application), Span::ZERO);
+    }
+}
+
+/// A message that comes while the last for which there is room is being sent waits for room at once: the application is not
+/// made ready only to find none.
+#[test]
+fn what_is_being_sent_takes_its_room() {
+    // One slot, and the handler has the first message in hand, without a buffer for its packet.
+    let full = ChannelConfig { packet_slots: 0, ..narrow() };
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Shared, &[full]);
+    bench.run_until(20, vec![(0, Offer(0, 1))]);
+    let log = bench.run(vec![(30, Offer(0, 1)), (35, Offer(0, 1)), (50, Offer(0, 1))]);
+    assert_eq!(log, ["30-45 application 0: application", "45 Accepted { message: 1 } 0"]);
+}

@@ -1,11 +1,11 @@
 //! Interrupts: what they stop, what keeps them out, and what they bring.
 
-use laxity_model::host::{Applications, Interrupt};
+use laxity_model::host::{Applications, Host, Interrupt, Output};
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Packet, Role};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Span, Time};
 
-use super::bench::{Bench, Input, Offer, PACKET, best_effort, config};
+use super::bench::{Bench, COSTS, Input, Offer, PACKET, best_effort, config};
 
 /// An adapter that is not done before the test is.
 const NEVER: Span = Span::from_secs(1);
@@ -110,6 +110,44 @@ fn the_link_scheduler_masks_interrupts() {
             "80 sent 0.0.1",
             "80-85 interrupt: interrupt",
             "105-110 interrupt: interrupt",
+        ]
+    );
+}
+
+/// A trace names the channel that the CPU was busy for, where there is one.
+#[test]
+fn a_trace_names_the_channel() {
+    let receives = ChannelConfig { role: Role::Receive, ..best_effort() };
+    let mut host = Host::new(COSTS, config(LinkParadigm::O1), Applications::Shared);
+    host.record();
+    host.open(best_effort());
+    let to = host.open(receives);
+    let Input::Interrupt(Interrupt::Received(_, packet)) = incoming(0, 1) else { unreachable!("it is one") };
+    let at = |us| Time::ZERO + Span::from_us(us);
+    host.interrupt(at(0), Interrupt::Received(to, packet));
+    host.offer(at(0), ChannelId(0), PACKET);
+    let mut seen = Vec::new();
+    while let Some(now) = host.next_deadline() {
+        host.timer(now);
+        while let Some(output) = host.poll_output() {
+            match output {
+                Output::Busy(busy) => seen.push((busy.used.name(), busy.channel.map(|channel| channel.0))),
+                Output::Transmit(packet) => host.interrupt(now, Interrupt::Transmitted(packet)),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(
+        seen,
+        [
+            ("interrupt", Some(1)),
+            ("application", Some(0)),
+            ("switch", Some(1)),
+            ("protocol", Some(1)),
+            ("switch", Some(0)),
+            ("protocol", Some(0)),
+            ("link_scheduling", Some(0)),
+            ("interrupt", Some(0)),
         ]
     );
 }
