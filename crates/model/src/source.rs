@@ -35,6 +35,7 @@ mod multiple;
 mod periodic;
 mod poisson;
 mod recorded;
+mod script;
 mod sizes;
 pub mod trace;
 
@@ -50,6 +51,7 @@ pub use multiple::Multiple;
 pub use periodic::{Periodic, PeriodicParameters};
 pub use poisson::{Poisson, PoissonParameters};
 pub use recorded::{Recorded, RecordedParameters, Start, Timing};
+pub use script::{Script, ScriptParameters};
 pub use sizes::Sizes;
 
 /// A message handed to the host.
@@ -74,6 +76,8 @@ pub enum SourceParameters {
     Adversary(AdversaryParameters),
     /// A recording.
     Recorded(RecordedParameters),
+    /// A list of messages.
+    Script(ScriptParameters),
 }
 
 /// A source of any kind.
@@ -89,6 +93,8 @@ pub enum Source {
     Adversary(Adversary),
     /// A recording.
     Recorded(Recorded),
+    /// A list of messages.
+    Script(Script),
 }
 
 impl Source {
@@ -100,6 +106,7 @@ impl Source {
             SourceParameters::Poisson(parameters) => Source::Poisson(Poisson::new(parameters, random)?),
             SourceParameters::Adversary(parameters) => Source::Adversary(Adversary::new(parameters, random)?),
             SourceParameters::Recorded(parameters) => Source::Recorded(Recorded::new(parameters, random)?),
+            SourceParameters::Script(parameters) => Source::Script(Script::new(parameters, random)?),
         })
     }
 
@@ -111,6 +118,7 @@ impl Source {
             Source::Poisson(source) => source.next_arrival(),
             Source::Adversary(source) => source.next_arrival(),
             Source::Recorded(source) => source.next_arrival(),
+            Source::Script(source) => source.next_arrival(),
         }
     }
 }

@@ -394,6 +394,8 @@ pub(crate) enum SourceKind {
     Recorded,
     /// A generated film.
     Mpeg,
+    /// A list of messages.
+    Script,
     /// As fast as the host takes it.
     Continuous,
     /// As fast as what is under way completes.
@@ -410,6 +412,7 @@ impl Choice for SourceKind {
         ("adversary", SourceKind::Adversary, "The worst that the channel's contract allows."),
         ("recorded", SourceKind::Recorded, "The frames of a trace."),
         ("mpeg", SourceKind::Mpeg, "The frames of a generated film, like a recorded one by its summary."),
+        ("script", SourceKind::Script, "The messages of a list, each at its time; afterwards nothing."),
         ("continuous", SourceKind::Continuous, "Keeps the message queue full."),
         (
             "closed",

@@ -380,5 +380,6 @@ fn start(parameters: &mut SourceParameters) -> &mut Time {
         SourceParameters::Poisson(p) => &mut p.start,
         SourceParameters::Adversary(p) => &mut p.start,
         SourceParameters::Recorded(p) => &mut p.start,
+        SourceParameters::Script(p) => &mut p.start,
     }
 }

@@ -324,6 +324,21 @@ pub(crate) struct RawSource {
     pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,
     /// Recorded and MPEG: whether the trace starts over when it ends. Default `true`.
     pub(crate) repeat: Option<Written<bool>>,
+    /// Script: the messages, in the order of their times.
+    pub(crate) messages: Option<List<Part<RawMessage>>>,
+}
+
+/// A message of a script, or several at once.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMessage {
+    /// When, counted from the source's `phase`.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// Its size. Default the source's `size`, which must then be one for all.
+    pub(crate) size: Option<Written<Bounded<Size>>>,
+    /// How many such messages at once. Default 1.
+    pub(crate) count: Option<Written<Whole<1, 10_000>>>,
 }
 
 /// A range of sizes.

@@ -37,6 +37,7 @@ impl SourceParameters {
                 };
                 regular(1, interval?, p.pace)
             }
+            SourceParameters::Script(p) => p.envelope(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! but a key that the kind has no use for is an error, since whoever wrote it meant something by it.
 
 mod film;
+mod script;
 
 use std::sync::Arc;
 
@@ -85,6 +86,7 @@ fn uses(kind: SourceKind) -> &'static [&'static str] {
             "stagger",
             "repeat",
         ],
+        SourceKind::Script => &["messages", "size", "phase"],
         SourceKind::Continuous => &["size"],
         SourceKind::Closed => &["size", "outstanding"],
         SourceKind::None => &[],
@@ -119,6 +121,7 @@ pub(super) fn source(
         stagger,
         start,
         repeat,
+        messages,
     } = part.into_inner();
     let kind = cx.required(kind, "kind", &owner, "this source")?.into_inner();
     let given = [
@@ -140,6 +143,7 @@ pub(super) fn source(
         ("stagger", stagger.as_ref().map(|w| w.span.clone())),
         ("start", start.as_ref().map(|w| w.span.clone())),
         ("repeat", repeat.as_ref().map(|w| w.span.clone())),
+        ("messages", messages.as_ref().map(|list| list.span.clone())),
     ];
     let mut outcome = Ok(());
     for (key, span) in given {
@@ -199,6 +203,13 @@ pub(super) fn source(
                 return Err(cx.fault(&owner, reason, "say `packet_overflow = \"block\"` on the channel"));
             }
             return Ok(Sends::new(SourceSpec::Closed { sizes, outstanding }, Some(smallest(sizes))));
+        }
+        SourceKind::Script => {
+            if random {
+                let help = "say when it starts, such as `phase = \"5 ms\"`, or leave `phase` out";
+                return Err(cx.fault(&owner, "a script has no period to draw its phase from", help));
+            }
+            return script::read(cx, messages, sizes, at, &owner);
         }
         SourceKind::Recorded | SourceKind::Mpeg => {
             let interval = interval.map(|interval| (interval.span(), interval.into_inner().get()));
