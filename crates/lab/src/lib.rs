@@ -1,5 +1,6 @@
 //! From a scenario file to a verdict: parse, sweep, run, measure, judge, show.
 
+pub mod attack;
 pub mod claims;
 mod coverage;
 pub mod diagnostic;

@@ -15,7 +15,7 @@
 //! The order in which workers finish shows nowhere: results are put in the sweep's order, and a point has
 //! nothing in common with any other.
 
-mod parallel;
+pub(crate) mod parallel;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -27,6 +27,7 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
+use crate::attack::{self, Record};
 use crate::claims::{ClaimError, Judge};
 use crate::output::{self, Workplace};
 use crate::present::{self, Written};
@@ -220,9 +221,10 @@ fn finish(
     scenario: &Scenario,
     options: &Options,
     place: &Place,
-    results: Results,
+    mut results: Results,
     verdicts: Vec<Verdict>,
 ) -> Outcome {
+    tell_attacks(scenario, options, &mut results);
     let written = match place {
         _ if options.no_report => Ok(None),
         Place::Nowhere => Ok(None),
@@ -239,6 +241,16 @@ fn finish(
         Err(why) => (None, Some(why)),
     };
     Outcome { results, verdicts, written, unwritten, unkept: None }
+}
+
+/// Puts beside the worst of each channel what an attack on the same file has found. Only now: a verdict is about what ran.
+fn tell_attacks(scenario: &Scenario, options: &Options, results: &mut Results) {
+    let record = options.out.as_deref().map(attack::beside);
+    let Some(record) = record.and_then(|directory| Record::read(&directory, &scenario.hash)) else { return };
+    for run in &mut results.runs {
+        let point = PointIndex::at(&run.point).describe(&results.axes);
+        record.tell(&point, run);
+    }
 }
 
 fn provenance(scenario: &Scenario, options: &Options) -> Provenance {

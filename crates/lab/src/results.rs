@@ -99,6 +99,9 @@ pub struct Channel {
     pub bound_papers: Option<f64>,
     /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
     pub worst: Option<f64>,
+    /// Worst response time that an attack has found, seconds; `None` if there was none.
+    #[serde(default)]
+    pub worst_found: Option<f64>,
     /// Bytes per second the source offered in the window.
     pub offered: f64,
     /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.

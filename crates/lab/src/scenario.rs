@@ -140,6 +140,23 @@ impl Scenario {
         experiment
             .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"))
     }
+
+    /// What `look` makes of the document at `point`: as the file would be that said this experiment and no other.
+    pub(crate) fn with_document<R>(&self, point: &PointIndex, look: impl FnOnce(&DeTable<'_>) -> R) -> R {
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let document = document::parse(&self.source).ok().and_then(|document| {
+            let (_, base, plan) = plan(cx, document).ok()?;
+            plan.document(cx, &base, point).ok()
+        });
+        look(document.expect("every point was valid when the scenario was read").get_ref())
+    }
+
+    /// The file that the scenario means by the `word` (`profile`, `adapter`) called `name`; `None` for one that comes with
+    /// Laxity.
+    pub(crate) fn file_of(&self, name: &str, word: &str) -> Option<PathBuf> {
+        Library::new(&Disk, &self.path, Shelf::default()).file_of(name, word)
+    }
 }
 
 /// What a scenario is beside its experiments.

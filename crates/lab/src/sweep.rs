@@ -34,6 +34,11 @@ impl PointIndex {
         &self.0
     }
 
+    /// The point of these indices.
+    pub(crate) fn at(indices: &[usize]) -> Self {
+        PointIndex(indices.to_vec())
+    }
+
     /// The points of axes of these lengths, the last axis fastest; one for no axes.
     pub(crate) fn all(lengths: Vec<usize>) -> impl Iterator<Item = PointIndex> {
         let total: usize = lengths.iter().product();

@@ -41,6 +41,13 @@ pub use perfetto::PerfettoTrace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Track(u32);
 
+impl Track {
+    /// The track of that number: for sinks, which number them.
+    pub const fn new(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// What a record says beside its name: a channel, a packet, a length.
 pub type Arguments<'a> = &'a [(&'a str, u64)];
 

@@ -25,6 +25,10 @@ pub enum Kind {
     Results,
     /// Its results, as Parquet.
     Rows,
+    /// A scenario that shows what an attack found.
+    Scene,
+    /// What attacks on a scenario found, as JSON.
+    Attack,
 }
 
 /// Where in a file its mark stands.
@@ -50,6 +54,8 @@ impl Kind {
             Kind::Reproduction => "a table of what was reproduced",
             Kind::Report => "a report",
             Kind::Results | Kind::Rows => "the results of a run",
+            Kind::Scene => "a scenario of an attack",
+            Kind::Attack => "the findings of attacks",
         }
     }
 
@@ -64,6 +70,8 @@ impl Kind {
             Kind::Report => (Place::Tail(4096), b"<dt>version</dt><dd>Laxity "),
             Kind::Results => (Place::First, b"{\n  \"results\": {\n    \"provenance\": {\n"),
             Kind::Rows => (Place::Tail(1 << 16), b"laxity.file_hash"),
+            Kind::Scene => (Place::First, b"# Found by `laxity attack`"),
+            Kind::Attack => (Place::First, b"{\n  \"attacked\": \""),
         }
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 /// Does `work` on 0 … `items` by up to `threads` threads (one per core if `None`) and returns what it gave,
 /// in that order; `done` sees each result as it comes, on the calling thread. The first error in the order of
 /// the items, of those that were met, stops the rest.
-pub(super) fn ordered<T: Send, E: Send>(
+pub(crate) fn ordered<T: Send, E: Send>(
     items: usize,
     threads: Option<NonZero<usize>>,
     work: &(dyn Fn(usize) -> Result<T, E> + Sync),

@@ -72,6 +72,7 @@ const FIELDS: &[Field] = &[
     Field("jitter", Kind::Time, 9, |c| c.latency.as_ref().filter(|s| s.count > 0).map(|s| s.deviation)),
     Field("deadline", Kind::Time, 7, |c| c.deadline),
     Field("worst", Kind::Time, 0, |c| c.worst),
+    Field("worst found", Kind::Time, 0, |c| c.worst_found),
     Field("bound", Kind::Time, 0, |c| c.bound),
     Field("papers' bound", Kind::Time, 7, |c| c.bound_papers),
 ];
@@ -119,7 +120,7 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
     }
     let limits = || {
         let promised = all().filter(|c| c.bound.or(c.deadline).is_some());
-        promised.flat_map(|c| [c.worst, c.bound, c.bound_papers]).flatten()
+        promised.flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten()
     };
     let promised = limits().next().map(|_| Format::of(Kind::Time, limits()));
     let fields: Vec<(&Field, Format)> = FIELDS
@@ -128,7 +129,8 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
         .filter(|field| all().any(|c| (field.3)(c).is_some()))
         .map(|field| {
             // What is compared is written alike: a best-effort worst case must not set the decimals.
-            let response = matches!(field.0, "deadline" | "worst" | "bound" | "papers' bound");
+            let response =
+                matches!(field.0, "deadline" | "worst" | "worst found" | "bound" | "papers' bound");
             let format = promised.filter(|_| response);
             (field, format.unwrap_or_else(|| Format::of(field.1, all().filter_map(field.3))))
         })

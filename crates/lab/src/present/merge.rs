@@ -50,6 +50,7 @@ fn merged(members: &[&Channel]) -> Channel {
         bound: tightest.bound,
         bound_papers: tightest.bound_papers,
         worst: tightest.worst,
+        worst_found: tightest.worst_found,
         offered: members.iter().map(|c| c.offered).sum(),
         throughput: members.iter().map(|c| c.throughput).sum(),
         messages: total(|c| c.messages),

@@ -51,6 +51,7 @@ pub(crate) const SCALARS: &[Scalar] = &[
     measured("bound", "bound on the response time", Kind::Time, |c| c.bound),
     measured("bound_papers", "bound by the papers' formula", Kind::Time, |c| c.bound_papers),
     measured("worst", "worst response time", Kind::Time, |c| c.worst),
+    measured("worst_found", "worst response time that an attack found", Kind::Time, |c| c.worst_found),
     measured("offered", "offered load", Kind::Rate, |c| Some(c.offered)),
     measured("throughput", "throughput", Kind::Rate, |c| Some(c.throughput)),
     counted("messages", "messages offered", |c| Some(c.messages as f64)),
@@ -104,7 +105,7 @@ pub(crate) fn dropped_messages(channel: &Channel) -> u64 {
 
 /// What a figure's axis shows: a metric by its name.
 ///
-/// Of a channel: `offered`, `throughput`, `reserved`, `deadline`, `bound`, `bound_papers`, `worst`, `used`,
+/// Of a channel: `offered`, `throughput`, `reserved`, `deadline`, `bound`, `bound_papers`, `worst`, `worst_found`, `used`,
 /// `messages`, `completed`, `packets`, `missed_packets`, `missed_messages`, `missed_share`, `late_share`,
 /// `dropped_packets`, `dropped_messages`, `drops.<cause>`; `laxity`, `latency`, `sojourn`, `queueing` or `access`
 /// with `.min`, `.mean`, `.deviation`, `.p1`, `.p50`, `.p99` or `.max`. Of a resource: `utilisation`,

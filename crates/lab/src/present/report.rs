@@ -58,6 +58,7 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
             proved => bounds.iter().filter(|b| b.bound_at.is_some()).count(),
             bounds => Serde(bounds),
             papers => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.bound_papers.is_some()),
+            attacked => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.worst_found.is_some()),
             figures => drawings,
             tables => Serde(tables(results)),
         },
@@ -99,6 +100,7 @@ struct BoundRow {
     bound: String,
     papers: String,
     worst: String,
+    found: String,
     used: String,
     laxity: String,
     /// `kept`, `missed` or `broken`.
@@ -130,6 +132,7 @@ fn bounds(results: &Results) -> Vec<BoundRow> {
             bound: time(channel.bound),
             papers: time(channel.bound_papers),
             worst: time(channel.worst),
+            found: time(channel.worst_found),
             used: match grid::used_text(channel).as_str() {
                 "-" => "–".into(),
                 used => format!("{used}\u{a0}%"),

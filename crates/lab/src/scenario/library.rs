@@ -171,6 +171,15 @@ impl<'a> Library<'a> {
         Err((error.into(), false))
     }
 
+    /// The file that is meant by `name`, of the kind that `word` says; `None` if it is one that comes with Laxity.
+    pub(crate) fn file_of(&self, name: &str, word: &str) -> Option<PathBuf> {
+        if name.ends_with(".toml") {
+            return Some(self.directory.join(name));
+        }
+        let places = self.places(&format!("{name}.toml"), word);
+        places.into_iter().find(|path| self.files.open(path).is_ok())
+    }
+
     /// Where a file of a kind may be: beside the scenario, then in a folder of the kind's plural there and in
     /// every folder above.
     fn places(&self, file: &str, word: &str) -> Vec<PathBuf> {

@@ -157,6 +157,7 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             bound,
             bound_papers: papers.filter(|p| Some(*p) != bound),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
+            worst_found: None,
             offered: rate(meter.offered),
             throughput: rate(meter.transmitted),
             messages: meter.messages,

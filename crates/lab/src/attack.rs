@@ -1,0 +1,263 @@
+//! The search for the worst case of every channel that has a bound.
+//!
+//! A bound says what cannot be exceeded; random traffic comes within a fifth of it and says little. What tells a tight
+//! bound from a loose one, and a right one from a wrong one, is traffic made against it: within every contract, and
+//! otherwise whatever hurts most. The search plays *scenes* (who sends what and when) and climbs: it changes a scene where
+//! a look at its run says that a change could matter, and keeps what is no better for the channel under attack.
+//!
+//! ```text
+//! openings ─▶ climb ─┐          change ◀─ instants of the run
+//!             climb ─┼─ round ─▶   │
+//!             climb ─┘   │      play ─▶ longest response ─▶ keep, or not
+//!    ▲                   ▼
+//!    └──── stuck ◀── worst of each channel
+//! ```
+//!
+//! A small space (few channels) is first enumerated on a grid of phases. Several climbs go on side by side for each
+//! channel, each with a random stream of its own; they exchange what they know between rounds and never within one, so
+//! what is found depends on the seed and the number of steps and not on the number of threads.
+
+mod change;
+mod climb;
+mod ground;
+mod opening;
+mod record;
+mod scene;
+mod sight;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::num::NonZero;
+use std::sync::Mutex;
+
+use laxity_engine::Seed;
+use laxity_units::Span;
+
+pub use record::{Attacked, AttackedPoint, Record, alike, beside};
+pub use scene::{Play, Scene, conforms};
+pub use write::{WriteError, write};
+
+use crate::pipeline::parallel;
+use crate::results::Run;
+use crate::scenario::Experiment;
+use climb::{Climb, Worst};
+use ground::Ground;
+
+/// Climbs for each channel.
+const CLIMBS: usize = 4;
+/// Steps of a climb between two exchanges.
+const ROUND: u64 = 60;
+/// Channels that may send in a space that is enumerated first.
+const SMALL: usize = 3;
+/// The share of all steps that an enumeration may take: one in so many.
+const ENUMERATED: u64 = 4;
+
+/// How to search.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Runs for each channel, about; the search ends earlier if it is told to.
+    pub steps: u64,
+    /// Root of every random stream.
+    pub seed: u64,
+    /// Climbs at once; `None` for one per core. What is found does not depend on it.
+    pub threads: Option<NonZero<usize>>,
+    /// The one channel to attack, by its name; `None` for all that have a bound.
+    pub channel: Option<String>,
+}
+
+/// How far a search has come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Runs played for each channel.
+    pub done: u64,
+    /// The channel closest to its bound, and the share of it that was found.
+    pub closest: Option<(String, f64)>,
+}
+
+/// The worst that was found of one channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its place in the experiment.
+    pub channel: usize,
+    /// Its name.
+    pub name: String,
+    /// What was promised to it.
+    pub bound: Span,
+    /// The longest response with the experiment's own traffic; `None` if no message was completed.
+    pub plain: Option<Span>,
+    /// The longest response that was found; with the experiment's own traffic, if nothing worse was.
+    pub worst: Span,
+    /// What shows it; `None` if the experiment's own traffic does.
+    pub scene: Option<Scene>,
+}
+
+impl Found {
+    /// Whether the bound does not hold.
+    pub fn exceeds(&self) -> bool {
+        self.worst > self.bound
+    }
+
+    /// The worst as a share of the bound.
+    pub fn share(&self) -> f64 {
+        self.worst.as_secs_f64() / self.bound.as_secs_f64()
+    }
+}
+
+/// Why nothing was searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unattacked {
+    /// The experiment promises nothing that could be broken, for this reason.
+    Nothing(&'static str),
+    /// No channel with a bound has that name.
+    Unknown(String),
+}
+
+/// The middle of `shares`; of two the mean. `None` if there are none.
+pub fn median(shares: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut shares: Vec<f64> = shares.collect();
+    shares.sort_by(f64::total_cmp);
+    let (low, high) = (shares.get(shares.len().checked_sub(1)? / 2)?, shares.get(shares.len() / 2)?);
+    Some((low + high) / 2.0)
+}
+
+/// Searches for the worst case of each channel that has a bound, as long as `go_on` says so. The `experiments` are those
+/// that are alike but for their own traffic, at least one; the first is attacked, and all are run.
+pub fn attack(
+    experiments: &[Experiment],
+    options: &Options,
+    go_on: &(dyn Fn() -> bool + Sync),
+    observe: &mut dyn FnMut(&Progress),
+) -> Result<Vec<Found>, Unattacked> {
+    let runs = parallel::ordered(
+        experiments.len(),
+        options.threads,
+        &|item| Ok::<_, ()>(crate::world::run(&experiments[item])),
+        &mut |_| (),
+    );
+    let plain = runs.unwrap_or_default();
+    let ground = Ground::new(&experiments[0], &plain[0]).map_err(Unattacked::Nothing)?;
+    let bounded = |i: &usize| ground.players[*i].bound.is_some();
+    let mut targets: Vec<usize> = (0..ground.players.len()).filter(bounded).collect();
+    if let Some(name) = &options.channel {
+        targets.retain(|&i| ground.players[i].name == *name);
+        if targets.is_empty() {
+            return Err(Unattacked::Unknown(name.clone()));
+        }
+    }
+    let mut known: Vec<Option<Worst>> = vec![None; ground.players.len()];
+    let done = enumerate(&ground, &targets, options, go_on, &mut known);
+    climb(&ground, &targets, options, done, go_on, &mut known, observe);
+    Ok(targets.iter().map(|&target| found(&ground, target, &plain, known[target].take())).collect())
+}
+
+/// Plays the grid of a small space against each target; how many runs that took for each.
+fn enumerate(
+    ground: &Ground,
+    targets: &[usize],
+    options: &Options,
+    go_on: &(dyn Fn() -> bool + Sync),
+    known: &mut [Option<Worst>],
+) -> u64 {
+    let senders = ground.players.iter().filter(|player| player.sends).count();
+    let most = options.steps / ENUMERATED;
+    if senders > SMALL || senders < 2 {
+        return 0;
+    }
+    // As fine as fits; three offsets around the release alone would be no grid.
+    let sizes = (4u64..=most).map_while(|points| Some((points, opening::grid_size(ground, points, most)?)));
+    let Some((points, size)) = sizes.last() else { return 0 };
+    let seed = Seed::new(options.seed);
+    let parts = (targets.len() as u64) * size.div_ceil(ROUND);
+    let part = |item: usize| {
+        let (target, part) = (item % targets.len(), (item / targets.len()) as u64);
+        let mut climb = Climb::new(ground, targets[target], seed.stream("grid"));
+        for number in (part * ROUND..size.min((part + 1) * ROUND)).take_while(|_| go_on()) {
+            climb.grid(points, number);
+        }
+        Ok::<_, ()>(climb.met)
+    };
+    let met = parallel::ordered(parts as usize, options.threads, &part, &mut |_| ());
+    met.unwrap_or_default().into_iter().for_each(|met| merge(known, met));
+    size
+}
+
+/// Climbs in rounds until the steps are done.
+fn climb(
+    ground: &Ground,
+    targets: &[usize],
+    options: &Options,
+    mut done: u64,
+    go_on: &(dyn Fn() -> bool + Sync),
+    known: &mut Vec<Option<Worst>>,
+    observe: &mut dyn FnMut(&Progress),
+) {
+    let seed = Seed::new(options.seed);
+    let climbs: Vec<Mutex<Climb>> = targets
+        .iter()
+        .flat_map(|&target| (0..CLIMBS).map(move |number| (target, number)))
+        .map(|(target, number)| {
+            let random = seed.stream(&format!("attack {} {number}", ground.players[target].name));
+            Mutex::new(Climb::new(ground, target, random))
+        })
+        .collect();
+    while done < options.steps && go_on() {
+        let steps = ROUND.min((options.steps - done).div_ceil(CLIMBS as u64));
+        let work = |item: usize| {
+            let mut climb = climbs[item].lock().expect("no climb has panicked");
+            climb.go(steps, go_on);
+            Ok::<_, ()>(std::mem::replace(&mut climb.met, vec![None; ground.players.len()]))
+        };
+        let met = parallel::ordered(climbs.len(), options.threads, &work, &mut |_| ());
+        met.unwrap_or_default().into_iter().for_each(|met| merge(known, met));
+        done += steps * CLIMBS as u64;
+        for (number, climb) in climbs.iter().enumerate() {
+            let mut climb = climb.lock().expect("no climb has panicked");
+            // The first of each channel's climbs is always where the worst is known.
+            match &known[climb.target] {
+                Some(worst) if number % CLIMBS == 0 && climb.is_behind(worst.response) => {
+                    let scene = worst.scene.clone();
+                    climb.take_up(scene);
+                }
+                _ => climb.restart(known),
+            }
+        }
+        observe(&Progress { done, closest: closest(ground, targets, known) });
+    }
+}
+
+/// Keeps the worse of what is known and what was met, the earlier of equals.
+fn merge(known: &mut [Option<Worst>], met: Vec<Option<Worst>>) {
+    for (known, met) in known.iter_mut().zip(met) {
+        let worse = match (&*known, &met) {
+            (Some(known), Some(met)) => met.response > known.response,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if worse {
+            *known = met;
+        }
+    }
+}
+
+fn closest(ground: &Ground, targets: &[usize], known: &[Option<Worst>]) -> Option<(String, f64)> {
+    let share = |target: &usize| {
+        let (bound, worst) = (ground.players[*target].bound?, known[*target].as_ref()?);
+        Some((ground.players[*target].name.clone(), worst.response.as_secs_f64() / bound.as_secs_f64()))
+    };
+    targets.iter().filter_map(share).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn found(ground: &Ground, target: usize, plain: &[Run], worst: Option<Worst>) -> Found {
+    let player = &ground.players[target];
+    let longest = |run: &Run| run.channels[target].worst.and_then(Span::from_secs_f64);
+    let plain = plain.iter().filter_map(longest).max();
+    let (worst, scene) = match worst {
+        Some(worst) if plain.is_none_or(|plain| worst.response >= plain) => {
+            (worst.response, Some(worst.scene))
+        }
+        _ => (plain.unwrap_or(Span::ZERO), None),
+    };
+    let bound = player.bound.expect("a target has a bound");
+    Found { channel: target, name: player.name.clone(), bound, plain, worst, scene }
+}

@@ -1,0 +1,157 @@
+//! One climb: a scene that is changed, and stays changed if it is no better for the channel under attack.
+//!
+//! Changes that make no difference are kept too. The landscape has plateaus as wide as a block is long, and a climb that
+//! only ever took steps upwards would never leave one.
+
+use laxity_engine::Stream;
+use laxity_units::{Span, Time};
+
+use super::change::{Knowledge, change};
+use super::ground::Ground;
+use super::opening;
+use super::scene::{Play, Scene};
+use super::sight::Sight;
+
+/// Steps without progress after which a climb begins elsewhere.
+const PATIENCE: u64 = 240;
+/// Kept changes after which a scene is looked at again though it is no worse than before.
+const LOOKS: u64 = 12;
+
+/// The worst known of one channel, and what shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Worst {
+    pub(super) response: Span,
+    pub(super) scene: Scene,
+}
+
+/// A climb that can be left and taken up again.
+#[derive(Debug)]
+pub(super) struct Climb {
+    ground: Ground,
+    pub(super) target: usize,
+    random: Stream,
+    scene: Scene,
+    score: Option<Span>,
+    sight: Option<(Sight, (Time, Time))>,
+    stale: u64,
+    kept: u64,
+    /// Per channel: the worst that this climb has met, whichever channel it was after.
+    pub(super) met: Vec<Option<Worst>>,
+}
+
+impl Climb {
+    pub(super) fn new(ground: &Ground, target: usize, mut random: Stream) -> Self {
+        let scene = opening::draw(ground, target, &mut random);
+        let met = vec![None; ground.players.len()];
+        let ground = ground.clone();
+        Self { ground, target, random, scene, score: None, sight: None, stale: 0, kept: 0, met }
+    }
+
+    /// Takes `steps` steps, as long as `go_on` says so; how many were taken.
+    pub(super) fn go(&mut self, steps: u64, go_on: &(dyn Fn() -> bool + Sync)) -> u64 {
+        for step in 0..steps {
+            if !go_on() {
+                return step;
+            }
+            if self.score.is_none() {
+                self.score = Some(self.try_out(&self.scene.clone()));
+                continue;
+            }
+            self.step();
+        }
+        steps
+    }
+
+    /// Plays scene `number` of the grid of `points` offsets.
+    pub(super) fn grid(&mut self, points: u64, number: u64) {
+        let scene = opening::grid(&self.ground, self.target, points, number);
+        self.try_out(&scene);
+    }
+
+    fn step(&mut self) {
+        let mut scene = self.scene.clone();
+        self.look();
+        let (sight, critical) = self.sight.as_ref().expect("it has just been looked at");
+        let known = Knowledge { ground: &self.ground, target: self.target, sight, critical: *critical };
+        for _ in 0..1 + self.random.below(3) {
+            change(&mut scene, &known, &mut self.random);
+        }
+        if scene == self.scene {
+            self.stale += 1;
+            return;
+        }
+        let response = self.try_out(&scene);
+        let score = self.score.unwrap_or(Span::ZERO);
+        if response < score {
+            self.stale += 1;
+            return;
+        }
+        self.kept += 1;
+        self.stale = if response > score { 0 } else { self.stale + 1 };
+        if response > score || self.kept.is_multiple_of(LOOKS) {
+            self.sight = None;
+        }
+        (self.scene, self.score) = (scene, Some(response));
+    }
+
+    fn look(&mut self) {
+        if self.sight.is_none() {
+            let sight = self.ground.watch(&self.scene, self.target);
+            let critical = self.ground.critical(&self.scene, &sight, self.target);
+            self.sight = Some((sight, critical));
+        }
+    }
+
+    /// The target's longest response in `scene`; what it means for others is noted.
+    fn try_out(&mut self, scene: &Scene) -> Span {
+        let responses = self.ground.play(scene);
+        for (met, response) in self.met.iter_mut().zip(&responses) {
+            let known = met.as_ref().map(|worst| worst.response);
+            if let Some(response) = *response
+                && known.is_none_or(|known| response > known)
+            {
+                *met = Some(Worst { response, scene: scene.clone() });
+            }
+        }
+        responses[self.target].unwrap_or(Span::ZERO)
+    }
+
+    /// Goes on with `scene`.
+    pub(super) fn take_up(&mut self, scene: Scene) {
+        (self.scene, self.score, self.sight, self.stale) = (scene, None, None, 0);
+    }
+
+    /// Whether the worst of all climbs, `response`, is worse than what this one stands at.
+    pub(super) fn is_behind(&self, response: Span) -> bool {
+        self.score.is_none_or(|score| score < response)
+    }
+
+    /// Between rounds: a climb that is stuck begins elsewhere, at times from what is `known` of channels alike.
+    pub(super) fn restart(&mut self, known: &[Option<Worst>]) {
+        if self.stale < PATIENCE {
+            return;
+        }
+        let players = &self.ground.players;
+        let alike: Vec<usize> = (0..players.len())
+            .filter(|&other| known[other].is_some())
+            .filter(|&other| other == self.target || players[other].spec == players[self.target].spec)
+            .collect();
+        let scene = match self.random.below(2) {
+            0 if !alike.is_empty() => {
+                let other = alike[self.random.below(alike.len() as u64) as usize];
+                let worst = known[other].as_ref().expect("it was asked for");
+                exchanged(&self.ground, &worst.scene, other, self.target)
+            }
+            _ => opening::draw(&self.ground, self.target, &mut self.random),
+        };
+        self.take_up(scene);
+    }
+}
+
+/// `scene` with the parts of two channels of the same contract exchanged, and the target's own length.
+fn exchanged(ground: &Ground, scene: &Scene, one: usize, other: usize) -> Scene {
+    let mut plays: Vec<Play> = scene.plays.clone();
+    plays.swap(one, other);
+    let length = scene.length.max(ground.length(other));
+    Scene { plays, length }
+}

@@ -1,0 +1,163 @@
+//! The ground that a search is fought on: the experiment without its own traffic, and who may send what.
+
+use laxity_model::host::Applications;
+use laxity_qos::channel::{Block, Order};
+use laxity_qos::discipline::Class;
+use laxity_qos::traffic::{LogicalClock, TrafficSpec};
+use laxity_units::{Bytes, Span, Time};
+
+use super::scene::{Play, Scene, conforms};
+use super::sight::Sight;
+use crate::results::Run;
+use crate::scenario::{ClockKind, Experiment, LocalDeadline, RunLength, Task};
+use crate::world;
+
+/// Longest lead before the critical instant: whatever is set up there takes no longer, and every run pays for it.
+const LONGEST_LEAD: Span = Span::from_ms(200);
+
+/// A channel, as the search sees it.
+#[derive(Debug, Clone)]
+pub(super) struct Player {
+    pub(super) name: String,
+    /// Its contract; of best effort only the sizes count.
+    pub(super) spec: TrafficSpec,
+    pub(super) real_time: bool,
+    /// Whether it may send at all: not if admission refused it.
+    pub(super) sends: bool,
+    /// What was promised to it.
+    pub(super) bound: Option<Span>,
+    /// By what deadline EDF orders it.
+    pub(super) local: Span,
+    /// Bytes of a full block of its handler.
+    pub(super) block: Bytes,
+}
+
+/// The experiment, ready to be played on.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    pub(super) experiment: Experiment,
+    pub(super) players: Vec<Player>,
+    /// `S`, the largest packet.
+    pub(super) packet: Bytes,
+    /// Whether deadlines decide who is first.
+    pub(super) by_deadline: bool,
+    /// Where openings put the critical instant.
+    pub(super) release: Time,
+}
+
+impl Ground {
+    /// The ground of `experiment`, given its own run; or why there is nothing to attack on it.
+    pub(super) fn new(experiment: &Experiment, plain: &Run) -> Result<Self, &'static str> {
+        if let Task::Fill(_) = experiment.task {
+            return Err("channels are only counted here, and none of them sends");
+        }
+        if plain.channels.iter().all(|channel| channel.bound.is_none()) {
+            return Err("no channel has a bound that could be exceeded");
+        }
+        if experiment.host.applications == Applications::Shared {
+            return Err("with shared applications each bound rests on when the sources say they send, and \
+                        other times would have other bounds");
+        }
+        let subsystem = &experiment.host.subsystem;
+        // What the first host has of a bound over all: each has as much.
+        let hosts = u64::from(experiment.path.relays) + 1;
+        let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
+        let player = |(channel, ran): (&crate::scenario::ChannelSpec, &crate::results::Channel)| {
+            let real_time = channel.class == Class::RealTime;
+            let bound = ran.bound.and_then(Span::from_secs_f64);
+            let block =
+                if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };
+            let packets = match block {
+                Block::Packets(n) => u64::from(n),
+                Block::Message | Block::Never => u64::MAX,
+            };
+            let block = subsystem.packet.get().saturating_mul(packets).min(channel.spec.max_message.get());
+            Player {
+                name: channel.name.clone(),
+                spec: channel.spec,
+                real_time,
+                sends: !real_time || bound.is_some(),
+                bound,
+                local: bound
+                    .filter(|_| by_bound)
+                    .map(|bound| bound / hosts)
+                    .or(channel.deadline)
+                    .unwrap_or(Span::MAX),
+                block: Bytes::new(block),
+            }
+        };
+        let players: Vec<Player> = experiment.channels.iter().zip(&plain.channels).map(player).collect();
+        // Long enough for every channel to have sent once before, which is how a thread comes to be switched from.
+        let sends = |player: &&Player| player.sends && player.real_time;
+        let interval = players.iter().filter(sends).map(|player| player.spec.min_interval).max();
+        let longest = players.iter().filter_map(|player| player.bound).chain(interval).max();
+        let longest = longest.unwrap_or(Span::ZERO);
+        Ok(Self {
+            packet: subsystem.packet,
+            by_deadline: subsystem.order == Order::MultiClassEdf,
+            release: Time::ZERO + longest.min(LONGEST_LEAD),
+            players,
+            experiment: Experiment { clock: ClockKind::Virtual, ..experiment.clone() },
+        })
+    }
+
+    /// How long a run against channel `target` is: until well after its bound, so that an excess is seen as large as it is.
+    pub(super) fn length(&self, target: usize) -> Span {
+        let bound = self.players[target].bound.unwrap_or(Span::ZERO);
+        self.release.since(Time::ZERO).saturating_add(bound.saturating_mul(2))
+    }
+
+    /// Puts `scene` on, and says the longest response time of each channel.
+    pub(super) fn play(&mut self, scene: &Scene) -> Vec<Option<Span>> {
+        self.put_on(scene);
+        let run = world::run(&self.experiment);
+        run.channels.iter().map(|channel| channel.worst.and_then(Span::from_secs_f64)).collect()
+    }
+
+    /// Puts `scene` on and looks at it closely.
+    pub(super) fn watch(&mut self, scene: &Scene, target: usize) -> Sight {
+        self.put_on(scene);
+        let mut sight = Sight::of(&self.players[target].name);
+        world::observe(&self.experiment, &mut sight, None);
+        sight.sort();
+        sight
+    }
+
+    fn put_on(&mut self, scene: &Scene) {
+        let length = RunLength::Time { total: scene.length, warmup: Span::ZERO, cooldown: Span::ZERO };
+        self.experiment.task = Task::Simulate(length);
+        for ((channel, play), player) in
+            self.experiment.channels.iter_mut().zip(&scene.plays).zip(&self.players)
+        {
+            // An excess by traffic outside the contract would say nothing of the bound.
+            assert!(
+                !player.real_time || conforms(play.messages(), &player.spec),
+                "a scene leaves the contract of {}: {play:?}",
+                player.name
+            );
+            channel.source = play.source();
+        }
+    }
+
+    /// Logical arrival and end of the target's message that took longest, as far as `sight` shows it.
+    pub(super) fn critical(&self, scene: &Scene, sight: &Sight, target: usize) -> (Time, Time) {
+        let player = &self.players[target];
+        let mut clock = LogicalClock::new(player.spec);
+        let messages = scene.plays[target].messages();
+        let logical: Vec<Time> = messages.iter().map(|m| clock.arrive(m.at, m.size).at).collect();
+        let taken = sight.left.iter().filter_map(|&(number, left)| {
+            let from = *logical.get(number as usize)?;
+            Some((from, left))
+        });
+        let longest = taken.max_by_key(|&(from, left)| (left.saturating_since(from), from));
+        longest.unwrap_or_else(|| {
+            let from = logical.last().copied().unwrap_or(self.release);
+            (from, from + player.bound.unwrap_or(Span::ZERO))
+        })
+    }
+
+    /// A scene in which nobody sends.
+    pub(super) fn empty(&self, target: usize) -> Scene {
+        Scene { plays: vec![Play::silence(); self.players.len()], length: self.length(target) }
+    }
+}

@@ -1,0 +1,143 @@
+//! What attacks found, kept beside the results, so that those who look at one see the other.
+//!
+//! A directory of results is replaced as a whole by every run; what an attack took an hour to find is not thrown away with
+//! it. It stands beside, under the name of the results with `.attack` behind it, and holds for the file as it was attacked:
+//! its hash is kept too.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use laxity_units::Span;
+use serde::{Deserialize, Serialize};
+
+use super::Found;
+use crate::output::{self, Kind};
+use crate::results::Run;
+use crate::scenario::{Experiment, PointIndex, RunLength, Scenario, SourceSpec, Task};
+
+/// All that was found of one scenario.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Name of the scenario; the first key, by which the file is known as ours.
+    pub attacked: String,
+    /// Hash of the scenario and all it names.
+    pub file_hash: String,
+    /// What was found.
+    pub points: Vec<AttackedPoint>,
+}
+
+/// What was found at points of the sweep that are alike.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttackedPoint {
+    /// The points in words.
+    pub points: Vec<String>,
+    /// Per channel.
+    pub channels: Vec<Attacked>,
+}
+
+/// What was found of a channel, exact and in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attacked {
+    /// Its name.
+    pub name: String,
+    /// Its bound.
+    pub bound: String,
+    /// The longest response that was found.
+    pub worst: String,
+    /// The scenario that shows it, beside this record; `None` if the scenario's own traffic does.
+    pub file: Option<String>,
+}
+
+/// Where attacks on the scenario whose results are in `out` leave what they find.
+pub fn beside(out: &Path) -> PathBuf {
+    let mut name = out.file_name().map_or_else(OsString::new, OsString::from);
+    name.push(".attack");
+    out.with_file_name(name)
+}
+
+/// The points of `scenario` in groups that an attack cannot tell apart: those that differ in seed, sources and length only.
+pub fn alike(scenario: &Scenario) -> Vec<Vec<PointIndex>> {
+    let mut groups: Vec<(String, Vec<PointIndex>)> = Vec::new();
+    for point in scenario.points() {
+        let key = ground(scenario.experiment(&point));
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, points)) => points.push(point),
+            None => groups.push((key, vec![point])),
+        }
+    }
+    groups.into_iter().map(|(_, points)| points).collect()
+}
+
+/// What an attack leaves as it is.
+fn ground(mut experiment: Experiment) -> String {
+    experiment.seed = 0;
+    if let Task::Simulate(length) = &mut experiment.task {
+        *length = RunLength::Time { total: Span::ZERO, warmup: Span::ZERO, cooldown: Span::ZERO };
+    }
+    for channel in &mut experiment.channels {
+        channel.source = SourceSpec::None;
+    }
+    format!("{experiment:?}")
+}
+
+impl AttackedPoint {
+    /// What was `found` at `points` of `scenario`, with the file that shows it, if one does.
+    pub fn new(scenario: &Scenario, points: &[PointIndex], found: &[(Found, Option<String>)]) -> Self {
+        let attacked = |(found, file): &(Found, Option<String>)| Attacked {
+            name: found.name.clone(),
+            bound: found.bound.to_string(),
+            worst: found.worst.to_string(),
+            file: file.clone(),
+        };
+        Self {
+            points: points.iter().map(|point| scenario.describe(point)).collect(),
+            channels: found.iter().map(attacked).collect(),
+        }
+    }
+}
+
+impl Record {
+    /// The record in `directory`, if there is one and it is of the file with this hash.
+    pub fn read(directory: &Path, file_hash: &str) -> Option<Record> {
+        let record: Record = serde_json::from_slice(&fs::read(directory.join("attack.json")).ok()?).ok()?;
+        (record.file_hash == file_hash).then_some(record)
+    }
+
+    /// Keeps the record in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// As [`output::write`].
+    pub fn write(&self, directory: &Path) -> Result<(), output::Error> {
+        let path = directory.join("attack.json");
+        fs::create_dir_all(directory).map_err(|error| output::Error::failed(&path, error))?;
+        let text = serde_json::to_string_pretty(self).expect("a record is plain data");
+        output::write(&path, Kind::Attack, &[], text.as_bytes())
+    }
+
+    /// Puts `new` in place of what was known of the same points and channels.
+    pub fn renew(&mut self, new: AttackedPoint) {
+        match self.points.iter_mut().find(|known| known.points == new.points) {
+            None => self.points.push(new),
+            Some(known) => {
+                known.channels.retain(|old| new.channels.iter().all(|channel| channel.name != old.name));
+                known.channels.extend(new.channels);
+            }
+        }
+    }
+
+    /// Tells the run at the point in words what was found of its channels, if their bounds are still the same.
+    pub fn tell(&self, point: &str, run: &mut Run) {
+        let here = self.points.iter().filter(|known| known.points.iter().any(|known| known == point));
+        for attacked in here.flat_map(|known| &known.channels) {
+            let seconds = |text: &str| text.parse::<Span>().ok().map(Span::as_secs_f64);
+            let channel = run.channels.iter_mut().find(|channel| channel.name == attacked.name);
+            if let Some(channel) = channel
+                && channel.bound == seconds(&attacked.bound)
+            {
+                channel.worst_found = seconds(&attacked.worst);
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! A scene: who sends what and when, as the search tries it.
+//!
+//! A search that may leave the contract finds nothing but that contracts matter. So every change of a scene ends in
+//! [`fit`], which moves what came too early to the first instant at which it may come, and what is tried is held
+//! against the contract once more by [`conforms`], which is written from the contract's words and shares no line with `fit`.
+
+use std::sync::Arc;
+
+use laxity_model::source::{Arrival, ScriptParameters, Sizes, SourceParameters};
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Span, Time};
+
+use crate::scenario::SourceSpec;
+
+/// Messages of best effort in a scene, at most; a flood has no number.
+const MOST_PULSES: usize = 400;
+
+/// What one channel does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Play {
+    /// Sends these, in order.
+    Script(Arc<[Arrival]>),
+    /// Best effort that always has another message of this size.
+    Flood(laxity_units::Bytes),
+}
+
+impl Play {
+    /// Sends nothing.
+    pub(super) fn silence() -> Self {
+        Play::Script(Arc::new([]))
+    }
+
+    /// The source that does it.
+    pub fn source(&self) -> SourceSpec {
+        match self {
+            Play::Flood(size) => SourceSpec::Continuous(Sizes::Fixed(*size)),
+            Play::Script(messages) => SourceSpec::Timed {
+                parameters: SourceParameters::Script(ScriptParameters {
+                    messages: Arc::clone(messages),
+                    start: Time::ZERO,
+                }),
+                jitter: Span::ZERO,
+            },
+        }
+    }
+
+    /// The messages of a script; a flood's are not listed.
+    pub fn messages(&self) -> &[Arrival] {
+        match self {
+            Play::Script(messages) => messages,
+            Play::Flood(_) => &[],
+        }
+    }
+}
+
+/// What every channel does, and when the run ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scene {
+    /// Per channel, in the experiment's order.
+    pub plays: Vec<Play>,
+    /// The length of the run.
+    pub length: Span,
+}
+
+/// Makes `messages` conform to `spec`: sizes within it, times in order, each as early as it was but no earlier than allowed.
+///
+/// The contract as a bucket: `logical` is when the next message would come had all before it kept `I_min` apart. One may
+/// be sent `B_max − 1` intervals before that.
+pub(super) fn fit(messages: &mut Vec<Arrival>, spec: &TrafficSpec, length: Span) {
+    messages.sort_by_key(|message| message.at);
+    let credit = spec.min_interval.saturating_mul(u64::from(spec.burst - 1));
+    let (mut logical, mut last) = (Time::ZERO, Time::ZERO);
+    for message in messages.iter_mut() {
+        message.size = message.size.clamp(spec.min_message, spec.max_message);
+        message.at = message.at.max(logical.saturating_sub(credit)).max(last);
+        logical = logical.max(message.at).saturating_add(spec.min_interval);
+        last = message.at;
+    }
+    messages.retain(|message| message.at < Time::ZERO + length);
+}
+
+/// The same for best effort, which has sizes and no contract.
+pub(super) fn fit_best_effort(messages: &mut Vec<Arrival>, spec: &TrafficSpec, length: Span) {
+    messages.sort_by_key(|message| message.at);
+    for message in messages.iter_mut() {
+        message.size = message.size.clamp(spec.min_message, spec.max_message);
+    }
+    messages.retain(|message| message.at < Time::ZERO + length);
+    messages.truncate(MOST_PULSES);
+}
+
+/// Whether `messages` keep the contract: at most `B_max + δ R_max` messages in any interval of length `δ`, in order, none
+/// larger or smaller than it says.
+pub fn conforms(messages: &[Arrival], spec: &TrafficSpec) -> bool {
+    let sizes = messages.iter().all(|m| (spec.min_message..=spec.max_message).contains(&m.size));
+    let within = |first: usize, last: usize| {
+        let count = (last - first + 1) as u128;
+        let Some(beyond) = count.checked_sub(u128::from(spec.burst)) else { return true };
+        let length = messages[last].at.saturating_since(messages[first].at);
+        beyond * u128::from(spec.min_interval.as_ps()) <= u128::from(length.as_ps())
+    };
+    sizes
+        && messages.is_sorted_by_key(|message| message.at)
+        && (0..messages.len()).all(|last| (0..=last).all(|first| within(first, last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_units::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SPEC: TrafficSpec = TrafficSpec {
+        max_message: Bytes::new(1000),
+        min_message: Bytes::new(10),
+        burst: 2,
+        min_interval: Span::from_us(10),
+    };
+
+    fn messages(times: &[u64]) -> Vec<Arrival> {
+        let message = |us: &u64| Arrival { at: Time::ZERO + Span::from_us(*us), size: Bytes::new(1000) };
+        times.iter().map(message).collect()
+    }
+
+    #[test]
+    fn the_contract_is_read_to_the_picosecond() {
+        assert!(conforms(&messages(&[0, 0, 10, 20]), &SPEC));
+        assert!(!conforms(&messages(&[0, 0, 0]), &SPEC));
+        assert!(!conforms(&messages(&[0, 0, 10, 19]), &SPEC));
+        assert!(conforms(&messages(&[0, 30, 30, 40]), &SPEC));
+        assert!(!conforms(&messages(&[0, 25, 30, 30]), &SPEC), "three within 5 us");
+        assert!(!conforms(&messages(&[10, 0]), &SPEC), "out of order");
+        let sized = |size| vec![Arrival { at: Time::ZERO, size: Bytes::new(size) }];
+        assert!(conforms(&sized(10), &SPEC) && !conforms(&sized(9), &SPEC) && !conforms(&sized(1001), &SPEC));
+    }
+
+    #[test]
+    fn what_comes_too_early_waits_until_it_may_and_no_longer() {
+        let mut sent = messages(&[0, 0, 0, 5, 60]);
+        fit(&mut sent, &SPEC, Span::from_ms(1));
+        assert_eq!(sent, messages(&[0, 0, 10, 20, 60]));
+        fit(&mut sent, &SPEC, Span::from_us(60));
+        assert_eq!(sent, messages(&[0, 0, 10, 20]), "the run ends before the last");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_fitted_conforms(
+            wanted in prop::collection::vec((0u64..500, 1u64..2000), 0..40),
+            burst in 1u32..5,
+            interval in 1u64..100,
+        ) {
+            let spec = TrafficSpec { burst, min_interval: Span::from_us(interval), ..SPEC };
+            let message = |&(us, size): &(u64, u64)| Arrival {
+                at: Time::ZERO + Span::from_us(us),
+                size: Bytes::new(size),
+            };
+            let mut sent: Vec<Arrival> = wanted.iter().map(message).collect();
+            fit(&mut sent, &spec, Span::from_secs(1));
+            prop_assert_eq!(sent.len(), wanted.len());
+            prop_assert!(conforms(&sent, &spec));
+            let mut again = sent.clone();
+            fit(&mut again, &spec, Span::from_secs(1));
+            prop_assert_eq!(again, sent, "what conforms stays as it is");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! A scene as a scenario file, which `laxity run` runs to the same worst.
+//!
+//! The file is the one that was attacked, at the point that was attacked, with every channel by itself and its source a
+//! script. It says all that admission had from sources before (the smallest message, a copy's name), so that the bounds are
+//! the same; and it stands on its own wherever it is put: the files that it names are named from there.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use laxity_model::source::Arrival;
+use laxity_units::Span;
+use toml::de::{DeTable, DeValue};
+
+use super::{Found, Play, Scene};
+use crate::output::{self, Kind};
+use crate::scenario::{ChannelSpec, PointIndex, Scenario};
+use crate::world;
+
+/// Why a scene could not be written down.
+#[derive(Debug)]
+pub enum WriteError {
+    /// What was written does not run to the same worst: an error of ours.
+    Differs {
+        /// The file.
+        path: PathBuf,
+        /// What it comes to, or why it cannot be read.
+        instead: String,
+    },
+    /// The file cannot be written, or is not ours to replace.
+    Output(output::Error),
+}
+
+impl From<output::Error> for WriteError {
+    fn from(error: output::Error) -> Self {
+        WriteError::Output(error)
+    }
+}
+
+impl std::fmt::Display for WriteError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            WriteError::Differs { path, instead } => {
+                write!(f, "{} does not show what was found: {instead}", path.display())
+            }
+            WriteError::Output(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+/// Writes what shows `found`, of `scenario` at `point`, to `path`, and runs it once more from there.
+pub fn write(scenario: &Scenario, point: &PointIndex, found: &Found, path: &Path) -> Result<(), WriteError> {
+    let Some(scene) = &found.scene else { return Ok(()) };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder).map_err(|error| output::Error::failed(path, error))?;
+    let text = text(scenario, point, found, scene, folder);
+    output::write(path, Kind::Scene, &scenario.inputs(), text.as_bytes())?;
+    let differs = |instead: String| WriteError::Differs { path: path.to_path_buf(), instead };
+    let written = Scenario::load(path).map_err(|errors| differs(errors.render(false)))?;
+    let only = written.points().next().expect("a scenario has a point");
+    let run = world::run(&written.experiment(&only));
+    let channel = &run.channels[found.channel];
+    let worst = channel.worst.and_then(Span::from_secs_f64);
+    let bound = channel.bound.and_then(Span::from_secs_f64);
+    if worst != Some(found.worst) || bound != Some(found.bound) {
+        let word = |span: Option<Span>| span.map_or("nothing".into(), |span| span.to_string());
+        return Err(differs(format!(
+            "it comes to {} of a bound of {}, and not to {} of {}",
+            word(worst),
+            word(bound),
+            found.worst,
+            found.bound
+        )));
+    }
+    Ok(())
+}
+
+/// The file as text, to be put into `folder`.
+fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, folder: &Path) -> String {
+    let experiment = scenario.experiment(point);
+    let mut text = format!(
+        "# Found by `laxity attack`: `{}` took {} of the {} that are its bound ({:.2} %).\n",
+        found.name,
+        found.worst,
+        found.bound,
+        found.share() * 100.0
+    );
+    let at = scenario.describe(point);
+    let at = if at.is_empty() { String::new() } else { format!(" at {}", one_line(&at)) };
+    writeln!(text, "# The experiment is {}{at}.", one_line(&scenario.name)).expect("a text takes text");
+    let title = format!("The worst that was found of {}: {}", found.name, scenario.title);
+    entry(&mut text, "title", &quoted(&title));
+    scenario.with_document(point, |document| {
+        let tables = |table: bool| {
+            document.iter().filter(move |(_, value)| value.get_ref().as_table().is_some() == table)
+        };
+        for (key, value) in tables(false).filter(|(key, _)| key.get_ref() != "channel") {
+            entry(&mut text, key.get_ref(), &inline(value.get_ref()));
+        }
+        for (key, value) in tables(true).filter(|(key, _)| key.get_ref() != "run") {
+            let table = value.get_ref().as_table().expect("it was asked for");
+            writeln!(text, "\n[{}]", bare(key.get_ref())).expect("a text takes text");
+            section(&mut text, key.get_ref(), table, scenario, folder);
+        }
+        write!(text, "\n[run]\ntime = \"{}\"\n", scene.length).expect("a text takes text");
+        let channels = document.get("channel").and_then(|value| value.get_ref().as_array());
+        let mut specs = experiment.channels.iter().zip(&scene.plays);
+        for written in channels.into_iter().flat_map(|array| array.iter()) {
+            let Some(written) = written.get_ref().as_table() else { continue };
+            let count = written.get("count").map_or(1, |count| number(count.get_ref()));
+            for (spec, play) in specs.by_ref().take(count) {
+                channel(&mut text, written, spec, play);
+            }
+        }
+    });
+    text
+}
+
+/// The keys of a table under a heading, with the files that it names as they are named from `folder`.
+fn section(text: &mut String, name: &str, table: &DeTable<'_>, scenario: &Scenario, folder: &Path) {
+    for (key, value) in table.iter() {
+        let word = match (name, key.get_ref().as_ref()) {
+            ("host", "profile") => Some("profile"),
+            ("adapter", "file") => Some("adapter"),
+            _ => None,
+        };
+        let file = word.zip(value.get_ref().as_str()).and_then(|(word, name)| scenario.file_of(name, word));
+        let value = file.map_or_else(|| inline(value.get_ref()), |file| quoted(&path_from(folder, &file)));
+        entry(text, key.get_ref(), &value);
+    }
+}
+
+fn channel(text: &mut String, written: &DeTable<'_>, spec: &ChannelSpec, play: &Play) {
+    text.push_str("\n[[channel]]\n");
+    entry(text, "name", &quoted(&spec.name));
+    let replaced = ["name", "count", "min_message", "source"];
+    for (key, value) in written.iter().filter(|(key, _)| !replaced.contains(&key.get_ref().as_ref())) {
+        entry(text, key.get_ref(), &inline(value.get_ref()));
+    }
+    entry(text, "min_message", &quoted(&spec.spec.min_message.to_string()));
+    match play {
+        Play::Flood(size) => {
+            writeln!(text, "source = {{ kind = \"continuous\", size = \"{size}\" }}")
+                .expect("a text takes text");
+        }
+        Play::Script(messages) => {
+            text.push_str("\n[channel.source]\nkind = \"script\"\nmessages = [\n");
+            for together in messages.chunk_by(|a, b| a == b) {
+                let Arrival { at, size } = together[0];
+                let count = together.len();
+                let count = if count > 1 { format!(", count = {count}") } else { String::new() };
+                writeln!(text, "  {{ at = \"{at}\", size = \"{size}\"{count} }},")
+                    .expect("a text takes text");
+            }
+            text.push_str("]\n");
+        }
+    }
+}
+
+fn entry(text: &mut String, key: &str, value: &str) {
+    writeln!(text, "{} = {value}", bare(key)).expect("a text takes text");
+}
+
+fn bare(key: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if !key.is_empty() && key.chars().all(plain) { key.to_string() } else { quoted(key) }
+}
+
+/// A TOML value on one line.
+fn inline(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => quoted(text),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => number.to_string(),
+            Err(_) => number.as_str().to_string(),
+        },
+        DeValue::Float(number) => number.as_str().to_string(),
+        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Datetime(date) => date.to_string(),
+        DeValue::Array(items) => {
+            let items: Vec<String> = items.iter().map(|item| inline(item.get_ref())).collect();
+            format!("[{}]", items.join(", "))
+        }
+        DeValue::Table(table) => {
+            let entry = |(key, value): (&serde_spanned::Spanned<std::borrow::Cow<'_, str>>, _)| {
+                let value: &serde_spanned::Spanned<DeValue<'_>> = value;
+                format!("{} = {}", bare(key.get_ref()), inline(value.get_ref()))
+            };
+            let entries: Vec<String> = table.iter().map(entry).collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+    }
+}
+
+fn number(value: &DeValue<'_>) -> usize {
+    inline(value).parse().unwrap_or(1)
+}
+
+/// `text` as a TOML string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => write!(quoted, "\\u{:04X}", u32::from(c)).expect("a text takes text"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// `text` fit for a comment.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// How `file` is called from `folder`: relative to it where both are on one tree.
+fn path_from(folder: &Path, file: &Path) -> String {
+    let whole = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        fs::canonicalize(path).or_else(|_| std::path::absolute(path))
+    };
+    let (Ok(folder), Ok(whole_file)) = (whole(folder), whole(file)) else {
+        return file.display().to_string();
+    };
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (folder.components().collect(), whole_file.components().collect());
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n(Component::ParentDir, from.len() - shared);
+    let path: PathBuf = up.chain(to[shared..].iter().copied()).collect();
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_read_as_they_were() {
+        for text in ["plain", "a \"b\" \\ c", "line\nbreak\u{7}", "µ"] {
+            let document = format!("{} = {}", bare("a key"), quoted(text));
+            let table: std::collections::BTreeMap<String, String> = toml::from_str(&document).unwrap();
+            assert_eq!(table["a key"], text);
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_from_where_the_scenario_is() {
+        let path = path_from(Path::new("/a/results/x"), Path::new("/a/profiles/p.toml"));
+        assert_eq!(path, "../../profiles/p.toml");
+    }
+}
