@@ -31,6 +31,12 @@ pub(crate) enum Command {
     Run(Run),
     /// Says what is promised to each channel, term by term, or why it is refused; runs nothing.
     Admit(Admit),
+    /// Searches for the worst case of every channel that has a bound, and writes the scenarios that show it.
+    ///
+    /// Chooses phases, sizes and order of messages within each channel's contract, and for best effort whatever there could
+    /// be. The same seed and number of steps find the same, whatever the number of threads. Exit code 1 if a bound was
+    /// exceeded.
+    Attack(Attack),
     /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs nothing.
     Check(Check),
     /// Runs all experiments and writes the table of what was reproduced.
@@ -91,6 +97,35 @@ pub(crate) struct Admit {
     /// A scenario file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Attack {
+    /// A scenario file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Only this point of the sweep, counted from 0 with the last axis fastest. Default: all; those that differ in seed,
+    /// sources and length only are attacked once.
+    #[arg(long, value_name = "N")]
+    pub(crate) point: Option<usize>,
+    /// Only this channel. Default: all that have a bound.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) channel: Option<String>,
+    /// Runs for each channel, about. Default 4000, or as many as the time allows.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: Option<u64>,
+    /// How long to search at each point, such as `1 min`. What is found then depends on the machine.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<Span>,
+    /// Root of the search's random streams.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Searches at once. Default: one per core. What is found does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
+    /// Directory of the experiment's results, beside which `<DIR>.attack` is put. Default `results/<name>`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

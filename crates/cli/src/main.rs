@@ -6,6 +6,7 @@
 mod adapter;
 mod admit;
 mod arguments;
+mod attack;
 mod calibrate;
 mod check;
 mod emulate;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let exit = match &arguments.command {
         Command::Run(options) => run::run(options, &mut terminal),
         Command::Admit(options) => admit::admit(options, &mut terminal),
+        Command::Attack(options) => attack::attack(options, &mut terminal),
         Command::Check(options) => check::check(options, &mut terminal),
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
         Command::Trace(options) => trace::trace(options, &mut terminal),

@@ -11,6 +11,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use laxity_lab::output;
 use laxity_lab::pipeline::Progress;
+use laxity_units::Span;
 
 use crate::Exit;
 
@@ -145,8 +146,18 @@ impl Bar {
             drop(writeln!(io::stderr().lock(), "{}", waiting(&self.bar.message())));
             return;
         }
-        self.bar.set_length(progress.total as u64);
-        self.bar.set_position(progress.done as u64);
+        self.reach(progress.done as u64, progress.total as u64);
+    }
+
+    /// Shows `done` of `total`.
+    pub(crate) fn reach(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+
+    /// Says what stands before the bar; clean text.
+    pub(crate) fn say(&self, text: &str) {
+        self.bar.set_message(text.to_string());
     }
 }
 
@@ -172,6 +183,11 @@ impl Stopwatch {
     #[allow(clippy::disallowed_methods, reason = "tells a person how long it took; no result depends on it")]
     pub(crate) fn start() -> Self {
         Self(std::time::Instant::now())
+    }
+
+    /// What has passed.
+    pub(crate) fn passed(&self) -> Span {
+        Span::from_secs_f64(self.0.elapsed().as_secs_f64()).unwrap_or(Span::MAX)
     }
 
     /// `12.3 s`.

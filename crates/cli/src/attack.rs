@@ -1,0 +1,172 @@
+//! `laxity attack`: the worst that a search finds, beside the bound.
+
+use std::path::{Path, PathBuf};
+
+use laxity_lab::attack::{self, AttackedPoint, Found, Options, Progress, Record, Unattacked, WriteError};
+use laxity_lab::output;
+use laxity_lab::scenario::{Experiment, PointIndex, Scenario};
+use laxity_units::Span;
+
+use crate::Exit;
+use crate::arguments::Attack;
+use crate::terminal::{Bar, Stopwatch, Terminal, clean};
+
+/// Steps for each channel if neither steps nor a time are given.
+const STEPS: u64 = 4000;
+
+pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
+    let scenario = match Scenario::load(&arguments.file) {
+        Ok(scenario) => scenario,
+        Err(diagnostics) => {
+            terminal.note(&diagnostics.render(terminal.error_colour()));
+            return Exit::BadInput;
+        }
+    };
+    let mut groups = attack::alike(&scenario);
+    if let Some(number) = arguments.point {
+        let Some(point) = scenario.points().nth(number) else {
+            let last = scenario.points().count() - 1;
+            terminal.error(&format!("there is no point {number}; valid is 0 to {last}"));
+            return Exit::BadInput;
+        };
+        groups.retain(|group| group.contains(&point));
+    }
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
+    let directory = attack::beside(&out);
+    let mut record = Record::read(&directory, &scenario.hash).unwrap_or_default();
+    record.attacked.clone_from(&scenario.name);
+    record.file_hash.clone_from(&scenario.hash);
+    let mut exit = Exit::Holds;
+    let mut attacked = 0;
+    for (number, group) in groups.iter().enumerate() {
+        let here = title(&scenario, group);
+        let experiments: Vec<Experiment> = group.iter().map(|point| scenario.experiment(point)).collect();
+        let found = match search(&experiments, arguments, &here) {
+            Ok(found) => found,
+            Err(Unattacked::Nothing(reason)) => {
+                terminal.line(&format!("{here}: not attacked: {reason}"));
+                continue;
+            }
+            Err(Unattacked::Unknown(name)) if number + 1 < groups.len() || attacked > 0 => {
+                terminal.line(&format!("{here}: `{}` has no bound here", clean(&name)));
+                continue;
+            }
+            Err(Unattacked::Unknown(name)) => {
+                terminal.error(&format!("no channel called `{}` has a bound", clean(&name)));
+                return Exit::BadInput;
+            }
+        };
+        attacked += 1;
+        let first = scenario.points().position(|point| point == group[0]).unwrap_or_default();
+        let stem = if scenario.points().nth(1).is_some() { format!("{first}-") } else { String::new() };
+        let kept = match keep(&scenario, &group[0], found, &directory, &stem) {
+            Ok(kept) => kept,
+            Err(error) => {
+                terminal.error(&error.to_string());
+                return match error {
+                    WriteError::Output(output::Error::Refused { .. }) => Exit::BadInput,
+                    _ => Exit::Broken,
+                };
+            }
+        };
+        show(&here, &kept, &directory, terminal);
+        if kept.iter().any(|(found, _)| found.exceeds()) {
+            exit = exit.max(Exit::Fails);
+        }
+        record.renew(AttackedPoint::new(&scenario, group, &kept));
+    }
+    if attacked > 0 {
+        if let Err(error) = record.write(&directory) {
+            terminal.error(&error.to_string());
+            return Exit::Broken;
+        }
+        terminal
+            .note(&format!("scenarios that show the worst in {}", clean(&directory.display().to_string())));
+    }
+    exit
+}
+
+fn title(scenario: &Scenario, group: &[PointIndex]) -> String {
+    let point = scenario.describe(&group[0]);
+    let others = match group.len() - 1 {
+        0 => String::new(),
+        1 => " and one point like it".into(),
+        n => format!(" and {n} points like it"),
+    };
+    let at = if point.is_empty() { String::new() } else { format!(" at {point}") };
+    clean(&format!("{}{at}{others}", scenario.name))
+}
+
+fn search(experiments: &[Experiment], arguments: &Attack, here: &str) -> Result<Vec<Found>, Unattacked> {
+    let steps = arguments.steps.unwrap_or(if arguments.time.is_some() { u64::MAX } else { STEPS });
+    let options = Options {
+        steps,
+        seed: arguments.seed,
+        threads: arguments.threads,
+        channel: arguments.channel.clone(),
+    };
+    let watch = Stopwatch::start();
+    let go_on = || arguments.time.is_none_or(|time| watch.passed() < time);
+    let bar = Bar::new(here);
+    let mut observe = |progress: &Progress| {
+        match arguments.time {
+            Some(time) if arguments.steps.is_none() => {
+                bar.reach(watch.passed().min(time).as_ps() / 1_000_000_000, time.as_ps() / 1_000_000_000);
+            }
+            _ => bar.reach(progress.done.min(steps), steps),
+        }
+        if let Some((name, share)) = &progress.closest {
+            bar.say(&format!("{here}: {} at {:.1} % of its bound", clean(name), share * 100.0));
+        }
+    };
+    attack::attack(experiments, &options, &go_on, &mut observe)
+}
+
+/// Writes what shows each worst, and says where.
+fn keep(
+    scenario: &Scenario,
+    point: &PointIndex,
+    found: Vec<Found>,
+    directory: &Path,
+    stem: &str,
+) -> Result<Vec<(Found, Option<String>)>, WriteError> {
+    let mut kept = Vec::new();
+    for found in found {
+        let name = format!("{stem}{}.toml", found.name);
+        attack::write(scenario, point, &found, &directory.join(&name))?;
+        let file = found.scene.is_some().then_some(name);
+        kept.push((found, file));
+    }
+    Ok(kept)
+}
+
+fn show(here: &str, kept: &[(Found, Option<String>)], directory: &Path, terminal: &mut Terminal) {
+    let ms = |span: Span| format!("{:.3} ms", span.as_secs_f64() * 1e3);
+    let widest = kept.iter().map(|(found, _)| found.name.chars().count()).max().unwrap_or(0).max(7);
+    terminal.line(here);
+    terminal.line(&format!(
+        "  {:widest$}  {:>12}  {:>12}  {:>12}  {:>11}",
+        "channel", "bound", "plain run", "found", "found/bound"
+    ));
+    for (found, _) in kept {
+        let row = format!(
+            "  {:widest$}  {:>12}  {:>12}  {:>12}  {:>9.1} %",
+            clean(&found.name),
+            ms(found.bound),
+            found.plain.map_or("-".into(), ms),
+            ms(found.worst),
+            found.share() * 100.0
+        );
+        terminal.line(&if found.exceeds() { terminal.verdict(false, &row) } else { row });
+    }
+    for (found, file) in kept.iter().filter(|(found, _)| found.exceeds()) {
+        let by = found.worst.saturating_sub(found.bound);
+        let path: Option<PathBuf> = file.as_ref().map(|file| directory.join(file));
+        let shown = path.map_or("its own traffic".into(), |path| path.display().to_string());
+        let text = format!("  bound exceeded: {} by {by}, shown by {shown}", found.name);
+        terminal.line(&terminal.verdict(false, &clean(&text)));
+    }
+    if let Some(median) = attack::median(kept.iter().map(|(found, _)| found.share())) {
+        terminal.line(&format!("  median of found/bound: {:.1} %", median * 100.0));
+    }
+}
