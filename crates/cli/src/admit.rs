@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use laxity_lab::promise::{self, Hop, Promise};
-use laxity_lab::scenario::{Experiment, LocalDeadline, Scenario, Task};
+use laxity_lab::scenario::{Experiment, LocalDeadline, Refusal, Scenario, Task};
 use laxity_qos::channel::Order;
 
 use crate::Exit;
@@ -60,7 +60,10 @@ impl Answer {
         }
         match promise::promises(experiment, formula) {
             Ok(promises) => Answer::from_promises(experiment, &promises),
-            Err(uncovered) => Answer::none(&format!("nothing can be promised: {}", uncovered.0)),
+            Err(uncovered) => {
+                let text = format!("nothing can be promised: {}", uncovered.0);
+                Answer { exit: Exit::NotJudged, ..Answer::none(&text) }
+            }
         }
     }
 
@@ -75,13 +78,27 @@ impl Answer {
                      `local_deadline = \"bound\"` would promise instead\n";
         }
         let mut exit = Exit::Holds;
-        for (channel, answer) in experiment.channels.iter().zip(&promises.channels) {
+        for (i, (channel, answer)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
             let name = clean(&channel.name);
             match answer {
                 Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
                 Promise::Refused(refusal) => {
                     text += &format!("\nchannel {name}: refused\n  {refusal}\n");
-                    exit = Exit::Fails;
+                    let shortfall = promise::shortfall(experiment, promises.formula, i);
+                    text += &match shortfall.admissible {
+                        Some(least) => format!("  a deadline of {least} would be admitted\n"),
+                        None => format!(
+                            "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
+                            channel.spec.min_interval
+                        ),
+                    };
+                    if let Some(largest) = shortfall.largest {
+                        term(&mut text, 2, largest.cost, &format!("{}, the most of it", largest.name));
+                    }
+                    match channel.refusal {
+                        Refusal::Expected => text += "  as expected: `refusal = \"expected\"`\n",
+                        Refusal::Fails => exit = Exit::Fails,
+                    }
                 }
                 Promise::Admitted(hops) => {
                     text += &format!("\nchannel {name}: admitted\n");

@@ -11,10 +11,14 @@ use laxity_units::Span;
 /// An experiment is a file that describes a host, an adapter, a workload and the claims that the outcome must
 /// meet. Running it prints bound beside measurement and a verdict per claim.
 ///
-/// Exit codes: 0 if every claim holds, 1 if one does not (or a channel is refused), 2 if the input is bad or
-/// a claim cannot be judged, 3 if the work could not be done or a file that was to be written is not: a full disk costs
-/// the files, and table and verdicts are printed all the same. Results go to standard output, all else to standard error;
-/// colours only to a terminal, and not if NO_COLOR is set.
+/// The exit code is the first of these that applies. 3: the work could not be done, or a file that was to be written is
+/// not: a full disk costs the files, and table and verdicts are printed all the same. 2: the input is bad: an argument,
+/// a file, the script of a claim. 1: a claim is contradicted, or a channel is refused that does not say
+/// `refusal = "expected"`. 4: a claim is not judged, for what it asks about was not measured, or not well enough; of
+/// `admit`, no analysis covers the host. 0: every claim holds, if only within a stated range, and every channel is
+/// admitted that is to be.
+///
+/// Results go to standard output, all else to standard error; colours only to a terminal, and not if NO_COLOR is set.
 ///
 /// No output replaces what Laxity did not write, a file that the same command reads, a link, a device or a pipe. Files
 /// appear whole or not at all. Of several runs with one directory of results, one is at work and the others wait.

@@ -85,8 +85,7 @@ pub(crate) fn conclude(
             if scenario.points().nth(1).is_some() && !scenario.claims.is_empty() {
                 terminal.note("the claims are about the whole sweep, and were not judged on one point of it");
             }
-            let exit = if outcome.holds() { Exit::Holds } else { Exit::Fails };
-            exit.max(unwritten(&outcome, terminal))
+            Exit::from(outcome.standing()).max(unwritten(&outcome, terminal))
         }
         Err(error) => refuse(scenario, &error, terminal),
     }

@@ -22,21 +22,48 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::Parser;
+use laxity_lab::results::Standing;
 
 use arguments::{Arguments, Command};
 use terminal::Terminal;
 
-/// What a command ends in; the greatest of several counts.
+/// What a command ends in, from the best to the worst; the worst of several counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {
     /// Every claim holds, every channel is admitted, every file is valid.
-    Holds = 0,
-    /// A claim does not hold, or a channel is refused.
-    Fails = 1,
-    /// The input is bad: arguments, a scenario, or a claim that cannot be judged.
-    BadInput = 2,
+    Holds,
+    /// Nothing speaks against it, but a claim could not be judged, or no analysis covers what was to be admitted.
+    NotJudged,
+    /// A claim is contradicted, or a channel is refused that was to be admitted.
+    Fails,
+    /// The input is bad: arguments, a scenario, or the script of a claim.
+    BadInput,
     /// The input is good and the work could not be done: a full disk, an error of ours.
-    Broken = 3,
+    Broken,
+}
+
+impl Exit {
+    /// The code that the process ends with.
+    fn code(self) -> u8 {
+        match self {
+            Exit::Holds => 0,
+            Exit::Fails => 1,
+            Exit::BadInput => 2,
+            Exit::Broken => 3,
+            Exit::NotJudged => 4,
+        }
+    }
+}
+
+impl From<Standing> for Exit {
+    fn from(standing: Standing) -> Exit {
+        match standing {
+            Standing::Holds => Exit::Holds,
+            Standing::NotJudged => Exit::NotJudged,
+            Standing::Fails => Exit::Fails,
+            Standing::BadClaim => Exit::BadInput,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -67,5 +94,5 @@ fn main() -> ExitCode {
             Exit::Holds
         }
     };
-    ExitCode::from(terminal.finish(exit) as u8)
+    ExitCode::from(terminal.finish(exit).code())
 }

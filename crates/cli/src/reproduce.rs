@@ -75,11 +75,17 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
             unwritten = unwritten.max(run::unwritten(&outcome, terminal));
             for verdict in &outcome.verdicts {
                 let (id, figure) = (clean(&verdict.id), clean(&verdict.figure));
-                let word = if verdict.holds { "holds" } else { "contradicted" };
-                let word = terminal.verdict(verdict.holds, &format!("{word:<12}"));
-                terminal.line(&format!("  {id:<14} {word} {time:>8}  {figure}"));
+                let word = format!("{:<12}", verdict.ruling.word());
+                let word = terminal.verdict(verdict.holds(), &word);
+                let detail = clean(verdict.ruling.detail());
+                let detail = if detail.is_empty() { detail } else { format!("{detail}: ") };
+                terminal.line(&format!("  {id:<14} {word} {time:>8}  {detail}{figure}"));
             }
-            exit = exit.max(if outcome.holds() { Exit::Holds } else { Exit::Fails });
+            for error in &outcome.errors {
+                terminal.error(&run::lines(&error.to_string()));
+            }
+            let standing: Exit = outcome.standing().into();
+            exit = exit.max(standing);
             entries.push(Entry {
                 file: portable(file),
                 hash: scenario.hash.clone(),
@@ -93,8 +99,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
         terminal.error(&format!("{} is left as it was", arguments.table.display()));
         return exit;
     }
-    let (holding, claims) = table.count();
-    terminal.line(&format!("\n{holding} of {claims} claims hold"));
+    terminal.line(&format!("\n{}", table.summary()));
     exit.max(unwritten).max(match write(&arguments.table, &table.text()) {
         Ok(()) => Exit::Holds,
         Err(error) => terminal.unwritten(&error),

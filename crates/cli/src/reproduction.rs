@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_lab::results::Verdict;
+use laxity_lab::results::{Ruling, Verdict};
 
 use crate::terminal::clean;
 
@@ -71,10 +71,13 @@ impl Table {
             }
             text += "\n| claim | says | verdict | figures |\n|---|---|---|---|\n";
             for verdict in &entry.verdicts {
-                let outcome = match (verdict.holds, verdict.reason.is_empty()) {
-                    (true, _) => "holds".to_string(),
-                    (false, true) => "**contradicted**".to_string(),
-                    (false, false) => format!("**contradicted**: {}", cell(&verdict.reason)),
+                let word = verdict.ruling.word();
+                let outcome = match (&verdict.ruling, verdict.reason.is_empty()) {
+                    (Ruling::Holds, _) => word.to_string(),
+                    (Ruling::HoldsWithin { range }, _) => format!("{word} {}", cell(range)),
+                    (Ruling::Contradicted, true) => format!("**{word}**"),
+                    (Ruling::Contradicted, false) => format!("**{word}**: {}", cell(&verdict.reason)),
+                    (Ruling::NotJudged { because }, _) => format!("**{word}**: {}", cell(because)),
                 };
                 let (id, says, figure) = (cell(&verdict.id), cell(&verdict.says), cell(&verdict.figure));
                 text += &format!("| {id} | {says} | {outcome} | {figure} |\n");
@@ -86,19 +89,27 @@ impl Table {
 
     /// The whole file.
     pub(crate) fn text(&self) -> String {
-        let (holding, claims) = self.count();
-        let mut text = format!("{HEAD}\n{holding} of {claims} claims hold.\n");
+        let mut text = format!("{HEAD}\n{}.\n", self.summary());
         for section in self.sections.values() {
             text += &format!("\n{section}\n");
         }
         text
     }
 
-    /// How many claims hold, of how many.
-    pub(crate) fn count(&self) -> (usize, usize) {
+    /// How many claims came to what: `61 of 86 claims hold, 4 of them within a range; 2 are not judged`.
+    pub(crate) fn summary(&self) -> String {
         let lines = self.sections.values().flat_map(|section| section.lines());
-        let rows: Vec<bool> = lines.filter_map(row).collect();
-        (rows.iter().filter(|holds| **holds).count(), rows.len())
+        let words: Vec<&str> = lines.filter_map(row).collect();
+        let count = |word: &str| words.iter().filter(|other| **other == word).count();
+        let (within, not_judged) = (count(WITHIN), count(NOT_JUDGED));
+        let mut text = format!("{} of {} claims hold", count(HOLDS) + within, words.len());
+        if within > 0 {
+            text += &format!(", {within} of them within a range");
+        }
+        if not_judged > 0 {
+            text += &format!("; {not_judged} {} not judged", if not_judged == 1 { "is" } else { "are" });
+        }
+        text
     }
 
     /// The hash of each experiment file that the table was made from, of all systems or one.
@@ -115,14 +126,16 @@ fn mark<'a>(line: &'a str, kind: &str) -> Option<&'a str> {
     line.strip_prefix(kind)?.strip_suffix(END)
 }
 
-/// Whether the claim in a row of a table holds; `None` for all other lines.
-fn row(line: &str) -> Option<bool> {
+const HOLDS: &str = "holds";
+const WITHIN: &str = "holds within";
+const CONTRADICTED: &str = "contradicted";
+const NOT_JUDGED: &str = "not judged";
+
+/// The verdict in a row of a table; `None` for all other lines.
+fn row(line: &str) -> Option<&'static str> {
     let verdict = line.strip_prefix("| ")?.split(" | ").nth(2)?;
-    match verdict {
-        "holds" => Some(true),
-        _ if verdict.starts_with("**contradicted**") => Some(false),
-        _ => None,
-    }
+    let verdict = verdict.trim_start_matches('*');
+    [WITHIN, HOLDS, CONTRADICTED, NOT_JUDGED].into_iter().find(|word| verdict.starts_with(word))
 }
 
 /// `text` as it can stand in a cell.
@@ -136,8 +149,13 @@ mod tests {
     use super::*;
 
     fn verdict(id: &str, holds: bool, reason: &str) -> Verdict {
+        let ruling = if holds { Ruling::Holds } else { Ruling::Contradicted };
         let (id, says, figure) = (id.into(), "a | b".into(), "1 < 2".into());
-        Verdict { id, says, holds, figure, reason: reason.into() }
+        Verdict { id, says, ruling, figure, reason: reason.into() }
+    }
+
+    fn ruled(ruling: Ruling) -> Verdict {
+        Verdict { ruling, ..verdict("C", true, "") }
     }
 
     fn entry(file: &str, verdicts: Vec<Verdict>) -> Entry {
@@ -161,17 +179,29 @@ mod tests {
     #[test]
     fn rows_are_counted_and_escaped() {
         let text = table().text();
-        assert_eq!(table().count(), (1, 2));
         assert!(text.contains("1 of 2 claims hold."));
         assert!(text.contains("| A | a \\| b | holds | 1 &lt; 2 |"), "{text}");
         assert!(text.contains("| B | a \\| b | **contradicted**: why not | 1 &lt; 2 |"), "{text}");
     }
 
     #[test]
+    fn every_verdict_is_read_back_as_what_it_is() {
+        let mut table = table();
+        let within = ruled(Ruling::HoldsWithin { range: "P 1, 2 (2 of 3 points)".into() });
+        let open = ruled(Ruling::NotJudged { because: "holds nothing | at all".into() });
+        table.replace("c", &[entry("e/c/z.toml", vec![within, open])]);
+        assert_eq!(table.summary(), "2 of 4 claims hold, 1 of them within a range; 1 is not judged");
+        let text = table.text();
+        assert!(text.contains("| holds within P 1, 2 (2 of 3 points) |"), "{text}");
+        assert!(text.contains("| **not judged**: holds nothing \\| at all |"), "{text}");
+        assert_eq!(Table::parse(&text), table);
+    }
+
+    #[test]
     fn one_system_is_replaced_and_the_others_stay() {
         let mut table = Table::parse(&table().text());
         table.replace("b", &[entry("e/b/one.toml", vec![verdict("B", true, "")])]);
-        assert_eq!(table.count(), (2, 2));
+        assert_eq!(table.summary(), "2 of 2 claims hold");
         assert_eq!(table.hashes(Some("a")).len(), 2);
         assert_eq!(table.hashes(None)["e/b/one.toml"], "hash-of-e/b/one.toml");
     }

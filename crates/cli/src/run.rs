@@ -29,8 +29,7 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
         exit = exit.max(match go(scenario, &options, terminal) {
             Ok(outcome) => {
                 show(&outcome, terminal);
-                let exit = if outcome.holds() { Exit::Holds } else { Exit::Fails };
-                exit.max(unwritten(&outcome, terminal))
+                Exit::from(outcome.standing()).max(unwritten(&outcome, terminal))
             }
             Err(exit) => exit,
         });
@@ -115,6 +114,9 @@ pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
     let options =
         table::Options { width: terminal.width(), colour: terminal.colour(), ..table::Options::default() };
     terminal.print(&table::text(&outcome.results, &outcome.verdicts, &options));
+    for error in &outcome.errors {
+        terminal.error(&lines(&error.to_string()));
+    }
     if let Some(report) = outcome.written.as_ref().and_then(|written| written.files.first()) {
         let here = std::env::current_dir().unwrap_or_default();
         let report = report.strip_prefix(here).unwrap_or(report);

@@ -7,14 +7,16 @@
 //! unequal to everything, `NaN` makes every comparison false and its negation true, `all` over an empty
 //! list holds. So the vocabulary is strict where the language is lax:
 //!
-//! * an unknown property, channel, axis or axis value is an error that lists what there is;
-//! * comparing a metric that was not measured, a number that is not finite, or two different kinds of
-//!   value is an error (`x == ()` asks whether it was measured);
-//! * `all`, `any`, `mean`, `rising` … over nothing are errors;
+//! * an unknown property, channel, axis or axis value is an error that lists what there is, and so is comparing two
+//!   different kinds of value;
+//! * comparing what the results do not have (a bound that was not given, the misses of a channel that carried nothing, a
+//!   number that is not finite) has no answer (`x == ()` asks whether it is there);
+//! * `all`, `any`, `mean`, `rising` … over nothing have none either; `all` and `any` are decided by an element that
+//!   decides them, and otherwise have none if an element has none;
 //! * `/` divides really: `1 / 2` is a half.
 //!
-//! A claim that ends in an error is *not judged*. It neither holds nor fails, and the whole judgement is
-//! withheld: a report that leaves out a claim looks like one that passed.
+//! A claim without an answer is *not judged*: it neither holds nor fails. One whose script is wrong is an error, and not
+//! judged either; the others are. A claim that ranges over an axis is judged at each of its points by itself.
 //!
 //! Scripts cannot read files, clocks or randomness, import, or run for long, so a verdict is a function
 //! of the results alone. They are compiled before anything runs; a syntax error or an unknown variable
@@ -39,8 +41,11 @@
 //! | `max`, `min`, `mean`, `sum`, `argmax`, `argmin` | of a list of numbers; the positions count from 0 |
 //! | `ms(x)`, `us(x)`, `kib(x)`, `mb(x)`, `percent(x)`, `round(x, digits)` | text for `shows` |
 
+mod absent;
 mod engine;
+mod lacks;
 mod operators;
+mod range;
 mod record;
 mod shape;
 #[cfg(test)]
@@ -50,7 +55,8 @@ use std::fmt;
 
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
 
-use crate::results::{Results, Verdict};
+use crate::results::{Results, Ruling, Verdict};
+use absent::{Absent, Fault};
 
 /// A claim as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -65,8 +71,19 @@ pub struct Claim {
     pub shows: Option<String>,
     /// Why a faithful model contradicts the claim, if it does.
     pub reason: String,
+    /// The axis that it ranges over, if it hangs on a parameter without saying its value.
+    pub range: Option<String>,
     /// Where it is written, `experiments/x.toml:41:1`.
     pub location: String,
+}
+
+/// What came of all claims.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Judgement {
+    /// One per claim, in order.
+    pub verdicts: Vec<Verdict>,
+    /// What is wrong with the scripts of those that could not be judged for it.
+    pub errors: Vec<ClaimError>,
 }
 
 /// Why a claim cannot be judged.
@@ -128,39 +145,99 @@ impl Judge {
         if errors.is_empty() { Ok(Judge { claims: compiled }) } else { Err(errors) }
     }
 
-    /// Judges every claim, or reports every one that cannot be judged.
-    pub fn judge(&self, results: &Results) -> Result<Vec<Verdict>, Vec<ClaimError>> {
-        let vocabulary = record::Names::of(results);
-        let runs = record::runs(results, &vocabulary);
-        let engine = engine::new(&runs, &vocabulary);
-        let (mut verdicts, mut errors) = (Vec::new(), Vec::new());
+    /// Judges every claim.
+    pub fn judge(&self, results: &Results) -> Judgement {
+        let court = Court::of(results);
+        let mut judgement = Judgement::default();
         for compiled in &self.claims {
-            match compiled.judge(&engine, &runs) {
-                Ok(verdict) => verdicts.push(verdict),
-                Err(error) => errors.push(*error),
-            }
+            let found = compiled.judge(&court).unwrap_or_else(|error| {
+                let because = format!("its script is wrong: {}", error.message);
+                judgement.errors.push(*error);
+                Found { ruling: Ruling::NotJudged { because }, figure: String::new() }
+            });
+            let Claim { id, says, reason, .. } = &compiled.claim;
+            let reason = if found.ruling == Ruling::Contradicted { reason.clone() } else { String::new() };
+            let (id, says) = (id.clone(), says.clone());
+            judgement.verdicts.push(Verdict { id, says, ruling: found.ruling, figure: found.figure, reason });
         }
-        if errors.is_empty() { Ok(verdicts) } else { Err(errors) }
+        judgement
     }
 }
 
+/// What scripts see.
+struct Court<'a> {
+    results: &'a Results,
+    vocabulary: record::Vocabulary,
+    runs: Array,
+    engine: Engine,
+}
+
+impl<'a> Court<'a> {
+    fn of(results: &'a Results) -> Self {
+        let vocabulary = record::Names::of(results);
+        let runs = record::runs(results, &vocabulary);
+        let engine = engine::new(&runs, &vocabulary);
+        Self { results, vocabulary, runs, engine }
+    }
+
+    /// The same with the runs at one point of an axis only.
+    fn at(&self, axis: usize, point: usize) -> Self {
+        let here = |run: &&(&crate::results::Run, &Dynamic)| run.0.point.get(axis) == Some(&point);
+        let runs = self.results.runs.iter().zip(&self.runs);
+        let runs: Array = runs.filter(|run| here(&run)).map(|(_, run)| run.clone()).collect();
+        let engine = engine::new(&runs, &self.vocabulary);
+        Self { results: self.results, vocabulary: self.vocabulary.clone(), runs, engine }
+    }
+}
+
+/// What was found of a claim, and the figures that it rests on.
+struct Found {
+    ruling: Ruling,
+    figure: String,
+}
+
 impl Compiled {
-    fn judge(&self, engine: &Engine, runs: &Array) -> Result<Verdict, Box<ClaimError>> {
+    fn judge(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
+        let Some(range) = &self.claim.range else { return self.judge_once(court) };
+        let axes = &court.results.axes;
+        let Some((index, axis)) = axes.iter().enumerate().find(|(_, axis)| axis.name == *range) else {
+            return Err(whole(&self.claim, "holds", format!("there is no axis `{range}` to range over")));
+        };
+        let at = |point| self.judge_once(&court.at(index, point));
+        let found: Vec<Found> = (0..axis.points.len()).map(at).collect::<Result<_, _>>()?;
+        Ok(range::joined(axis, found))
+    }
+
+    fn judge_once(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
         let claim = &self.claim;
-        let holds = evaluate(engine, claim, "holds", &claim.holds, &self.holds, runs)?;
-        let kind = engine.map_type_name(holds.type_name()).to_string();
-        let holds = holds.as_bool().map_err(|_| {
-            whole(claim, "holds", format!("it must end in `true` or `false`, not in a {kind}"))
-        })?;
+        let ruling = match evaluate(court, claim, "holds", &claim.holds, &self.holds)? {
+            Err(because) => Ruling::NotJudged { because },
+            Ok(holds) => match holds.as_bool() {
+                Ok(true) => Ruling::Holds,
+                Ok(false) => Ruling::Contradicted,
+                Err(_) => match Absent::of(&holds) {
+                    Some(because) => Ruling::NotJudged { because },
+                    None => {
+                        let kind = court.engine.map_type_name(holds.type_name());
+                        let message = format!("it must end in `true` or `false`, not in a {kind}");
+                        return Err(whole(claim, "holds", message));
+                    }
+                },
+            },
+        };
         let figure = match (&self.shows, &claim.shows) {
-            (Some(ast), Some(text)) => {
-                let shown = evaluate(engine, claim, "shows", text, ast, runs)?;
-                shape::words(&shown).map_err(|message| whole(claim, "shows", message))?
-            }
+            (Some(ast), Some(text)) => match evaluate(court, claim, "shows", text, ast)? {
+                // Figures that do not exist are no reason to withhold a verdict.
+                Err(_) => "not measured".into(),
+                Ok(shown) => match shape::words(&shown) {
+                    Ok(words) => words,
+                    Err(Fault::Absent(why)) => why,
+                    Err(Fault::Slip(message)) => return Err(whole(claim, "shows", message)),
+                },
+            },
             _ => String::new(),
         };
-        let reason = if holds { String::new() } else { claim.reason.clone() };
-        Ok(Verdict { id: claim.id.clone(), says: claim.says.clone(), holds, figure, reason })
+        Ok(Found { ruling, figure })
     }
 }
 
@@ -172,38 +249,48 @@ fn compile(engine: &Engine, claim: &Claim, script: &'static str, text: &str) -> 
         .map_err(|error| at(claim, script, text, error.1, error.err_type().to_string()))
 }
 
+/// What the script comes to, or why it has no answer.
 fn evaluate(
-    engine: &Engine,
+    court: &Court<'_>,
     claim: &Claim,
     script: &'static str,
     text: &str,
     ast: &AST,
-    runs: &Array,
-) -> Result<Dynamic, Box<ClaimError>> {
+) -> Result<Result<Dynamic, String>, Box<ClaimError>> {
     let mut scope = Scope::new();
-    scope.push_constant("runs", runs.clone());
-    engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast).map_err(|error| {
-        // The innermost error is the cause; the closures around it are known from the position.
-        let mut inner = error.unwrap_inner();
-        let position = inner.position();
-        if let EvalAltResult::ErrorRuntime(value, _) = inner {
-            return at(claim, script, text, position, value.to_string());
-        }
-        if matches!(inner, EvalAltResult::ErrorTerminated(..)) {
-            inner = &error;
-        }
-        if let EvalAltResult::ErrorDataRace(..) = inner {
-            // The language holds a list for as long as a chain of calls on it lasts.
-            let message = "a closure reads the list that the chain of calls before it starts from; give the list \
-                           to a variable of its own first: `let rest = xs.extract(1); rest.all(|x| … xs[0] …)`";
-            return at(claim, script, text, position, message.into());
-        }
-        let mut bare = inner.to_string();
-        if let Some(cut) = bare.rfind(" (line ") {
-            bare.truncate(cut);
-        }
-        at(claim, script, text, position, bare)
-    })
+    scope.push_constant("runs", court.runs.clone());
+    let error = match court.engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast) {
+        Ok(value) => return Ok(Ok(value)),
+        Err(error) => error,
+    };
+    if let Some(why) = Absent::cause(&error) {
+        return Ok(Err(why));
+    }
+    Err(slip(claim, script, text, &error))
+}
+
+/// What is wrong with a script that ended in `error`.
+fn slip(claim: &Claim, script: &'static str, text: &str, error: &EvalAltResult) -> Box<ClaimError> {
+    // The innermost error is the cause; the closures around it are known from the position.
+    let mut inner = error.unwrap_inner();
+    let position = inner.position();
+    if let EvalAltResult::ErrorRuntime(value, _) = inner {
+        return at(claim, script, text, position, value.to_string());
+    }
+    if matches!(inner, EvalAltResult::ErrorTerminated(..)) {
+        inner = error;
+    }
+    if let EvalAltResult::ErrorDataRace(..) = inner {
+        // The language holds a list for as long as a chain of calls on it lasts.
+        let message = "a closure reads the list that the chain of calls before it starts from; give the list \
+                       to a variable of its own first: `let rest = xs.extract(1); rest.all(|x| … xs[0] …)`";
+        return at(claim, script, text, position, message.into());
+    }
+    let mut bare = inner.to_string();
+    if let Some(cut) = bare.rfind(" (line ") {
+        bare.truncate(cut);
+    }
+    at(claim, script, text, position, bare)
 }
 
 /// An error at a place in a script.

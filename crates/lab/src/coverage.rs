@@ -57,7 +57,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         path,
         network,
         faults,
-        admission: Admission { formula: _, local_deadline: _ },
+        admission: Admission { formula: _, local_deadline: _, refusal: _ },
         // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
         // about: lateness is a result, never part of the model.
         clock: _,
@@ -174,6 +174,8 @@ fn channel(channel: &ChannelSpec, host: &Host, coverage: Coverage) -> Result<(),
         // Whether it fits is what admission answers; sizes outside it are refused or carried in its pieces.
         spec: _,
         deadline: _,
+        // What a refusal says of the run is said after it.
+        refusal: _,
         level,
         // Too few are refused by admission.
         message_slots: _,

@@ -2,7 +2,7 @@
 //!
 //! A sweep can take minutes and be stopped at any moment, so every finished point is kept at once and not
 //! run again; a directory of results, on the other hand, is written only when every point has run and
-//! every claim is judged, and takes its name last. Stopping half-way leaves kept points and nothing that
+//! the claims have been judged, and takes its name last. Stopping half-way leaves kept points and nothing that
 //! looks like an outcome.
 //!
 //! ```text
@@ -28,10 +28,10 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::attack::{self, Record};
-use crate::claims::{ClaimError, Judge};
+use crate::claims::{ClaimError, Judge, Judgement};
 use crate::output::{self, Workplace};
 use crate::present::{self, Written};
-use crate::results::{Provenance, Results, Run, Verdict};
+use crate::results::{Provenance, Results, Run, Standing, Tally, Verdict};
 use crate::scenario::{ClockKind, Experiment, PointIndex, Scenario};
 use store::Store;
 
@@ -72,6 +72,8 @@ pub struct Outcome {
     pub results: Results,
     /// One per claim, in the order of the file.
     pub verdicts: Vec<Verdict>,
+    /// What is wrong with the scripts of claims that could not be judged for it.
+    pub errors: Vec<ClaimError>,
     /// What was written; `None` if nothing was to be, or could be.
     pub written: Option<Written>,
     /// Why the directory of results could not be written. What stands there is of an earlier run, if anything.
@@ -81,16 +83,27 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether every claim holds.
+    /// Whether every claim holds, and every channel is admitted that is to be.
     pub fn holds(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.holds)
+        self.standing() == Standing::Holds
+    }
+
+    /// What it comes to.
+    pub fn standing(&self) -> Standing {
+        let tally = Tally::of(&self.verdicts);
+        match () {
+            () if !self.errors.is_empty() => Standing::BadClaim,
+            () if tally.contradicted > 0 || self.results.has_unexpected_refusal() => Standing::Fails,
+            () if tally.not_judged > 0 => Standing::NotJudged,
+            () => Standing::Holds,
+        }
     }
 }
 
 /// Why a scenario has no outcome.
 #[derive(Debug)]
 pub enum Error {
-    /// Claims that cannot be judged. Nothing was written, the points are kept.
+    /// Claims whose scripts cannot be read. Nothing ran.
     Unjudged(Vec<ClaimError>),
     /// A seed was given, and the sweep sets its own.
     SweptSeed,
@@ -161,8 +174,8 @@ pub fn run_by(
     })?;
     let (runs, unkept) = points(scenario, options, runner, &place, observe)?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
-    let verdicts = judge.judge(&results).map_err(Error::Unjudged)?;
-    Ok(Outcome { unkept, ..finish(scenario, options, &place, results, verdicts) })
+    let judgement = judge.judge(&results);
+    Ok(Outcome { unkept, ..finish(scenario, options, &place, results, judgement) })
 }
 
 /// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
@@ -186,9 +199,9 @@ pub fn of_point(
     let provenance = Provenance { clock: clock.into(), ..provenance(scenario, options) };
     let results = Results { provenance, axes, runs: vec![run] };
     let alone = scenario.points().nth(1).is_none();
-    let verdicts = if alone { judge.judge(&results).map_err(Error::Unjudged)? } else { Vec::new() };
+    let judgement = if alone { judge.judge(&results) } else { Judgement::default() };
     let place = Place::take(scenario, options, waiting)?;
-    Ok(finish(scenario, options, &place, results, verdicts))
+    Ok(finish(scenario, options, &place, results, judgement))
 }
 
 /// Where an outcome goes, or why it goes nowhere.
@@ -222,7 +235,7 @@ fn finish(
     options: &Options,
     place: &Place,
     mut results: Results,
-    verdicts: Vec<Verdict>,
+    Judgement { verdicts, errors }: Judgement,
 ) -> Outcome {
     tell_attacks(scenario, options, &mut results);
     let written = match place {
@@ -240,7 +253,7 @@ fn finish(
         Ok(written) => (written, None),
         Err(why) => (None, Some(why)),
     };
-    Outcome { results, verdicts, written, unwritten, unkept: None }
+    Outcome { results, verdicts, errors, written, unwritten, unkept: None }
 }
 
 /// Puts beside the worst of each channel what an attack on the same file has found. Only now: a verdict is about what ran.

@@ -13,6 +13,7 @@ mod merge;
 mod metric;
 pub mod parquet;
 mod platform;
+mod promised;
 pub mod report;
 #[cfg(test)]
 mod sample;

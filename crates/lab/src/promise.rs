@@ -5,6 +5,7 @@
 //! when its local deadline here and the longest way have passed, however early it comes: so each host has to reserve
 //! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
 
+mod refusal;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ pub use crate::coverage::Uncovered;
 use crate::coverage::coverage;
 use crate::scenario::{ChannelSpec, Experiment, LocalDeadline};
 use table::Tables;
+
+pub use refusal::{Shortfall, shortfall};
 
 /// What admission answered to an experiment.
 #[derive(Debug, Clone)]

@@ -6,8 +6,12 @@
 //! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
 //! bound", never for zero.
 
+mod verdict;
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use verdict::{Ruling, Standing, Tally, Verdict};
 
 /// An experiment's outcome over its whole sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +101,12 @@ pub struct Channel {
     pub bound: Option<f64>,
     /// The papers' formula for the same bound, where it differs from the one in force.
     pub bound_papers: Option<f64>,
+    /// What admission answered, if it did not admit a channel that asks for a deadline.
+    #[serde(default)]
+    pub refused: Option<Refused>,
+    /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
+    #[serde(default)]
+    pub no_bound: String,
     /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
     pub worst: Option<f64>,
     /// Worst response time that an attack has found, seconds; `None` if there was none.
@@ -149,6 +159,21 @@ pub struct Channel {
     /// Medium access latency: from handing a packet to the adapter to the end of its transmission, seconds,
     /// per packet.
     pub access: Option<Summary>,
+}
+
+/// Why a channel was not admitted, and what would have been.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Why, in words.
+    pub reason: String,
+    /// The least deadline that would have been admitted beside the other channels, in seconds; `None` if none would.
+    pub admissible: Option<f64>,
+    /// The term that the response time at that deadline consists of most; empty if it has no terms.
+    pub largest_term: String,
+    /// That term, in seconds.
+    pub largest: Option<f64>,
+    /// Whether the scenario expects it: a refusal that nobody expects fails the run.
+    pub expected: bool,
 }
 
 /// A distribution in a few numbers; counts messages (or packets, where said) in the window.
@@ -229,24 +254,17 @@ pub struct RealTime {
     pub stall_longest: f64,
 }
 
-/// One claim, judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Short identifier, `S5a`.
-    pub id: String,
-    /// The claim in words.
-    pub says: String,
-    /// Whether every check held.
-    pub holds: bool,
-    /// The figures the verdict rests on, in words and numbers, one line.
-    pub figure: String,
-    /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
-    pub reason: String,
-}
-
 impl Run {
     /// The channel of that name.
     pub fn channel(&self, name: &str) -> Option<&Channel> {
         self.channels.iter().find(|c| c.name == name)
+    }
+}
+
+impl Results {
+    /// Whether a channel was refused that the scenario expects to be admitted.
+    pub fn has_unexpected_refusal(&self) -> bool {
+        let channels = self.runs.iter().flat_map(|run| &run.channels);
+        channels.filter_map(|channel| channel.refused.as_ref()).any(|refused| !refused.expected)
     }
 }

@@ -41,8 +41,8 @@ pub use crate::sweep::{MOST_POINTS, PointIndex};
 pub use adapter_file::{AdapterFile, Citation, built_in_adapters};
 pub use experiment::{
     Adapter, Admission, Carries, ChannelSpec, ClockKind, Emulation, Experiment, Fault, FaultSpec, Host,
-    HostPlace, LocalDeadline, MediumSpec, Network, Pace, Path, PortSpec, RunLength, SourceSpec, Task,
-    Transfer,
+    HostPlace, LocalDeadline, MediumSpec, Network, Pace, Path, PortSpec, Refusal, RunLength, SourceSpec,
+    Task, Transfer,
 };
 pub use schema::{adapter_schema, profile_schema, schema};
 
@@ -211,7 +211,7 @@ fn read(
     };
     let title = cx.required(raw.title.take(), "title", &WHOLE, "the scenario");
     let about = cx.or(raw.about.take(), String::new());
-    let claims = judged::claims(cx, raw.claim.take());
+    let claims = judged::claims(cx, raw.claim.take(), Some(&plan.axes));
     let figures = judged::figures(cx, raw.figure.take(), &plan.axes);
     let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
     let channels = every_point(cx, library, &base, &plan);
@@ -231,7 +231,7 @@ fn read(
 fn beside(cx: &mut Context<'_>, raw: RawScenario) -> Result<(), Reported> {
     let title = cx.required(raw.title, "title", &WHOLE, "the scenario");
     let about = cx.optional(raw.about);
-    let claims = judged::claims(cx, raw.claim);
+    let claims = judged::claims(cx, raw.claim, None);
     title.map(drop).and(about.map(drop)).and(claims.map(drop))
 }
 

@@ -1,10 +1,11 @@
 //! The script engine: its limits, and the helpers it offers.
 
+use rhai::OptimizationLevel;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, FnPtr, INT, ImmutableString, NativeCallContext};
-use rhai::{OptimizationLevel, Position};
 
+use super::absent::{Absent, Fault};
 use super::record::Vocabulary;
-use super::{operators, record, shape};
+use super::{absent, operators, record, shape};
 
 /// What a function answers a script: a value, or why there is none.
 pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
@@ -14,6 +15,7 @@ pub(super) fn new(runs: &Array, vocabulary: &Vocabulary) -> Engine {
     let mut engine = Engine::new();
     limit(&mut engine);
     operators::register(&mut engine);
+    absent::register(&mut engine);
     record::register(&mut engine);
     register_lists(&mut engine);
     register_shapes(&mut engine);
@@ -57,18 +59,23 @@ fn register_lists(engine: &mut Engine) {
 }
 
 /// Looks for an element whose test answers `wanted`; the answer is `wanted` if there is one.
+///
+/// An element without an answer decides nothing by itself: one that answers `wanted` decides all the same, and only if
+/// there is none is the whole without an answer.
 fn decide(context: &NativeCallContext, list: &Array, test: &FnPtr, name: &str, wanted: bool) -> Answer<bool> {
     if list.is_empty() {
-        return Err(
-            format!("`{name}` over nothing says nothing; ask `is_empty()` first if that is meant").into()
-        );
+        return absent::absent(format!("`{name}` over nothing says nothing"));
     }
+    let mut unanswered = None;
     for element in list {
-        if test.call_within_context::<bool>(context, (element.clone(),))? == wanted {
-            return Ok(wanted);
+        match test.call_within_context::<bool>(context, (element.clone(),)) {
+            Ok(answer) if answer == wanted => return Ok(wanted),
+            Ok(_) => {}
+            Err(error) if Absent::ends(&error) => unanswered = unanswered.or(Some(error)),
+            Err(error) => return Err(error),
         }
     }
-    Ok(!wanted)
+    unanswered.map_or(Ok(!wanted), Err)
 }
 
 fn column(context: &NativeCallContext, list: &Array, of: &FnPtr) -> Answer<Array> {
@@ -147,16 +154,17 @@ fn register_shapes(engine: &mut Engine) {
 }
 
 /// A tolerance: a share, so that `1` for "one percent" is caught.
-fn tolerance(value: &Dynamic) -> Result<f64, String> {
+fn tolerance(value: &Dynamic) -> Result<f64, Fault> {
     let share = shape::number(value)?;
     if (0.0..1.0).contains(&share) {
         return Ok(share);
     }
-    Err(format!("a tolerance of `{share}`; it is a share from 0 to below 1, `0.01` for one percent"))
+    let why = format!("a tolerance of `{share}`; it is a share from 0 to below 1, `0.01` for one percent");
+    Err(Fault::Slip(why))
 }
 
-fn in_call(name: &'static str) -> impl Fn(String) -> Box<EvalAltResult> {
-    move |why| EvalAltResult::ErrorRuntime(format!("`{name}`: {why}").into(), Position::NONE).into()
+fn in_call(name: &'static str) -> impl Fn(Fault) -> Box<EvalAltResult> {
+    move |fault| fault.within(name).into()
 }
 
 /// Numbers in a unit, for `shows`; a metric that was not measured reads so.
@@ -168,6 +176,7 @@ fn register_formats(engine: &mut Engine) {
     engine.register_fn("+", move |text: ImmutableString, x: FLOAT| append(text, x.into()));
     engine.register_fn("+", move |text: ImmutableString, list: Array| append(text, list.into()));
     engine.register_fn("+", move |text: ImmutableString, (): ()| append(text, Dynamic::UNIT));
+    engine.register_fn("+", move |text: ImmutableString, x: Absent| append(text, x.into()));
     for (name, scale, digits, unit) in [
         ("ms", 1e3, 3, " ms"),
         ("us", 1e6, 1, " µs"),
@@ -176,7 +185,7 @@ fn register_formats(engine: &mut Engine) {
         ("percent", 100.0, 2, " %"),
     ] {
         engine.register_fn(name, move |x: Dynamic| -> Answer<String> {
-            if x.is_unit() {
+            if Absent::of(&x).is_some() {
                 return Ok("not measured".into());
             }
             let x = shape::number(&x).map_err(in_call(name))?;

@@ -2,12 +2,13 @@
 //!
 //! Rhai answers `false` when it compares two kinds of value that have no order, and a double that is not
 //! a number is below, above and equal to nothing. Either way a negated claim would hold on a metric that
-//! nobody measured. These replace the language's own operators for every pair of kinds.
+//! nobody measured. What the results do not have makes any comparison end in why they do not. These replace the language's own operators for every pair of kinds.
 
 use std::cmp::Ordering;
 
 use rhai::{Dynamic, Engine, FLOAT, INT};
 
+use super::absent::{Absent, Fault, absent};
 use super::engine::Answer;
 use super::shape::number;
 
@@ -46,18 +47,18 @@ const ORDERS: [Order; 6] = [
 
 fn divide(a: FLOAT, b: FLOAT) -> Answer<FLOAT> {
     let quotient = a / b;
-    if quotient.is_finite() {
-        Ok(quotient)
-    } else {
-        Err(format!("`{a} / {b}` is not a finite number").into())
-    }
+    if quotient.is_finite() { Ok(quotient) } else { absent(format!("`{a} / {b}` is not a finite number")) }
 }
 
 fn compare(operator: &str, a: &Dynamic, b: &Dynamic) -> Answer<Ordering> {
     let equality = matches!(operator, "==" | "!=");
     if equality && (a.is_unit() || b.is_unit()) {
-        let same = a.is_unit() && b.is_unit();
+        // Whether something was measured. Anything else about what was not has no answer.
+        let same = Absent::of(a).is_some() && Absent::of(b).is_some();
         return Ok(if same { Ordering::Equal } else { Ordering::Less });
+    }
+    if let Some(why) = Absent::of(a).or_else(|| Absent::of(b)) {
+        return absent(why);
     }
     if a.is_string() && b.is_string() {
         return Ok(a.to_string().cmp(&b.to_string()));
@@ -67,7 +68,12 @@ fn compare(operator: &str, a: &Dynamic, b: &Dynamic) -> Answer<Ordering> {
     {
         return Ok(a.cmp(&b));
     }
-    let read = |side: &Dynamic| number(side).map_err(|why| format!("`{operator}` compares {why}"));
+    let read = |side: &Dynamic| -> Answer<f64> {
+        Ok(number(side).map_err(|fault| match fault {
+            Fault::Slip(why) => Fault::Slip(format!("`{operator}` compares {why}")),
+            absent @ Fault::Absent(_) => absent,
+        })?)
+    };
     let (a, b) = (read(a)?, read(b)?);
     // Finite numbers are totally ordered, save for the two zeros, which are equal.
     Ok(a.partial_cmp(&b).unwrap_or(Ordering::Equal))

@@ -8,7 +8,9 @@ use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine, FLOAT, INT, ImmutableString, Map};
 
+use super::absent::{Absent, absent};
 use super::engine::Answer;
+use super::lacks;
 use super::shape::near;
 use crate::results::{Axis, AxisPoint, Results, Run};
 
@@ -90,7 +92,13 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
 
     let (mut all, mut rt, mut be) = (Array::new(), Array::new(), Array::new());
     for (channel, raw) in run.channels.iter().zip(list(fields.remove("channels"))) {
-        let record = Dynamic::from(build.value(&format!("channel `{}`", channel.name), raw));
+        let mut raw = raw.cast::<Map>();
+        for (field, value) in &mut raw {
+            if let Some(why) = lacks::why(channel, field, !value.is_unit()) {
+                *value = Absent::new(why).into();
+            }
+        }
+        let record = build.value(&format!("channel `{}`", channel.name), raw.into());
         match channel.class.as_str() {
             "real_time" => rt.push(record.clone()),
             _ => be.push(record.clone()),
@@ -106,9 +114,11 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let stages = run.stages.iter().zip(list(fields.remove("stages")));
     let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
     fields.insert("stages".into(), Dynamic::from_array(stages));
-    if let Some(real_time) = fields.remove("real_time").filter(Dynamic::is_map) {
-        fields.insert("real_time".into(), build.value("the real time", real_time));
-    }
+    let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
+        Some(real_time) => build.value("the real time", real_time),
+        None => Absent::new("the run was in virtual time").into(),
+    };
+    fields.insert("real_time".into(), real_time);
     let figures = fields.remove("figures").unwrap_or_default();
     fields.insert("figures".into(), build.value("the figures", figures));
 
@@ -133,6 +143,9 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// Maps become records, all the way down.
     fn value(&self, name: &str, raw: Dynamic) -> Dynamic {
+        if raw.is_unit() {
+            return Absent::new(format!("{name} was not measured")).into();
+        }
         if !raw.is_map() {
             return raw;
         }
@@ -182,7 +195,7 @@ impl Record {
     fn field(&mut self, name: &str) -> Answer<Dynamic> {
         match self.fields.get(name) {
             Some(value) => match value.as_float() {
-                Ok(x) if !x.is_finite() => Err(format!("`{name}` of {} is `{x}`", self.name).into()),
+                Ok(x) if !x.is_finite() => absent(format!("`{name}` of {} is `{x}`", self.name)),
                 _ => Ok(value.clone()),
             },
             None if self.kind == Kind::Counters && self.vocabulary.counters.contains(name) => {

@@ -5,25 +5,48 @@
 
 use rhai::Dynamic;
 
+use super::absent::{Absent, Fault};
+
 /// The finite number that `value` is.
-pub(super) fn number(value: &Dynamic) -> Result<f64, String> {
+pub(super) fn number(value: &Dynamic) -> Result<f64, Fault> {
+    if let Some(why) = Absent::of(value) {
+        return Err(Fault::Absent(why));
+    }
     let number = match value {
-        v if v.is_unit() => {
-            return Err("a metric that was not measured, `()`, where a number is needed".into());
-        }
         v if v.is_int() => v.as_int().unwrap_or_default() as f64,
         v if v.is_float() => v.as_float().unwrap_or(f64::NAN),
-        v => return Err(format!("a {} where a number is needed", v.type_name())),
+        v => return Err(Fault::Slip(format!("a {} where a number is needed", kind(v)))),
     };
-    if number.is_finite() { Ok(number) } else { Err(format!("`{number}` where a finite number is needed")) }
+    if number.is_finite() {
+        Ok(number)
+    } else {
+        Err(Fault::Absent(format!("`{number}` is not a finite number")))
+    }
+}
+
+/// What kind of value it is, in a word.
+fn kind(value: &Dynamic) -> &'static str {
+    match value {
+        v if v.is_string() => "text",
+        v if v.is_array() => "list",
+        v if v.is_bool() => "truth value",
+        v if v.is_fnptr() => "function",
+        _ => "record",
+    }
 }
 
 /// The numbers of a list, at least `least` of them.
-pub(super) fn numbers(values: &[Dynamic], least: usize) -> Result<Vec<f64>, String> {
+pub(super) fn numbers(values: &[Dynamic], least: usize) -> Result<Vec<f64>, Fault> {
     if values.len() < least {
-        return Err(format!("a list of {} where at least {least} numbers are needed", values.len()));
+        let count = values.len();
+        return Err(Fault::Absent(format!("a list of {count} where at least {least} numbers are needed")));
     }
-    let read = |(i, value)| number(value).map_err(|why| format!("{why}, at position {i} of the list"));
+    let read = |(i, value)| {
+        number(value).map_err(|fault| match fault {
+            Fault::Absent(why) => Fault::Absent(format!("{why}, at position {i} of the list")),
+            Fault::Slip(why) => Fault::Slip(format!("{why}, at position {i} of the list")),
+        })
+    };
     values.iter().enumerate().map(read).collect()
 }
 
@@ -88,16 +111,17 @@ pub(super) struct Line {
 }
 
 /// Fits `ys` over `xs`.
-pub(super) fn fit(xs: &[f64], ys: &[f64]) -> Result<Line, String> {
+pub(super) fn fit(xs: &[f64], ys: &[f64]) -> Result<Line, Fault> {
     if xs.len() != ys.len() {
-        return Err(format!("{} positions and {} values: a line needs as many of each", xs.len(), ys.len()));
+        let (xs, ys) = (xs.len(), ys.len());
+        return Err(Fault::Absent(format!("{xs} positions and {ys} values: a line needs as many of each")));
     }
     let (x_mean, y_mean) = (mean(xs), mean(ys));
     let pairs = || xs.iter().zip(ys).map(|(x, y)| (x - x_mean, y - y_mean));
     let (sxx, sxy, syy) =
         pairs().fold((0.0, 0.0, 0.0), |(sxx, sxy, syy), (x, y)| (sxx + x * x, sxy + x * y, syy + y * y));
     if sxx == 0.0 {
-        return Err("all positions are the same: no line passes through them".into());
+        return Err(Fault::Absent("all positions are the same: no line passes through them".into()));
     }
     let r2 = if syy == 0.0 { 1.0 } else { sxy * sxy / (sxx * syy) };
     Ok(Line { slope: sxy / sxx, r2 })
@@ -111,8 +135,8 @@ pub(super) fn decimal(x: f64, digits: usize) -> String {
 }
 
 /// What `shows` ended in, as one line of text.
-pub(super) fn words(value: &Dynamic) -> Result<String, String> {
-    if value.is_unit() {
+pub(super) fn words(value: &Dynamic) -> Result<String, Fault> {
+    if Absent::of(value).is_some() {
         return Ok("not measured".into());
     }
     if value.is_string() {
@@ -124,7 +148,10 @@ pub(super) fn words(value: &Dynamic) -> Result<String, String> {
     if value.is_bool() {
         return Ok(value.to_string());
     }
-    let x = number(value).map_err(|why| format!("it must end in text, a number or a list of them: {why}"))?;
+    let x = number(value).map_err(|fault| match fault {
+        Fault::Slip(why) => Fault::Slip(format!("it must end in text, a number or a list of them: {why}")),
+        absent @ Fault::Absent(_) => absent,
+    })?;
     // Six significant digits: enough to compare with a paper, few enough to read.
     let digits = if x == 0.0 { 0 } else { (5 - x.abs().log10().floor() as i64).clamp(0, 12) as usize };
     Ok(decimal(x, digits))

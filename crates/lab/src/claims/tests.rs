@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Claim, ClaimError, Judge};
-use crate::results::{Axis, AxisPoint, Channel, Provenance, Resource, Results, Run, Summary, Verdict};
+use crate::results::{
+    Axis, AxisPoint, Channel, Provenance, Refused, Resource, Results, Ruling, Run, Summary, Verdict,
+};
 
 fn point(text: &str, value: Option<f64>) -> AxisPoint {
     AxisPoint { text: text.into(), value }
@@ -78,6 +80,7 @@ fn claim(holds: &str, shows: Option<&str>) -> Claim {
         holds: holds.into(),
         shows: shows.map(Into::into),
         reason: "because".into(),
+        range: None,
         location: "x.toml:4:1".into(),
     }
 }
@@ -85,13 +88,22 @@ fn claim(holds: &str, shows: Option<&str>) -> Claim {
 fn judged(holds: &str, shows: Option<&str>) -> Result<Verdict, Box<ClaimError>> {
     let first = |mut errors: Vec<ClaimError>| Box::new(errors.remove(0));
     let judge = Judge::compile(&[claim(holds, shows)]).map_err(first)?;
-    judge.judge(&results()).map(|mut verdicts| verdicts.remove(0)).map_err(first)
+    judged_on(&judge, &results())
+}
+
+fn judged_on(judge: &Judge, results: &Results) -> Result<Verdict, Box<ClaimError>> {
+    let mut judgement = judge.judge(results);
+    assert_eq!(judgement.verdicts.len(), 1, "every claim has a verdict");
+    match judgement.errors.pop() {
+        Some(error) => Err(Box::new(error)),
+        None => Ok(judgement.verdicts.remove(0)),
+    }
 }
 
 #[track_caller]
 fn holds(script: &str) {
     match judged(script, None) {
-        Ok(verdict) => assert!(verdict.holds, "does not hold: {script}"),
+        Ok(verdict) => assert_eq!(verdict.ruling, Ruling::Holds, "{script}"),
         Err(error) => panic!("{error}"),
     }
 }
@@ -99,7 +111,7 @@ fn holds(script: &str) {
 #[track_caller]
 fn fails(script: &str) {
     match judged(script, None) {
-        Ok(verdict) => assert!(!verdict.holds, "holds: {script}"),
+        Ok(verdict) => assert_eq!(verdict.ruling, Ruling::Contradicted, "{script}"),
         Err(error) => panic!("{error}"),
     }
 }
@@ -107,11 +119,19 @@ fn fails(script: &str) {
 #[track_caller]
 fn refused(script: &str, message: &str) -> Box<ClaimError> {
     match judged(script, None) {
-        Ok(verdict) => panic!("judged {}: {script}", verdict.holds),
+        Ok(verdict) => panic!("{:?}: {script}", verdict.ruling),
         Err(error) => {
             assert!(error.message.contains(message), "{error}");
             error
         }
+    }
+}
+
+#[track_caller]
+fn unjudged(script: &str, why: &str) {
+    match judged(script, None).unwrap_or_else(|error| panic!("{error}")).ruling {
+        Ruling::NotJudged { because } => assert!(because.contains(why), "{script}: {because}"),
+        ruling => panic!("{ruling:?}: {script}"),
     }
 }
 
@@ -133,11 +153,16 @@ fn runs_have_axes_channels_resources_and_figures() {
 #[test]
 fn unmeasured_metrics_are_unit_and_say_so_when_compared() {
     holds("runs[0].be[0].deadline == () && runs[0].rt[0].reserved != ()");
-    refused("runs[0].be[0].deadline < 3", "not measured");
-    refused("!(runs[0].be[0].deadline > 3)", "not measured");
-    refused("near(runs[0].be[0].deadline, 3, 0.1)", "not measured");
-    refused("runs[0].be[0].laxity.min >= 0", "min");
-    refused("max(column(|r| r.be[0].deadline)) < 1", "position 0");
+    unjudged("runs[0].be[0].deadline < 3", "best_effort");
+    unjudged("!(runs[0].be[0].deadline > 3)", "best_effort");
+    unjudged("near(runs[0].be[0].deadline, 3, 0.1)", "best_effort");
+    unjudged("runs[0].be[0].laxity.min >= 0", "carried nothing");
+    unjudged("max(column(|r| r.be[0].deadline)) < 1", "position 0");
+    unjudged("runs[0].be[0].deadline - 1 > 0 && true", "deadline");
+    unjudged("abs(-runs[0].be[0].deadline) > 0", "deadline");
+    unjudged("() > 1 || () * 2 > 1", "not measured");
+    // Two values that are not there are not therefore equal.
+    unjudged("runs[0].be[0].bound == runs[1].be[0].bound", "bound");
 }
 
 #[test]
@@ -164,11 +189,11 @@ fn slips_are_errors_that_list_what_there_is() {
 
 #[test]
 fn numbers_that_are_not_finite_are_errors() {
-    refused("runs[0].figures.broken > 1", "NaN");
-    refused("!(sqrt(-1.0) > 1)", "finite");
-    refused("1 / 0 > 1", "not a finite number");
-    refused("0.0 / 0.0 == 1.0", "not a finite number");
-    refused("near(1e300 * 1e300, 1, 0.1)", "finite");
+    unjudged("runs[0].figures.broken > 1", "NaN");
+    unjudged("!(sqrt(-1.0) > 1)", "finite");
+    unjudged("1 / 0 > 1", "not a finite number");
+    unjudged("0.0 / 0.0 == 1.0", "not a finite number");
+    unjudged("near(1e300 * 1e300, 1, 0.1)", "finite");
 }
 
 #[test]
@@ -181,8 +206,8 @@ fn all_and_any_quantify_over_something() {
     holds("runs.any(|r| r.at(\"load\") > 3000) && runs.some(|r| r.at(\"load\") > 3000)");
     fails("runs.any(|r| r.at(\"load\") > 4000)");
     fails("runs.all(|r| r.at(\"load\") > 1000)");
-    refused("runs.filter(|r| r.at(\"load\") > 9000).all(|r| false)", "over nothing");
-    refused("[].any(|r| true)", "over nothing");
+    unjudged("runs.filter(|r| r.at(\"load\") > 9000).all(|r| false)", "over nothing");
+    unjudged("[].any(|r| true)", "over nothing");
     holds("let limit = 100; runs.all(|r| r.be[0].throughput > limit)");
     holds("runs.map(|r| r.window).reduce(|sum, x| sum + x, 0.0) > 7");
 }
@@ -215,7 +240,7 @@ fn columns_have_shapes() {
     holds("never_falling([1, 1, 2], 0) && never_rising([2, 1, 1], 0) && !never_rising([1, 2], 0)");
     holds("monotone([2, 1, 1], 0) && monotone([1, 1, 2], 0) && !monotone([1, 2, 1], 0.1)");
     holds("flat([100, 99.5], 0.01) && !flat([100, 90], 0.01)");
-    refused("rising([1], 0)", "at least 2");
+    unjudged("rising([1], 0)", "at least 2");
     refused("flat([1, \"2\"], 0)", "position 1");
 }
 
@@ -223,7 +248,7 @@ fn columns_have_shapes() {
 fn columns_have_statistics() {
     holds("max([1, 3.5, 2]) == 3.5 && min([1, 3.5, 2]) == 1 && mean([1, 2]) == 1.5 && sum([1, 2]) == 3");
     holds("argmax([1, 3, 3]) == 1 && argmin([2, 1, 1]) == 1 && max(2, 3) == 3");
-    refused("max([]) == 0", "at least 1");
+    unjudged("max([]) == 0", "at least 1");
 }
 
 #[test]
@@ -234,8 +259,8 @@ fn lines_are_fitted() {
     );
     holds("slope([1, 2, 3], [2, 4, 6]) == 2 && near(r2([1, 2, 3], [2, 4, 6]), 1, 1e-9)");
     fails("linear([1, 2, 3, 4], [1, 5, 1, 5], 0.1)");
-    refused("linear([1, 1], [1, 2], 0.1)", "same");
-    refused("slope([1, 2], [1, 2, 3]) == 1", "as many");
+    unjudged("linear([1, 1], [1, 2], 0.1)", "same");
+    unjudged("slope([1, 2], [1, 2, 3]) == 1", "as many");
 }
 
 #[test]
@@ -303,7 +328,93 @@ fn a_closure_cannot_read_the_list_its_chain_starts_from() {
 }
 
 #[test]
-fn one_claim_that_cannot_be_judged_withholds_the_judgement() {
-    let judge = Judge::compile(&[claim("true", None), claim("runs[0].x", None)]).unwrap();
-    assert_eq!(judge.judge(&results()).unwrap_err().len(), 1);
+fn one_claim_with_an_error_leaves_the_others_judged() {
+    let judge =
+        Judge::compile(&[claim("true", None), claim("runs[0].x", None), claim("false", None)]).unwrap();
+    let judgement = judge.judge(&results());
+    let rulings: Vec<&str> = judgement.verdicts.iter().map(|verdict| verdict.ruling.word()).collect();
+    assert_eq!((rulings, judgement.errors.len()), (vec!["holds", "not judged", "contradicted"], 1));
+}
+
+#[test]
+fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
+    let mut results = results();
+    for run in &mut results.runs {
+        let rt = &mut run.channels[0];
+        (rt.messages, rt.laxity) = (0, None);
+    }
+    let on = |results: &Results, script: &str| {
+        let judge = Judge::compile(&[claim(script, None)]).unwrap();
+        judged_on(&judge, results).unwrap_or_else(|error| panic!("{error}")).ruling
+    };
+    for script in [
+        "runs.all(|r| r.rt.all(|c| c.missed_packets == 0 && c.dropped_packets == 0))",
+        "runs.all(|r| r.rt.all(|c| c.missed_messages == 0))",
+        "sum(runs.map(|r| sum(r.rt.map(|c| c.missed_packets + c.dropped_packets)))) == 0",
+        "!(runs[0].rt[0].drops.total > 0)",
+        "runs[0].rt[0].drops.message_queue == 0",
+        "runs.all(|r| r.rt.all(|c| c.worst <= c.bound))",
+        "!runs.any(|r| r.rt.any(|c| c.laxity.min < 0))",
+        "runs[0].rt[0].lost_packets == 0",
+    ] {
+        let Ruling::NotJudged { because } = on(&results, script) else { panic!("judged: {script}") };
+        assert!(because.contains("channel `0` carried nothing"), "{script}: {because}");
+    }
+    // What was offered and got nowhere has missed nothing either, but has been dropped.
+    results.runs[0].channels[0].messages = 4;
+    let of_first = |field: &str| format!("runs[0].rt[0].{field} == 0");
+    assert!(matches!(on(&results, &of_first("missed_messages")), Ruling::NotJudged { .. }));
+    assert_eq!(on(&results, &of_first("dropped_packets")), Ruling::Holds);
+    // An element that decides does so whatever became of the others.
+    assert_eq!(
+        on(&results, "runs.all(|r| r.be[0].throughput > 1000 && r.rt[0].missed_packets == 0)"),
+        Ruling::Contradicted
+    );
+    assert_eq!(on(&results, "runs.any(|r| r.rt[0].dropped_packets == 0)"), Ruling::Holds);
+
+    let refused = Refused { reason: "too late by 3 ms".into(), ..Refused::default() };
+    results.runs[1].channels[0].refused = Some(refused);
+    results.runs[2].channels[0].no_bound = "nobody knows".into();
+    for (script, why) in [
+        ("runs[1].rt[0].bound > 0", "was refused (too late by 3 ms)"),
+        ("runs[1].rt[0].missed_packets == 0", "was refused (too late by 3 ms)"),
+        ("runs[2].rt[0].bound > 0", "has no bound: nobody knows"),
+        ("runs[3].be[0].bound > 0", "asks for none"),
+    ] {
+        let Ruling::NotJudged { because } = on(&results, script) else { panic!("judged: {script}") };
+        assert!(because.contains(why), "{script}: {because}");
+    }
+    let asked = "runs[1].rt[0].refused != () && runs[0].rt[0].refused == () && runs[1].rt[0].refused.admissible == ()";
+    assert_eq!(on(&results, asked), Ruling::Holds);
+}
+
+/// The ruling of a claim that ranges over the loads.
+fn ranging(script: &str) -> (Ruling, String) {
+    let claim = Claim { range: Some("load".into()), ..claim(script, Some("runs.len()")) };
+    let judge = Judge::compile(&[claim]).unwrap();
+    let verdict = judged_on(&judge, &results()).unwrap_or_else(|error| panic!("{error}"));
+    (verdict.ruling, verdict.figure)
+}
+
+#[test]
+fn a_claim_that_ranges_over_an_axis_holds_everywhere_somewhere_or_nowhere() {
+    assert_eq!(ranging("runs.len() == 2 && axis(\"load\").len() == 4").0, Ruling::Holds);
+    assert_eq!(ranging("runs[0].be[0].throughput > 9000").0, Ruling::Contradicted);
+    let (ruling, figure) =
+        ranging("runs.all(|r| r.be[0].throughput < r.be[0].offered || r.at(\"load\") < 2500)");
+    let range = "load 1000 B/s, 2000 B/s, 4000 B/s (3 of 4 points)".to_string();
+    assert_eq!(ruling, Ruling::HoldsWithin { range });
+    assert!(
+        figure.starts_with("1000 B/s: holds (2); ") && figure.contains("3000 B/s: contradicted (2)"),
+        "{figure}"
+    );
+    let stretch = ranging("runs[0].at(\"load\") < 3500").0;
+    assert_eq!(stretch.detail(), "load 1000 B/s to 3000 B/s (3 of 4 points)");
+    // What is not judged somewhere is within no range; and with nothing judged there is no verdict.
+    let some = ranging("if runs[0].at(\"load\") < 2500 { runs[0].be[0].deadline > 1 } else { true }").0;
+    assert_eq!(some.detail(), "load 3000 B/s, 4000 B/s (2 of 4 points)");
+    let open = ranging("runs[0].be[0].deadline > 1").0;
+    assert!(matches!(open, Ruling::NotJudged { .. }) && open.detail().contains("deadline"), "{open:?}");
+    let mixed = ranging("if runs[0].at(\"load\") < 2500 { runs[0].be[0].deadline > 1 } else { false }").0;
+    assert_eq!(mixed, Ruling::Contradicted);
 }

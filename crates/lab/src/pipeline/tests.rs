@@ -162,14 +162,32 @@ fn a_contradicted_claim_is_an_outcome_and_is_written() {
 }
 
 #[test]
-fn a_claim_that_cannot_be_judged_writes_nothing_and_keeps_the_points() {
-    let scratch = Scratch::new("unjudged");
-    let (outcome, _) = counted(&scenario("runs[0].channel(\"x\").bound == ()"), &scratch.options());
-    assert!(
-        matches!(&outcome, Err(Error::Unjudged(errors)) if errors[0].location.starts_with("sample.toml:"))
-    );
-    assert!(!scratch.0.join("sample").exists());
-    assert_eq!(counted(&scenario("true"), &scratch.options()).1, 0);
+fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others() {
+    let standing = |script: &str| run(&scenario(script), &Options::default(), &mut |_| ()).unwrap();
+    let open = standing("runs[0].channel(\"be\").bound > 0");
+    assert_eq!((open.standing(), open.holds()), (Standing::NotJudged, false));
+    let wrong = standing("runs[0].channel(\"be\")[\"a\" + \"b\"] == 1");
+    assert_eq!((wrong.standing(), wrong.verdicts.len()), (Standing::BadClaim, 1));
+    assert!(wrong.errors[0].location.starts_with("sample.toml:"), "{}", wrong.errors[0]);
+}
+
+#[test]
+fn an_unexpected_refusal_fails_whatever_the_claims_say() {
+    let refused = |expected| {
+        let outcome = run_by(
+            &scenario("true"),
+            &Options::default(),
+            &|experiment| {
+                let refused = crate::results::Refused { expected, ..Default::default() };
+                let mut run = pretend(experiment)?;
+                run.channels = vec![Channel { refused: Some(refused), ..Channel::default() }];
+                Ok(run)
+            },
+            &mut |_| (),
+        );
+        outcome.unwrap().standing()
+    };
+    assert_eq!((refused(true), refused(false)), (Standing::Holds, Standing::Fails));
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(crate) enum Mark {
     Plain,
     /// A real-time channel missed deadlines or lost packets.
     Missed,
+    /// Admission refused a channel that nobody expected it to refuse.
+    Refused,
     /// The measured worst case exceeds its bound.
     Broken,
 }
@@ -82,7 +84,9 @@ pub(crate) fn mark(channel: &Channel) -> Mark {
     // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
     let broken = used(channel).is_some_and(|u| u > 1.0 + 1e-12);
     let promised = channel.deadline.is_some();
+    let refused = channel.refused.as_ref().is_some_and(|refused| !refused.expected);
     match () {
+        () if refused => Mark::Refused,
         () if broken => Mark::Broken,
         () if promised && channel.missed_packets + channel.missed_messages > 0 => Mark::Missed,
         () => Mark::Plain,
@@ -92,6 +96,7 @@ pub(crate) fn mark(channel: &Channel) -> Mark {
 /// What `used` prints: a share that rounds down to 100 % while it is above it says so.
 pub(crate) fn used_text(channel: &Channel) -> String {
     match used(channel) {
+        None if channel.refused.is_some() => "refused".into(),
         None => "-".into(),
         Some(u) if mark(channel) == Mark::Broken => {
             if u < 1.0005 {
@@ -135,7 +140,7 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
             (field, format.unwrap_or_else(|| Format::of(field.1, all().filter_map(field.3))))
         })
         .collect();
-    let with_used = all().any(|c| used(c).is_some());
+    let with_used = all().any(|c| used(c).is_some() || c.refused.is_some());
     let with_causes = detail == Detail::Everything && all().any(|c| dropped_messages(c) > 0);
 
     let mut columns = axis_columns(results);

@@ -5,7 +5,7 @@
 //! the worst of one channel beside the bound of another says nothing.
 
 use super::metric::used;
-use crate::results::{Channel, Summary};
+use crate::results::{Channel, Refused, Summary};
 
 /// The channels of each class as one, in order of the classes' first appearance.
 pub(crate) fn by_class(channels: &[Channel]) -> Vec<Channel> {
@@ -49,6 +49,13 @@ fn merged(members: &[&Channel]) -> Channel {
         deadline: tightest.deadline,
         bound: tightest.bound,
         bound_papers: tightest.bound_papers,
+        refused: refused(members),
+        no_bound: members
+            .iter()
+            .map(|c| &c.no_bound)
+            .find(|why| !why.is_empty())
+            .cloned()
+            .unwrap_or_default(),
         worst: tightest.worst,
         worst_found: tightest.worst_found,
         offered: members.iter().map(|c| c.offered).sum(),
@@ -72,6 +79,12 @@ fn merged(members: &[&Channel]) -> Channel {
         queueing: pooled(members, |c| c.queueing.as_ref()),
         access: pooled(members, |c| c.access.as_ref()),
     }
+}
+
+/// The refusal among them that matters most: one that nobody expects, if there is one.
+fn refused(members: &[&Channel]) -> Option<Refused> {
+    let all = || members.iter().filter_map(|c| c.refused.as_ref());
+    all().find(|refused| !refused.expected).or_else(|| all().next()).cloned()
 }
 
 /// The distribution of all messages together. Count, extremes, mean and deviation are exact; percentiles

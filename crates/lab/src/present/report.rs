@@ -12,8 +12,8 @@ use serde::Serialize;
 use super::figure::FigureSpec;
 use super::grid::{self, Detail, Grid, Mark};
 use super::units::{Kind, fixed, typeset};
-use super::{Error, figure, platform};
-use crate::results::{Channel, Results, Run, Verdict};
+use super::{Error, figure, platform, promised};
+use crate::results::{Channel, Results, Ruling, Run, Tally, Verdict};
 
 const PAGE: &str = include_str!("report.html.j2");
 const STYLE: &str = include_str!("report.css");
@@ -33,7 +33,8 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
     for spec in figures {
         drawings.push(Value::from_safe_string(figure::svg(results, spec)?));
     }
-    let held = verdicts.iter().filter(|v| v.holds).count();
+    let tally = Tally::of(verdicts);
+    let held = tally.hold + tally.within;
     let bounds = bounds(results);
     let broken = bounds.iter().filter(|b| b.state == "broken").count();
 
@@ -48,9 +49,11 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
             style => Value::from_safe_string(STYLE.to_string()),
             provenance => Serde(p.clone()),
             paragraphs => Serde(paragraphs(&p.about)),
-            verdicts => Serde(verdicts.to_vec()),
+            verdicts => Serde(cards(verdicts)),
+            promised => Serde(promised(results)),
             held => held,
-            contradicted => verdicts.len() - held,
+            open => verdicts.len() - held,
+            tally => tally.words(),
             sweep => Serde(sweep(results)),
             runs => results.runs.len(),
             simulated => Kind::Time.quantity(results.runs.iter().map(|run| run.simulated).sum()),
@@ -64,6 +67,50 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
         },
     );
     Ok(page.expect("the page is compiled in and its context is plain data"))
+}
+
+/// A claim and what came of it.
+#[derive(Serialize)]
+struct Card {
+    id: String,
+    says: String,
+    word: &'static str,
+    /// `good`, `bad` or `open`.
+    state: &'static str,
+    detail: String,
+    figure: String,
+    reason: String,
+}
+
+fn cards(verdicts: &[Verdict]) -> Vec<Card> {
+    let card = |verdict: &Verdict| Card {
+        id: verdict.id.clone(),
+        says: verdict.says.clone(),
+        word: verdict.ruling.word(),
+        state: match verdict.ruling {
+            Ruling::Holds | Ruling::HoldsWithin { .. } => "good",
+            Ruling::Contradicted => "bad",
+            Ruling::NotJudged { .. } => "open",
+        },
+        detail: verdict.ruling.detail().to_string(),
+        figure: verdict.figure.clone(),
+        reason: verdict.reason.clone(),
+    };
+    verdicts.iter().map(card).collect()
+}
+
+/// A line on what was not promised.
+#[derive(Serialize)]
+struct PromisedLine {
+    text: String,
+    state: &'static str,
+}
+
+fn promised(results: &Results) -> Vec<PromisedLine> {
+    let notes = promised::notes(results).into_iter();
+    notes
+        .map(|note| PromisedLine { text: note.text, state: if note.fails { "bad" } else { "open" } })
+        .collect()
 }
 
 fn paragraphs(text: &str) -> Vec<String> {
@@ -203,7 +250,7 @@ fn view(title: &'static str, grid: &Grid, open: bool) -> TableView {
         state: match row.mark {
             Mark::Plain => "",
             Mark::Missed => "missed",
-            Mark::Broken => "broken",
+            Mark::Broken | Mark::Refused => "broken",
         },
         cells: row.cells.iter().zip(&grid.columns).map(|(text, column)| cell(text, column.numeric)).collect(),
     });

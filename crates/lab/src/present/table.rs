@@ -7,8 +7,8 @@
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
 
 use super::grid::{self, Detail, Grid, Mark};
-use super::platform;
-use crate::results::{Results, Verdict};
+use super::{platform, promised};
+use crate::results::{Results, Ruling, Tally, Verdict};
 
 /// What the terminal takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,7 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
         out.push_str(&paint.faint(&wrapped(note, "", width(options))));
         out.push('\n');
     }
+    push_promised(&mut out, results, options);
     push_grid(&mut out, &grid::figures(results), options);
     if results.runs.len() == 1 {
         push_grid(&mut out, &grid::resources(results), options);
@@ -98,7 +99,7 @@ fn push_grid(out: &mut String, grid: &Grid, options: &Options) {
             _ if i < heads => out.push_str(&paint.bold(line)),
             Mark::Plain => out.push_str(line),
             Mark::Missed => out.push_str(&paint.yellow(line)),
-            Mark::Broken => out.push_str(&paint.red(line)),
+            Mark::Broken | Mark::Refused => out.push_str(&paint.red(line)),
         }
         out.push('\n');
     }
@@ -151,26 +152,48 @@ fn render(grid: &Grid, hidden: &[usize]) -> String {
     table.to_string()
 }
 
+/// Why channels have no bound, each reason once.
+fn push_promised(out: &mut String, results: &Results, options: &Options) {
+    let paint = Paint(options.colour);
+    for note in promised::notes(results) {
+        let text = wrapped(&clean(&note.text), "", width(options));
+        out.push_str(&if note.fails { paint.red(&text) } else { paint.faint(&text) });
+        out.push('\n');
+    }
+}
+
 fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
     if verdicts.is_empty() {
         return;
     }
     let paint = Paint(options.colour);
-    let held = verdicts.iter().filter(|v| v.holds).count();
-    let contradicted = verdicts.len() - held;
     out.push('\n');
     out.push_str(&paint.bold(&format!(
-        "{}: {held} held, {contradicted} contradicted",
-        counted(verdicts.len(), "claim", "claims")
+        "{}: {}",
+        counted(verdicts.len(), "claim", "claims"),
+        Tally::of(verdicts).words()
     )));
     out.push('\n');
     let id_width = verdicts.iter().map(|v| clean(&v.id).chars().count()).max().unwrap_or(0);
     let indent = " ".repeat(id_width + 4);
     for verdict in verdicts {
-        let word = if verdict.holds { paint.green("holds       ") } else { paint.red("CONTRADICTED") };
+        let word = format!("{:12}", verdict.ruling.word());
+        let word = match verdict.ruling {
+            Ruling::Holds | Ruling::HoldsWithin { .. } => paint.green(&word),
+            Ruling::Contradicted | Ruling::NotJudged { .. } => paint.red(&word.to_uppercase()),
+        };
         out.push_str(&format!("  {:id_width$}  {word}", clean(&verdict.id)));
         let figure = wrapped(&clean(&verdict.figure), &format!("{indent}              "), width(options));
         out.push_str(&format!("  {}\n", figure.trim_start()));
+        let detail = verdict.ruling.detail();
+        if !detail.is_empty() {
+            out.push_str(&wrapped(
+                &format!("{}: {}", verdict.ruling.word(), clean(detail)),
+                &indent,
+                width(options),
+            ));
+            out.push('\n');
+        }
         out.push_str(&paint.faint(&wrapped(&clean(&verdict.says), &indent, width(options))));
         out.push('\n');
         if !verdict.reason.is_empty() {

@@ -9,7 +9,7 @@ use laxity_qos::admission::{
 };
 use laxity_qos::channel::{MessageOverflow, PacketOverflow, Role};
 use laxity_qos::discipline::{Class, LEVELS};
-use laxity_units::Bytes;
+use laxity_units::{Bytes, Span};
 
 use super::{Refused, admitted};
 use crate::coverage::{Coverage, Uncovered, thread_per_message};
@@ -48,22 +48,9 @@ impl Tables {
         channel: &ChannelSpec,
         request: Request,
     ) -> Result<Vec<Reserved>, Refused> {
-        let room = Buffers {
-            messages: channel.message_slots,
-            packets: channel.packet_slots,
-            waits: channel.packet_overflow == PacketOverflow::Block,
-        };
         let mut reserved: Vec<Reserved> = Vec::new();
-        for (node, role) in experiment.hops(channel) {
-            // The papers know no host that receives.
-            if self.formula == Formula::Papers && role == Role::Receive {
-                continue;
-            }
-            // Past the first host a channel is given the room that it needs.
-            let request = match role {
-                Role::Send => request.with_buffers(room),
-                Role::Relay | Role::Receive => request.at(role),
-            };
+        for (node, role) in self.hosts_of(experiment, channel) {
+            let request = at_host(channel, role, request);
             match admitted(self.hosts[node].request(request)) {
                 Ok(id) => reserved.push((node, role, id, request)),
                 Err(refusal) => {
@@ -75,6 +62,32 @@ impl Tables {
             }
         }
         Ok(reserved)
+    }
+
+    /// The hosts that `channel` reserves at. The papers know none that receives.
+    fn hosts_of(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+    ) -> impl Iterator<Item = (usize, Role)> + use<> {
+        let formula = self.formula;
+        let hops: Vec<(usize, Role)> = experiment.hops(channel).collect();
+        hops.into_iter().filter(move |(_, role)| formula == Formula::Corrected || *role != Role::Receive)
+    }
+
+    /// The least deadline in place of that of `request` that every host of the way would admit now, if all of them would
+    /// admit any.
+    pub(super) fn least_deadline(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+    ) -> Option<Span> {
+        let mut least = Span::ZERO;
+        for (node, role) in self.hosts_of(experiment, channel) {
+            least = least.max(self.hosts[node].least_deadline(&at_host(channel, role, request)).ok()?);
+        }
+        Some(least)
     }
 
     /// Every host's bounds by reservation.
@@ -96,6 +109,19 @@ impl Tables {
     /// The table of the host where `channel` starts.
     pub(super) fn sender(&self, channel: &ChannelSpec) -> &AdmissionTable {
         &self.hosts[channel.route[0]]
+    }
+}
+
+/// What `channel`, asking for `request`, asks of a host where it has that role. Past the first host it is given the room that
+/// it needs.
+fn at_host(channel: &ChannelSpec, role: Role, request: Request) -> Request {
+    match role {
+        Role::Send => request.with_buffers(Buffers {
+            messages: channel.message_slots,
+            packets: channel.packet_slots,
+            waits: channel.packet_overflow == PacketOverflow::Block,
+        }),
+        Role::Relay | Role::Receive => request.at(role),
     }
 }
 

@@ -10,7 +10,7 @@ use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOve
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 
-use super::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Transfer};
+use super::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
 use super::leaf::Choice;
 
 impl Choice for Applications {
@@ -346,6 +346,13 @@ impl Choice for FormulaWord {
         ("corrected", FormulaWord(Some(Formula::Corrected)), "The bounds that hold."),
         ("papers", FormulaWord(Some(Formula::Papers)), "The formulas of resource §4 as printed."),
         ("off", FormulaWord(None), "Every channel is taken without a bound."),
+    ];
+}
+
+impl Choice for Refusal {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("fails", Refusal::Fails, "The run fails: its exit code is 1."),
+        ("expected", Refusal::Expected, "Nothing: a refusal is among the outcomes that were looked for."),
     ];
 }
 

@@ -19,7 +19,7 @@ use super::choice::FormulaWord;
 use super::context::{Context, Reported, WHOLE};
 use super::experiment::{
     Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, LocalDeadline,
-    MediumSpec, Network, Path, RunLength, SourceSpec, Task,
+    MediumSpec, Network, Path, Refusal, RunLength, SourceSpec, Task,
 };
 use super::leaf::{Bounded, Length, Name, Or, Whole};
 use super::library::Library;
@@ -34,6 +34,8 @@ const MOST_CHANNELS: usize = 10_000;
 /// What every channel's conversion needs to know of the rest.
 struct Surroundings {
     packet: laxity_units::Bytes,
+    /// What a refused channel says of the run unless it says so itself.
+    refusal: Refusal,
     /// Whether admission analyses the channels.
     analysed: bool,
     way: network::Way,
@@ -86,6 +88,7 @@ pub(crate) fn experiment(
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
+        refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
     };
     let channels = channel::channels(cx, library, channel, &around);
@@ -201,11 +204,13 @@ fn admission(
     cx: &mut Context<'_>,
     part: Option<Part<RawAdmission>>,
 ) -> Result<(Admission, Option<Fill>), Reported> {
-    let RawAdmission { formula, local_deadline, fill } = cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let RawAdmission { formula, local_deadline, refusal, fill } =
+        cx.part_or_empty(part, &WHOLE)?.into_inner();
     let formula = cx.or(formula, FormulaWord(Some(laxity_qos::admission::Formula::Corrected)));
     let local_deadline = cx.optional(local_deadline);
+    let refusal = cx.or(refusal, Refusal::Fails);
     let fill = cx.optional(fill);
-    let (FormulaWord(formula), local_deadline) = (formula?, local_deadline?);
+    let (FormulaWord(formula), local_deadline, refusal) = (formula?, local_deadline?, refusal?);
     if let (None, Some(word)) = (formula, &local_deadline)
         && *word.get_ref() == LocalDeadline::Bound
     {
@@ -213,7 +218,7 @@ fn admission(
         return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
     }
     let local_deadline = local_deadline.map_or(LocalDeadline::Bound, Spanned::into_inner);
-    Ok((Admission { formula, local_deadline }, fill?))
+    Ok((Admission { formula, local_deadline, refusal }, fill?))
 }
 
 fn fill(

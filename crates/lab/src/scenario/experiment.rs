@@ -246,6 +246,17 @@ pub struct Admission {
     pub formula: Option<Formula>,
     /// By what deadline EDF orders.
     pub local_deadline: LocalDeadline,
+    /// What a refused channel says of the run, unless it says so itself.
+    pub refusal: Refusal,
+}
+
+/// What a refused channel says of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// It fails.
+    Fails,
+    /// Nothing.
+    Expected,
 }
 
 /// By what deadline EDF orders.
@@ -303,6 +314,8 @@ pub struct ChannelSpec {
     pub spec: TrafficSpec,
     /// Deadline from the logical arrival; `None` for best effort. At most `I_min` unless admission is off.
     pub deadline: Option<Span>,
+    /// What it says of the run if admission refuses it.
+    pub refusal: Refusal,
     /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
     pub level: Option<u8>,
     /// Message queue slots; at least 1.

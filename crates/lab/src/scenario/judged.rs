@@ -15,15 +15,17 @@ use crate::results::Axis;
 /// A figure, and the channels it names with their places.
 pub(crate) type Figure = (FigureSpec, Vec<Spanned<String>>);
 
-/// The claims, each with scripts that compile.
+/// The claims, each with scripts that compile, and with an axis to range over if it names one of `axes`; without them any
+/// name will do.
 pub(crate) fn claims(
     cx: &mut Context<'_>,
     raw: Option<List<Part<RawClaim>>>,
+    axes: Option<&[Axis]>,
 ) -> Result<Vec<Claim>, Reported> {
     let mut claims: Vec<Claim> = Vec::new();
     let mut outcome = Ok(());
     for part in cx.items(raw)? {
-        let claim = claim(cx, part).and_then(|claim| {
+        let claim = claim(cx, part, axes).and_then(|claim| {
             let (claim, place) = (claim.get_ref().clone(), claim.span());
             if claims.iter().any(|other| other.id == claim.id) {
                 let reason = format!("there are two claims `{}`", shown(&claim.id));
@@ -43,9 +45,13 @@ pub(crate) fn claims(
     outcome.map(|()| claims)
 }
 
-fn claim(cx: &mut Context<'_>, part: Part<RawClaim>) -> Result<Spanned<Claim>, Reported> {
+fn claim(
+    cx: &mut Context<'_>,
+    part: Part<RawClaim>,
+    axes: Option<&[Axis]>,
+) -> Result<Spanned<Claim>, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawClaim { id, says, holds, shows, reason }) = (part.span(), part.into_inner());
+    let (owner, RawClaim { id, says, holds, shows, reason, range }) = (part.span(), part.into_inner());
     let id = cx.required(id, "id", &owner, "this claim");
     let what = match &id {
         Ok(id) => format!("claim `{}`", shown(id.get_ref())),
@@ -55,7 +61,14 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>) -> Result<Spanned<Claim>, R
     let holds = cx.required(holds, "holds", &owner, &what);
     let shows = cx.optional(shows);
     let reason = cx.or(reason, String::new());
-    let (id, says, holds, shows, reason) = (id?, says?, holds?, shows?, reason?);
+    let range = cx.optional(range).and_then(|range| match (range, axes) {
+        (Some(range), Some(axes)) if !axes.iter().any(|axis| axis.name == *range.get_ref()) => {
+            let have: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
+            Err(nothing_called(cx, &range.span(), "axis", range.get_ref(), &have))
+        }
+        (range, _) => Ok(range.map(Spanned::into_inner)),
+    });
+    let (id, says, holds, shows, reason, range) = (id?, says?, holds?, shows?, reason?, range?);
     let scripts = [Some(holds.span()), shows.as_ref().map(Spanned::span)];
     let place = id.span();
     let claim = Claim {
@@ -65,6 +78,7 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>) -> Result<Spanned<Claim>, R
         holds: holds.into_inner(),
         shows: shows.map(Spanned::into_inner),
         reason,
+        range,
     };
     if let Err(errors) = Judge::compile(std::slice::from_ref(&claim)) {
         let mut last = None;

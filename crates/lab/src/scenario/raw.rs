@@ -17,7 +17,7 @@ use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOve
 use laxity_qos::discipline::{Class, EarlyPolicy};
 
 use super::choice::{FormulaWord, PreemptionWord, Random, Resources, SourceKind};
-use super::experiment::{ClockKind, LocalDeadline};
+use super::experiment::{ClockKind, LocalDeadline, Refusal};
 use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
 pub(crate) use adapter::*;
@@ -205,6 +205,8 @@ pub(crate) struct RawAdmission {
     pub(crate) formula: Option<Written<FormulaWord>>,
     /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
+    /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
+    pub(crate) refusal: Option<Written<Refusal>>,
     /// A real-time channel, of which copies are admitted until one is refused. They are counted in the
     /// figure `admitted`; nothing is simulated, and `run` has no effect.
     pub(crate) fill: Option<Written<Name>>,
@@ -259,6 +261,8 @@ pub(crate) struct RawChannel {
     /// Deadline from a message's logical arrival to the transmission (or reception) of its last packet. At
     /// most the interval, unless admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
+    /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
+    pub(crate) refusal: Option<Written<Refusal>>,
     /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
     pub(crate) level: Option<Written<Whole<0, 31>>>,
     /// Message queue slots. Default `burst`.
@@ -399,6 +403,9 @@ pub(crate) struct RawClaim {
     pub(crate) shows: Option<Written<String>>,
     /// Why a faithful model contradicts it; printed only then.
     pub(crate) reason: Option<Written<String>>,
+    /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see the runs of one
+    /// point of it at a time, and the verdict says at which points it holds.
+    pub(crate) range: Option<Written<String>>,
 }
 
 /// A figure.

@@ -12,8 +12,8 @@ use laxity_units::{Bytes, Span, Time};
 
 use super::{Lab, Outside};
 use crate::promise::{self, Promise};
-use crate::results::{Channel, Resource, Run, Stage};
-use crate::scenario::Adapter;
+use crate::results::{Channel, Refused, Resource, Run, Stage};
+use crate::scenario::{Adapter, Refusal};
 
 /// What a host did that is not part of the world it belongs to.
 #[derive(Debug, Clone, Default)]
@@ -156,6 +156,8 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             deadline: meter.deadline.map(Span::as_secs_f64),
             bound,
             bound_papers: papers.filter(|p| Some(*p) != bound),
+            refused: self.refused(i),
+            no_bound: self.no_bound(i),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
             worst_found: None,
             offered: rate(meter.offered),
@@ -178,6 +180,34 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             sojourn: meter.sojourn.summary(),
             queueing: meter.queueing.summary(),
             access: meter.access.summary(),
+        }
+    }
+
+    /// What a channel that admission refused would have needed.
+    fn refused(&self, i: usize) -> Option<Refused> {
+        let Promise::Refused(refusal) = &self.promises[i] else { return None };
+        let formula = self.experiment.admission.formula?;
+        let shortfall = promise::shortfall(self.experiment, formula, i);
+        Some(Refused {
+            reason: refusal.to_string(),
+            admissible: shortfall.admissible.map(Span::as_secs_f64),
+            largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
+            largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
+            expected: self.experiment.channels[i].refusal == Refusal::Expected,
+        })
+    }
+
+    /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
+    fn no_bound(&self, i: usize) -> String {
+        if self.experiment.channels[i].deadline.is_none() || !matches!(self.promises[i], Promise::BestEffort)
+        {
+            return String::new();
+        }
+        match self.experiment.admission.formula {
+            None => "admission is off".into(),
+            Some(formula) => {
+                promise::promises(self.experiment, formula).err().map_or("", |uncovered| uncovered.0).into()
+            }
         }
     }
 

@@ -83,6 +83,7 @@ fn channel(
         min_interval,
         rate,
         deadline,
+        refusal,
         level,
         message_slots,
         packet_slots,
@@ -104,6 +105,13 @@ fn channel(
     let max_message = cx.required(max_message, "max_message", &owner, &what);
     let min_message = cx.optional(min_message);
     let burst = cx.required(burst, "burst", &owner, &what);
+    let refusal = match class.as_ref().map(|class| *class.get_ref()) {
+        Ok(Class::BestEffort) => {
+            let help = "remove this: what asks for nothing is refused nothing";
+            cx.foreign(refusal.as_ref(), "best effort is not admitted", help).map(|()| None)
+        }
+        _ => cx.optional(refusal),
+    };
     let level = cx.optional(level);
     let message_slots = cx.optional(message_slots);
     let packet_slots = cx.optional(packet_slots);
@@ -205,6 +213,7 @@ fn channel(
         class: class?.into_inner(),
         spec,
         deadline,
+        refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
         level: level?.map(|level| level.into_inner().small() as u8),
         message_slots: message_slots?.map_or(burst, |slots| slots.into_inner().small()),
         packet_slots: packet_slots?.map_or_else(

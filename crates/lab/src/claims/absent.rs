@@ -1,0 +1,142 @@
+//! What results do not have, and why scripts that need it have no answer.
+//!
+//! A bound that nobody gave, a distribution of nothing, a figure that does not exist: a script that meets one can be
+//! right, and has no answer all the same. What it was told instead, `()`, compared unequal to everything, so that
+//! a channel that carried nothing had missed no deadline. An [`Absent`] value says why it is one, can be asked for
+//! (`x == ()`), and ends any claim that computes with it as *not judged*. A misspelt name is another matter: the script
+//! is wrong, whatever the results.
+
+use std::fmt;
+use std::rc::Rc;
+
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, INT, ImmutableString, Position};
+
+use super::engine::Answer;
+
+/// A value that the results do not have, in words.
+#[derive(Debug, Clone)]
+pub(super) struct Absent(Rc<str>);
+
+impl Absent {
+    pub(super) fn new(why: impl Into<Rc<str>>) -> Self {
+        Self(why.into())
+    }
+
+    /// Why `value` is none, if it is none.
+    pub(super) fn of(value: &Dynamic) -> Option<String> {
+        if value.is_unit() {
+            return Some("a metric was not measured".into());
+        }
+        value.read_lock::<Absent>().map(|absent| absent.0.to_string())
+    }
+
+    /// Whether that is what an evaluation ended in.
+    pub(super) fn ends(error: &EvalAltResult) -> bool {
+        Self::cause(error).is_some()
+    }
+
+    /// Why an evaluation ended in one, if it did.
+    pub(super) fn cause(error: &EvalAltResult) -> Option<String> {
+        match error.unwrap_inner() {
+            EvalAltResult::ErrorRuntime(value, _) => {
+                value.read_lock::<Absent>().map(|absent| absent.0.to_string())
+            }
+            // `xs[0]` of an empty list asks for something of nothing, as `max(xs)` does.
+            EvalAltResult::ErrorArrayBounds(0, ..) => Some("an element of an empty list".into()),
+            _ => None,
+        }
+    }
+}
+
+impl From<Absent> for Dynamic {
+    fn from(absent: Absent) -> Dynamic {
+        Dynamic::from(absent)
+    }
+}
+
+/// Why a script has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The results do not have what it needs.
+    Absent(String),
+    /// It is wrong.
+    Slip(String),
+}
+
+impl Fault {
+    /// The same in a call of `name`.
+    pub(super) fn within(self, name: &str) -> Fault {
+        match self {
+            Fault::Absent(why) => Fault::Absent(format!("`{name}`: {why}")),
+            Fault::Slip(why) => Fault::Slip(format!("`{name}`: {why}")),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Fault::Absent(why) | Fault::Slip(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl From<Fault> for Box<EvalAltResult> {
+    fn from(fault: Fault) -> Self {
+        let value = match fault {
+            Fault::Absent(why) => Absent::new(why).into(),
+            Fault::Slip(why) => why.into(),
+        };
+        EvalAltResult::ErrorRuntime(value, Position::NONE).into()
+    }
+}
+
+/// Ends a claim as not judged.
+pub(super) fn absent<T>(why: impl Into<String>) -> Answer<T> {
+    Err(Fault::Absent(why.into()).into())
+}
+
+/// Gives scripts values that are absent, and makes arithmetic with them end in why they are.
+pub(super) fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Absent>("absent value");
+    // A field of what is absent is as absent.
+    engine.register_indexer_get(|value: &mut Absent, _: ImmutableString| -> Dynamic { value.clone().into() });
+    engine.register_indexer_get(|(): &mut (), name: ImmutableString| -> Answer<Dynamic> {
+        absent(format!("`{name}` of a metric that was not measured"))
+    });
+    engine.register_fn("call", |value: &mut Absent| -> Answer<Dynamic> { absent(value.0.to_string()) });
+    for operator in ["+", "-", "*", "/", "%", "**"] {
+        pair::<Absent, INT>(engine, operator);
+        pair::<INT, Absent>(engine, operator);
+        pair::<Absent, FLOAT>(engine, operator);
+        pair::<FLOAT, Absent>(engine, operator);
+        pair::<Absent, Absent>(engine, operator);
+        pair::<(), INT>(engine, operator);
+        pair::<INT, ()>(engine, operator);
+        pair::<(), FLOAT>(engine, operator);
+        pair::<FLOAT, ()>(engine, operator);
+        pair::<(), ()>(engine, operator);
+        pair::<Absent, ()>(engine, operator);
+        pair::<(), Absent>(engine, operator);
+    }
+    for function in
+        ["-", "+", "abs", "sqrt", "floor", "ceiling", "round", "int", "to_int", "to_float", "ln", "exp"]
+    {
+        engine.register_fn(function, |value: Absent| -> Answer<FLOAT> { absent(value.0.to_string()) });
+        engine.register_fn(function, |(): ()| -> Answer<FLOAT> { absent("a metric was not measured") });
+    }
+    for function in ["all", "any", "some", "map", "filter", "column", "where", "len"] {
+        engine.register_fn(function, |value: &mut Absent, _: Dynamic| -> Answer<Array> {
+            absent(value.0.to_string())
+        });
+    }
+}
+
+fn pair<A: Clone + Into<Dynamic> + 'static, B: Clone + Into<Dynamic> + 'static>(
+    engine: &mut Engine,
+    operator: &'static str,
+) {
+    engine.register_fn(operator, |a: A, b: B| -> Answer<FLOAT> {
+        let why = Absent::of(&a.into()).or_else(|| Absent::of(&b.into()));
+        absent(why.unwrap_or_default())
+    });
+}

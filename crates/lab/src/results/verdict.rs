@@ -1,0 +1,133 @@
+//! Verdicts: what came of each claim, and of all of them.
+//!
+//! Two words are not enough. What was not measured neither holds nor fails, and a claim that rests on a parameter
+//! which its source does not state may hold for some values of it: a verdict of *holds* or *contradicted* would say
+//! more than anyone knows.
+
+use serde::{Deserialize, Serialize};
+
+/// What came of a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Ruling {
+    /// Every check held.
+    Holds,
+    /// Every check held at some values of the parameter that the claim ranges over, and not at others.
+    HoldsWithin {
+        /// Where it holds, in words: `buffers from 2 to 8 (3 of 5 points)`.
+        range: String,
+    },
+    /// A check did not hold; of a claim that ranges over a parameter, at any of its values.
+    Contradicted,
+    /// It cannot be told from these results.
+    NotJudged {
+        /// Why, in words.
+        because: String,
+    },
+}
+
+impl Ruling {
+    /// Whether it holds, if only within a stated range.
+    pub fn holds(&self) -> bool {
+        matches!(self, Ruling::Holds | Ruling::HoldsWithin { .. })
+    }
+
+    /// The verdict in a word or two.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Ruling::Holds => "holds",
+            Ruling::HoldsWithin { .. } => "holds within",
+            Ruling::Contradicted => "contradicted",
+            Ruling::NotJudged { .. } => "not judged",
+        }
+    }
+
+    /// What the word leaves open: the range in which it holds, or why it is not judged; empty otherwise.
+    pub fn detail(&self) -> &str {
+        match self {
+            Ruling::Holds | Ruling::Contradicted => "",
+            Ruling::HoldsWithin { range } => range,
+            Ruling::NotJudged { because } => because,
+        }
+    }
+}
+
+/// One claim, judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Short identifier, `S5a`.
+    pub id: String,
+    /// The claim in words.
+    pub says: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub ruling: Ruling,
+    /// The figures the verdict rests on, in words and numbers, one line.
+    pub figure: String,
+    /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
+    pub reason: String,
+}
+
+impl Verdict {
+    /// Whether the claim holds, if only within a stated range.
+    pub fn holds(&self) -> bool {
+        self.ruling.holds()
+    }
+}
+
+/// How many claims came to what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Hold everywhere.
+    pub hold: usize,
+    /// Hold within a stated range.
+    pub within: usize,
+    /// Are contradicted.
+    pub contradicted: usize,
+    /// Are not judged.
+    pub not_judged: usize,
+}
+
+impl Tally {
+    /// The count of `verdicts`.
+    pub fn of<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Tally {
+        let mut tally = Tally::default();
+        for verdict in verdicts {
+            *match verdict.ruling {
+                Ruling::Holds => &mut tally.hold,
+                Ruling::HoldsWithin { .. } => &mut tally.within,
+                Ruling::Contradicted => &mut tally.contradicted,
+                Ruling::NotJudged { .. } => &mut tally.not_judged,
+            } += 1;
+        }
+        tally
+    }
+
+    /// `3 hold, 1 contradicted`: what there is none of is left out, but for those that hold.
+    pub fn words(&self) -> String {
+        let mut words = format!("{} hold", self.hold);
+        for (count, what) in [
+            (self.within, "hold within a range"),
+            (self.contradicted, "contradicted"),
+            (self.not_judged, "not judged"),
+        ] {
+            if count > 0 {
+                words += &format!(", {count} {what}");
+            }
+        }
+        words
+    }
+}
+
+/// What a whole outcome comes to, from the best to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Every claim holds, and every channel is admitted that is to be.
+    Holds,
+    /// Nothing speaks against it, but a claim could not be judged.
+    NotJudged,
+    /// A claim is contradicted, or a channel is refused unexpectedly.
+    Fails,
+    /// The script of a claim has an error.
+    BadClaim,
+}
