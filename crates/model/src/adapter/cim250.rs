@@ -172,3 +172,121 @@ fn stage(name: &str, servers: u32, phases: Vec<Phase>) -> Stage {
         Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload: Overload::Block };
     Stage { name: name.into(), servers, queues: vec![queue], selection: Selection::Priority, phases }
 }
+
+#[cfg(test)]
+mod tests {
+    use laxity_qos::channel::{ChannelId, Packet};
+    use laxity_qos::discipline::{Class, Tag};
+    use laxity_units::Time;
+
+    use super::*;
+    use crate::adapter::{AdapterOutput, Command, Pipeline, Response};
+
+    /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments of 256 B takes 4 · 2 + 512 · 1 +
+    /// 512 · 0.5 = 776; Fiber Channel 300, a third of it beside the bus, and 2 frames of 512 B at 50 each.
+    const CIM: Cim250 = Cim250 {
+        command: Span::from_us(400),
+        response: Span::from_us(30),
+        dma_segment: Bytes::new(256),
+        dma_overhead: Span::from_us(2),
+        dma_byte_small: Span::from_us(1),
+        small: Bytes::new(512),
+        dma_byte_large: Span::from_ns(500),
+        fc_overhead: Span::from_us(300),
+        fc_overlap: Span::from_us(100),
+        fc_frame: Bytes::new(512),
+        fc_frame_delay: Span::from_us(50),
+        interface: HostInterface::Full,
+        memory: Memory::Shared,
+    };
+
+    fn packet(message: u64) -> Packet {
+        let at = Time::ZERO;
+        let tag = Tag { class: Class::BestEffort, logical_arrival: at, deadline: Time::MAX, level: 31 };
+        let (channel, size) = (ChannelId(0), Bytes::new(1024));
+        let (due_from, sent, created, handed) = (at, at, at, at);
+        Packet {
+            channel,
+            message,
+            index: 0,
+            count: 1,
+            size,
+            message_size: size,
+            tag,
+            due_from,
+            sent,
+            created,
+            handed,
+        }
+    }
+
+    /// What the host is told and when, of packets handed over at 0 and answered at once, and of one received.
+    fn told(cim: &Cim250, packets: u64, received: bool) -> Vec<(u64, &'static str)> {
+        let mut adapter = Pipeline::new(cim.description());
+        adapter.own_the_link();
+        for message in 0..packets {
+            adapter.command(Time::ZERO, Command::Transmit(packet(message))).expect("there is room");
+        }
+        if received {
+            adapter.receive(Time::ZERO, packet(9));
+        }
+        let mut told = Vec::new();
+        while let Some(now) = adapter.next_deadline() {
+            adapter.timer(now);
+            while let Some(output) = adapter.poll_output() {
+                let what = match output {
+                    AdapterOutput::Response(Response::Handshake(packet)) => {
+                        adapter.command(now, Command::Proceed(packet)).expect("an answer is taken");
+                        "write ack"
+                    }
+                    AdapterOutput::Response(Response::Progress(_)) => "address ack",
+                    AdapterOutput::Response(Response::Transmitted(_)) => "transmit ack",
+                    AdapterOutput::Response(Response::Received(_)) => "read ack",
+                    AdapterOutput::Frame { .. } => "frame",
+                    _ => continue,
+                };
+                told.push((now.since(Time::ZERO).as_ps() / 1_000_000, what));
+            }
+        }
+        told
+    }
+
+    /// Command 400, write ack 430, addresses 830, DMA 1606, address ack 1636, which hides 30 of the 100 beside the bus: 1706, then
+    /// 200 + 100 on it: 2006, and the transmit ack 2036.
+    #[test]
+    fn a_message_is_negotiated_moved_and_sent() {
+        let expected = [(430, "write ack"), (1636, "address ack"), (2006, "frame"), (2036, "transmit ack")];
+        assert_eq!(told(&CIM, 1, false), expected);
+    }
+
+    /// One command, no acks but the last: 400 + 776 + 100 + 300 = 1576, and 30.
+    #[test]
+    fn the_simple_interface_has_one_command() {
+        let simple = Cim250 { interface: HostInterface::Simple, ..CIM };
+        assert_eq!(told(&simple, 1, false), [(1576, "frame"), (1606, "transmit ack")]);
+    }
+
+    /// The second message's DMA begins when the first's is done, at 1176; its command was, at 800. With one bus the first's frames take
+    /// that from 1276 to 1576, so the DMA ends at 1176 + 776 + 300 = 2252; with two it goes on until 1952. Then 100 beside the bus and 300
+    /// on it.
+    #[test]
+    fn two_memories_do_not_wait_for_each_other() {
+        let simple = Cim250 { interface: HostInterface::Simple, ..CIM };
+        let frames = |memory| {
+            let told = told(&Cim250 { memory, ..simple.clone() }, 2, false);
+            told.into_iter().filter(|(_, what)| *what == "frame").map(|(at, _)| at).collect::<Vec<_>>()
+        };
+        assert_eq!(frames(Memory::Shared), [1576, 2252 + 100 + 300]);
+        assert_eq!(frames(Memory::Dual), [1576, 1952 + 100 + 300]);
+    }
+
+    /// Read ack 30, its command 430, DMA 1206, address ack 1236, and the last 1266. The simple interface has the
+    /// command and the last: 400 + 776 + 30.
+    #[test]
+    fn a_frame_is_received_the_same_way() {
+        let expected = [(30, "write ack"), (1236, "address ack"), (1266, "read ack")];
+        assert_eq!(told(&CIM, 0, true), expected);
+        let simple = Cim250 { interface: HostInterface::Simple, ..CIM };
+        assert_eq!(told(&simple, 0, true), [(1206, "read ack")]);
+    }
+}

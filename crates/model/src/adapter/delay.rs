@@ -78,4 +78,26 @@ mod tests {
         assert_eq!(dma.of(Bytes::new(1)), Span::from_ns(1760 + 420));
         assert_eq!(dma.divided(2.0).of(Bytes::new(8192)), dma.of(Bytes::new(8192)) / 2);
     }
+
+    /// A fixed part, and sizes that are no multiple of a segment and lie around the knee.
+    #[test]
+    fn each_part_of_a_delay_counts() {
+        let delay = Delay {
+            fixed: Span::from_us(1000),
+            segment: Bytes::new(10),
+            per_segment: Span::from_us(100),
+            per_byte: Span::from_us(1),
+            knee: Bytes::new(25),
+            per_byte_past: Span::from_us(2),
+        };
+        // 24 B: 3 segments, 24 bytes; 25 B as many and one more byte; 31 B: 4 segments, 25 bytes and 6 past the knee.
+        let of = |size| delay.of(Bytes::new(size));
+        assert_eq!([of(0), of(24), of(25), of(31)], [1000, 1324, 1325, 1437].map(Span::from_us));
+        let straight = Delay { knee: Bytes::ZERO, segment: Bytes::ZERO, ..delay };
+        assert_eq!(straight.of(Bytes::new(31)), Span::from_us(1031));
+        assert_eq!(Delay::fixed(Span::from_us(7)).of(Bytes::new(31)), Span::from_us(7));
+        let half = delay.divided(2.0);
+        assert_eq!((half.segment, half.knee), (delay.segment, delay.knee), "sizes are not times");
+        assert_eq!(half.of(Bytes::new(31)), delay.of(Bytes::new(31)) / 2);
+    }
 }

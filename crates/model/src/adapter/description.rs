@@ -305,3 +305,146 @@ impl Description {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(name: &str) -> Stage {
+        let queue = Queue {
+            takes: Takes::All,
+            order: Order::Fifo,
+            priority: 0,
+            slots: None,
+            overload: Overload::Block,
+        };
+        let phases = vec![Phase { delay: Delay::fixed(Span::from_us(10)), ..Phase::default() }];
+        Stage { name: name.into(), servers: 1, queues: vec![queue], selection: Selection::Priority, phases }
+    }
+
+    fn good() -> Description {
+        Description {
+            interface: Interface {
+                queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+                poll: None,
+                notification: Notification::Interrupt,
+            },
+            resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
+            transmit: vec![stage("tx"), stage("link")],
+            receive: vec![stage("rx"), stage("up")],
+            transmit_buffers: Buffers::default(),
+            receive_buffers: Buffers::default(),
+        }
+    }
+
+    /// What `check` says of the good description after one change.
+    fn after(change: impl FnOnce(&mut Description)) -> Result<(), Flaw> {
+        let mut description = good();
+        change(&mut description);
+        description.check()
+    }
+
+    const REAL_TIME: Takes = Takes::Only(Class::RealTime);
+    const BEST_EFFORT: Takes = Takes::Only(Class::BestEffort);
+
+    #[test]
+    fn every_packet_has_a_way_through() {
+        assert_eq!(good().check(), Ok(()));
+        assert_eq!(after(|d| d.transmit.clear()), Err(Flaw::NoStage));
+        assert_eq!(after(|d| d.receive.clear()), Ok(()));
+        let command = |takes| CommandQueue { takes, priority: 0, slots: Some(1) };
+        assert_eq!(
+            after(|d| d.interface.queues = vec![command(REAL_TIME)]),
+            Err(Flaw::NoCommandQueue(Class::BestEffort))
+        );
+        assert_eq!(
+            after(|d| d.interface.queues = vec![command(BEST_EFFORT)]),
+            Err(Flaw::NoCommandQueue(Class::RealTime))
+        );
+        assert_eq!(after(|d| d.interface.queues = vec![command(BEST_EFFORT), command(REAL_TIME)]), Ok(()));
+        assert_eq!(
+            after(|d| d.receive[1].queues[0].takes = REAL_TIME),
+            Err(Flaw::Unserved("up".into(), Class::BestEffort))
+        );
+        assert_eq!(
+            after(|d| d.transmit[0].queues[0].takes = BEST_EFFORT),
+            Err(Flaw::Unserved("tx".into(), Class::RealTime))
+        );
+    }
+
+    #[test]
+    fn nothing_is_empty() {
+        assert_eq!(after(|d| d.transmit[1].phases.clear()), Err(Flaw::Empty("link".into())));
+        assert_eq!(after(|d| d.receive[0].servers = 0), Err(Flaw::Empty("rx".into())));
+        assert_eq!(after(|d| d.transmit[1].queues[0].slots = Some(0)), Err(Flaw::NoRoom("link".into())));
+        assert_eq!(after(|d| d.transmit[1].queues[0].slots = Some(1)), Ok(()));
+        assert_eq!(after(|d| d.resources[0].servers = 0), Err(Flaw::NoRoom("processor".into())));
+        assert_eq!(
+            after(|d| d.interface.queues[0].slots = Some(0)),
+            Err(Flaw::NoRoom("a command queue".into()))
+        );
+        let pool = |pool| Buffers { pool, overload: Overload::Drop };
+        for pool in [pool(Pool::Shared(0)), pool(Pool::PerChannel(0))] {
+            assert_eq!(after(|d| d.transmit_buffers = pool), Err(Flaw::NoRoom("buffers".into())));
+            assert_eq!(after(|d| d.receive_buffers = pool), Err(Flaw::NoRoom("buffers".into())));
+        }
+        assert_eq!(after(|d| d.transmit_buffers = pool(Pool::Shared(1))), Ok(()));
+    }
+
+    #[test]
+    fn one_server_of_the_way_out_is_on_the_medium() {
+        let on_medium = |stage: &mut Stage| stage.phases[0].medium = true;
+        assert_eq!(after(|d| on_medium(&mut d.transmit[1])), Ok(()));
+        assert_eq!(after(|d| on_medium(&mut d.receive[0])), Err(Flaw::Medium));
+        assert_eq!(after(|d| d.transmit.iter_mut().for_each(on_medium)), Err(Flaw::Medium));
+        let several = |d: &mut Description| {
+            on_medium(&mut d.transmit[1]);
+            d.transmit[1].servers = 2;
+        };
+        assert_eq!(after(several), Err(Flaw::MediumServers("link".into())));
+        assert_eq!(after(|d| d.transmit[1].servers = 2), Ok(()));
+        assert!(!good().asks_for_medium());
+        let mut asks = good();
+        on_medium(&mut asks.transmit[0]);
+        assert!(asks.asks_for_medium());
+    }
+
+    /// A received frame cannot wait: the first stage may be full only if it then drops; the second may hold up the first.
+    #[test]
+    fn a_frame_does_not_wait_on_the_medium() {
+        let slots = |d: &mut Description, n: usize, overload| {
+            let queue = &mut d.receive[n].queues[0];
+            (queue.slots, queue.overload) = (Some(3), overload);
+        };
+        assert_eq!(after(|d| slots(d, 0, Overload::Block)), Err(Flaw::Receive("rx".into())));
+        assert_eq!(after(|d| slots(d, 0, Overload::Drop)), Ok(()));
+        assert_eq!(after(|d| slots(d, 1, Overload::Block)), Ok(()));
+        let shared = |overload| Buffers { pool: Pool::Shared(3), overload };
+        assert_eq!(
+            after(|d| d.receive_buffers = shared(Overload::Block)),
+            Err(Flaw::Receive("buffers".into()))
+        );
+        assert_eq!(after(|d| d.receive_buffers = shared(Overload::Drop)), Ok(()));
+        assert_eq!(after(|d| d.transmit_buffers = shared(Overload::Block)), Ok(()));
+    }
+
+    /// Only work is faster on a faster processor.
+    #[test]
+    fn a_faster_processor_works_faster() {
+        let mut description = good();
+        description.transmit[1].phases[0].work = true;
+        description.receive[0].phases[0].work = true;
+        let faster = description.with_speedup(2.0);
+        let fixed = |stages: &[Stage]| stages.iter().map(|s| s.phases[0].delay.fixed).collect::<Vec<_>>();
+        assert_eq!(fixed(&faster.transmit), [10, 5].map(Span::from_us));
+        assert_eq!(fixed(&faster.receive), [5, 10].map(Span::from_us));
+    }
+
+    #[test]
+    fn a_phase_is_for_sizes_from_to() {
+        let phase = Phase { from: Bytes::new(10), up_to: Some(Bytes::new(20)), ..Phase::default() };
+        let applies = [9, 10, 20, 21].map(|size| phase.applies(Bytes::new(size)));
+        assert_eq!(applies, [false, true, true, false]);
+        assert!(Phase::default().applies(Bytes::ZERO));
+    }
+}

@@ -150,3 +150,18 @@ fn only_the_latest_message_takes_no_time() {
     assert_eq!(s.counters(id).dropped[&Dropped::PacketQueue], 1);
     assert_eq!(s.next_wakeup(at(10)), Some(at(20)));
 }
+
+/// Three buffers for two messages of three packets, each with a thread of its own. The first has made two when it yields, and
+/// will want the third buffer: the second thread has to leave it, and makes its packets as buffers come back.
+#[test]
+fn a_thread_leaves_the_buffers_that_an_earlier_message_will_want() {
+    let mut s = Subsystem::new(Config { processing: Processing::PerMessage, ..config() });
+    let best_effort = ChannelConfig::best_effort(PACKET * 3, 4, PACKET);
+    let id = s.open(ChannelConfig { packet_slots: 3, ..best_effort });
+    s.send(at(0), id, PACKET * 3);
+    s.send(at(0), id, PACKET * 3);
+    let (done, sent) = drain(&mut s, at(0));
+    assert_eq!(threads(&done), [0, 0, 0]);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(threads(&drain(&mut s, at(0)).0), [1]);
+}
