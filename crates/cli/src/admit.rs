@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use laxity_lab::promise::{self, Hop, Promise};
 use laxity_lab::scenario::{Experiment, LocalDeadline, Refusal, Scenario, Task};
+use laxity_qos::admission::Test;
 use laxity_qos::channel::Order;
 
 use crate::Exit;
@@ -72,7 +73,8 @@ impl Answer {
     }
 
     fn from_promises(experiment: &Experiment, promises: &promise::Promises) -> Answer {
-        let mut text = format!("by the {:?} formulas\n", promises.formula).to_lowercase();
+        let mut text = format!("by the {:?} formulas", promises.formula).to_lowercase();
+        text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
         if !in_force(experiment) {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
                      `local_deadline = \"bound\"` would promise instead\n";
@@ -105,7 +107,8 @@ impl Answer {
                     if let [_, _, ..] = hops[..] {
                         along_the_way(&mut text, answer, hops);
                     }
-                    hops.iter().for_each(|hop| at_host(&mut text, hop, hops.len() > 1));
+                    hops.iter()
+                        .for_each(|hop| at_host(&mut text, hop, hops.len() > 1, by_demand(experiment)));
                 }
             }
         }
@@ -135,15 +138,16 @@ fn along_the_way(text: &mut String, promise: &Promise, hops: &[Hop]) {
 }
 
 /// What one host promises: the printed parts add up line by line, each sum first, what it is made of below it.
-fn at_host(text: &mut String, hop: &Hop, one_of_many: bool) {
+fn at_host(text: &mut String, hop: &Hop, one_of_many: bool, by_demand: bool) {
     let Hop { bound, wait, service, .. } = hop;
     let place = if one_of_many { format!(" at host {}", hop.node) } else { String::new() };
     let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
     term(text, 2, bound.bound, &format!("bound{place}, of a deadline of {}{level}", bound.deadline));
+    let others = if by_demand { "other messages due before it" } else { "messages of channels above" };
     for (sum, what, parts) in [
         (bound.wait, "waiting for what is below", wait.terms()),
         (bound.service, "the message itself", service.terms()),
-        (bound.higher, "messages of channels above", &[]),
+        (bound.higher, others, &[]),
         (bound.interference, "work above all handlers", &[]),
     ] {
         if !sum.is_zero() {
@@ -153,6 +157,15 @@ fn at_host(text: &mut String, hop: &Hop, one_of_many: bool) {
             term(text, 6, part.cost, part.name);
         }
     }
+    if !bound.head_start.is_zero() {
+        term(text, 4, bound.head_start, "less, for what was over when it came");
+    }
+}
+
+/// Whether the demand test admitted, so that the bounds are those of EDF by the requested deadlines.
+fn by_demand(experiment: &Experiment) -> bool {
+    let admission = &experiment.admission;
+    admission.formula.is_some_and(|formula| admission.test_with(formula) == Test::Demand)
 }
 
 /// Whether the order of service is the one that the bounds are proved for. EDF by the requested deadlines keeps
@@ -160,6 +173,7 @@ fn at_host(text: &mut String, hop: &Hop, one_of_many: bool) {
 fn in_force(experiment: &Experiment) -> bool {
     experiment.host.subsystem.order == Order::FixedPriority
         || experiment.admission.local_deadline == LocalDeadline::Bound
+        || by_demand(experiment)
 }
 
 fn term(text: &mut String, indent: usize, cost: laxity_units::Span, what: &str) {

@@ -6,8 +6,8 @@
 //! decided what it does to the bounds.
 //!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
-//! and link are shared, `table.rs` for EDF against fixed priorities, `levels.rs` for too few priorities,
-//! `buffers.rs` for room.
+//! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
+//! `levels.rs` for too few priorities, `buffers.rs` for room.
 //!
 //! *Early work* is covered whatever it may do. A handler or packet ahead of its time stands below everything current, so to
 //! a message that is on time it is one more lower block, or one more lower packet in the adapter, which `W` has
@@ -18,7 +18,7 @@
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::node::DriverConfig;
-use laxity_qos::admission::ResourceModel;
+use laxity_qos::admission::{ResourceModel, Test};
 use laxity_qos::channel::{
     Block, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
 };
@@ -57,7 +57,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         path,
         network,
         faults,
-        admission: Admission { formula: _, local_deadline: _, refusal: _ },
+        admission: Admission { formula: _, test, local_deadline: _, refusal: _ },
         // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
         // about: lateness is a result, never part of the model.
         clock: _,
@@ -77,6 +77,15 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     way(network, path, channels)?;
     clock_of_host(emulation)?;
     let coverage = host_policies(host, *link)?;
+    match test {
+        Test::DOrder => {}
+        Test::Demand if coverage.by_level => {
+            return Err(Uncovered(
+                "the demand test is about EDF; fixed priorities are admitted by `d_order`",
+            ));
+        }
+        Test::Demand => {}
+    }
     for channel in channels {
         self::channel(channel, host, coverage)?;
     }

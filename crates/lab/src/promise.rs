@@ -10,7 +10,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{Bound, Breakdown, Decision, Formula, Refusal, Request};
+use laxity_qos::admission::{Bound, Breakdown, Decision, Formula, Refusal, Request, Test};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -127,7 +127,10 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                 let bound = bounds[node][&id];
                 let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
                 let local_deadline = if by_bound { bound.bound } else { request.deadline() };
-                let ordered = by_bound || experiment.host.subsystem.order == Order::FixedPriority;
+                // The demand test bounds what EDF by the requested deadlines makes of it.
+                let ordered = by_bound
+                    || experiment.admission.test_with(formula) == Test::Demand
+                    || experiment.host.subsystem.order == Order::FixedPriority;
                 let (wait, service) = tables.terms(node, &request);
                 Hop {
                     node,

@@ -35,7 +35,8 @@ impl Tables {
     ) -> Result<Self, Uncovered> {
         let table = |node| {
             let environment = environment(experiment, coverage, formula, node)?;
-            AdmissionTable::new(environment).map_err(|_| Uncovered("the host is out of range"))
+            let test = experiment.admission.test_with(formula);
+            AdmissionTable::with_test(environment, test).map_err(|_| Uncovered("the host is out of range"))
         };
         let hosts = (0..experiment.network.stations).map(table).collect::<Result<_, _>>()?;
         Ok(Self { hosts, formula })

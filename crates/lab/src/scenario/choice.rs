@@ -5,7 +5,7 @@ use laxity_model::adapter::{Overload, Selection, Takes, Tells};
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
-use laxity_qos::admission::Formula;
+use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
@@ -353,6 +353,22 @@ impl Choice for Refusal {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("fails", Refusal::Fails, "The run fails: its exit code is 1."),
         ("expected", Refusal::Expected, "Nothing: a refusal is among the outcomes that were looked for."),
+    ];
+}
+
+impl Choice for Test {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "d_order",
+            Test::DOrder,
+            "Fixed priorities would do. One message of a channel is under way at a time.",
+        ),
+        (
+            "demand",
+            Test::Demand,
+            "What is due by each instant can be done by then, served by the requested deadlines: admits more than \
+             `d_order`, and deadlines beyond the interval.",
+        ),
     ];
 }
 

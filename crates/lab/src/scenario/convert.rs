@@ -10,6 +10,7 @@ mod source;
 use std::ops::Range;
 
 use laxity_model::host::Applications;
+use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{LinkParadigm, PacketOverflow};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -38,6 +39,8 @@ struct Surroundings {
     refusal: Refusal,
     /// Whether admission analyses the channels.
     analysed: bool,
+    /// Whether deadlines may be beyond the interval.
+    beyond: bool,
     way: network::Way,
 }
 
@@ -89,6 +92,7 @@ pub(crate) fn experiment(
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
+        beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
         way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
     };
     let channels = channel::channels(cx, library, channel, &around);
@@ -204,21 +208,36 @@ fn admission(
     cx: &mut Context<'_>,
     part: Option<Part<RawAdmission>>,
 ) -> Result<(Admission, Option<Fill>), Reported> {
-    let RawAdmission { formula, local_deadline, refusal, fill } =
+    let RawAdmission { formula, test, local_deadline, refusal, fill } =
         cx.part_or_empty(part, &WHOLE)?.into_inner();
-    let formula = cx.or(formula, FormulaWord(Some(laxity_qos::admission::Formula::Corrected)));
+    let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
+    let test = cx.optional(test);
     let local_deadline = cx.optional(local_deadline);
     let refusal = cx.or(refusal, Refusal::Fails);
     let fill = cx.optional(fill);
-    let (FormulaWord(formula), local_deadline, refusal) = (formula?, local_deadline?, refusal?);
+    let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
     if let (None, Some(word)) = (formula, &local_deadline)
         && *word.get_ref() == LocalDeadline::Bound
     {
         let help = "use `\"requested\"`, or a formula other than `\"off\"`";
         return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
     }
-    let local_deadline = local_deadline.map_or(LocalDeadline::Bound, Spanned::into_inner);
-    Ok((Admission { formula, local_deadline, refusal }, fill?))
+    if let (Some(Formula::Papers), Some(word)) = (formula, &test)
+        && *word.get_ref() == Test::Demand
+    {
+        let help = "use the formula `\"corrected\"`, or leave this out";
+        return Err(cx.fault(&word.span(), "the papers' formulas are admitted by `d_order`", help));
+    }
+    let test = test.map_or(Test::DOrder, Spanned::into_inner);
+    if let (Test::Demand, Some(word)) = (test, &local_deadline)
+        && *word.get_ref() == LocalDeadline::Bound
+    {
+        let reason = "the demand test is about EDF by the requested deadlines, and no other";
+        return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
+    }
+    let by_default = if test == Test::Demand { LocalDeadline::Requested } else { LocalDeadline::Bound };
+    let local_deadline = local_deadline.map_or(by_default, Spanned::into_inner);
+    Ok((Admission { formula, test, local_deadline, refusal }, fill?))
 }
 
 fn fill(

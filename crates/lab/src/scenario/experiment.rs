@@ -8,7 +8,7 @@ use laxity_model::host::{Applications, Endless};
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::node::DriverConfig;
 use laxity_model::source::{Sizes, Source, SourceParameters};
-use laxity_qos::admission::Formula;
+use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Class;
@@ -244,6 +244,8 @@ pub enum Fault {
 pub struct Admission {
     /// Whose formulas; `None` takes every channel without a bound.
     pub formula: Option<Formula>,
+    /// How it is decided who can be served together.
+    pub test: Test,
     /// By what deadline EDF orders.
     pub local_deadline: LocalDeadline,
     /// What a refused channel says of the run, unless it says so itself.
@@ -257,6 +259,21 @@ pub enum Refusal {
     Fails,
     /// Nothing.
     Expected,
+}
+
+impl Admission {
+    /// The test that goes with `formula`: the papers' knows `D_order` only.
+    pub fn test_with(&self, formula: Formula) -> Test {
+        match formula {
+            Formula::Papers => Test::DOrder,
+            Formula::Corrected => self.test,
+        }
+    }
+
+    /// Whether several messages of a channel may be under way.
+    pub fn reaches_beyond_interval(&self) -> bool {
+        self.formula.is_none_or(|formula| self.test_with(formula) == Test::Demand)
+    }
 }
 
 /// By what deadline EDF orders.
@@ -312,7 +329,7 @@ pub struct ChannelSpec {
     pub class: Class,
     /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
     pub spec: TrafficSpec,
-    /// Deadline from the logical arrival; `None` for best effort. At most `I_min` unless admission is off.
+    /// Deadline from the logical arrival; `None` for best effort. At most `I_min` where `D_order` admits.
     pub deadline: Option<Span>,
     /// What it says of the run if admission refuses it.
     pub refusal: Refusal,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
+use laxity_qos::admission::Test;
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 
@@ -203,7 +204,10 @@ pub(crate) struct RawPath {
 pub(crate) struct RawAdmission {
     /// Whose formulas. Default `corrected`.
     pub(crate) formula: Option<Written<FormulaWord>>,
-    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`.
+    /// How it is decided whether channels can be served together. Default `d_order`.
+    pub(crate) test: Option<Written<Test>>,
+    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`; with the test
+    /// `demand` always the request, and the bound holds too.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
     /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
     pub(crate) refusal: Option<Written<Refusal>>,
@@ -259,15 +263,16 @@ pub(crate) struct RawChannel {
     /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
     /// Deadline from a message's logical arrival to the transmission (or reception) of its last packet. At
-    /// most the interval, unless admission is off. Only for real time.
+    /// most the interval, unless the admission test is `demand` or admission is off. Only for real time.
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
     /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
     pub(crate) refusal: Option<Written<Refusal>>,
     /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
     pub(crate) level: Option<Written<Whole<0, 31>>>,
-    /// Message queue slots. Default `burst`.
+    /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the interval, one more for
+    /// each further interval that it spans.
     pub(crate) message_slots: Option<Written<Whole<1, 1_000_000>>>,
-    /// Packet buffers. Default `burst` × the packets of the largest message.
+    /// Packet buffers. Default: those slots × the packets of the largest message.
     pub(crate) packet_slots: Option<Written<Whole<1, 1_000_000_000_000>>>,
     /// When the message queue is full. Default `drop`.
     pub(crate) message_overflow: Option<Written<MessageOverflow>>,

@@ -12,6 +12,9 @@ use crate::scenario::leaf::{Bounds, Flow, Interval, bound};
 use crate::scenario::raw::RawChannel;
 use crate::scenario::written::List;
 
+/// More messages than this are never queued.
+const MOST_SLOTS: u32 = 1_000_000;
+
 /// A longer burst than this outlasts every run.
 const LONGEST_BURST: Span = Span::from_secs(30 * 24 * 3600);
 
@@ -145,13 +148,19 @@ fn channel(
         Ok(size)
     });
     let burst = burst.map(|burst| (burst.span(), burst.into_inner().small()));
+    // Beside a burst that came early, as many messages as become current before the first has to be done.
+    let needed = |burst: u32, contract: Option<(Span, Span)>| {
+        let analysed = contract.filter(|_| around.analysed);
+        let current = analysed.map_or(1, |(interval, deadline)| deadline.div_ceil(interval));
+        (u64::from(burst) - 1).saturating_add(current).min(u64::from(MOST_SLOTS)) as u32
+    };
     let slots =
         message_slots.as_ref().ok().and_then(|slots| slots.as_ref().map(|slots| slots.get_ref().get()));
     let overflow = packet_overflow.as_ref().copied().unwrap_or(PacketOverflow::Block);
     let allowed = match (contract, size, &burst) {
         (Ok(contract), Ok(size), Ok((_, burst))) => {
             let interval = contract.map(|(interval, _)| interval);
-            let message_slots = slots.map_or(*burst, |slots| slots as u32);
+            let message_slots = slots.map_or_else(|| needed(*burst, contract), |slots| slots as u32);
             Ok(Allowed { interval, size, burst: *burst, message_slots, packet_overflow: overflow })
         }
         (Err(reported), ..) | (_, Err(reported), _) => Err(reported),
@@ -197,6 +206,8 @@ fn channel(
             bytes
         }
     };
+    let message_slots =
+        message_slots?.map_or_else(|| needed(burst, contract), |slots| slots.into_inner().small());
     let (min_interval, deadline) = match contract {
         Some((interval, deadline)) => (interval, Some(deadline)),
         None => (Span::from_ps(1), None),
@@ -215,9 +226,9 @@ fn channel(
         deadline,
         refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
         level: level?.map(|level| level.into_inner().small() as u8),
-        message_slots: message_slots?.map_or(burst, |slots| slots.into_inner().small()),
+        message_slots,
         packet_slots: packet_slots?.map_or_else(
-            || u64::from(burst) * spec.fragmentation(around.packet).packets(),
+            || u64::from(needed(burst, contract)) * spec.fragmentation(around.packet).packets(),
             |slots| slots.into_inner().get(),
         ),
         message_overflow: message_overflow?,
@@ -261,14 +272,15 @@ fn contract(
     let deadline = cx.required(deadline, "deadline", owner, what);
     let ((at, interval), deadline) = (interval?, deadline?);
     let (span, deadline) = (deadline.span(), deadline.into_inner().get());
-    if around.analysed && deadline > interval {
+    if !around.beyond && deadline > interval {
         let reason =
             format!("the deadline of {what}, {deadline}, is later than its next message, {interval} on");
         let diagnostic = Diagnostic::new(cx.place(&span), reason)
             .related(cx.place(&at).label(format!("a message every {interval}")))
             .help(format!(
-                "admission has one message of a channel under way at a time: use at most `\"{interval}\"`"
+                "`d_order` has one message of a channel under way at a time: use at most `\"{interval}\"`"
             ))
+            .help("or say `test = \"demand\"` under `[admission]`, with EDF on CPU and link")
             .help("or say `formula = \"off\"` under `[admission]` to run without bounds");
         return Err(cx.report(diagnostic));
     }

@@ -44,6 +44,24 @@ fn a_scenario_is_what_it_says_and_the_rest_by_default() {
 }
 
 #[test]
+fn a_deadline_beyond_the_interval_brings_its_room_along() {
+    let text = format!("{}\n[admission]\ntest = \"demand\"", with("\"40 ms\"", "\"101 ms\""));
+    let experiment = only(&text);
+    assert_eq!(experiment.admission.local_deadline, LocalDeadline::Requested);
+    // Eleven that came early and three that are current, of 15 packets each.
+    let video = &experiment.channels[0];
+    assert_eq!((video.message_slots, video.packet_slots), (14, 210));
+    let promises = crate::promise::promises(&experiment, Formula::Corrected).unwrap();
+    let bound = promises.channels[0].bound().unwrap();
+    assert!(bound < Span::from_ms(101), "{bound}");
+    // Fixed priorities are another matter.
+    let levels = "profile = \"mc68040\"\nsubsystem = { cpu = \"fixed_priority\", link = { order = \"fixed_priority\" } }";
+    let experiment = only(&text.replacen("profile = \"mc68040\"", levels, 1));
+    let uncovered = crate::promise::promises(&experiment, Formula::Corrected).unwrap_err();
+    assert!(uncovered.0.contains("EDF"), "{}", uncovered.0);
+}
+
+#[test]
 fn a_rate_is_an_interval_rounded_up() {
     let experiment = only(&with("min_interval = \"50 ms\"", "rate = \"1200 KiB/s\""));
     assert_eq!(experiment.channels[0].spec.min_interval, Span::from_ms(50));
