@@ -92,10 +92,7 @@ impl Subsystem {
         let lane = self.add_lane(id, config);
         let carries_excess =
             config.class == Class::RealTime && config.message_overflow == MessageOverflow::BestEffort;
-        let excess = carries_excess.then(|| {
-            let level = LEVELS as u8 - 1;
-            self.add_lane(id, ChannelConfig { class: Class::BestEffort, level, ..config })
-        });
+        let excess = carries_excess.then(|| self.add_lane(id, config));
         self.channels.push(Channel {
             config,
             clock: LogicalClock::new(config.spec),

@@ -123,3 +123,27 @@ fn immediate_preemption_is_for_the_more_urgent() {
         }
     }
 }
+
+/// Where nothing is enforced a message is one, however large: a block of a message is its nine packets though its contract has four,
+/// and it is not in pieces.
+#[test]
+fn a_message_without_enforcement_is_whole() {
+    let whole = preemption(Block::Message, Block::Message, Block::Message);
+    for order in [Order::Fifo, Order::MultiClassEdf] {
+        let mut s = Subsystem::new(Config { preemption: whole, order, enforcement: false, ..config() });
+        let (large, other) = (s.open(real_time(5)), s.open(real_time(9)));
+        s.send(at(0), large, PACKET * 9);
+        s.send(at(0), other, PACKET);
+        let (done, sent) = drain(&mut s, at(0));
+        assert_eq!(threads(&done), [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+        let mut deadlines = vec![sent[0].tag.deadline];
+        let mut last = sent[0];
+        loop {
+            s.transmitted(at(0), &last);
+            let Some(next) = s.interrupt_transmit(at(0)) else { break };
+            last = next;
+            deadlines.push(last.tag.deadline);
+        }
+        assert_eq!(deadlines, [vec![at(5); 9], vec![at(9)]].concat());
+    }
+}

@@ -121,3 +121,31 @@ fn a_full_adapter_asks_for_no_wake_up() {
     s.transmitted(at(1), &sent[0]);
     assert_eq!(s.next_wakeup(at(1)), Some(at(10)));
 }
+
+/// What was asked for at 10 is asked for sooner when something comes that is current sooner.
+#[test]
+fn an_earlier_message_is_woken_for_earlier() {
+    let mut s = Subsystem::new(config());
+    let slow = s.open(real_time(5));
+    let spec = TrafficSpec { min_interval: Span::from_ms(5), ..SPEC };
+    let fast = s.open(ChannelConfig::real_time(spec, Span::from_ms(5), PACKET));
+    for (id, wakeup) in [(slow, 10), (fast, 5)] {
+        s.send(at(0), id, PACKET);
+        s.send(at(0), id, PACKET);
+        drain(&mut s, at(0));
+        assert_eq!(s.next_wakeup(at(0)), Some(at(wakeup)));
+    }
+}
+
+/// A wake-up that comes late has come.
+#[test]
+fn a_late_wake_up_is_not_asked_for_again() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(real_time(5));
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    drain(&mut s, at(0));
+    assert_eq!(s.next_wakeup(at(0)), Some(at(10)));
+    s.wakeup(at(11));
+    assert_eq!(s.next_wakeup(at(11)), None);
+}

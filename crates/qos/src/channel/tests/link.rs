@@ -124,6 +124,12 @@ fn o3_makes_threads_for_packets_that_wait() {
     // A wake-up makes a thread only for a packet that can start.
     s.wakeup(at(0));
     assert_eq!(s.next_step(at(0)), Step::Idle);
+    // And none was made that ended at once: the next is the third.
+    s.send(at(0), id, PACKET);
+    s.send(at(0), id, PACKET);
+    let (_, sent) = transmits(&mut s);
+    s.transmitted(at(0), &sent[0]);
+    assert_eq!(transmits(&mut s).0, [(Thread::LinkThread(3), true)]);
 }
 
 /// A handler's call comes before the thread that a completion made: the thread then has nothing to do, and its number is
@@ -165,9 +171,14 @@ fn o3_makes_one_thread_for_wake_ups() {
     drain(&mut s, at(0));
     s.wakeup(at(10));
     s.wakeup(at(10));
-    assert!(matches!(s.next_step(at(10)), Step::Transmit { thread: Thread::LinkThread(1), .. }));
+    let Step::Transmit { thread: Thread::LinkThread(1), packet: early, .. } = s.next_step(at(10)) else {
+        panic!("a thread was made for the packet")
+    };
     s.send(at(10), id, PACKET);
     drain(&mut s, at(10));
     s.wakeup(at(20));
     assert_eq!(s.next_step(at(20)), Step::Idle, "the adapter has two");
+    // Neither made a thread that had nothing to do.
+    s.transmitted(at(20), &early);
+    assert!(matches!(s.next_step(at(20)), Step::Transmit { thread: Thread::LinkThread(2), .. }));
 }

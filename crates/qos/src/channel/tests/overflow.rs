@@ -165,3 +165,23 @@ fn a_thread_leaves_the_buffers_that_an_earlier_message_will_want() {
     s.transmitted(at(0), &sent[0]);
     assert_eq!(threads(&drain(&mut s, at(0)).0), [1]);
 }
+
+/// A handler that has made its last packet and is about to call the link has no message in hand, and takes none before it has
+/// given up the CPU: what is sent meanwhile has two slots, and is made in its turn.
+#[test]
+fn a_handler_that_calls_the_link_takes_no_message() {
+    let mut s = Subsystem::new(config());
+    let id = s.open(ChannelConfig { class: Class::BestEffort, ..channel(MessageOverflow::Block) });
+    s.send(at(0), id, PACKET);
+    assert!(matches!(s.next_step(at(0)), Step::Process { .. }));
+    s.finish(at(0));
+    assert_eq!(s.room(id), 2);
+    for left in [1, 0] {
+        assert!(matches!(s.send(at(0), id, PACKET), Sent::Accepted { .. }));
+        assert_eq!(s.room(id), left);
+    }
+    assert_eq!(s.send(at(0), id, PACKET), Sent::WouldBlock);
+    let (done, sent) = drain(&mut s, at(0));
+    assert_eq!((threads(&done), sent.len()), (vec![0, 0], 1));
+    assert_eq!(s.room(id), 3);
+}

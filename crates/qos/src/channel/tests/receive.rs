@@ -131,3 +131,74 @@ fn channels_have_the_papers_buffers() {
     assert_eq!((best_effort.message_slots, best_effort.packet_slots, best_effort.level), (5, 15, 31));
     assert_eq!((best_effort.class, best_effort.deadline), (Class::BestEffort, Span::MAX));
 }
+
+/// Two relays with blocks of four packets. What the first received belongs to two messages, and the second's packet is due between
+/// them: it goes between, since a block is for one message. Without a guarantee, for best effort or where nothing is
+/// enforced, the block goes on.
+#[test]
+fn a_received_block_is_for_one_guaranteed_message() {
+    let block = Block::Packets(4);
+    let base = config();
+    let preemption = Preemption { real_time: block, best_effort: block, ..base.preemption };
+    let guaranteed = ChannelConfig { role: Role::Relay, ..real_time(7) };
+    let best_effort =
+        ChannelConfig { role: Role::Relay, ..ChannelConfig::best_effort(SPEC.max_message, 4, PACKET) };
+    for (enforcement, channel, expected) in [
+        (true, guaranteed, [0, 1, 0]),
+        (false, guaranteed, [0, 0, 1]),
+        (true, best_effort, [0, 0, 1]),
+        (false, best_effort, [0, 0, 1]),
+    ] {
+        let mut s = Subsystem::new(Config { preemption, enforcement, ..base });
+        let (a, b) = (s.open(channel), s.open(channel));
+        for (ms, id, message) in [(8, a, 0), (9, b, 0), (10, a, 1)] {
+            s.receive(at(ms), id, packet(channel.class, message, 0, 1, ms - 3)).unwrap();
+        }
+        assert_eq!(threads(&drain(&mut s, at(10)).0), expected, "{:?}, {enforcement}", channel.class);
+    }
+}
+
+/// A block goes on within a message though somebody more urgent has come; a block of a message ends with its last packet; and where
+/// that was lost, after as many as the largest message has: four here.
+#[test]
+fn a_received_block_ends_with_the_message() {
+    let message = Preemption {
+        real_time: Block::Message,
+        early: Block::Message,
+        best_effort: Block::Message,
+        immediate: false,
+    };
+    // Three packets of a message, of which the first is in the making when the more urgent comes.
+    let mut s = Subsystem::new(Config { preemption: message, ..config() });
+    let (a, b) = (s.open(ChannelConfig { role: Role::Relay, ..real_time(7) }), s.open(real_time(1)));
+    for index in 0..3 {
+        s.receive(at(5), a, packet(Class::RealTime, 0, index, 3, 5)).unwrap();
+    }
+    assert!(matches!(s.next_step(at(5)), Step::Process { thread: Thread::Handler(0), .. }));
+    s.send(at(5), b, PACKET);
+    s.finish(at(5));
+    assert_eq!(threads(&drain(&mut s, at(5)).0), [0, 0, 1]);
+    // Best effort takes turns: two messages of two packets, and one of another channel; then six packets of messages without an end.
+    let best_effort =
+        ChannelConfig { role: Role::Relay, ..ChannelConfig::best_effort(SPEC.max_message, 4, PACKET) };
+    for (count, packets, expected) in [(2, 4, [0, 0, 1, 0, 0].as_slice()), (8, 6, &[0, 0, 0, 0, 1, 0, 0])] {
+        let mut s = Subsystem::new(Config { preemption: message, ..config() });
+        let (a, b) = (s.open(best_effort), s.open(best_effort));
+        for n in 0..packets {
+            let (message, index) = (u64::from(n / count), n % count);
+            s.receive(at(5), a, packet(Class::BestEffort, message, index, count, 5)).unwrap();
+        }
+        s.receive(at(5), b, packet(Class::BestEffort, 0, 0, 1, 5)).unwrap();
+        assert_eq!(threads(&drain(&mut s, at(5)).0), expected, "{count}");
+    }
+    // A block of packets does not end with a message, nor does one that never ends.
+    for block in [Block::Packets(3), Block::Never] {
+        let mut s =
+            Subsystem::new(Config { preemption: Preemption { best_effort: block, ..message }, ..config() });
+        let (a, b) = (s.open(best_effort), s.open(best_effort));
+        for (id, message) in [(a, 0), (a, 1), (a, 2), (b, 0)] {
+            s.receive(at(5), id, packet(Class::BestEffort, message, 0, 1, 5)).unwrap();
+        }
+        assert_eq!(threads(&drain(&mut s, at(5)).0), [0, 0, 0, 1], "{block:?}");
+    }
+}
