@@ -68,7 +68,7 @@ proptest! {
         for test in [Test::DOrder, Test::Demand] {
             let mut table = AdmissionTable::with_test(environment.clone(), test).unwrap();
             for request in &requests {
-                if let Ok(least) = table.least_deadline(&request) {
+                if let Ok(least) = table.least_deadline(request) {
                     let least = Request::new(*request.spec(), least).unwrap();
                     let admitted = table.clone().request(least);
                     prop_assert!(matches!(admitted, Decision::Admitted { .. }), "{:?}", admitted);
