@@ -26,6 +26,8 @@ pub(crate) struct Meter {
     pub(crate) deadline: Option<Span>,
     /// The same with the host that receives, which has a deadline of its own to hand a message up.
     pub(crate) deadline_at_receiver: Option<Span>,
+    /// Whether the deadline runs from the actual arrival, too: what a real program waits, it waits.
+    pub(crate) from_arrival: bool,
     pub(crate) offered: Bytes,
     pub(crate) transmitted: Bytes,
     pub(crate) messages: u64,
@@ -71,7 +73,8 @@ impl Meter {
     /// A message reached its receiver whole.
     pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, counted: bool) {
         self.delivered += 1;
-        let due = self.deadline_at_receiver.map(|deadline| delivery.due_from.saturating_add(deadline));
+        let from = if self.from_arrival { delivery.sent } else { delivery.due_from };
+        let due = self.deadline_at_receiver.map(|deadline| from.saturating_add(deadline));
         self.delivered_late += u64::from(due.is_some_and(|due| now > due));
         if delivery.class == Class::RealTime {
             self.delivery_worst = self.delivery_worst.max(Some(now.saturating_since(delivery.due_from)));
@@ -87,7 +90,9 @@ impl Meter {
         self.packets += 1;
         self.bytes += packet.size.get();
         let due = self.deadline.map(|deadline| packet.due_from.saturating_add(deadline));
-        let missed = due.is_some_and(|due| now > due);
+        let late = |from: Time| self.deadline.is_some_and(|deadline| now > from.saturating_add(deadline));
+        // It arrives before or when its deadline begins to count, so this is the stricter of the two.
+        let missed = late(if self.from_arrival { packet.sent } else { packet.due_from });
         self.missed_packets += u64::from(missed);
         if counted {
             self.transmitted += packet.size;

@@ -12,7 +12,7 @@ use std::ops::Range;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{LinkParadigm, PacketOverflow};
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use serde_spanned::Spanned;
 
@@ -113,7 +113,10 @@ pub(crate) fn experiment(
         }
     };
     let faults = network::faults(cx, fault, adapter.as_ref().ok().map(|adapter| &adapter.value), around.way);
-    let (host, mut adapter, (admission, _)) = (host?, adapter?, admission?);
+    let (mut host, mut adapter, (admission, _)) = (host?, adapter?, admission?);
+    if let Ok(channels) = &channels {
+        let_early_frames_pass(&mut host.value, host.spans.unsaid, channels);
+    }
     if let Adapter::Described(description) = &mut adapter.value {
         if host.value.speedup != 1.0 {
             **description = description.as_ref().clone().with_speedup(host.value.speedup);
@@ -156,6 +159,37 @@ struct Located<T, S> {
 /// Places in `[host]`.
 struct HostSpans {
     paradigm: Range<usize>,
+    unsaid: Unsaid,
+}
+
+/// What `[host]` does not say of early work.
+#[derive(Clone, Copy)]
+struct Unsaid {
+    early: bool,
+    /// Nor whether it goes before best effort.
+    horizon: bool,
+}
+
+/// How far ahead of its contract the host lets the frames of a program be: as much as the platform may stand still for
+/// at a time, and several times what it usually does.
+const AHEAD: EarlyPolicy = EarlyPolicy { horizon: Span::from_ms(50), above_best_effort: true };
+
+/// Lets frames of programs pass that are early by their contract.
+///
+/// A message is early when those before it came late. A program that sends at its contract's rate is early for ever after
+/// one stall of the platform, and what waits for its logical arrival time then waits as long as the stall took, message
+/// by message. Nobody who is on time waits longer for early work (see `promise.rs`); best effort does, and for a source that
+/// sends more than it may, for 50 ms of its rate, once.
+fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpec]) {
+    if channels.iter().all(|channel| channel.carries.is_none()) {
+        return;
+    }
+    if unsaid.early {
+        host.subsystem.early = AHEAD;
+    }
+    if unsaid.horizon {
+        host.subsystem.link.early = AHEAD;
+    }
 }
 
 /// Refuses what admission has no analysis for.

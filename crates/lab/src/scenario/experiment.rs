@@ -13,7 +13,7 @@ use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Span, Time};
+use laxity_units::{Bytes, Span, Time};
 
 /// One point of the sweep, valid throughout.
 #[derive(Debug, Clone)]
@@ -193,6 +193,21 @@ pub enum Carries {
     Udp(Option<u16>),
     /// Those with this differentiated services code point.
     Dscp(u8),
+}
+
+impl Carries {
+    /// The smallest frame that a kernel sends of these: Ethernet's header, IPv4's without options and that of the
+    /// protocol. IPv6 has a longer one.
+    pub fn smallest_frame(self) -> Bytes {
+        const ETHERNET: u64 = 14;
+        const IP: u64 = 20;
+        Bytes::new(match self {
+            Carries::All => ETHERNET,
+            Carries::Dscp(_) => ETHERNET + IP,
+            Carries::Icmp | Carries::Udp(_) => ETHERNET + IP + 8,
+            Carries::Tcp(_) => ETHERNET + IP + 20,
+        })
+    }
 }
 
 /// A network.

@@ -141,7 +141,8 @@ pub(crate) struct RawSubsystem {
     pub(crate) processing: Option<Written<Processing>>,
     /// In which order handlers get the CPU. Default `multiclass_edf`.
     pub(crate) cpu: Option<Written<Order>>,
-    /// What handlers of early messages may do. Default `hold`.
+    /// What handlers of early messages may do. Default `hold`; where a channel `carries` frames, they may run up to
+    /// 50 ms early and before best effort: see the link's `horizon`.
     pub(crate) early: Option<Written<EarlyPolicy>>,
     /// When a handler lets another one have the CPU: after so many packets (`P`), or in words; or a table
     /// with one for each class of work. Default 4.
@@ -177,12 +178,16 @@ pub(crate) struct RawLink {
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
-    /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`.
+    /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`; where a
+    /// channel `carries` frames, `50 ms`. A program that sends at its contract's rate never makes up for a time in
+    /// which the platform stood still, so after one all its frames are early, and would be held for the rest of the
+    /// run.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1; with the
     /// paradigm `adapter`, no limit.
     pub(crate) depth: Option<Written<Whole<1, 65536>>>,
-    /// Whether early packets within the horizon go before best effort. Default `false`.
+    /// Whether early packets within the horizon go before best effort. Default `false`; where a channel `carries`
+    /// frames and nothing is said of `horizon` either, `true`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
 }
 
@@ -252,8 +257,9 @@ pub(crate) struct RawChannel {
     /// `M_max`: the largest message.
     #[schemars(required)]
     pub(crate) max_message: Option<Written<Bounded<Size>>>,
-    /// The smallest message. Bounds need to know how small packets can get. Default: the smallest that the
-    /// source can send if that is known, else 1 B.
+    /// The smallest message; smaller ones are dropped as undersized. Bounds need to know how small packets can get.
+    /// Default: the smallest that the source can send if that is known, else 1 B; of a channel that `carries` frames
+    /// the smallest of those, such as 42 B of `udp`.
     pub(crate) min_message: Option<Written<Bounded<Size>>>,
     /// `B_max`: the longest burst, in messages; for best effort the slots of its message queue.
     #[schemars(required)]

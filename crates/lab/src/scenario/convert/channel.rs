@@ -185,8 +185,14 @@ fn channel(
         }
     };
     let (name, (burst_span, burst), size, contract, source) = (name?, burst?, size?, contract?, source?);
+    let carries = carries?;
     let least = source.smallest;
     let min_message = match min_message? {
+        // What comes in an emulation is not what `source` says, and what is smaller than was said is dropped.
+        None if let Some(carries) = carries => {
+            let frame = carries.smallest_frame();
+            least.map_or(frame, |least| least.min(frame)).min(size)
+        }
         None => least.map_or(Bytes::new(1), |least| least.min(size)),
         Some(written) => {
             let (span, bytes) = (written.span(), written.into_inner().get());
@@ -220,7 +226,7 @@ fn channel(
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let channel = ChannelSpec {
         route: route?,
-        carries: carries?,
+        carries,
         class: class?.into_inner(),
         spec,
         deadline,

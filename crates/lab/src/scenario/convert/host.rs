@@ -139,18 +139,20 @@ fn subsystem(
         part.into_inner();
     let processing = cx.or(processing, Processing::PerChannel);
     let order = cx.or(cpu, Order::MultiClassEdf);
-    let early = cx.or(early, EarlyPolicy::HOLD);
+    let early = cx.optional(early);
     let preemption = self::preemption(cx, preemption);
     let resources = cx.or(resources, Resources::Real);
     let enforcement = cx.or(enforcement, true);
     let packet =
         cx.optional(packet).map(|packet| packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get()));
     let link = self::link(cx, link, &span);
-    let (link, spans) = link?;
+    let (link, mut spans) = link?;
+    let early = early?.map(Spanned::into_inner);
+    spans.unsaid.early = early.is_none();
     let config = Config {
         processing: processing?,
         order: order?,
-        early: early?,
+        early: early.unwrap_or(EarlyPolicy::HOLD),
         preemption: preemption?,
         link,
         packet: packet?,
@@ -202,12 +204,13 @@ fn link(
     let RawLink { paradigm, order, horizon, depth, early_above_best_effort } = part.into_inner();
     let paradigm = cx.optional(paradigm);
     let order = cx.optional(order);
-    let horizon =
-        cx.optional(horizon).map(|horizon| horizon.map_or(Span::ZERO, |horizon| horizon.into_inner().get()));
+    let horizon = cx.optional(horizon).map(|horizon| horizon.map(|horizon| horizon.into_inner().get()));
     let depth = cx.optional(depth);
-    let above_best_effort = cx.or(early_above_best_effort, false);
+    let above_best_effort = cx.optional(early_above_best_effort);
     let paradigm = paradigm?;
-    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span) };
+    let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
+    let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
+    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span), unsaid };
     let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
     // Where the adapter schedules, the host neither orders nor limits what it hands over.
     let (usual_order, usual_depth) = match paradigm {
@@ -217,7 +220,10 @@ fn link(
     let config = LinkConfig {
         paradigm,
         order: order?.map_or(usual_order, Spanned::into_inner),
-        early: EarlyPolicy { horizon: horizon?, above_best_effort: above_best_effort? },
+        early: EarlyPolicy {
+            horizon: horizon.unwrap_or_default(),
+            above_best_effort: above_best_effort.unwrap_or_default(),
+        },
         depth: depth?.map_or(usual_depth, |depth| depth.into_inner().small()),
     };
     Ok((config, spans))
