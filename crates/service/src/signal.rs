@@ -180,18 +180,41 @@ impl Raise {
     }
 }
 
-static STOPS: AtomicU64 = AtomicU64::new(0);
+/// When the first signal came, in milliseconds of the monotonic clock; 0 if none has.
+static STOPPED: AtomicU64 = AtomicU64::new(0);
 static STOPPING: AtomicBool = AtomicBool::new(false);
+/// Whether a later signal ends the process.
+static MAY_END: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn on_stop(_signal: c_int) {
-    STOPS.fetch_add(1, Ordering::Release);
+/// Signals that ask a run to stop: of a user, of `timeout` and service managers, of a terminal that was closed.
+const STOP_SIGNALS: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// A signal so soon after the first belongs to it: `timeout` sends two, and fingers are quick.
+const SAME: u64 = 1000;
+
+extern "C" fn on_stop(signal: c_int) {
+    // SAFETY: plain structures for which zeros are a value, and calls that POSIX lists as safe in a handler.
+    unsafe {
+        let mut now: libc::timespec = mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now);
+        let now = now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000 + 1;
+        let first = STOPPED.compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire);
+        if first.is_err_and(|first| now.saturating_sub(first) > SAME) && MAY_END.load(Ordering::Acquire) {
+            let mut default: libc::sigaction = mem::zeroed();
+            default.sa_sigaction = libc::SIG_DFL;
+            libc::sigaction(signal, &raw const default, ptr::null_mut());
+            // It strikes when this handler returns.
+            libc::raise(signal);
+        }
+    }
 }
 
-/// While it lives, `SIGINT` and `SIGTERM` ask the run to stop instead of ending the process.
+/// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` ask the run to stop instead of ending the process.
 ///
-/// A second signal of the same kind ends the process, so a run that does not heed the first can be ended.
+/// A signal that comes more than a second after the first ends the process, so that a run which does not heed the first
+/// can be ended; but only [`while it may`](Self::while_it_may_end), and not while something is made or removed that would
+/// outlive the process. A `SIGHUP` that is ignored when this is made, as under `nohup`, stays so.
 pub struct StopOnSignal {
-    old: [(c_int, libc::sigaction); 2],
+    old: Vec<(c_int, libc::sigaction)>,
     _not_sync: PhantomData<*const ()>,
 }
 
@@ -200,28 +223,34 @@ pub struct StopOnSignal {
 pub struct StopFlag(());
 
 impl StopOnSignal {
-    /// Catches both signals. There is one at a time in a process.
+    /// Catches the signals. There is one at a time in a process.
     pub fn install() -> Result<Self, Refused> {
         if STOPPING.swap(true, Ordering::AcqRel) {
             let busy = io::Error::from_raw_os_error(libc::EBUSY);
             return Err(Refused::new("catch SIGINT and SIGTERM", busy).advising("they are caught already"));
         }
-        STOPS.store(0, Ordering::Release);
-        let catch = |signal| install(signal, on_stop, libc::SA_RESETHAND).map(|old| (signal, old));
-        let caught = catch(libc::SIGINT).and_then(|int| match catch(libc::SIGTERM) {
-            Ok(term) => Ok([int, term]),
-            Err(why) => {
-                restore(int.0, &int.1);
-                Err(why)
-            }
-        });
-        match caught {
-            Ok(old) => Ok(Self { old, _not_sync: PhantomData }),
-            Err(why) => {
-                STOPPING.store(false, Ordering::Release);
-                Err(Refused::new("catch SIGINT and SIGTERM", why))
+        STOPPED.store(0, Ordering::Release);
+        MAY_END.store(false, Ordering::Release);
+        // Dropped halfway, it gives back what it has.
+        let mut caught = Self { old: Vec::new(), _not_sync: PhantomData };
+        for signal in STOP_SIGNALS {
+            let old = install(signal, on_stop, 0)
+                .map_err(|why| Refused::new(format!("catch signal {signal}"), why))?;
+            if signal == libc::SIGHUP && old.sa_sigaction == libc::SIG_IGN {
+                restore(signal, &old);
+            } else {
+                caught.old.push((signal, old));
             }
         }
+        Ok(caught)
+    }
+
+    /// Runs `f`, and lets a signal that comes more than a second after the first end the process meanwhile.
+    pub fn while_it_may_end<R>(&self, f: impl FnOnce() -> R) -> R {
+        MAY_END.store(true, Ordering::Release);
+        let done = f();
+        MAY_END.store(false, Ordering::Release);
+        done
     }
 
     /// What tells whether one came.
@@ -234,7 +263,7 @@ impl StopFlag {
     /// Whether the run was asked to stop: a load.
     #[inline]
     pub fn is_set(self) -> bool {
-        STOPS.load(Ordering::Acquire) != 0
+        STOPPED.load(Ordering::Acquire) != 0
     }
 }
 
@@ -307,6 +336,11 @@ mod tests {
             // SAFETY: the signal is caught.
             unsafe { libc::raise(libc::SIGTERM) };
             assert!(stop.flag().is_set());
+            // A second one at once does no harm, even where it may end the process.
+            // SAFETY: as above.
+            stop.while_it_may_end(|| unsafe { libc::raise(libc::SIGTERM) });
+            // SAFETY: as above.
+            unsafe { libc::raise(libc::SIGHUP) };
         }
         assert_eq!(current(), before);
     }
