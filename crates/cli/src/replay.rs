@@ -10,7 +10,7 @@ use crate::Exit;
 use crate::arguments::Replay;
 use crate::emulate::conclude;
 use crate::run::lines;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, clean};
 
 pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
     let refused = |why: &str| terminal.error(&format!("{}: {}", arguments.log.display(), lines(why)));
@@ -28,6 +28,13 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
+    let (version, own) = (log.header().version.clone(), env!("CARGO_PKG_VERSION"));
+    if version != own {
+        let version = clean(&version);
+        terminal.note(&format!(
+            "warning: the log is of Laxity {version}, and this is {own}: it may go another way"
+        ));
+    }
     let (scenario, point, experiment) = match log.header().experiment() {
         Ok(logged) => logged,
         Err(why) => {
@@ -42,6 +49,15 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
             return if matches!(error, ReplayError::Log(_)) { Exit::BadInput } else { Exit::Broken };
         }
     };
+    if let Some(cut) = &replayed.cut {
+        terminal.note(&format!("warning: {cut}; it is replayed as far as it goes, until {}", replayed.end));
+    }
+    if replayed.trailing > 0 {
+        terminal.note(&format!(
+            "warning: {} bytes follow the end of the log, and say nothing",
+            replayed.trailing
+        ));
+    }
     terminal.note(&format!("{} inputs from outside, until {}", replayed.inputs, replayed.end));
     terminal.note(&format!("departures {:016x}", replayed.departures));
     conclude(&scenario, &point, "replayed", replayed.run, (arguments.out.clone(), false), terminal)

@@ -31,6 +31,10 @@ pub struct Replayed {
     pub inputs: u64,
     /// When it ended.
     pub end: Time,
+    /// Where and how the log was cut off, if it was: the replay ends at its last input then.
+    pub cut: Option<LogError>,
+    /// Bytes of the file behind the log's end, which were not looked at.
+    pub trailing: u64,
 }
 
 /// Why an emulation could not be run again.
@@ -79,9 +83,12 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
             ended.end, next.at
         )));
     }
-    let Some(end) = script.log.end() else { unreachable!("a log without an end is an error") };
+    let (cut, trailing) = (script.cut.take(), script.log.trailing());
+    // What stopped a world whose log was cut off was no input of the emulation.
+    let inputs = ended.inputs - u64::from(cut.is_some() && script.stopped);
     let replayed =
-        Replayed { run: ended.run, departures: ended.departures, inputs: ended.inputs, end: ended.end };
+        Replayed { run: ended.run, departures: ended.departures, inputs, end: ended.end, cut, trailing };
+    let Some(end) = script.log.end() else { return Ok(replayed) };
     if (replayed.departures, replayed.inputs, replayed.end) != (end.departures, end.inputs, end.end()) {
         return Err(ReplayError::Diverged(format!(
             "it ended at {} after {} inputs with departures {:016x}, and the emulation at {} after {} with {:016x}",
@@ -106,12 +113,24 @@ struct Script<R> {
     /// The last answer.
     answered: Time,
     error: Option<ReplayError>,
+    /// The log was cut off: there is no further input, and none was stopped by yet.
+    cut: Option<LogError>,
+    /// The world was told to stop, for want of a log.
+    stopped: bool,
 }
 
 impl<R: Read> Script<R> {
     fn new(log: Log<R>, events: Rc<Cell<u64>>) -> Self {
-        let mut script =
-            Self { log, next: None, current: Vec::new(), events, answered: Time::ZERO, error: None };
+        let mut script = Self {
+            log,
+            next: None,
+            current: Vec::new(),
+            events,
+            answered: Time::ZERO,
+            error: None,
+            cut: None,
+            stopped: false,
+        };
         script.advance();
         script
     }
@@ -119,6 +138,10 @@ impl<R: Read> Script<R> {
     fn advance(&mut self) {
         self.next = match self.log.next_batch() {
             Ok(next) => next,
+            Err(error) if error.is_cut => {
+                self.cut = Some(error);
+                None
+            }
             Err(error) => {
                 self.fail(ReplayError::Log(error));
                 None
@@ -138,7 +161,8 @@ impl<R: Read> Script<R> {
 
     /// Whether the world is woken before it reaches `t`, and when.
     fn wake(&mut self, t: Time) -> Option<Time> {
-        if self.has_failed() {
+        if self.has_failed() || (self.cut.is_some() && self.next.is_none()) {
+            self.stopped = true;
             // Once: the answer to it ends the run.
             self.current = vec![(self.answered, Input::Stop)];
             return Some(self.answered);

@@ -15,6 +15,8 @@ pub struct LogError {
     /// The byte of the file at which what is wrong begins.
     pub at: u64,
     what: String,
+    /// The log ends before its end.
+    pub is_cut: bool,
 }
 
 impl fmt::Display for LogError {
@@ -35,6 +37,7 @@ pub struct Log<R> {
     events: u64,
     time: u64,
     end: Option<End>,
+    trailing: u64,
 }
 
 /// The inputs of one wake.
@@ -51,7 +54,7 @@ pub(crate) struct Batch {
 impl<R: Read> Log<R> {
     /// Reads the beginning of a log.
     pub fn open(mut file: R) -> Result<Self, LogError> {
-        let error = |what: &str| LogError { at: 0, what: what.into() };
+        let error = |what: &str| LogError { at: 0, what: what.into(), is_cut: false };
         let mut magic = [0; MAGIC.len()];
         file.read_exact(&mut magic).map_err(|why| match why.kind() {
             ErrorKind::UnexpectedEof => error("this is too short for a log of an emulation"),
@@ -67,10 +70,14 @@ impl<R: Read> Log<R> {
         let start = at;
         let (kind, bytes) = block(&mut file, &mut at)?;
         if kind != 0 {
-            return Err(LogError { at: start, what: "the log does not begin with a header".into() });
+            return Err(LogError {
+                at: start,
+                what: "the log does not begin with a header".into(),
+                is_cut: false,
+            });
         }
         let header = decode(&bytes, start)?;
-        Ok(Self { file, at, header, wakes: Vec::new(), events: 0, time: 0, end: None })
+        Ok(Self { file, at, header, wakes: Vec::new(), events: 0, time: 0, end: None, trailing: 0 })
     }
 
     /// What ran.
@@ -83,6 +90,11 @@ impl<R: Read> Log<R> {
         self.end
     }
 
+    /// How many bytes follow the end of the log, once it is read.
+    pub fn trailing(&self) -> u64 {
+        self.trailing
+    }
+
     /// The next wake; none if that was all.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Batch>, LogError> {
         let start = self.at;
@@ -93,13 +105,20 @@ impl<R: Read> Log<R> {
             let (kind, bytes) = block(&mut self.file, &mut self.at)?;
             match kind {
                 1 => self.wakes = decode(&bytes, start)?,
-                2 => self.end = Some(decode(&bytes, start)?),
-                _ => return Err(LogError { at: start, what: format!("there is no block of kind {kind}") }),
+                2 => {
+                    self.end = Some(decode(&bytes, start)?);
+                    self.trailing = io::copy(&mut self.file, &mut io::sink()).unwrap_or(1);
+                }
+                _ => {
+                    let what = format!("there is no block of kind {kind}");
+                    return Err(LogError { at: start, what, is_cut: false });
+                }
             }
             self.wakes.reverse();
         }
         let wake = self.wakes.pop().expect("there is one");
-        let overflow = || LogError { at: start, what: "its time goes beyond all times".into() };
+        let overflow =
+            || LogError { at: start, what: "its time goes beyond all times".into(), is_cut: false };
         self.events = self.events.checked_add(wake.events).ok_or_else(overflow)?;
         self.time = self.time.checked_add(wake.at).ok_or_else(overflow)?;
         let mut read_at = self.time;
@@ -108,6 +127,7 @@ impl<R: Read> Log<R> {
             let input = logged.input(&self.header.channels, &self.header.hosts).ok_or_else(|| LogError {
                 at: start,
                 what: format!("it has an input for what was not outside: {logged:?}"),
+                is_cut: false,
             })?;
             Ok((Time::from_ps(read_at), input))
         };
@@ -119,10 +139,11 @@ impl<R: Read> Log<R> {
 /// Reads a block, and answers its kind and the rest; moves `at` behind it.
 fn block(file: &mut impl Read, at: &mut u64) -> Result<(u8, Vec<u8>), LogError> {
     let start = *at;
-    let error = |what: String| LogError { at: start, what };
+    let error = |what: String| LogError { at: start, what, is_cut: false };
     let cut = |why: io::Error| match why.kind() {
         ErrorKind::UnexpectedEof => {
-            error("the log ends without its end: the run was killed, or the file is cut off".into())
+            let what = "the log ends without its end: the run was killed, or the file is cut off";
+            LogError { is_cut: true, ..error(what.into()) }
         }
         _ => error(format!("it cannot be read: {why}")),
     };
@@ -148,7 +169,7 @@ fn block(file: &mut impl Read, at: &mut u64) -> Result<(u8, Vec<u8>), LogError> 
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8], at: u64) -> Result<T, LogError> {
-    let error = |what: String| LogError { at, what };
+    let error = |what: String| LogError { at, what, is_cut: false };
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
         Ok((_, rest)) => Err(error(format!("a block has {} bytes more than it says", rest.len()))),

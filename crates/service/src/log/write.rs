@@ -19,6 +19,10 @@ const RING: usize = 1 << 17;
 /// A block is closed when it has so many bytes.
 const BLOCK: usize = 1 << 15;
 
+/// What is pending is written when the ring was found empty so often, some half a second: a run that is killed loses no
+/// more than that.
+const FLUSH: u32 = 256;
+
 /// What the emulating thread hands over.
 #[derive(Debug, Clone, Copy)]
 enum Entry {
@@ -66,6 +70,8 @@ impl Recorder {
     pub fn start<W: Write + Send + 'static>(mut file: W, header: &Header) -> io::Result<(Journal, Self)> {
         file.write_all(MAGIC)?;
         block(&mut file, 0, header)?;
+        // A run that is killed leaves a log that says what it was.
+        file.flush()?;
         let (producer, entries) = ring(RING);
         let (end, ends) = mpsc::channel();
         let overrun = Arc::<AtomicBool>::default();
@@ -99,6 +105,7 @@ impl Recorder {
 /// Until the end is known, or known not to come.
 fn write<W: Write>(mut file: W, mut entries: Consumer<Entry>, ends: &Receiver<End>) -> io::Result<()> {
     let mut pending = Pending::default();
+    let mut idle = 0;
     loop {
         // The emulation has ended before its end is told: what is in the ring then is all.
         let told = ends.recv_timeout(Duration::from_millis(if entries.is_empty() { 2 } else { 0 }));
@@ -108,6 +115,14 @@ fn write<W: Write>(mut file: W, mut entries: Consumer<Entry>, ends: &Receiver<En
             }
         }
         match told {
+            Err(RecvTimeoutError::Timeout) if entries.is_empty() => {
+                idle += 1;
+                if idle == FLUSH {
+                    idle = 0;
+                    pending.write_but_last(&mut file)?;
+                    file.flush()?;
+                }
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 pending.write(&mut file)?;
