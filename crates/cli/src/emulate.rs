@@ -8,14 +8,16 @@ use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_lab::output::{self, Draft, Kind};
 use laxity_lab::pipeline::{self, Options as Pipeline};
 use laxity_lab::present::check_target;
+use laxity_lab::results::RealTime;
 use laxity_lab::scenario::files::Disk;
 use laxity_lab::scenario::{Experiment, HostPlace, PointIndex, RunLength, Scenario, Task};
+use laxity_service::claim_core;
 use laxity_service::emulate::{Driven, Emulation, Options, drive, no_reports};
 use laxity_service::log::{End, Header, Recorded, Recorder};
 use laxity_service::signal::StopOnSignal;
 use laxity_service::tap::Tap;
 use laxity_service::tap_port::{Ports, Site, TapBell};
-use laxity_units::Span;
+use laxity_units::{Span, Time};
 
 use crate::Exit;
 use crate::arguments::Emulate;
@@ -27,6 +29,11 @@ use crate::terminal::{Terminal, clean, waiting};
 const LEAD: Span = Span::from_ms(50);
 /// A step of the emulation reads a batch of frames or writes some, and what the kernel then does in the calls is ours.
 const LONGEST_STEP: Span = Span::from_us(100);
+/// What the calls take for which an event may have to wait: a wake reads eight frames at half a microsecond, each may be
+/// written at once at 2.5 us, and the world's own work comes on top. Later than that, and the emulation is behind.
+const CALLS: Span = Span::from_us(40);
+/// A source this close to the rate of its contract, or above it, may fall behind it for ever.
+const MARGIN: f64 = 0.001;
 
 /// Says why there is nothing to emulate, and is the exit code for it.
 struct Failed(Exit, String);
@@ -55,17 +62,30 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
     if let Err(error) = writable(arguments, &out, &scenario) {
         return terminal.unwritten(&error);
     }
-    let planned = plan(arguments, &scenario)
-        .and_then(|plan| go(arguments, &plan, &scenario, &files, terminal).map(|driven| (plan, driven)));
-    let (plan, driven) = match planned {
+    // Until the results are written: a signal that comes again while they are would cost them.
+    let stop = match StopOnSignal::install() {
+        Ok(stop) => stop,
+        Err(refused) => {
+            terminal.error(&refused.to_string());
+            return Exit::Broken;
+        }
+    };
+    let planned = plan(arguments, &scenario).and_then(|plan| {
+        go(arguments, &plan, &scenario, &files, &stop, terminal)
+            .map(|(driven, logged)| (plan, driven, logged))
+    });
+    let (plan, driven, logged) = match planned {
         Ok(planned) => planned,
         Err(Failed(exit, reason)) => {
             terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
             return exit;
         }
     };
-    report(&driven, terminal);
-    conclude(&scenario, &plan.point, "real", driven.run, (Some(out), arguments.no_report), terminal)
+    report(&driven, &plan.experiment, terminal);
+    let results = (Some(out), arguments.no_report);
+    let exit =
+        stop.while_it_may_end(|| conclude(&scenario, &plan.point, "real", driven.run, results, terminal));
+    exit.max(logged)
 }
 
 /// Judges and shows what one point came to.
@@ -152,9 +172,9 @@ fn go(
     plan: &Plan,
     scenario: &Scenario,
     files: &Recorded<'_>,
+    stop: &StopOnSignal,
     terminal: &mut Terminal,
-) -> Result<Driven<Ports<Tap>>, Failed> {
-    let stop = StopOnSignal::install().map_err(Failed::work)?;
+) -> Result<(Driven<Ports<Tap>>, Exit), Failed> {
     let site = Site::new(&plan.experiment).map_err(Failed::work)?;
     let ports = Ports::new(&plan.experiment, site.taps()).map_err(Failed::input)?;
     for name in site.swept() {
@@ -175,33 +195,68 @@ fn go(
         None => (None, None),
         Some((journal, recorder)) => (Some(journal), Some(recorder)),
     };
-    let ticks = Ticks::calibrate();
+    let core = claim_core(plan.experiment.emulation.core);
+    if let (Some(number), true) = (core.core, core.is_shared) {
+        terminal.note(&format!(
+            "warning: processor {number} is taken by another emulation, and shared with it; both will stand still for \
+             milliseconds at a time. `core` under `[emulation]` chooses another"
+        ));
+    }
+    let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), Dilation::NONE);
+    let ports = ports.timed_by(move || epoch.now());
     let emulation = Emulation {
         experiment: plan.experiment.clone(),
         length: plan.length,
-        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), &ticks),
+        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), epoch),
         channels: ports.channels(),
         outside: ports,
         hosts: Vec::new(),
-        epoch: Epoch::starting_in(LEAD, ticks, Dilation::NONE),
+        epoch,
         reports: no_reports(),
         journal,
     };
-    let on = Options::on(plan.experiment.emulation.core);
-    let options = Options { stop: Some(stop.flag()), gap: LONGEST_STEP, ..on };
+    let on = Options::on(core.core);
+    let options = Options { stop: Some(stop.flag()), allowance: CALLS, gap: LONGEST_STEP, ..on };
     let mut table = Table::new(&plan.experiment);
-    let driven = drive(emulation, &options, &mut |glance| table.update(glance)).map_err(Failed::work)?;
+    let driven = stop.while_it_may_end(|| drive(emulation, &options, &mut |glance| table.update(glance)));
     drop(table);
+    let mut driven = driven.map_err(Failed::work)?;
+    if let Some(real_time) = &mut driven.run.real_time {
+        real_time.delays = driven.outside.delays();
+        real_time.frames = driven.outside.frames(&plan.experiment);
+    }
+    let mut logged = Exit::Holds;
     if let (Some(recorder), Some(path)) = (recorder, &arguments.log) {
         let end = End::new(driven.inputs, driven.end, driven.departures);
-        recorder.finish(end).map_err(|why| Failed::work(format!("{}: {why}", path.display())))?;
-        terminal.note(&format!("`laxity replay {}` runs it again", path.display()));
+        match recorder.finish(end) {
+            Ok(()) => terminal.note(&format!("`laxity replay {}` runs it again", path.display())),
+            // The results are there all the same.
+            Err(why) => {
+                terminal.note(&format!("warning: the log {} is not whole: {why}", path.display()));
+                logged = Exit::Broken;
+            }
+        }
     }
-    Ok(driven)
+    for (node, drops) in site.drops() {
+        if drops.unread > 0 {
+            terminal.note(&format!(
+                "warning: node {node}: {} frames were dropped by the kernel before they were read, of whatever channel: \
+                 programs send more than is read, or the platform stood still",
+                drops.unread
+            ));
+        }
+        if drops.written > 0 {
+            terminal.note(&format!(
+                "warning: node {node}: {} written frames were dropped by the kernel",
+                drops.written
+            ));
+        }
+    }
+    Ok((driven, logged))
 }
 
 /// What is not in the results: the frames, the digest, and what was not permitted.
-fn report(driven: &Driven<Ports<Tap>>, terminal: &Terminal) {
+fn report(driven: &Driven<Ports<Tap>>, experiment: &Experiment, terminal: &Terminal) {
     for refused in &driven.refused {
         terminal.note(&format!("warning: {refused}"));
     }
@@ -209,6 +264,9 @@ fn report(driven: &Driven<Ports<Tap>>, terminal: &Terminal) {
     let mut line = format!("frames: {} read, {} written", counts.read, counts.written);
     for (count, what) in [
         (counts.refused, "dropped by a full channel"),
+        (counts.undersized, "dropped as smaller than their channel's `min_message`"),
+        (counts.unadmitted, "for a channel that was not admitted"),
+        (counts.oversize, "longer than the MTU that the port was made with"),
         (counts.unmatched, "carried by no channel"),
         (counts.lost, "lost on the way"),
         (counts.undeliverable, "not taken by their host"),
@@ -219,8 +277,55 @@ fn report(driven: &Driven<Ports<Tap>>, terminal: &Terminal) {
         }
     }
     terminal.note(&line);
-    if let Some(error) = driven.outside.error() {
-        terminal.note(&format!("warning: a port could not be read or written: {error}"));
+    for error in driven.outside.errors() {
+        terminal.note(&format!("warning: {error}"));
+    }
+    if let Some(real_time) = &driven.run.real_time {
+        for line in told(real_time, experiment, driven.end) {
+            terminal.note(&line);
+        }
     }
     terminal.note(&format!("departures {:016x}", driven.departures));
+}
+
+/// How well time was kept, in sentences.
+fn told(real_time: &RealTime, experiment: &Experiment, end: Time) -> Vec<String> {
+    let span = |seconds: f64| Span::from_ps((seconds * 1e12) as u64).to_string();
+    let mut lines = Vec::new();
+    let longest = real_time.gaps.iter().max_by(|a, b| a.length.total_cmp(&b.length));
+    lines.push(match longest {
+        None => "the platform did not stand still".into(),
+        Some(gap) => format!(
+            "the platform stood still for {} in all, {:.3} % of the run; longest for {}, until {:.3} s",
+            span(real_time.stall_total),
+            100.0 * real_time.stall_total / end.as_secs_f64().max(f64::MIN_POSITIVE),
+            span(gap.length),
+            gap.at
+        ),
+    });
+    if let Some(delays) = &real_time.delays {
+        lines.push(format!(
+            "delays of {} frames: too long by {} (median), {} (99 %), {} (most); {} too short",
+            delays.frames,
+            span(delays.p50),
+            span(delays.p99),
+            span(delays.max),
+            match delays.early {
+                0 => "none".into(),
+                early => format!("{early}, by up to {},", span(delays.earliest)),
+            }
+        ));
+    }
+    for frames in &real_time.frames {
+        let Some(share) = frames.of_contract.filter(|share| *share >= 1.0 - MARGIN) else { continue };
+        let interval = experiment.channels.iter().find(|channel| channel.name == frames.channel);
+        let interval = interval.map_or(Span::ZERO, |channel| channel.spec.min_interval);
+        lines.push(format!(
+            "warning: the source of channel {} sends at {share:.4} of its contract's rate. A clock that is a little too \
+             fast falls behind the contract without end: let `min_interval`, now {interval}, be at least 0.1 % shorter \
+             than what is sent",
+            clean(&frames.channel)
+        ));
+    }
+    lines
 }

@@ -252,6 +252,68 @@ pub struct RealTime {
     pub stall_total: f64,
     /// The longest of those.
     pub stall_longest: f64,
+    /// The longest stretches in which it stood still, in order of time.
+    #[serde(default)]
+    pub gaps: Vec<Gap>,
+    /// How well the delays of frames were kept; `None` without ports.
+    #[serde(default)]
+    pub delays: Option<Delays>,
+    /// Frames of real programs, per channel that carries them.
+    #[serde(default)]
+    pub frames: Vec<Frames>,
+}
+
+/// A stretch in which the platform stood still.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gap {
+    /// When it ended, in seconds of the run.
+    pub at: f64,
+    /// How long it was, seconds.
+    pub length: f64,
+    /// Whether nothing of ours ran; else it may be a long step of ours.
+    pub idle: bool,
+}
+
+/// How far the delays of frames were from what they were to be: from being read to being written, in real time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delays {
+    /// Frames that were written.
+    pub frames: u64,
+    /// How much too late, in seconds: median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// The most.
+    pub max: f64,
+    /// Frames that were too early; an error of ours.
+    pub early: u64,
+    /// By how much at most, seconds.
+    pub earliest: f64,
+}
+
+/// What happened to the frames of one channel in real time; seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frames {
+    /// The channel's name.
+    pub channel: String,
+    /// Frames that were read from its port.
+    pub read: u64,
+    /// Frames that were written at its other end.
+    pub written: u64,
+    /// From being read to being written: median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+    /// In the port before being read, at most: median.
+    pub waited_p50: f64,
+    /// 99th percentile.
+    pub waited_p99: f64,
+    /// The longest.
+    pub waited_max: f64,
+    /// The rate of its messages as a share of the contract's; `None` without a contract, or of fewer than two.
+    pub of_contract: Option<f64>,
 }
 
 impl Run {

@@ -199,7 +199,8 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
                 .map(|deadline| deadline.saturating_mul(relays + 1) + way.saturating_mul(relays));
             let at_receiver = deadline.zip(spec.deadline);
             let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + way);
-            self.meters.push(Meter { deadline, deadline_at_receiver, ..Meter::default() });
+            let from_arrival = elsewhere.channels.contains(&i);
+            self.meters.push(Meter { deadline, deadline_at_receiver, from_arrival, ..Meter::default() });
             let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
             let sends = here && self.is_established(i);
             let chance = || source_stream(experiment, i);
@@ -259,7 +260,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
                 self.offer(now, channel, size);
             }
             Input::Message { channel, handle, .. } => {
-                self.outside.notice(now, Notice::Refused { channel, handle });
+                self.outside.notice(now, Notice::Refused { channel, handle, cause: None });
             }
             Input::Command { node, command } => {
                 self.nodes[node].command(now, command);
@@ -340,7 +341,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             Sent::Accepted { message } | Sent::Excess { message } => {
                 Notice::Taken { channel, handle, message }
             }
-            Sent::Dropped(_) => Notice::Refused { channel, handle },
+            Sent::Dropped(cause) => Notice::Refused { channel, handle, cause: Some(cause) },
             Sent::WouldBlock => unreachable!("a blocked send is not answered"),
         };
         self.outside.notice(now, notice);

@@ -150,14 +150,17 @@ mod contest {
         let wires = BTreeMap::from([(0, Arc::new(Turned(tap.clone())))]);
         let ports = Ports::new(&experiment, wires).expect("the node has its port");
         let stop = Arc::<AtomicBool>::default();
+        let epoch = Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
+        // As `laxity emulate` does.
+        let ports = ports.timed_by(move || epoch.now());
         let emulation = Emulation {
             experiment,
             length,
-            doorbell: Bell(TapBell::new(&ports, vec![tap.clone()], &ticks), stop.clone()),
+            doorbell: Bell(TapBell::new(&ports, vec![tap.clone()], epoch), stop.clone()),
             channels: ports.channels(),
             outside: Stoppable { ports, stop: stop.clone() },
             hosts: Vec::new(),
-            epoch: Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE),
+            epoch,
             reports: no_reports(),
             journal: None,
         };

@@ -22,8 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use laxity_engine::trace::NoTrace;
-use laxity_engine::{Attribution, Calendar, Clock, Doorbell, Epoch, Gap, Lateness, Limits, RealClock, Stop};
-use laxity_lab::results::{RealTime, Run};
+use laxity_engine::{
+    Attribution, Calendar, Clock, Doorbell, During, Epoch, Gap, Lateness, Limits, RealClock, Stop,
+};
+use laxity_lab::results::{self, RealTime, Run};
 use laxity_lab::scenario::{Experiment, RunLength};
 use laxity_lab::world::{self, Elsewhere, HostReport, Lab, Live, Outside};
 use laxity_units::{Span, Time};
@@ -291,6 +293,14 @@ impl<O: Outside> Course<'_, O> {
     }
 }
 
+fn gap(gap: &Gap) -> results::Gap {
+    results::Gap {
+        at: gap.at.as_secs_f64(),
+        length: gap.length.as_secs_f64(),
+        idle: gap.during == During::Spin,
+    }
+}
+
 /// How well time was kept, as a result.
 fn real_time(lateness: &Lateness, attribution: &Attribution, inputs: u64) -> RealTime {
     let late = |q| lateness.quantile(q).as_secs_f64();
@@ -311,5 +321,7 @@ fn real_time(lateness: &Lateness, attribution: &Attribution, inputs: u64) -> Rea
             .max()
             .unwrap_or_default()
             .as_secs_f64(),
+        gaps: attribution.gaps().iter().map(gap).collect(),
+        ..RealTime::default()
     }
 }

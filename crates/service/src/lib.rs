@@ -12,6 +12,8 @@
 #[cfg(target_os = "linux")]
 pub mod calibrate;
 #[cfg(target_os = "linux")]
+mod core_claim;
+#[cfg(target_os = "linux")]
 pub mod emulate;
 #[cfg(target_os = "linux")]
 mod error;
@@ -41,6 +43,8 @@ pub mod tap;
 #[cfg(target_os = "linux")]
 pub mod tap_port;
 
+#[cfg(target_os = "linux")]
+pub use core_claim::{CoreClaim, claim_core};
 #[cfg(target_os = "linux")]
 pub use error::Refused;
 #[cfg(target_os = "linux")]

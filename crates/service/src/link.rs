@@ -81,6 +81,14 @@ impl Links {
         self.ask(libc::SIOCSIFMTU, &mut request)
     }
 
+    /// How many packets the kernel keeps for a device that has no time for them.
+    pub(crate) fn set_queue(&self, name: &str, packets: u16) -> io::Result<()> {
+        let mut request = request(name)?;
+        // The kernel reads an integer at the beginning of the union, as for the MTU.
+        request.ifr_ifru.ifru_mtu = packets.into();
+        self.ask(libc::SIOCSIFTXQLEN, &mut request)
+    }
+
     pub(crate) fn set_up(&self, name: &str) -> io::Result<()> {
         let mut request = request(name)?;
         self.ask(libc::SIOCGIFFLAGS, &mut request)?;

@@ -18,6 +18,10 @@ use crate::Refused;
 use crate::link::{self, Links, Mac};
 use crate::namespace::Namespace;
 
+/// Packets that wait in the kernel until they are read: what a program sends in the milliseconds for which a platform
+/// stands still. The kernel's own 1000 are 2 ms of what it can send.
+const QUEUE: u16 = 4096;
+
 /// What a TAP device is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TapSetup {
@@ -50,6 +54,12 @@ impl Tap {
         Ok(Self { file: file?, setup: setup.clone() })
     }
 
+    /// What the kernel has dropped at it so far; for a thread in the device's namespace.
+    pub(crate) fn drops_here(&self) -> io::Result<Drops> {
+        let table = fs::read_to_string("/proc/thread-self/net/dev")?;
+        drops(&table, &self.setup.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// What it was asked to be.
     pub fn setup(&self) -> &TapSetup {
         &self.setup
@@ -57,7 +67,8 @@ impl Tap {
 
     /// Reads one frame that the host sent, into `buffer`; `None` if there is none.
     ///
-    /// A frame that is longer than the buffer is cut: `mtu + 14` bytes hold every one, four more with a VLAN tag.
+    /// A frame that is longer than the buffer is cut: `mtu + 14` bytes hold every one, four more with a VLAN tag, unless
+    /// someone changes the MTU. So a buffer of one byte more tells a frame that is too long.
     #[inline]
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         unless_blocked((&self.file).read(buffer))
@@ -75,6 +86,23 @@ impl AsFd for Tap {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
+}
+
+/// Frames that the kernel dropped at a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drops {
+    /// That programs sent, before they were read: the device's queue was full.
+    pub unread: u64,
+    /// That were written, before programs got them.
+    pub written: u64,
+}
+
+/// The line of `name` in the kernel's table of devices.
+fn drops(table: &str, name: &str) -> Option<Drops> {
+    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    // Eight columns of what the host receives, and eight of what it sends; the fourth of each is what was dropped.
+    let columns: Vec<u64> = line.split_whitespace().filter_map(|column| column.parse().ok()).collect();
+    Some(Drops { written: *columns.get(3)?, unread: *columns.get(11)? })
 }
 
 fn unless_blocked(moved: io::Result<usize>) -> io::Result<Option<usize>> {
@@ -101,21 +129,40 @@ fn make(setup: &TapSetup) -> Result<File, Refused> {
                 .advising("`modprobe tun` loads the driver; a container must be given the device")
         })?;
     let mut request = link::request(name).map_err(|why| refused("set the name", why))?;
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // A device that is there is somebody else's, whether anyone has it open or not.
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
     // SAFETY: the request takes an `ifreq`, which lives through the call.
     if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } != 0 {
         let why = io::Error::last_os_error();
         return Err(Refused::new(format!("make TAP device {name}"), why)
             .needing("CAP_NET_ADMIN")
-            .advising("EBUSY means that another process has a device of this name"));
+            .advising("EBUSY means that there is an interface of this name, which is not touched"));
     }
     let links = Links::open().map_err(|why| refused("open a socket to set up the interface", why))?;
     links.set_mac(name, setup.mac).map_err(|why| refused("set the address", why))?;
     links.set_mtu(name, setup.mtu).map_err(|why| refused("set the MTU", why))?;
+    links.set_queue(name, QUEUE).map_err(|why| refused("set the queue", why))?;
     if !setup.ipv6 {
         // Missing where the kernel has no IPv6, and then nothing is to be switched off.
         let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
     }
     links.set_up(name).map_err(|why| refused("switch on the interface", why))?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_table_says_what_was_dropped() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n\
+                     lo:     124       2    0    0    0     0          0         0      124       2    0    0\n\
+                     tap01:   9       1    0    1    0     0          0         0       9       1    0    2  0 0 0 0\n\
+                     tap0: 40060     715    0    5    0     0          0         0   174893     923    0    7  0 0 0 0";
+        assert_eq!(drops(table, "tap0"), Some(Drops { unread: 7, written: 5 }));
+        assert_eq!(drops(table, "tap01"), Some(Drops { unread: 2, written: 1 }));
+        assert_eq!(drops(table, "tap"), None);
+    }
 }

@@ -15,6 +15,7 @@
 //! them there: what real hardware does when its host is too slow.
 
 mod bell;
+mod delays;
 mod flight;
 mod site;
 mod store;
@@ -24,15 +25,19 @@ mod tests;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_lab::scenario::{Carries, Experiment};
+use laxity_lab::results::{Delays, Frames};
+use laxity_lab::scenario::{Carries, ChannelSpec, Experiment, PortSpec};
 use laxity_lab::world::{Input, Notice, Outside};
+use laxity_qos::channel::Dropped;
+use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Time};
 
 use crate::frame::Headers;
 use crate::tap::Tap;
 pub use bell::TapBell;
+use delays::{Errors, Stamp, Times};
 use flight::Flight;
 pub use site::Site;
 use store::Store;
@@ -70,6 +75,11 @@ impl Wire for Tap {
     }
 }
 
+/// With the header of Ethernet and a VLAN tag.
+fn longest_frame(port: &PortSpec) -> usize {
+    usize::from(port.mtu) + 18
+}
+
 /// What became of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
@@ -77,8 +87,14 @@ pub struct Counts {
     pub read: u64,
     /// Read, and no channel carries them.
     pub unmatched: u64,
-    /// Offered to a channel that dropped them at once.
+    /// Longer than the port's MTU allows: somebody changed it.
+    pub oversize: u64,
+    /// Offered to a channel that was full.
     pub refused: u64,
+    /// Offered to a channel for which they are too small.
+    pub undersized: u64,
+    /// Offered to a channel that admission refused.
+    pub unadmitted: u64,
     /// Written to ports.
     pub written: u64,
     /// Delivered where the host did not take them, or where there is no port.
@@ -94,6 +110,29 @@ struct Port<W> {
     wire: Arc<W>,
     /// The channels that carry its frames, the first match first.
     carriers: Vec<(Carries, usize)>,
+    /// When it was last seen to have nothing.
+    empty: Time,
+    /// The longest frame, with a VLAN tag.
+    longest: usize,
+    /// The interface, and the node it is at.
+    name: String,
+    trouble: Option<Trouble>,
+}
+
+impl<W> Port<W> {
+    fn fail(&mut self, at: Time, why: io::Error) {
+        let trouble = self.trouble.get_or_insert(Trouble { at, why, count: 0 });
+        trouble.count += 1;
+    }
+}
+
+/// Errors of a port, which is without frames while it has them.
+#[derive(Debug)]
+struct Trouble {
+    /// When the first came, in the time of the run.
+    at: Time,
+    why: io::Error,
+    count: u64,
 }
 
 /// A channel that carries frames.
@@ -101,6 +140,7 @@ struct Carrier {
     flight: Flight,
     /// The port at its last node.
     to: Option<usize>,
+    times: Times,
 }
 
 /// The ports of an experiment, as its outside.
@@ -109,6 +149,13 @@ pub struct Ports<W> {
     /// By channel.
     carriers: Vec<Option<Carrier>>,
     store: Store,
+    /// Tells the time of the run, if delays are to be measured.
+    clock: Option<Box<dyn Fn() -> Time + Send>>,
+    /// By slot.
+    stamps: Box<[Stamp]>,
+    errors: Errors,
+    /// When the bell last saw all ports empty, in picoseconds.
+    seen_empty: Arc<AtomicU64>,
     /// The port to be read next, and how many frames may still be read at this wake.
     next: usize,
     left: usize,
@@ -116,19 +163,25 @@ pub struct Ports<W> {
     empty: usize,
     more: Arc<AtomicBool>,
     counts: Counts,
-    error: Option<io::Error>,
 }
 
 impl<W: Wire> Ports<W> {
     /// The ports of `experiment`, each node's with its wire. An error says what the experiment lacks.
     pub fn new(experiment: &Experiment, mut wires: BTreeMap<usize, Arc<W>>) -> Result<Self, String> {
-        let longest = experiment.ports.iter().map(|port| usize::from(port.mtu) + 18).max().unwrap_or(0);
+        let longest = experiment.ports.iter().map(longest_frame).max().unwrap_or(0);
         let in_order = experiment.network.impairments.reordering.probability == Default::default();
         let port_of = |node: usize| experiment.ports.iter().position(|port| port.node == node);
         let mut ports = Vec::new();
         for port in &experiment.ports {
             let wire = wires.remove(&port.node).ok_or_else(|| format!("node {} has no wire", port.node))?;
-            ports.push(Port { wire, carriers: Vec::new() });
+            ports.push(Port {
+                wire,
+                carriers: Vec::new(),
+                empty: Time::ZERO,
+                longest: longest_frame(port),
+                name: format!("{} (node {})", port.interface, port.node),
+                trouble: None,
+            });
         }
         let mut carriers = Vec::new();
         for (i, channel) in experiment.channels.iter().enumerate() {
@@ -148,7 +201,7 @@ impl<W: Wire> Ports<W> {
             let budget = channel.message_slots as usize + on_the_way as usize + UNANSWERED;
             let last = *channel.route.last().expect("a route has a node");
             let flight = Flight::new(budget, if in_order { 0 } else { OVERTAKEN });
-            carriers.push(Some(Carrier { flight, to: port_of(last) }));
+            carriers.push(Some(Carrier { flight, to: port_of(last), times: Times::default() }));
         }
         let wanted: usize = carriers.iter().flatten().map(|carrier| carrier.flight.budget()).sum();
         let slots = wanted.min(MOST_SLOTS) + UNANSWERED;
@@ -160,14 +213,40 @@ impl<W: Wire> Ports<W> {
         Ok(Self {
             ports,
             carriers,
-            store: Store::new(slots, longest),
+            // A byte more, so that a frame that is too long shows.
+            store: Store::new(slots, longest + 1),
+            clock: None,
+            stamps: vec![Stamp::default(); slots].into(),
+            errors: Errors::default(),
+            seen_empty: Arc::default(),
             next: 0,
             left: BATCH,
             empty: 0,
             more: Arc::default(),
             counts: Counts::default(),
-            error: None,
         })
+    }
+
+    /// Measures delays by `clock`, which tells the real time of the run.
+    #[must_use]
+    pub fn timed_by(self, clock: impl Fn() -> Time + Send + 'static) -> Self {
+        Self { clock: Some(Box::new(clock)), ..self }
+    }
+
+    /// How well delays were kept; none if nothing was written, or no time told.
+    pub fn delays(&self) -> Option<Delays> {
+        self.errors.summary()
+    }
+
+    /// How long the frames of each channel of `experiment` took in real time; nothing if no time was told.
+    pub fn frames(&self, experiment: &Experiment) -> Vec<Frames> {
+        let carried = experiment.channels.iter().zip(&self.carriers);
+        let timed = carried.filter(|_| self.clock.is_some());
+        let summary = |(channel, carrier): (&ChannelSpec, &Option<Carrier>)| {
+            let interval = (channel.class == Class::RealTime).then_some(channel.spec.min_interval);
+            Some(carrier.as_ref()?.times.summary(&channel.name, interval))
+        };
+        timed.filter_map(summary).collect()
     }
 
     /// What became of frames so far.
@@ -180,9 +259,14 @@ impl<W: Wire> Ports<W> {
         (0..self.carriers.len()).filter(|i| self.carriers[*i].is_some()).collect()
     }
 
-    /// The first error of a port, if one had an error; it was then without frames.
-    pub fn error(&self) -> Option<&io::Error> {
-        self.error.as_ref()
+    /// Errors of ports, a line for each port that had some.
+    pub fn errors(&self) -> Vec<String> {
+        let line = |port: &Port<W>| {
+            let Trouble { at, why, count } = port.trouble.as_ref()?;
+            let name = &port.name;
+            Some(format!("port {name} could not be read or written, {count} times from {at} on: {why}"))
+        };
+        self.ports.iter().filter_map(line).collect()
     }
 
     /// Slots that hold a frame.
@@ -200,26 +284,49 @@ impl<W: Wire> Ports<W> {
 
     /// Reads a frame of the port that is next into a slot.
     #[inline]
-    fn read(&mut self) -> Option<u32> {
-        let port = &self.ports[self.next];
-        let error = &mut self.error;
+    fn read(&mut self, now: Time) -> Option<u32> {
+        let port = &mut self.ports[self.next];
         self.store.fill(|buffer| match port.wire.receive(buffer) {
             Ok(length) => length,
             Err(why) => {
-                error.get_or_insert(why);
+                port.fail(now, why);
                 None
             }
         })
     }
 
-    fn write(&mut self, to: Option<usize>, slot: u32) {
-        let sent = to.map(|to| self.ports[to].wire.send(self.store.frame(slot)));
+    /// Notes when the frame in `slot`, which `channel` carries, was read.
+    #[inline]
+    fn stamp(&mut self, channel: Option<usize>, slot: u32) {
+        let Some(clock) = &self.clock else { return };
+        let read = clock();
+        self.stamps[slot as usize].read = read;
+        if let Some(carrier) = channel.and_then(|channel| self.carriers[channel].as_mut()) {
+            let seen_empty = Time::from_ps(self.seen_empty.load(Ordering::Relaxed));
+            carrier.times.arrive(read, self.ports[self.next].empty.max(seen_empty));
+        }
+    }
+
+    fn write(&mut self, now: Time, channel: usize, slot: u32) {
+        let carrier = self.carriers[channel].as_mut().expect("only what carries frames has slots");
+        let began = self.clock.as_ref().map(|clock| clock());
+        let sent = carrier.to.map(|to| self.ports[to].wire.send(self.store.frame(slot)));
         match sent {
-            Some(Ok(true)) => self.counts.written += 1,
+            Some(Ok(true)) => {
+                self.counts.written += 1;
+                if let (Some(clock), Some(began)) = (&self.clock, began) {
+                    let Stamp { read, taken } = self.stamps[slot as usize];
+                    let took = clock().saturating_since(read);
+                    self.errors.add(now.saturating_since(taken), began.saturating_since(read), took);
+                    carrier.times.leave(took);
+                }
+            }
             Some(Ok(false)) | None => self.counts.undeliverable += 1,
             Some(Err(why)) => {
                 self.counts.undeliverable += 1;
-                self.error.get_or_insert(why);
+                if let Some(to) = carrier.to {
+                    self.ports[to].fail(now, why);
+                }
             }
         }
         self.store.release(slot);
@@ -227,7 +334,7 @@ impl<W: Wire> Ports<W> {
 }
 
 impl<W: Wire> Outside for Ports<W> {
-    fn next_input(&mut self, _now: Time) -> Option<Input> {
+    fn next_input(&mut self, now: Time) -> Option<Input> {
         loop {
             if self.left == 0 {
                 return self.rest(true);
@@ -235,7 +342,10 @@ impl<W: Wire> Outside for Ports<W> {
             if self.empty == self.ports.len() || self.store.free() == 0 {
                 return self.rest(false);
             }
-            let Some(slot) = self.read() else {
+            let Some(slot) = self.read(now) else {
+                if let Some(clock) = &self.clock {
+                    self.ports[self.next].empty = clock();
+                }
                 self.next = (self.next + 1) % self.ports.len();
                 self.empty += 1;
                 continue;
@@ -244,6 +354,12 @@ impl<W: Wire> Outside for Ports<W> {
             self.empty = 0;
             self.counts.read += 1;
             let frame = self.store.frame(slot);
+            if frame.len() > self.ports[self.next].longest {
+                self.counts.oversize += 1;
+                self.store.release(slot);
+                self.next = (self.next + 1) % self.ports.len();
+                continue;
+            }
             let carriers = &self.ports[self.next].carriers;
             let channel = match carriers[..] {
                 [(Carries::All, channel), ..] => Some(channel),
@@ -254,6 +370,7 @@ impl<W: Wire> Outside for Ports<W> {
                 }
             };
             let size = Bytes::new(frame.len() as u64);
+            self.stamp(channel, slot);
             self.next = (self.next + 1) % self.ports.len();
             match channel {
                 Some(channel) => return Some(Input::Message { channel, size, handle: slot }),
@@ -265,17 +382,22 @@ impl<W: Wire> Outside for Ports<W> {
         }
     }
 
-    fn notice(&mut self, _now: Time, notice: Notice) {
+    fn notice(&mut self, now: Time, notice: Notice) {
         match notice {
             Notice::Taken { channel, handle, message } => {
+                self.stamps[handle as usize].taken = now;
                 let carrier = self.carriers[channel].as_mut().expect("only what carries frames has handles");
                 if let Some(lost) = carrier.flight.begin(message, handle) {
                     self.counts.lost += 1;
                     self.store.release(lost);
                 }
             }
-            Notice::Refused { handle, .. } => {
-                self.counts.refused += 1;
+            Notice::Refused { handle, cause, .. } => {
+                match cause {
+                    None => self.counts.unadmitted += 1,
+                    Some(Dropped::Undersized) => self.counts.undersized += 1,
+                    Some(_) => self.counts.refused += 1,
+                }
                 self.store.release(handle);
             }
             Notice::Delivered { channel, message } => {
@@ -284,9 +406,8 @@ impl<W: Wire> Outside for Ports<W> {
                     self.counts.lost += 1;
                     self.store.release(lost);
                 }
-                let (landed, to) = (carrier.flight.land(message), carrier.to);
-                match landed {
-                    Some(slot) => self.write(to, slot),
+                match carrier.flight.land(message) {
+                    Some(slot) => self.write(now, channel, slot),
                     None => self.counts.strays += 1,
                 }
             }

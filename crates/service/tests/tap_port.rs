@@ -107,15 +107,16 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     header.channels = ports.channels();
     let file = Shared::default();
     let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
-    let ticks = Ticks::calibrate();
+    let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+    let ports = ports.timed_by(move || epoch.now());
     let emulation = Emulation {
         experiment: experiment.clone(),
         length,
-        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), &ticks),
+        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), epoch),
         channels: ports.channels(),
         outside: ports,
         hosts: Vec::new(),
-        epoch: Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE),
+        epoch,
         reports: no_reports(),
         journal: Some(journal),
     };
@@ -138,7 +139,12 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     }
     assert!(received.is_sorted_by(|a, b| a < b), "in order, and none twice: {received:?}");
     let counts = driven.outside.counts();
-    assert_eq!(driven.outside.error().map(ToString::to_string), None);
+    assert_eq!(driven.outside.errors(), [""; 0]);
+    let delays = driven.outside.delays().expect("frames were written");
+    assert_eq!((delays.frames, delays.early), (counts.written, 0));
+    let frames = &driven.outside.frames(&experiment)[0];
+    assert_eq!((frames.read, frames.written), (driven.inputs, counts.written));
+    assert_eq!(site.drops()[&0].unread, 0, "300 frames fit a queue");
     assert_eq!((counts.written, counts.undeliverable, counts.strays), (received.len() as u64, 0, 0));
     let channel = &driven.run.channels[0];
     assert_eq!(channel.delivered, Some(counts.written));

@@ -2,7 +2,7 @@
 
 use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells};
 use super::units::{Format, Kind};
-use crate::results::{RealTime, Results, Run, Stage, Summary};
+use crate::results::{Channel, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary};
 
 /// What fills a column: title, kind, rank, reading.
 struct Field<T>(&'static str, Kind, u8, fn(&T) -> Option<f64>);
@@ -43,6 +43,68 @@ const REAL_TIME: &[Field<RealTime>] = &[
 pub(crate) fn stages(results: &Results) -> Grid {
     let rows = |run: &Run| run.stages.iter().map(|stage| (Some(stage.name.clone()), stage.clone())).collect();
     grid(results, STAGES, Some("stage"), rows)
+}
+
+/// What fills the table of frames: title, kind, rank, reading.
+const FRAMES: &[Field<(Frames, Channel)>] = &[
+    Field("frames", Kind::Count, 2, |f| Some(f.0.written as f64)),
+    Field("logical p50", Kind::Time, 0, |f| of(&f.1.latency, |l| l.p50)),
+    Field("p99", Kind::Time, 1, |f| of(&f.1.latency, |l| l.p99)),
+    Field("arrival to delivery p50", Kind::Time, 0, |f| Some(f.0.p50)),
+    Field("p99", Kind::Time, 0, |f| Some(f.0.p99)),
+    Field("max", Kind::Time, 0, |f| Some(f.0.max)),
+    Field("before, at most p50", Kind::Time, 3, |f| Some(f.0.waited_p50)),
+    Field("p99", Kind::Time, 0, |f| Some(f.0.waited_p99)),
+    Field("max", Kind::Time, 1, |f| Some(f.0.waited_max)),
+    Field("deadline", Kind::Time, 2, |f| f.1.deadline),
+    Field("missed", Kind::Count, 0, |f| f.1.deadline.map(|_| f.1.missed_messages as f64)),
+    Field("of contract", Kind::Share, 4, |f| f.0.of_contract),
+];
+
+const DELAYS: &[Field<Delays>] = &[
+    Field("frames", Kind::Count, 2, |d| Some(d.frames as f64)),
+    Field("delay too long p50", Kind::Time, 0, |d| Some(d.p50)),
+    Field("p99", Kind::Time, 0, |d| Some(d.p99)),
+    Field("max", Kind::Time, 0, |d| Some(d.max)),
+    Field("early", Kind::Count, 0, |d| Some(d.early as f64)),
+    Field("earliest", Kind::Time, 1, |d| Some(d.earliest)),
+];
+
+const GAPS: &[Field<Gap>] = &[
+    Field("ended at", Kind::Time, 0, |g| Some(g.at)),
+    Field("length", Kind::Time, 0, |g| Some(g.length)),
+    Field("while idle", Kind::Count, 0, |g| Some(f64::from(u8::from(g.idle)))),
+];
+
+/// Frames of real programs: from a message's logical arrival in the model, and from the frame's actual one in real time.
+pub(crate) fn frames(results: &Results) -> Grid {
+    let with_channel = |run: &Run, frames: &Frames| {
+        let channel = run.channel(&frames.channel).cloned().unwrap_or_default();
+        (Some(frames.channel.clone()), (frames.clone(), channel))
+    };
+    let rows = |run: &Run| {
+        let frames = run.real_time.iter().flat_map(|real| &real.frames);
+        frames.map(|frames| with_channel(run, frames)).collect()
+    };
+    grid(results, FRAMES, Some("channel"), rows)
+}
+
+/// How well delays were kept.
+pub(crate) fn delays(results: &Results) -> Grid {
+    let rows = |run: &Run| {
+        let delays = run.real_time.iter().filter_map(|real| real.delays.clone());
+        delays.map(|delays| (None, delays)).collect()
+    };
+    grid(results, DELAYS, None, rows)
+}
+
+/// When the platform stood still longest.
+pub(crate) fn gaps(results: &Results) -> Grid {
+    let rows = |run: &Run| {
+        let gaps = run.real_time.iter().flat_map(|real| &real.gaps);
+        gaps.map(|gap| (None, gap.clone())).collect()
+    };
+    grid(results, GAPS, None, rows)
 }
 
 /// How well the clock was kept, at every point that ran in real time.

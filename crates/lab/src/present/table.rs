@@ -64,6 +64,8 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
         push_grid(&mut out, &grid::resources(results), options);
         push_grid(&mut out, &platform::stages(results), options);
     }
+    push_grid(&mut out, &platform::frames(results), options);
+    push_grid(&mut out, &platform::delays(results), options);
     push_grid(&mut out, &platform::real_time(results), options);
     if results.runs.is_empty() {
         out.push_str("\nnothing ran: the sweep has no points\n");

@@ -5,6 +5,7 @@
 //! inputs with their times is all that it takes to run it again.
 
 use laxity_model::adapter::{Command, Response};
+use laxity_qos::channel::Dropped;
 use laxity_units::{Bytes, Time};
 
 /// Something that comes from outside.
@@ -53,6 +54,8 @@ pub enum Notice {
         channel: usize,
         /// The sender's name for it.
         handle: u32,
+        /// Why; none if the channel was not admitted.
+        cause: Option<Dropped>,
     },
     /// A message reached its end, whole.
     Delivered {

@@ -20,9 +20,9 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_engine::{Doorbell, Ticks};
+use laxity_engine::{Doorbell, Epoch};
 use laxity_units::Span;
 
 use super::Ports;
@@ -41,6 +41,9 @@ pub struct TapBell {
     /// Keeps the descriptors open.
     _taps: Vec<Arc<Tap>>,
     more: Arc<AtomicBool>,
+    epoch: Epoch,
+    /// When all devices were last seen empty, in picoseconds of the run.
+    seen_empty: Arc<AtomicU64>,
     margin: u64,
     period: u64,
     patience: u64,
@@ -48,13 +51,15 @@ pub struct TapBell {
 }
 
 impl TapBell {
-    /// For `ports`, whose devices are `taps`, in a run whose counter is `ticks`.
-    pub fn new<W>(ports: &Ports<W>, taps: Vec<Arc<Tap>>, ticks: &Ticks) -> Self {
+    /// For `ports`, whose devices are `taps`, in a run that begins at `epoch`.
+    pub fn new<W>(ports: &Ports<W>, taps: Vec<Arc<Tap>>, epoch: Epoch) -> Self {
+        let ticks = epoch.ticks();
         let [margin, period, patience] = [MARGIN, PERIOD, PATIENCE].map(|span| ticks.in_span(span));
         let poll =
             |tap: &Arc<Tap>| libc::pollfd { fd: tap.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let polled = taps.iter().map(poll).collect();
-        Self { polled, _taps: taps, more: ports.more.clone(), margin, period, patience, looked: 0 }
+        let (more, seen_empty) = (ports.more.clone(), ports.seen_empty.clone());
+        Self { polled, _taps: taps, more, epoch, seen_empty, margin, period, patience, looked: 0 }
     }
 }
 
@@ -80,6 +85,10 @@ impl Doorbell for TapBell {
             return false;
         }
         self.looked = now;
-        self.is_rung()
+        let is_rung = self.is_rung();
+        if !is_rung {
+            self.seen_empty.store(self.epoch.time_at(now).as_ps(), Ordering::Relaxed);
+        }
+        is_rung
     }
 }

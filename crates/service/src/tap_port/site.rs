@@ -11,7 +11,7 @@ use laxity_lab::scenario::{Experiment, PortSpec};
 
 use crate::ip::Ip;
 use crate::namespace::{Namespace, Owner};
-use crate::tap::{Tap, TapSetup};
+use crate::tap::{Drops, Tap, TapSetup};
 use crate::{Mac, Refused};
 
 /// What an experiment's ports are on this machine; removed when dropped.
@@ -87,6 +87,19 @@ impl Site {
     /// The devices, by node.
     pub fn taps(&self) -> BTreeMap<usize, Arc<Tap>> {
         self.taps.clone()
+    }
+
+    /// What the kernel has dropped at each port so far, by node; without those that it tells nothing of.
+    pub fn drops(&self) -> BTreeMap<usize, Drops> {
+        let of = |port: &PortSpec| {
+            let tap = self.taps.get(&port.node)?;
+            let drops = match self.namespace(port) {
+                None => tap.drops_here(),
+                Some(namespace) => namespace.within(|| tap.drops_here()).ok()?,
+            };
+            Some((port.node, drops.ok()?))
+        };
+        self.ports.iter().filter_map(of).collect()
     }
 
     /// The namespace of the port at `node`, if it has one of its own.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use laxity_lab::scenario::{Experiment, Scenario};
 use laxity_lab::world::{Input, Notice, Outside};
+use laxity_qos::channel::Dropped;
 use laxity_units::Time;
 use proptest::prelude::*;
 
@@ -115,7 +116,7 @@ fn a_frame_goes_to_the_first_channel_that_carries_it() {
     let mut seen = Vec::new();
     while let Some(Input::Message { channel, size, handle }) = ports.next_input(Time::ZERO) {
         seen.push((channel, size.get()));
-        ports.notice(Time::ZERO, Notice::Refused { channel, handle });
+        ports.notice(Time::ZERO, Notice::Refused { channel, handle, cause: Some(Dropped::MessageQueue) });
     }
     assert_eq!(seen, [(1, 38), (0, 38)]);
     let counts = ports.counts();
@@ -131,7 +132,7 @@ fn a_wake_reads_a_batch_and_says_that_there_is_more() {
         let mut read = 0;
         while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
             read += 1;
-            ports.notice(Time::ZERO, Notice::Refused { channel, handle });
+            ports.notice(Time::ZERO, Notice::Refused { channel, handle, cause: Some(Dropped::MessageQueue) });
         }
         wakes.push(read);
         if !ports.more.load(std::sync::atomic::Ordering::Relaxed) {
@@ -153,7 +154,7 @@ fn without_a_free_slot_nothing_is_read() {
         }
     }
     assert_eq!((handles.len(), a.in_frames.lock().unwrap().len()), (slots, 50));
-    ports.notice(Time::ZERO, Notice::Refused { channel: 0, handle: handles[7] });
+    ports.notice(Time::ZERO, Notice::Refused { channel: 0, handle: handles[7], cause: None });
     assert!(ports.next_input(Time::ZERO).is_some(), "a freed slot is used again");
     assert!(ports.next_input(Time::ZERO).is_none());
 }
@@ -179,7 +180,7 @@ proptest! {
             while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
                 prop_assert_eq!(channel, usize::from(!udp));
                 if *fate == 0 {
-                    ports.notice(Time::ZERO, Notice::Refused { channel, handle });
+                    ports.notice(Time::ZERO, Notice::Refused { channel, handle, cause: Some(Dropped::MessageQueue) });
                     continue;
                 }
                 let message = taken[channel];

@@ -1,0 +1,133 @@
+//! How long frames took in real time, and how far that is from what they were to take.
+//!
+//! A frame is read from a port at one time of the run and written at another; in between, the world delayed it from the time
+//! at which it was taken to the time at which it was delivered. The difference of the two spans is the error of the
+//! delay: a frame can be late, because the world was behind when it was delivered, and it must never be early. The times
+//! of reading and writing are taken here and not from the world, so that its errors can be seen.
+//!
+//! Before it is read, a frame waits in the device. How long, nothing tells; but when the device was last seen empty, the
+//! frame was not there.
+
+use laxity_engine::Lateness;
+use laxity_lab::results::{Delays, Frames};
+use laxity_units::{Span, Time};
+
+/// What is known of a frame that lies in a slot.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Stamp {
+    /// When it was read.
+    pub(super) read: Time,
+    /// When the world took it.
+    pub(super) taken: Time,
+}
+
+/// The errors of all delays.
+#[derive(Debug, Default)]
+pub(super) struct Errors {
+    late: Lateness,
+    early: u64,
+    earliest: Span,
+}
+
+impl Errors {
+    /// A frame was to take `wanted`. Writing it began when it had taken `began`, and ended when it had taken `ended`.
+    pub(super) fn add(&mut self, wanted: Span, began: Span, ended: Span) {
+        if began < wanted {
+            self.early += 1;
+            self.earliest = self.earliest.max(wanted - began);
+        }
+        self.late.record(ended.saturating_sub(wanted));
+    }
+
+    pub(super) fn summary(&self) -> Option<Delays> {
+        let frames = self.late.count();
+        let [p50, p99] = [0.5, 0.99].map(|q| self.late.quantile(q).as_secs_f64());
+        (frames > 0).then(|| Delays {
+            frames,
+            p50,
+            p99,
+            max: self.late.max().as_secs_f64(),
+            early: self.early,
+            earliest: self.earliest.as_secs_f64(),
+        })
+    }
+}
+
+/// The frames of one channel.
+#[derive(Debug, Default)]
+pub(super) struct Times {
+    took: Lateness,
+    waited: Lateness,
+    arrivals: u64,
+    first: Time,
+    last: Time,
+}
+
+impl Times {
+    /// A frame was read at `read`; at `empty` it had not been there.
+    pub(super) fn arrive(&mut self, read: Time, empty: Time) {
+        if self.arrivals == 0 {
+            self.first = read;
+        }
+        self.arrivals += 1;
+        self.last = read;
+        self.waited.record(read.saturating_since(empty));
+    }
+
+    /// A frame has been written, `took` after it was read.
+    pub(super) fn leave(&mut self, took: Span) {
+        self.took.record(took);
+    }
+
+    /// In numbers, for the channel called `name`, which may send every `interval` if it has a contract.
+    pub(super) fn summary(&self, name: &str, interval: Option<Span>) -> Frames {
+        let of = |times: &Lateness, q| times.quantile(q).as_secs_f64();
+        let took = self.last.saturating_since(self.first);
+        let rate = (self.arrivals > 1 && !took.is_zero()).then(|| {
+            let intervals = (self.arrivals - 1) as f64;
+            interval.map(|interval| intervals * interval.as_secs_f64() / took.as_secs_f64())
+        });
+        Frames {
+            channel: name.into(),
+            read: self.arrivals,
+            written: self.took.count(),
+            p50: of(&self.took, 0.5),
+            p99: of(&self.took, 0.99),
+            max: self.took.max().as_secs_f64(),
+            waited_p50: of(&self.waited, 0.5),
+            waited_p99: of(&self.waited, 0.99),
+            waited_max: self.waited.max().as_secs_f64(),
+            of_contract: rate.flatten(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_early_frame_is_counted_and_a_late_one_measured() {
+        let us = Span::from_us;
+        let mut errors = Errors::default();
+        assert_eq!(errors.summary(), None);
+        errors.add(us(100), us(100), us(101));
+        errors.add(us(100), us(93), us(95));
+        errors.add(us(100), us(150), us(152));
+        let summary = errors.summary().unwrap();
+        assert_eq!((summary.frames, summary.early), (3, 1));
+        assert!((summary.earliest - 7e-6).abs() < 1e-12 && (summary.max - 52e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_rate_of_a_source_is_a_share_of_its_contract() {
+        let mut times = Times::default();
+        for n in 0..=1000_u64 {
+            let read = Time::ZERO + Span::from_us(10_000) * n;
+            times.arrive(read, read);
+        }
+        let at = |interval| times.summary("a", Some(interval)).of_contract.unwrap();
+        assert!((at(Span::from_ms(10)) - 1.0).abs() < 1e-9 && (at(Span::from_ms(8)) - 0.8).abs() < 1e-9);
+        assert_eq!(times.summary("a", None).of_contract, None);
+    }
+}
