@@ -290,7 +290,11 @@ fn report(driven: &Driven<Ports<Tap>>, experiment: &Experiment, terminal: &Termi
 
 /// How well time was kept, in sentences.
 fn told(real_time: &RealTime, experiment: &Experiment, end: Time) -> Vec<String> {
-    let span = |seconds: f64| Span::from_ps((seconds * 1e12) as u64).to_string();
+    let span = |seconds: f64| match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        1e-3.. => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.1} us", seconds * 1e6),
+    };
     let mut lines = Vec::new();
     let longest = real_time.gaps.iter().max_by(|a, b| a.length.total_cmp(&b.length));
     lines.push(match longest {

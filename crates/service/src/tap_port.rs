@@ -342,10 +342,10 @@ impl<W: Wire> Outside for Ports<W> {
             if self.empty == self.ports.len() || self.store.free() == 0 {
                 return self.rest(false);
             }
+            // Before the look, or a frame that comes between it and the reading of the clock was not there.
+            let looked = self.clock.as_ref().map(|clock| clock());
             let Some(slot) = self.read(now) else {
-                if let Some(clock) = &self.clock {
-                    self.ports[self.next].empty = clock();
-                }
+                self.ports[self.next].empty = looked.unwrap_or_default();
                 self.next = (self.next + 1) % self.ports.len();
                 self.empty += 1;
                 continue;

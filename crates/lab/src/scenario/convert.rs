@@ -172,14 +172,14 @@ struct Unsaid {
 
 /// How far ahead of its contract the host lets the frames of a program be: as much as the platform may stand still for
 /// at a time, and several times what it usually does.
-const AHEAD: EarlyPolicy = EarlyPolicy { horizon: Span::from_ms(50), above_best_effort: true };
+const AHEAD: EarlyPolicy = EarlyPolicy { horizon: Span::from_ms(250), above_best_effort: true };
 
 /// Lets frames of programs pass that are early by their contract.
 ///
 /// A message is early when those before it came late. A program that sends at its contract's rate is early for ever after
 /// one stall of the platform, and what waits for its logical arrival time then waits as long as the stall took, message
 /// by message. Nobody who is on time waits longer for early work (see `promise.rs`); best effort does, and for a source that
-/// sends more than it may, for 50 ms of its rate, once.
+/// sends more than it may, for 250 ms of its rate, once.
 fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpec]) {
     if channels.iter().all(|channel| channel.carries.is_none()) {
         return;

@@ -142,7 +142,7 @@ pub(crate) struct RawSubsystem {
     /// In which order handlers get the CPU. Default `multiclass_edf`.
     pub(crate) cpu: Option<Written<Order>>,
     /// What handlers of early messages may do. Default `hold`; where a channel `carries` frames, they may run up to
-    /// 50 ms early and before best effort: see the link's `horizon`.
+    /// 250 ms early and before best effort: see the link's `horizon`.
     pub(crate) early: Option<Written<EarlyPolicy>>,
     /// When a handler lets another one have the CPU: after so many packets (`P`), or in words; or a table
     /// with one for each class of work. Default 4.
@@ -179,7 +179,7 @@ pub(crate) struct RawLink {
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
     /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`; where a
-    /// channel `carries` frames, `50 ms`. A program that sends at its contract's rate never makes up for a time in
+    /// channel `carries` frames, `250 ms`. A program that sends at its contract's rate never makes up for a time in
     /// which the platform stood still, so after one all its frames are early, and would be held for the rest of the
     /// run.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
