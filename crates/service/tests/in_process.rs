@@ -96,11 +96,14 @@ fn the_same_messages_are_sent_as_in_virtual_time() {
     let simulated =
         Runner::default().run(&experiment(&scenario("virtual", ""))).expect("it can be simulated");
     is_accounted(&run);
+    // A platform that stands still for longer than the driver is patient makes it reset the adapter, which loses two packets.
+    let resets = run.figures.get("driver_resets").copied().unwrap_or_default();
+    let lost: u64 = run.channels.iter().map(|channel| channel.lost_packets).sum();
+    assert!(lost <= 2 * resets as u64, "{lost} packets lost and {resets} resets");
     for (real, virtual_) in run.channels.iter().zip(&simulated.channels) {
         // The end of the run cuts off at most what one stall of the platform made late.
         assert!(real.messages <= virtual_.messages, "{}", real.name);
         assert!(real.completed > 0, "{}", real.name);
-        assert_eq!(real.lost_packets, 0, "{}", real.name);
     }
     let real_time = run.real_time.expect("it ran in real time");
     assert!(real_time.events > 0 && real_time.inputs > 0);
