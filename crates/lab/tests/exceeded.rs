@@ -1,0 +1,59 @@
+//! Scenarios in which a message once took longer than its printed bound, each with the reason in its file.
+//!
+//! An independent search found them, all outside what the property tests drew at the time. What may come of one now:
+//! every channel keeps its bound, or has none and admission says why.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use laxity_lab::promise::{Promise, promises};
+use laxity_lab::scenario::{Experiment, Scenario};
+use laxity_lab::world;
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exceeded");
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).expect("the folder is there").map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    files
+}
+
+/// Real-time channels of the run that took longer than they were promised, and those without a promise or a reason.
+fn broken(experiment: &Experiment) -> Vec<String> {
+    let formula = experiment.admission.formula.expect("these scenarios ask for bounds");
+    let promises = promises(experiment, formula);
+    let run = world::run(experiment);
+    let mut broken = Vec::new();
+    for (i, channel) in run.channels.iter().enumerate().filter(|(_, channel)| channel.class == "real_time") {
+        match (channel.bound, &promises) {
+            (Some(bound), _) => {
+                if let Some(worst) = channel.worst.filter(|worst| *worst > bound) {
+                    broken.push(format!("{}: bound {bound} s, worst {worst} s", channel.name));
+                }
+            }
+            (None, Err(uncovered)) => assert!(!uncovered.0.is_empty()),
+            (None, Ok(promises)) if matches!(promises.channels[i], Promise::Refused(_)) => {
+                assert_eq!(channel.completed, 0, "{}: refused, and sends all the same", channel.name);
+            }
+            (None, Ok(_)) => broken.push(format!("{}: no bound, and nobody says why", channel.name)),
+        }
+    }
+    broken
+}
+
+#[test]
+fn no_bound_is_exceeded_again() {
+    let mut failures = Vec::new();
+    let files = files();
+    for file in &files {
+        let scenario = Scenario::load(file).unwrap_or_else(|errors| panic!("{errors}"));
+        for point in scenario.points() {
+            for failure in broken(&scenario.experiment(&point)) {
+                failures.push(format!("{}: {failure}", scenario.name));
+            }
+        }
+    }
+    assert!(files.len() >= 11, "{files:?}");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
