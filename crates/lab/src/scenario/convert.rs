@@ -146,6 +146,17 @@ pub(crate) fn experiment(
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
+    let endless = |channel: &&ChannelSpec| matches!(channel.source, SourceSpec::Continuous(_));
+    if !experiment.host.subsystem.enforcement
+        && let Some(channel) = experiment.channels.iter().find(endless)
+    {
+        let reason = format!(
+            "without enforcement no message queue has an end, and `{}` would fill its own for ever",
+            channel.name
+        );
+        let help = "send with a `closed` source, or with enforcement";
+        return Err(cx.fault(&WHOLE, reason, help));
+    }
     analysis(cx, &experiment, &host.spans, &adapter.spans)?;
     Ok(experiment)
 }
