@@ -1,4 +1,4 @@
-//! Chores of the workspace: `cargo xtask test`, `cargo xtask generate`, `cargo xtask mutants`.
+//! Chores of the workspace: `cargo xtask test`, `cargo xtask generate`, `cargo xtask mutants`, `cargo xtask soak`.
 //!
 //! `test` is what decides whether a change is good: all tests, the house style, and that what is generated
 //! from the code is what the code generates now. It has no dependencies, so that it builds in a second on
@@ -18,7 +18,9 @@ const USAGE: &str = "usage: cargo xtask <command>
   test        all tests, doc tests, formatting, lints, and that generated files are current
   generate    rewrites the generated files
   mutants     changes the code in one place after the other and looks whether a test notices (hours)
-              [qos] [model] [--file GLOB] [--shard K/N] [--minutes N]";
+              [qos] [model] [--file GLOB] [--shard K/N] [--minutes N]
+  soak        draws and runs scenarios on all cores and writes those down that exceed a bound, cut to what they fail by:
+              [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
             }
         },
         ["mutants", ref options @ ..] => mutants::run(&root, options),
+        ["soak", ref rest @ ..] => soak(&root, rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
@@ -40,6 +43,20 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the search, which is an example of the lab: this crate has no dependencies.
+fn soak(root: &Path, arguments: &[&str]) -> ExitCode {
+    let build = ["run", "--quiet", "--release", "--package", "laxity-lab", "--example", "soak", "--"];
+    match cargo(root, &[&build[..], arguments].concat()).status() {
+        Ok(status) => {
+            status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        Err(error) => {
+            eprintln!("error: the search could not be started: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod attack;
 pub mod claims;
 mod coverage;
 pub mod diagnostic;
+pub mod draw;
 mod measure;
 pub mod output;
 pub mod pipeline;

@@ -14,7 +14,7 @@
 //! to read an experiment and one place that knows the format ([`schema`] is made from it, too).
 
 mod adapter_file;
-mod choice;
+pub(crate) mod choice;
 pub(crate) mod context;
 mod convert;
 pub(crate) mod document;

@@ -1,0 +1,152 @@
+//! Cutting a failing scenario down to what it fails by.
+//!
+//! Delta debugging on the tree: take away channels, then keys, which so become their defaults; make what is
+//! left smaller and rounder. Whether a cut scenario is still valid, and still fails, is for the caller to say; most
+//! cuts are neither, and cost a run.
+
+use laxity_units::{Bytes, Span};
+
+use super::sketch::{Node, Table};
+
+/// The smallest file that can be cut from `file`, by at most `tries` attempts, and for which `fails` holds.
+pub fn shrink(file: &Table, tries: u32, fails: &mut dyn FnMut(&Table) -> bool) -> Table {
+    let mut smallest = file.clone();
+    let mut left = tries;
+    loop {
+        let mut changed = false;
+        let mut next = 0;
+        while let Some(cut) = cuts(&smallest).get(next) {
+            if left == 0 {
+                return smallest;
+            }
+            left -= 1;
+            let candidate = cut.apply(&smallest);
+            if fails(&candidate) {
+                // What was at this place is gone, so the next cut stands here now.
+                smallest = candidate;
+                changed = true;
+            } else {
+                next += 1;
+            }
+        }
+        if !changed {
+            return smallest;
+        }
+    }
+}
+
+/// Something to try.
+struct Cut {
+    /// Indices from the root: a key of a table, an item of a list.
+    path: Vec<usize>,
+    change: Change,
+}
+
+enum Change {
+    /// Takes away so many keys or items from here on.
+    Remove(usize),
+    Replace(Node),
+}
+
+impl Cut {
+    fn apply(&self, file: &Table) -> Table {
+        let mut root = Node::Table(file.clone());
+        let (last, way) = self.path.split_last().expect("the root itself is never cut");
+        let parent = way.iter().fold(&mut root, |node, index| match node {
+            Node::Table(table) => &mut table.keys[*index].1,
+            Node::List(items) => &mut items[*index],
+            _ => unreachable!("the way leads through tables and lists"),
+        });
+        match (parent, &self.change) {
+            (Node::Table(table), Change::Remove(count)) => drop(table.keys.drain(*last..last + count)),
+            (Node::List(items), Change::Remove(count)) => drop(items.drain(*last..last + count)),
+            (Node::Table(table), Change::Replace(node)) => table.keys[*last].1 = node.clone(),
+            (Node::List(items), Change::Replace(node)) => items[*last] = node.clone(),
+            _ => unreachable!("only tables and lists have parts"),
+        }
+        let Node::Table(file) = root else { unreachable!("the root is a table") };
+        file
+    }
+}
+
+/// All that can be tried, the largest cuts first.
+fn cuts(file: &Table) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    let root = Node::Table(file.clone());
+    walk(&root, &mut Vec::new(), &mut |node, path| {
+        let Node::List(items) = node else { return };
+        let mut count = items.len() / 2;
+        while count > 0 {
+            for at in (0..=items.len() - count).step_by(count) {
+                cuts.push(Cut { path: [path, &[at]].concat(), change: Change::Remove(count) });
+            }
+            count /= 2;
+        }
+    });
+    walk(&root, &mut Vec::new(), &mut |node, path| {
+        let Node::Table(table) = node else { return };
+        for at in 0..table.keys.len() {
+            cuts.push(Cut { path: [path, &[at]].concat(), change: Change::Remove(1) });
+        }
+    });
+    walk(&root, &mut Vec::new(), &mut |node, path| {
+        for simpler in simpler(node) {
+            cuts.push(Cut { path: path.to_vec(), change: Change::Replace(simpler) });
+        }
+    });
+    cuts
+}
+
+fn walk(node: &Node, path: &mut Vec<usize>, see: &mut dyn FnMut(&Node, &[usize])) {
+    see(node, path);
+    let parts: Vec<&Node> = match node {
+        Node::Table(table) => table.keys.iter().map(|(_, node)| node).collect(),
+        Node::List(items) => items.iter().collect(),
+        _ => Vec::new(),
+    };
+    for (index, part) in parts.into_iter().enumerate() {
+        path.push(index);
+        walk(part, path, see);
+        path.pop();
+    }
+}
+
+/// Values that say less than `node`: nothing, half, rounded down. Each is less than the one before, so it ends.
+fn simpler(node: &Node) -> Vec<Node> {
+    let numbers = |n: u64, least: u64| {
+        let mut simpler = vec![least, n / 2, rounded(n, 1), rounded(n, 2), n.saturating_sub(1)];
+        simpler.retain(|m| *m < n && *m >= least);
+        simpler.dedup();
+        simpler
+    };
+    match node {
+        Node::Span(span) => {
+            let ps = span.as_ps();
+            // A picosecond less is no simpler.
+            let mut simpler = vec![0, ps / 2, rounded(ps, 1), rounded(ps, 2), rounded(ps, 3)];
+            simpler.retain(|m| *m < ps);
+            simpler.into_iter().map(|ps| Node::Span(Span::from_ps(ps))).collect()
+        }
+        Node::Bytes(bytes) => {
+            let mut of = numbers(bytes.get(), 1);
+            of.push(bytes.get() / 1024 * 1024);
+            of.retain(|n| *n > 0 && *n < bytes.get());
+            of.into_iter().map(|n| Node::Bytes(Bytes::new(n))).collect()
+        }
+        Node::Whole(n) => numbers(*n, 0).into_iter().map(Node::Whole).collect(),
+        Node::Text(_)
+        | Node::Word(..)
+        | Node::Rate(_)
+        | Node::Decimal(_)
+        | Node::Boolean(_)
+        | Node::List(_)
+        | Node::Table(_) => Vec::new(),
+    }
+}
+
+/// `n` rounded down to so many decimal digits.
+fn rounded(n: u64, digits: u32) -> u64 {
+    let places = n.checked_ilog10().unwrap_or(0) + 1;
+    let unit = 10u64.pow(places.saturating_sub(digits));
+    n / unit * unit
+}

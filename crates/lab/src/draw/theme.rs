@@ -1,0 +1,221 @@
+//! What the tables of a scenario have to agree on, drawn before any of them.
+//!
+//! Keys drawn one by one would be refused, or admitted to nothing: a path with relays has no station of its own
+//! choosing, and a contract means something only beside the costs of its host. So the place, the costs and the load
+//! come first.
+
+use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_units::{Bytes, Span};
+
+use super::dice::Dice;
+
+/// Where the channels go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// One host, and nobody receives.
+    Alone,
+    /// A chain, with so many relays.
+    Path(u64),
+    /// So many hosts with links of their own, every channel from one to any.
+    Stations(u64),
+    /// So many hosts at a token ring.
+    Ring(u64),
+    /// So many hosts at an Ethernet.
+    Ethernet(u64),
+}
+
+/// What the adapter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AdapterTheme {
+    Null,
+    /// One that comes with Laxity.
+    Named(&'static str),
+    Generic,
+    Cim250,
+}
+
+/// Who schedules the link, and so what admission can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scheduling {
+    /// One of those that have an analysis, CPU and link in the same order.
+    Analysed,
+    /// Any word at any key.
+    Anything,
+}
+
+/// The frame of a scenario.
+pub(super) struct Theme {
+    pub(super) place: Place,
+    pub(super) adapter: AdapterTheme,
+    pub(super) scheduling: Scheduling,
+    pub(super) paradigm: &'static str,
+    pub(super) ideal: bool,
+    /// Whether contracts are enforced; without, a queue has no end, and nobody can keep it full.
+    pub(super) enforced: bool,
+    /// Whether admission is off, as it must be where the reader knows no analysis.
+    pub(super) off: bool,
+    /// Admission is by processor demand, and deadlines may be beyond intervals.
+    pub(super) demand: bool,
+    /// Keys that do not go together are left as they were drawn: the reader is to refuse them.
+    pub(super) careless: bool,
+    /// All channels start at the same instant.
+    pub(super) in_phase: bool,
+    pub(super) packet: Bytes,
+    /// The costs that `[host.costs]` says, of which `said` are.
+    pub(super) costs: HostCosts,
+    pub(super) said: bool,
+    pub(super) link: LinkCosts,
+    /// Handlers may work ahead of time.
+    pub(super) ahead: bool,
+    /// Channels may let deadlines decay when packet buffers are full.
+    pub(super) decays: bool,
+    /// The scenario has more channels than there are levels.
+    pub(super) crowd: bool,
+}
+
+/// The 25 MHz MC68040 of the papers, `profiles/mc68040.toml`.
+const MC68040: [u64; 11] = [55, 90, 420, 170, 160, 68, 0, 60, 170, 250, 50];
+
+impl Theme {
+    pub(super) fn draw(dice: &mut Dice) -> Self {
+        let place = match dice.below(100) {
+            0..48 => Place::Alone,
+            48..72 => Place::Path(dice.pick(&[0, 1, 1, 1, 2, 2, 3])),
+            72..93 => Place::Stations(dice.between(2, 4)),
+            93..97 => Place::Ring(dice.between(1, 4)),
+            _ => Place::Ethernet(dice.between(1, 4)),
+        };
+        let shared =
+            ["ring-edf", "ring-fifo", "ring-two-queues", "ring-edf-unoptimised", "end-edd", "end-fifo"];
+        let others = ["null", "template", "cim250", "cim250-simple", "cim250-dual", "cim250-simple-dual"];
+        let adapter = match (place, dice.below(20)) {
+            (Place::Ring(_) | Place::Ethernet(_), 0..8) => AdapterTheme::Generic,
+            (Place::Ring(_) | Place::Ethernet(_), 8) => AdapterTheme::Named("template"),
+            (Place::Ring(_) | Place::Ethernet(_), _) => AdapterTheme::Named(dice.pick(&shared)),
+            (_, 0) => match dice.below(6) {
+                0..3 => AdapterTheme::Generic,
+                3 => AdapterTheme::Cim250,
+                4 => AdapterTheme::Named(dice.pick(&others)),
+                _ => AdapterTheme::Named(dice.pick(&shared)),
+            },
+            _ => AdapterTheme::Null,
+        };
+        let scheduling = match dice.chance(0.87) {
+            true => Scheduling::Analysed,
+            false => Scheduling::Anything,
+        };
+        let ideal = dice.chance(0.12);
+        let paradigm = match scheduling {
+            Scheduling::Analysed if ideal => "O1",
+            Scheduling::Analysed => dice.pick(&["O1", "O2"]),
+            Scheduling::Anything => dice.pick(&["O1", "O2", "O3", "adapter"]),
+        };
+        let careless = dice.chance(0.02);
+        let lawless = if scheduling == Scheduling::Analysed { 0.02 } else { 0.2 };
+        let null = matches!(adapter, AdapterTheme::Null | AdapterTheme::Named("null"));
+        let unanalysed = !null || matches!(paradigm, "O3" | "adapter") && !ideal;
+        let off = if unanalysed { !careless } else { dice.chance(0.02) };
+        let (said, costs) = costs(dice, place);
+        let mut link = LinkCosts { startup: dice.cost(120), per_byte: Span::ZERO };
+        if dice.chance(0.85) {
+            link.per_byte = Span::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
+        }
+        if link.startup.is_zero() && (link.per_byte.is_zero() || costs.packet.is_zero()) {
+            // What takes no time anywhere is sent without end at one instant.
+            link.startup = Span::from_us(10);
+        }
+        let packet = dice.pick(&[100, 512, 1024, 1024, 1500, 4096, 4096, 4096, 16384]);
+        Self {
+            place,
+            adapter,
+            scheduling,
+            paradigm,
+            ideal,
+            enforced: !dice.chance(lawless),
+            off,
+            demand: !off && dice.chance(0.3),
+            careless,
+            in_phase: dice.chance(0.5),
+            packet: Bytes::new(packet),
+            costs,
+            said,
+            link,
+            ahead: dice.chance(0.4),
+            decays: dice.chance(0.2),
+            crowd: dice.chance(0.04),
+        }
+    }
+
+    /// Hosts that there are.
+    pub(super) fn nodes(&self) -> u64 {
+        match self.place {
+            Place::Alone => 1,
+            Place::Path(relays) => relays + 2,
+            Place::Stations(n) | Place::Ring(n) | Place::Ethernet(n) => n,
+        }
+    }
+
+    /// Whether the adapter is one that admission analyses.
+    pub(super) fn null(&self) -> bool {
+        matches!(self.adapter, AdapterTheme::Null | AdapterTheme::Named("null"))
+    }
+
+    /// CPU and link time of a message of `size`, roughly: what it takes of the busier of the two.
+    pub(super) fn work(&self, size: Bytes) -> Span {
+        let packets = size.div_ceil(self.packet).max(1);
+        let switch = if self.ideal { Span::ZERO } else { self.costs.context_switch + self.costs.cache_miss };
+        let per_packet = self.costs.link_scheduling + if self.paradigm == "O1" { Span::ZERO } else { switch };
+        let first = self.costs.first_packet + switch + self.costs.interrupt;
+        let cpu = first + (self.costs.packet + self.costs.interrupt) * (packets - 1) + per_packet * packets;
+        let received = self.costs.receive_packet * packets + self.costs.receive_message + switch;
+        let link = self.link.startup * packets + self.link.per_byte * size.get();
+        let slow = if self.null() { Span::ZERO } else { Span::from_us(400) * packets };
+        cpu.max(link)
+            .max(slow)
+            .max(if self.nodes() > 1 { received } else { Span::ZERO })
+            .max(Span::from_us(1))
+    }
+
+    /// From one packet to the next of a flood, at least.
+    pub(super) fn pace(&self) -> Span {
+        let link = self.link.startup + self.link.per_byte * self.packet.get();
+        (self.costs.packet + self.costs.link_scheduling).max(link).max(Span::from_us(2))
+    }
+}
+
+/// Costs of a host, and whether the file says them: those of the profile, or anything, receiving dearer than sending
+/// and further packets dearer than first ones among it.
+fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
+    let said = !dice.chance(0.3);
+    let mut us = MC68040.map(Span::from_us);
+    if said {
+        let most = dice.pick(&[30, 200, 400]);
+        us = std::array::from_fn(|_| dice.cost(most));
+        // Interrupts of their own, and receiving that costs more than sending, are not analysed at a relay.
+        if dice.chance(0.6) {
+            us[6] = Span::ZERO;
+        }
+        if dice.chance(0.7) && us[2] < us[3] {
+            us.swap(2, 3);
+        }
+        if matches!(place, Place::Path(_) | Place::Stations(_)) && dice.chance(0.6) {
+            us[8] = us[8].min(us[3]);
+        }
+    }
+    let [context_switch, cache_miss, first_packet, packet, link_scheduling, hand_over, interrupt, ..] = us;
+    let [.., thread_creation, receive_packet, receive_message, send_call] = us;
+    let costs = HostCosts {
+        context_switch,
+        cache_miss,
+        first_packet,
+        packet,
+        link_scheduling,
+        hand_over,
+        interrupt,
+        thread_creation,
+        receive_packet,
+        receive_message,
+        send_call,
+    };
+    (said, costs)
+}
