@@ -33,7 +33,7 @@ enum With {
 
 /// Changes `scene` at one place.
 pub(super) fn change(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
-    match random.below(20) {
+    match random.below(21) {
         0..=2 => shift(scene, known, random),
         3..=6 => align(scene, known, random),
         7 | 8 => meet(scene, known, random),
@@ -43,6 +43,7 @@ pub(super) fn change(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stre
         14 => leave_out(scene, known, random),
         15 => add(scene, known, random),
         16 => press(scene, known, random),
+        17 => shorten(scene, known, random),
         _ => best_effort(scene, known, random),
     }
 }
@@ -252,6 +253,24 @@ fn press(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
         size: player.spec.max_message,
     }));
     put(scene, known, channel, messages);
+}
+
+/// Leaves out the beginning of the scene, and what of its end no message needs: where nothing is lost by it, later steps cost less.
+fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
+    let (release, left) = known.critical;
+    let bound = known.ground.players[known.target].bound.unwrap_or(Span::ZERO);
+    let spare = release.saturating_sub(bound).since(Time::ZERO);
+    let cut = Span::from_ps(random.below(spare.as_ps().max(1)));
+    let needed = left.saturating_add(bound).saturating_sub(cut).since(Time::ZERO);
+    scene.length = scene.length.saturating_sub(cut).min(needed);
+    for channel in 0..scene.plays.len() {
+        if let Play::Script(messages) = &scene.plays[channel] {
+            let kept = messages.iter().filter(|message| message.at >= Time::ZERO + cut);
+            let kept =
+                kept.map(|message| Arrival { at: message.at.saturating_sub(cut), ..*message }).collect();
+            put(scene, known, channel, kept);
+        }
+    }
 }
 
 /// Changes what best effort does: a flood, nothing, or a message that begins just before a transmission ends.
