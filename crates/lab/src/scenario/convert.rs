@@ -37,6 +37,8 @@ struct Surroundings {
     packet: laxity_units::Bytes,
     /// What a refused channel says of the run unless it says so itself.
     refusal: Refusal,
+    /// Whether contracts are enforced.
+    enforced: bool,
     /// Whether admission analyses the channels.
     analysed: bool,
     /// Whether deadlines may be beyond the interval.
@@ -90,6 +92,7 @@ pub(crate) fn experiment(
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
+        enforced: host.as_ref().is_ok_and(|host| host.value.subsystem.enforcement),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
@@ -146,19 +149,37 @@ pub(crate) fn experiment(
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
-    let endless = |channel: &&ChannelSpec| matches!(channel.source, SourceSpec::Continuous(_));
-    if !experiment.host.subsystem.enforcement
-        && let Some(channel) = experiment.channels.iter().find(endless)
-    {
-        let reason = format!(
-            "without enforcement no message queue has an end, and `{}` would fill its own for ever",
-            channel.name
-        );
-        let help = "send with a `closed` source, or with enforcement";
-        return Err(cx.fault(&WHOLE, reason, help));
-    }
+    takes_time(cx, &experiment)?;
     analysis(cx, &experiment, &host.spans, &adapter.spans)?;
     Ok(experiment)
+}
+
+/// Refuses sources without end that nothing slows down: they would send for ever at one instant.
+fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let free = experiment.host.costs.first_packet.is_zero();
+    for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
+        let link_is_free = match &experiment.adapter {
+            Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
+            Adapter::Described(_) => false,
+        };
+        let (reason, help) = match channel.packet_overflow {
+            PacketOverflow::DecayDeadline => (
+                "makes packets for ever, for its handler never waits for a buffer",
+                "say `packet_overflow = \"block\"` on the channel, or give it a source with a rate",
+            ),
+            PacketOverflow::Drop if free => (
+                "drops messages for ever at one instant: making a packet takes the host no time",
+                "say `packet_overflow = \"block\"` on the channel, or give `first_packet` a cost",
+            ),
+            PacketOverflow::Block if free && link_is_free => (
+                "sends for ever at one instant: neither host nor adapter take any time",
+                "give `first_packet` or the adapter a cost, or the channel a source with a rate",
+            ),
+            PacketOverflow::Drop | PacketOverflow::Block => continue,
+        };
+        return Err(cx.fault(&WHOLE, format!("channel `{}` {reason}", channel.name), help));
+    }
+    Ok(())
 }
 
 /// A value with the places that later checks point to.

@@ -161,7 +161,14 @@ fn channel(
         (Ok(contract), Ok(size), Ok((_, burst))) => {
             let interval = contract.map(|(interval, _)| interval);
             let message_slots = slots.map_or_else(|| needed(*burst, contract), |slots| slots as u32);
-            Ok(Allowed { interval, size, burst: *burst, message_slots, packet_overflow: overflow })
+            Ok(Allowed {
+                interval,
+                size,
+                burst: *burst,
+                message_slots,
+                packet_overflow: overflow,
+                enforced: around.enforced,
+            })
         }
         (Err(reported), ..) | (_, Err(reported), _) => Err(reported),
         (.., Err(reported)) => Err(*reported),
@@ -180,6 +187,7 @@ fn channel(
                 burst: 1,
                 message_slots: u32::MAX,
                 packet_overflow: overflow,
+                enforced: true,
             };
             super::source::source(cx, library, source, &allowed).and(Err(reported))
         }

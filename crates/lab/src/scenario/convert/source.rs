@@ -36,6 +36,8 @@ pub(super) struct Allowed {
     pub(super) message_slots: u32,
     /// When its packet buffers are full.
     pub(super) packet_overflow: PacketOverflow,
+    /// Whether queues have an end.
+    pub(super) enforced: bool,
 }
 
 /// A source, and the smallest message that it sends, if it sends any.
@@ -184,6 +186,11 @@ pub(super) fn source(
     match kind {
         SourceKind::None => return Ok(Sends::new(SourceSpec::None, None)),
         SourceKind::Continuous => {
+            if !allowed.enforced {
+                let reason = "a source that keeps its queue full never stops where no queue has an end";
+                let help = "use a source with a rate, or `closed`, or leave `enforcement` on";
+                return Err(cx.fault(&owner, reason, help));
+            }
             return Ok(Sends::new(SourceSpec::Continuous(sizes), Some(smallest(sizes))));
         }
         SourceKind::Closed => {
