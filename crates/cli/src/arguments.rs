@@ -56,7 +56,8 @@ pub(crate) enum Command {
     /// Runs one point in real time, and lets real programs send and receive at its ports.
     ///
     /// Makes the TAP interfaces and network namespaces that the scenario's ports ask for, and removes them at the end,
-    /// which is that of the run or an interrupt (Ctrl-C). Needs CAP_NET_ADMIN and CAP_SYS_ADMIN, as root has them.
+    /// which is that of the run or an interrupt (Ctrl-C). Needs CAP_NET_ADMIN, CAP_SYS_ADMIN and, for the directories under
+    /// /run, CAP_DAC_OVERRIDE, as root has them and `setcap cap_net_admin,cap_sys_admin,cap_dac_override+ep` gives them.
     Emulate(Emulate),
     /// Runs an emulation again from its log, at the speed of a simulation, and prints the same outcome.
     Replay(Replay),

@@ -2,10 +2,19 @@
 //!
 //! They are set once, before a run, and the program's own errors are better than any of ours; netlink would buy
 //! a few milliseconds for a dependency.
+//!
+//! A program that has its capabilities from its file (`setcap`) does not hand them on to those it starts, unless it makes
+//! them inheritable and ambient.
+
+#![allow(
+    unsafe_code,
+    reason = "capabilities are handed on between fork and exec, by calls that nix does not have"
+)]
 
 use std::fmt::Display;
 use std::io;
 use std::net::IpAddr;
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::Refused;
@@ -35,6 +44,8 @@ impl<'a> Ip<'a> {
         if let Some(namespace) = self.namespace {
             command.args(["-n", namespace.name()]);
         }
+        // SAFETY: the closure makes system calls alone, which is safe between fork and exec.
+        unsafe { command.pre_exec(hand_on_capabilities) };
         let words = || format!("run `ip {}`", arguments.join(" "));
         let output = command.args(arguments).output().map_err(|why| {
             Refused::new(words(), why)
@@ -78,6 +89,44 @@ impl<'a> Ip<'a> {
     fn set(self, arguments: &[&str]) -> Result<(), Refused> {
         self.run(arguments).map(drop)
     }
+}
+
+/// What `ip` needs of what this process has: to read what is root's, to set up interfaces, to enter a namespace.
+const HANDED_ON: [libc::c_ulong; 3] = [1, 12, 21];
+
+/// The kernel's structures for `capget` and `capset`, of version 3.
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    process: libc::c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct CapabilitySets {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// Without the capabilities `ip` says itself what it may not do, so nothing here is an error.
+#[allow(clippy::unnecessary_wraps, reason = "what runs between fork and exec answers whether to go on")]
+fn hand_on_capabilities() -> io::Result<()> {
+    let mut header = CapabilityHeader { version: 0x2008_0522, process: 0 };
+    let mut sets = [CapabilitySets::default(); 2];
+    // SAFETY: the structures are the kernel's, and live through the calls.
+    unsafe {
+        if libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) == 0 {
+            for set in &mut sets {
+                set.inheritable |= set.permitted;
+            }
+            libc::syscall(libc::SYS_capset, &raw mut header, sets.as_ptr());
+            for capability in HANDED_ON {
+                libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_RAISE, capability, 0_u64, 0_u64);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn text(value: impl Display) -> String {

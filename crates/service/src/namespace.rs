@@ -36,7 +36,7 @@ impl Owner {
     pub fn claim() -> Result<Self, Refused> {
         let refused = |why| {
             Refused::new("record what this run owns in /run/laxity", why)
-                .needing("write access to /run/laxity, or XDG_RUNTIME_DIR")
+                .needing("CAP_DAC_OVERRIDE, or a directory of its own in XDG_RUNTIME_DIR")
         };
         let directory = ownership::directory().map_err(refused)?;
         let mut swept = Vec::new();
@@ -60,7 +60,7 @@ impl Owner {
     pub fn namespace(&self, name: &str) -> Result<Namespace, Refused> {
         let refused = |why: io::Error| {
             Refused::new(format!("make network namespace {name}"), why)
-                .needing("CAP_SYS_ADMIN and CAP_NET_ADMIN")
+                .needing("CAP_SYS_ADMIN, CAP_NET_ADMIN and, for /run/netns, CAP_DAC_OVERRIDE")
                 .advising(
                     "`ip netns list` shows those there are; ours are removed with the run that made them",
                 )
