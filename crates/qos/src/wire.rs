@@ -199,6 +199,77 @@ mod tests {
         )
     }
 
+    /// Second of three fragments of a 5-byte message, whose 2 bytes are current at 1 us and due at 2 us.
+    fn header() -> Header {
+        Header {
+            class: Class::BestEffort,
+            channel: 0x0102_0304,
+            message: 0x0506_0708_090A_0B0C,
+            fragment: 1,
+            fragments: 3,
+            message_length: Bytes::new(5),
+            payload_length: Bytes::new(2),
+            logical_arrival: Time::from_ps(1_000_999),
+            deadline: Time::from_ns(2000),
+        }
+    }
+
+    /// What a decoder says of the header's bytes and two of payload, after one change.
+    fn after(change: impl FnOnce(&mut Vec<u8>)) -> Result<Header, WireError> {
+        let mut bytes = [&header().encode()[..], &[7, 7]].concat();
+        change(&mut bytes);
+        Header::decode(&bytes).map(|(header, _)| header)
+    }
+
+    #[test]
+    fn a_header_is_these_bytes() {
+        let bytes = header().encode();
+        assert_eq!(bytes[..2], MAGIC);
+        let expected = [
+            [VERSION, 1].as_slice(),
+            &[1, 2, 3, 4],
+            &[5, 6, 7, 8, 9, 10, 11, 12],
+            &[0, 0, 0, 1, 0, 0, 0, 3],
+            &[0, 0, 0, 5, 0, 0, 0, 2],
+            // 1000 and 2000 ns, the picoseconds cut off.
+            &[0, 0, 0, 0, 0, 0, 3, 0xE8, 0, 0, 0, 0, 0, 0, 7, 0xD0],
+        ];
+        assert_eq!(bytes[2..], expected.concat());
+        let never = Header { class: Class::RealTime, deadline: Time::MAX, ..header() }.encode();
+        assert_eq!((never[3], &never[40..]), (0, [0xFF; 8].as_slice()));
+    }
+
+    #[test]
+    fn each_fault_is_told() {
+        assert!(after(|_| {}).is_ok());
+        assert_eq!(after(|b| b.truncate(HEADER_LEN - 1)), Err(WireError::Short));
+        assert_eq!(after(|b| b[1] ^= 1), Err(WireError::Magic));
+        assert_eq!(after(|b| b[2] = VERSION + 1), Err(WireError::Version(VERSION + 1)));
+        assert_eq!(after(|b| b[3] = 2), Err(WireError::Class(2)));
+        assert_eq!(after(|b| b[19] = 3), Err(WireError::Fragment));
+        assert!(after(|b| b[19] = 2).is_ok());
+        // Fewer or more bytes than it says; more than the message has; a whole message with less than that.
+        assert_eq!(after(|b| b.push(7)), Err(WireError::Length));
+        assert_eq!(after(|b| b.truncate(HEADER_LEN + 1)), Err(WireError::Length));
+        assert_eq!(after(|b| b[27] = 1), Err(WireError::Length));
+        assert!(after(|b| b[27] = 2).is_ok());
+        let whole = |b: &mut Vec<u8>| (b[19], b[23]) = (0, 1);
+        assert_eq!(after(whole), Err(WireError::Length));
+        assert!(
+            after(|b| {
+                whole(b);
+                b[27] = 2
+            })
+            .is_ok()
+        );
+        // Due before it is current, at the same time, never; and a time beyond what a clock counts.
+        assert_eq!(after(|b| b[46..48].copy_from_slice(&[3, 0xE7])), Err(WireError::Time));
+        assert!(after(|b| b[46..48].copy_from_slice(&[3, 0xE8])).is_ok());
+        let never = after(|b| b[40..].iter_mut().take(8).for_each(|byte| *byte = 0xFF));
+        assert_eq!(never.map(|header| header.deadline), Ok(Time::MAX));
+        assert_eq!(after(|b| b[40] = 0xFF), Err(WireError::Time));
+    }
+
     proptest! {
         #[test]
         fn what_is_encoded_is_decoded(packet in packet()) {

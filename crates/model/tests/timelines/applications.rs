@@ -204,3 +204,20 @@ fn what_is_being_sent_takes_its_room() {
     let log = bench.run(vec![(30, Offer(0, 1)), (35, Offer(0, 1)), (50, Offer(0, 1))]);
     assert_eq!(log, ["30-45 application 0: application", "45 Accepted { message: 1 } 0"]);
 }
+
+/// The same four messages of an application elsewhere: the third and fourth wait, and are taken at the instant at which there is
+/// room, 40 and 145, for nothing. One that comes later, at 320, finds room and is taken at once, though the CPU is busy.
+///
+/// The handler makes a packet in 40 and calls the link for 10; its only buffer comes back after 50, with an interrupt of 5.
+#[test]
+fn a_blocked_sender_elsewhere_is_taken_when_there_is_room() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[narrow()]);
+    let offers = [0, 1, 2, 3, 320].map(|us| (us, Offer(0, 1)));
+    let log = bench.run(offers.into_iter().collect());
+    let told = |what: &str| log.iter().filter(|line| line.contains(what)).cloned().collect::<Vec<_>>();
+    let taken = [(0, 0), (1, 1), (40, 2), (145, 3), (320, 4)];
+    assert_eq!(told("Accepted"), taken.map(|(us, n)| format!("{us} Accepted {{ message: {n} }} 0")));
+    let sent = [(50, 0), (155, 1), (260, 2), (365, 3), (470, 4)];
+    assert_eq!(told("sent"), sent.map(|(us, n)| format!("{us} sent 0.{n}.0")));
+    assert_eq!(bench.host.uses().total(), Span::from_us(5 * (40 + 10 + 5)));
+}

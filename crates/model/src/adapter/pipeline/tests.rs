@@ -7,7 +7,7 @@ use laxity_qos::discipline::{Class, Tag};
 use laxity_units::Bytes;
 
 use super::*;
-use crate::adapter::PROCESSOR;
+use crate::adapter::{Adapter, PROCESSOR};
 use crate::adapter::{
     Buffers, CommandQueue, Delay, Interface, Notification, Phase, Pool, Queue, Resource, Selection, Stage,
     Takes,

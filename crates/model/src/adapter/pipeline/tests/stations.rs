@@ -216,3 +216,95 @@ fn command_queues_are_looked_at_by_priority() {
     assert_eq!(adapter.next_deadline(), Some(at(100)));
     assert_eq!(run(description, &handed).0, [(9, 110), (0, 120), (1, 130)]);
 }
+
+/// Two packets wait for the host from 10 on. It answers for the second at 20, which is done after 5 more, and for the first at 30;
+/// an answer for a packet that asked for none, at 32, changes nothing.
+#[test]
+fn an_answer_is_for_its_packet() {
+    let asks = Phase { tells: Tells::Handshake, ..phase(10, None) };
+    let stages = vec![Stage { servers: 2, ..stage("talk", vec![asks, phase(5, None)]) }];
+    let mut adapter = Pipeline::new(description(stages));
+    let packets = [packet(0, Class::BestEffort, 0), packet(1, Class::BestEffort, 0)];
+    for packet in packets {
+        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+    }
+    adapter.timer(at(10));
+    assert_eq!((adapter.next_deadline(), adapter.held()), (None, 2));
+    adapter.command(at(20), Command::Proceed(packets[1])).expect("an answer is taken");
+    assert_eq!(adapter.next_deadline(), Some(at(25)));
+    adapter.timer(at(25));
+    let mut done = Vec::new();
+    let mut look = |adapter: &mut Pipeline| {
+        while let Some(output) = adapter.poll_output() {
+            if let AdapterOutput::Response(Response::Transmitted(packet)) = output {
+                done.push(packet.message);
+            }
+        }
+        done.clone()
+    };
+    assert_eq!(look(&mut adapter), [1]);
+    adapter.command(at(30), Command::Proceed(packets[0])).expect("an answer is taken");
+    adapter.command(at(32), Command::Proceed(packets[0])).expect("an answer is taken");
+    assert_eq!(adapter.next_deadline(), Some(at(35)));
+    adapter.timer(at(35));
+    assert_eq!((look(&mut adapter), adapter.held()), (vec![1, 0], 0));
+}
+
+/// Whether more frames wait is said with each: of three, after the first two. A link that is the adapter's own is asked of nobody.
+#[test]
+fn a_frame_says_whether_more_wait() {
+    for owns in [false, true] {
+        let on_medium = Phase { medium: true, ..phase(10, None) };
+        let mut adapter = Pipeline::new(description(vec![stage("link", vec![on_medium])]));
+        assert!(adapter.asks_for_medium());
+        if owns {
+            adapter.own_the_link();
+            assert!(!adapter.asks_for_medium());
+        }
+        for (_, packet) in best_effort(&[0, 0, 0]) {
+            adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+        }
+        let (mut asked, mut frames, mut now) = (0, Vec::new(), at(0));
+        loop {
+            while let Some(output) = adapter.poll_output() {
+                match output {
+                    AdapterOutput::Request => {
+                        asked += 1;
+                        adapter.medium(now, Access::Granted);
+                    }
+                    AdapterOutput::Frame { packet, more } => frames.push((packet.message, more)),
+                    _ => {}
+                }
+            }
+            let Some(next) = adapter.next_deadline() else { break };
+            now = next;
+            adapter.timer(now);
+        }
+        assert_eq!(frames, [(0, true), (1, true), (2, false)]);
+        assert_eq!((asked, now), (if owns { 0 } else { 3 }, at(30)));
+    }
+    assert!(!Pipeline::new(description(vec![stage("link", vec![phase(10, None)])])).asks_for_medium());
+}
+
+/// What every adapter can do is passed on to the family it is of.
+#[test]
+fn an_adapter_is_its_family() {
+    let on_medium = Phase { medium: true, ..phase(10, None) };
+    let pipeline = Pipeline::new(description(vec![stage("link", vec![on_medium])]));
+    let costs = laxity_qos::costs::LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO };
+    let families = [Adapter::Pipeline(Box::new(pipeline)), Adapter::Null(crate::adapter::Null::new(costs))];
+    for (mut adapter, described) in families.into_iter().zip([true, false]) {
+        assert_eq!(adapter.asks_for_medium(), described);
+        assert_eq!(adapter.notification(), Notification::Interrupt);
+        for (_, packet) in best_effort(&[0, 0]) {
+            adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+        }
+        assert_eq!((adapter.held(), adapter.buffers_in_use()), (2, if described { 2 } else { 0 }));
+        assert_eq!(adapter.stages().iter().map(|stage| stage.waiting).collect::<Vec<_>>(), [1]);
+        adapter.reset(at(5));
+        assert_eq!((adapter.held(), adapter.next_deadline()), (0, None));
+        let failed = std::iter::from_fn(|| adapter.poll_output())
+            .filter(|output| matches!(output, AdapterOutput::Response(Response::Failed(_, Loss::Reset))));
+        assert_eq!(failed.count(), 2);
+    }
+}
