@@ -258,7 +258,7 @@ mod tests {
         assert!(
             after(|b| {
                 whole(b);
-                b[27] = 2
+                b[27] = 2;
             })
             .is_ok()
         );

@@ -39,6 +39,7 @@ fn work_is_by_role() {
     let (part, last) = (Work::Receive { completes: false }, Work::Receive { completes: true });
     assert_eq!(works(&mut s, 5), [part, part, last]);
     assert_eq!((s.counters(id).delivered, s.buffers_in_use(id)), (1, 0));
+    assert!(s.counters(id).dropped.is_empty(), "nothing was, for no cause");
     let (mut s, id) = receiving(Role::Relay, config());
     for index in 0..3 {
         s.receive(at(5), id, packet(Class::RealTime, 0, index, 3, 5)).unwrap();
