@@ -91,6 +91,10 @@ use super::response::{Task, response};
 /// still less than a thousand-millionth of the host.
 pub(super) const WHOLE: u128 = 1 << 48;
 
+/// Looking at a channel more often than this is not worth the wait, about a second. Only a set that leaves next to nothing
+/// over comes near.
+const MOST_LOOKS: u64 = 1 << 28;
+
 /// A channel as the test sees it: recurring demand with a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stream {
@@ -142,7 +146,7 @@ pub(super) struct Host<'a> {
 /// Why channels cannot be served together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// They, and what is above them, use all there is, or so nearly that no bound can be named.
+    /// They, and what is above them, use all there is, or so nearly that nobody can tell.
     Overload,
     /// What is due by `t` is done no sooner than `done`; `None` if never.
     Late { t: u64, done: Option<u128> },
@@ -197,7 +201,12 @@ fn walk(host: Host<'_>, settled: &[Stream], mut newcomer: Option<&mut Stream>) -
     // Everything from here up is good.
     let mut good = t;
     let least = settled.iter().map(|stream| stream.deadline).min().unwrap_or(u64::MAX);
+    let mut looks = 0;
     while t >= newcomer.as_ref().map_or(least, |newcomer| newcomer.deadline) {
+        looks += settled.len() as u64 + 1;
+        if looks > MOST_LOOKS {
+            return Err(Failure::Overload);
+        }
         let others: u128 = settled.iter().map(|stream| stream.due(t)).sum();
         let own = newcomer.as_ref().map_or(0, |newcomer| newcomer.due(t));
         match host.done(others + own, t) {

@@ -23,8 +23,8 @@ use std::collections::BinaryHeap;
 use super::super::response::{Task, response};
 use super::{Host, Stream};
 
-/// More jobs than this in a busy period are not worth the wait: some seconds.
-const MOST_JOBS: u128 = 1 << 24;
+/// More jobs than this in a busy period are not worth the wait, about a second.
+const MOST_JOBS: u64 = 1 << 20;
 
 /// When the worst message of a channel ends, in picoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +41,10 @@ pub(in super::super) struct Worst {
 /// to be looked through.
 pub(in super::super) fn responses(host: Host<'_>, streams: &[Stream], tasks: &[Task]) -> Option<Vec<Worst>> {
     let all: Vec<Task> = host.activations.iter().chain(tasks).copied().collect();
-    let busy = response(host.constant, &all, u64::MAX).ok()?;
+    let shortest = streams.iter().map(|stream| stream.interval).min()?;
+    let busy = response(host.constant, &all, shortest.saturating_mul(MOST_JOBS)).ok()?;
     let jobs: u128 = streams.iter().map(|stream| u128::from(busy.div_ceil(stream.interval))).sum();
-    if jobs > MOST_JOBS {
+    if jobs > MOST_JOBS.into() {
         return None;
     }
     let steps = steps(host, streams, busy);

@@ -205,3 +205,17 @@ fn what_uses_everything_is_an_overload() {
     let above = [task];
     assert_eq!(feasible(Host { constant: 0, activations: &above }, &[half]), Err(Failure::Overload));
 }
+
+#[test]
+fn a_set_that_leaves_next_to_nothing_over_is_refused_in_the_end() {
+    // A hundred-millionth is left, for a wait of a hundred intervals: there are 10¹⁰ deadlines below the horizon.
+    let (interval, wait) = (100_000_000, 10_000_000_000);
+    let task = Task::new(interval, u128::from(interval) - 1).unwrap();
+    let host = Host { constant: wait.into(), activations: &[] };
+    let stream = Stream::new(&task, wait + interval + 1);
+    assert_eq!(feasible(host, &[stream]), Err(Failure::Overload));
+    assert_eq!(responses(host, &[stream], &[task]), None);
+    // With half the demand it is a matter of a moment.
+    let task = Task::new(interval, u128::from(interval) / 2).unwrap();
+    assert_eq!(feasible(host, &[Stream::new(&task, wait + interval + 1)]), Ok(()));
+}
