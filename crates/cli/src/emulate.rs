@@ -21,6 +21,7 @@ use laxity_units::{Span, Time};
 
 use crate::Exit;
 use crate::arguments::Emulate;
+use crate::budget;
 use crate::live::Table;
 use crate::run::{refuse, show, unwritten};
 use crate::terminal::{Terminal, clean, waiting};
@@ -97,7 +98,7 @@ pub(crate) fn conclude(
     (out, no_report): (Option<PathBuf>, bool),
     terminal: &mut Terminal,
 ) -> Exit {
-    let options = Pipeline { out, no_report, ..Pipeline::default() };
+    let options = Pipeline { out, no_report, budget: Some(budget::of_a_script), ..Pipeline::default() };
     let mut wait = || terminal.note(&waiting(&clean(&scenario.name)));
     match pipeline::of_point(scenario, &options, point, clock, run, &mut wait) {
         Ok(outcome) => {

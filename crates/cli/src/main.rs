@@ -7,6 +7,7 @@ mod adapter;
 mod admit;
 mod arguments;
 mod attack;
+mod budget;
 mod calibrate;
 mod check;
 mod emulate;

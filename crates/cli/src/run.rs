@@ -10,6 +10,7 @@ use laxity_service::Runner;
 
 use crate::Exit;
 use crate::arguments::{Effort, Run};
+use crate::budget;
 use crate::terminal::{Bar, Terminal, clean};
 
 pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
@@ -73,7 +74,8 @@ fn directories(arguments: &Run, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, 
 /// The pipeline's options for results in `out`.
 pub(crate) fn options(out: PathBuf, effort: &Effort) -> Options {
     let (threads, fresh) = (effort.threads, effort.fresh);
-    Options { out: Some(out), threads, fresh, build: build(), ..Options::default() }
+    let budget = Some(budget::of_a_script as fn() -> _);
+    Options { out: Some(out), threads, fresh, budget, build: build(), ..Options::default() }
 }
 
 /// What tells this build from another of the same version: the program's size and when it was linked. Only

@@ -19,8 +19,9 @@
 //! judged either; the others are. A claim that ranges over an axis is judged at each of its points by itself.
 //!
 //! Scripts cannot read files, clocks or randomness, import, or run for long, so a verdict is a function
-//! of the results alone. They are compiled before anything runs; a syntax error or an unknown variable
-//! costs no simulation.
+//! of the results alone. They are compiled before anything runs, and tried on a stub of the results with every comparison
+//! answered either way; a syntax error or a misspelt name costs no simulation. One that takes more than its budget
+//! ends in an error.
 //!
 //! | expression | meaning |
 //! |---|---|
@@ -30,6 +31,8 @@
 //! | `r.channel("0")`, `r.channels`, `r.rt`, `r.be` | one channel; all; the real-time; the best-effort ones |
 //! | `r.resource("cpu")`, `r.resources`, `r.figures.admitted` | resources and further figures |
 //! | `c.throughput`, `c.laxity.min`, … | every field of [`crate::results`], in SI units; `()` if not measured |
+//! | `c.on_time` | share of all messages sent that came by their deadline |
+//! | `c.refused`, `c.no_bound` | why a channel is not admitted (`c.refused.admissible`: the least deadline that would be), or has no bound |
 //! | `c.drops.message_queue`, `c.drops.total` | dropped messages by cause (zero if none), and in all |
 //! | `column(\|r\| …)`, `where("P", 4)` | over `runs`; both also as methods of any list of runs |
 //! | `axis("P")` | the values of an axis |
@@ -42,12 +45,14 @@
 //! | `ms(x)`, `us(x)`, `kib(x)`, `mb(x)`, `percent(x)`, `round(x, digits)` | text for `shows` |
 
 mod absent;
+mod answers;
 mod engine;
 mod lacks;
 mod operators;
 mod range;
 mod record;
 mod shape;
+pub(crate) mod stub;
 #[cfg(test)]
 mod tests;
 
@@ -57,6 +62,9 @@ use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
 
 use crate::results::{Results, Ruling, Verdict};
 use absent::{Absent, Fault};
+use answers::Answers;
+pub use engine::Budget;
+use engine::Meter;
 
 /// A claim as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -130,7 +138,8 @@ struct Compiled {
 impl Judge {
     /// Compiles every script, or reports every one that does not compile.
     pub fn compile(claims: &[Claim]) -> Result<Judge, Vec<ClaimError>> {
-        let engine = engine::new(&Array::new(), &record::Vocabulary::default());
+        let none = record::Vocabulary::default();
+        let engine = engine::new(&Array::new(), &none, &Answers::Real, &Meter::default());
         let (mut compiled, mut errors) = (Vec::new(), Vec::new());
         for claim in claims {
             let holds = compile(&engine, claim, "holds", &claim.holds);
@@ -145,9 +154,10 @@ impl Judge {
         if errors.is_empty() { Ok(Judge { claims: compiled }) } else { Err(errors) }
     }
 
-    /// Judges every claim.
-    pub fn judge(&self, results: &Results) -> Judgement {
-        let court = Court::of(results);
+    /// Judges every claim. A script that exceeds the budget it is given ends in an error; without one, only endless loops
+    /// and huge values do.
+    pub fn judge(&self, results: &Results, budget: Option<fn() -> Budget>) -> Judgement {
+        let court = Court::answering(results, &Answers::Real, budget);
         let mut judgement = Judgement::default();
         for compiled in &self.claims {
             let found = compiled.judge(&court).unwrap_or_else(|error| {
@@ -170,14 +180,24 @@ struct Court<'a> {
     vocabulary: record::Vocabulary,
     runs: Array,
     engine: Engine,
+    meter: Meter,
+    budget: Option<fn() -> Budget>,
 }
 
 impl<'a> Court<'a> {
-    fn of(results: &'a Results) -> Self {
+    fn answering(results: &'a Results, answers: &Answers, budget: Option<fn() -> Budget>) -> Self {
         let vocabulary = record::Names::of(results);
         let runs = record::runs(results, &vocabulary);
-        let engine = engine::new(&runs, &vocabulary);
-        Self { results, vocabulary, runs, engine }
+        let meter = Meter::default();
+        let engine = engine::new(&runs, &vocabulary, answers, &meter);
+        Self { results, vocabulary, runs, engine, meter, budget }
+    }
+
+    /// What a script starts with.
+    fn scope(&self) -> Scope<'static> {
+        let mut scope = Scope::new();
+        scope.push_constant("runs", self.runs.clone());
+        scope
     }
 
     /// The same with the runs at one point of an axis only.
@@ -185,8 +205,9 @@ impl<'a> Court<'a> {
         let here = |run: &&(&crate::results::Run, &Dynamic)| run.0.point.get(axis) == Some(&point);
         let runs = self.results.runs.iter().zip(&self.runs);
         let runs: Array = runs.filter(|run| here(&run)).map(|(_, run)| run.clone()).collect();
-        let engine = engine::new(&runs, &self.vocabulary);
-        Self { results: self.results, vocabulary: self.vocabulary.clone(), runs, engine }
+        let meter = Meter::default();
+        let engine = engine::new(&runs, &self.vocabulary, &Answers::Real, &meter);
+        Self { vocabulary: self.vocabulary.clone(), runs, engine, meter, ..*self }
     }
 }
 
@@ -257,9 +278,8 @@ fn evaluate(
     text: &str,
     ast: &AST,
 ) -> Result<Result<Dynamic, String>, Box<ClaimError>> {
-    let mut scope = Scope::new();
-    scope.push_constant("runs", court.runs.clone());
-    let error = match court.engine.eval_ast_with_scope::<Dynamic>(&mut scope, ast) {
+    court.meter.start(court.budget.map(|budget| budget()));
+    let error = match court.engine.eval_ast_with_scope::<Dynamic>(&mut court.scope(), ast) {
         Ok(value) => return Ok(Ok(value)),
         Err(error) => error,
     };
@@ -272,13 +292,13 @@ fn evaluate(
 /// What is wrong with a script that ended in `error`.
 fn slip(claim: &Claim, script: &'static str, text: &str, error: &EvalAltResult) -> Box<ClaimError> {
     // The innermost error is the cause; the closures around it are known from the position.
-    let mut inner = error.unwrap_inner();
+    let inner = error.unwrap_inner();
     let position = inner.position();
     if let EvalAltResult::ErrorRuntime(value, _) = inner {
         return at(claim, script, text, position, value.to_string());
     }
-    if matches!(inner, EvalAltResult::ErrorTerminated(..)) {
-        inner = error;
+    if let EvalAltResult::ErrorTerminated(why, _) = inner {
+        return at(claim, script, text, position, why.to_string());
     }
     if let EvalAltResult::ErrorDataRace(..) = inner {
         // The language holds a list for as long as a chain of calls on it lasts.

@@ -4,6 +4,7 @@
 //! do not blur them. Worst response times, misses and drops count the whole run: a bound admits no
 //! exception, and the first message of a run is as good a counterexample as any.
 
+mod punctuality;
 mod samples;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use laxity_qos::channel::{Delivery, Packet};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
+pub(crate) use punctuality::Punctuality;
 pub(crate) use samples::Samples;
 
 /// Difference of two instants in seconds, negative if `to` is before `from`.
@@ -51,6 +53,8 @@ pub(crate) struct Meter {
     pub(crate) delivered_late: u64,
     pub(crate) delivery_worst: Option<Span>,
     pub(crate) delivery: Samples,
+    /// How much of what was sent came in time; `None` without a deadline, and where a host elsewhere sends.
+    pub(crate) punctuality: Option<Punctuality>,
 }
 
 impl Meter {

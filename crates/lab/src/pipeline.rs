@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::attack::{self, Record};
-use crate::claims::{ClaimError, Judge, Judgement};
+use crate::claims::{Budget, ClaimError, Judge, Judgement};
 use crate::output::{self, Workplace};
 use crate::present::{self, Written};
 use crate::results::{Provenance, Results, Run, Standing, Tally, Verdict};
@@ -36,7 +36,7 @@ use crate::scenario::{ClockKind, Experiment, PointIndex, Scenario};
 use store::Store;
 
 /// How to run a scenario.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The directory of results; `None` writes nothing and keeps no points.
     pub out: Option<PathBuf>,
@@ -48,6 +48,8 @@ pub struct Options {
     pub no_report: bool,
     /// Root seed in place of the scenario's.
     pub seed: Option<u64>,
+    /// Makes what each script of a claim may take; without one, only endless loops and huge values end it.
+    pub budget: Option<fn() -> Budget>,
     /// What tells this build from another of the same version; points that another build ran are not used.
     pub build: String,
 }
@@ -174,7 +176,7 @@ pub fn run_by(
     })?;
     let (runs, unkept) = points(scenario, options, runner, &place, observe)?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
-    let judgement = judge.judge(&results);
+    let judgement = judge.judge(&results, options.budget);
     Ok(Outcome { unkept, ..finish(scenario, options, &place, results, judgement) })
 }
 
@@ -199,7 +201,7 @@ pub fn of_point(
     let provenance = Provenance { clock: clock.into(), ..provenance(scenario, options) };
     let results = Results { provenance, axes, runs: vec![run] };
     let alone = scenario.points().nth(1).is_none();
-    let judgement = if alone { judge.judge(&results) } else { Judgement::default() };
+    let judgement = if alone { judge.judge(&results, options.budget) } else { Judgement::default() };
     let place = Place::take(scenario, options, waiting)?;
     Ok(finish(scenario, options, &place, results, judgement))
 }

@@ -25,7 +25,7 @@ pub struct Results {
 }
 
 /// What is needed to run the same again, and to recognise it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// File stem of the scenario, `s5-conforming`.
     pub name: String,
@@ -126,6 +126,11 @@ pub struct Channel {
     pub missed_packets: u64,
     /// Messages completed after their deadline, whole run.
     pub missed_messages: u64,
+    /// The share of all messages sent that were delivered (transmitted whole, if nobody receives) by their deadline over all
+    /// hosts, of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
+    /// if none lies in the run, and where a host in a thread sends.
+    #[serde(default)]
+    pub on_time: Option<f64>,
     /// Messages dropped, by cause (`message_queue`, `policed`, `packet_queue`, `incomplete` …).
     pub drops: BTreeMap<String, u64>,
     /// Packets dropped over all causes.

@@ -46,9 +46,10 @@ pub use experiment::{
 };
 pub use schema::{adapter_schema, profile_schema, schema};
 
+use crate::claims::stub;
 use crate::diagnostic::{Diagnostic, Diagnostics, Source};
 use crate::present::FigureSpec;
-use crate::results::Axis;
+use crate::results::{Axis, Run};
 use crate::sweep::Plan;
 use context::{Context, Reported, WHOLE};
 use files::{Disk, Files};
@@ -215,14 +216,16 @@ fn read(
     let figures = judged::figures(cx, raw.figure.take(), &plan.axes);
     let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
     let channels = every_point(cx, library, &base, &plan);
-    let (claims, figures, channels) = (claims?, figures?, channels?);
+    let (claims, figures, (channels, stub)) = (claims?, figures?, channels?);
+    let names = judged::check_names(cx, &claims, &plan.axes, stub);
     judged::check_channels(cx, &figures, &channels)?;
+    names?;
     Ok(Read {
         title: title?.into_inner(),
         about: about?,
         seed,
         axes: plan.axes,
-        claims,
+        claims: claims.into_iter().map(|placed| placed.claim).collect(),
         figures: figures.into_iter().map(|(figure, _)| figure).collect(),
     })
 }
@@ -235,7 +238,7 @@ fn beside(cx: &mut Context<'_>, raw: RawScenario) -> Result<(), Reported> {
     title.map(drop).and(about.map(drop)).and(claims.map(drop))
 }
 
-/// Reads every point of the sweep, and returns the names of all channels that there are at any.
+/// Reads every point of the sweep, and returns the names of all channels that there are at any, and a stub of the results.
 ///
 /// An error that a point shares with the file without its sweep is the file's; any other is reported with
 /// the first point that has it.
@@ -244,8 +247,9 @@ fn every_point(
     library: &mut Library<'_>,
     base: &Spanned<DeTable<'_>>,
     plan: &Plan<'_>,
-) -> Result<Vec<String>, Reported> {
+) -> Result<(Vec<String>, Vec<Run>), Reported> {
     let mut names: Vec<String> = Vec::new();
+    let mut stub = Vec::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
     let mut outcome = Ok(());
     let mut unswept = Diagnostics::default();
@@ -260,6 +264,7 @@ fn every_point(
         let at_point = &mut Context::new(cx.source, &mut here);
         match at(at_point, library, base, plan, &point) {
             Ok(experiment) => {
+                stub.push(stub::run(&experiment, point.indices()));
                 for channel in experiment.channels {
                     if known.insert(channel.name.clone()) {
                         names.push(channel.name);
@@ -280,5 +285,5 @@ fn every_point(
             break;
         }
     }
-    outcome.map(|()| names)
+    outcome.map(|()| (names, stub))
 }

@@ -25,6 +25,7 @@ use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelId, Packet, Sent};
 use laxity_units::{Bytes, Time};
 
+pub(crate) use assembly::resource_names;
 pub use assembly::{channel_config, source_stream};
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};
@@ -34,7 +35,7 @@ pub use outside::{Input, Nothing, Notice, Outside};
 pub use state::Event;
 use state::{Asked, Snapshot, Window};
 
-use crate::measure::Meter;
+use crate::measure::{Meter, Punctuality};
 use crate::promise::{self, Promise};
 use crate::results::Run;
 use crate::scenario::{Experiment, Fault, RunLength, Task};
@@ -200,7 +201,15 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             let at_receiver = deadline.zip(spec.deadline);
             let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + way);
             let from_arrival = elsewhere.channels.contains(&i);
-            self.meters.push(Meter { deadline, deadline_at_receiver, from_arrival, ..Meter::default() });
+            let received = experiment.path.receive && spec.route.len() > 1;
+            let whole = if received { deadline_at_receiver } else { deadline };
+            let enforced = experiment.host.subsystem.enforcement && !from_arrival;
+            let contract = enforced.then_some(spec.spec);
+            let host_is_here = self.nodes[spec.route[0]].host().is_some();
+            let punctuality = whole.filter(|_| host_is_here).map(|whole| Punctuality::new(whole, contract));
+            let meter =
+                Meter { deadline, deadline_at_receiver, from_arrival, punctuality, ..Meter::default() };
+            self.meters.push(meter);
             let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
             let sends = here && self.is_established(i);
             let chance = || source_stream(experiment, i);
@@ -248,6 +257,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
     fn offer(&mut self, now: Time, channel: usize, size: Bytes) {
         let sender = self.experiment.channels[channel].route[0];
         self.meters[channel].offer(size, self.window.counts());
+        if let Some(punctuality) = &mut self.meters[channel].punctuality {
+            punctuality.offer(now);
+        }
         self.nodes[sender].offer(now, ChannelId(channel as u32), size);
         self.restless.push(sender);
     }
@@ -313,7 +325,12 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
                 self.answer(now, channel, size, answer);
             }
             NodeOutput::Host(Output::Delivered(ref delivery)) => {
-                self.meters[delivery.channel.0 as usize].deliver(now, delivery, self.window.counts());
+                let meter = &mut self.meters[delivery.channel.0 as usize];
+                meter.deliver(now, delivery, self.window.counts());
+                let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
+                if let Some(punctuality) = &mut meter.punctuality {
+                    punctuality.arrive(now, delivery.message, from);
+                }
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
             NodeOutput::Host(Output::Busy(ref busy)) => self.observer.busy(node, busy),
@@ -331,6 +348,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
 
     fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
         let channel = id.0 as usize;
+        if let Some(punctuality) = &mut self.meters[channel].punctuality {
+            punctuality.answer(now, size, answer);
+        }
         let Some(handle) = self.handles[channel].pop_front() else {
             if self.experiment.channels[channel].source.is_endless() {
                 self.meters[channel].offer(size, self.window.counts());
@@ -367,7 +387,13 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         }
         self.window.departed += 1;
         let counted = self.window.counts();
-        let completes = self.meters[packet.channel.0 as usize].depart(now, &packet, counted);
+        let meter = &mut self.meters[packet.channel.0 as usize];
+        let completes = meter.depart(now, &packet, counted);
+        let received = self.experiment.path.receive && route.len() > 1;
+        let from = if meter.from_arrival { packet.sent } else { packet.due_from };
+        if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !received) {
+            punctuality.arrive(now, packet.message, from);
+        }
         if completes && route.len() == 1 {
             self.tell_delivered(now, packet.channel, packet.message);
         }

@@ -2,8 +2,11 @@
 
 use rhai::OptimizationLevel;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, FnPtr, INT, ImmutableString, NativeCallContext};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use super::absent::{Absent, Fault};
+use super::answers::Answers;
 use super::record::Vocabulary;
 use super::{absent, operators, record, shape};
 
@@ -11,26 +14,53 @@ use super::{absent, operators, record, shape};
 pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
 
 /// An engine whose global helpers see `runs`.
-pub(super) fn new(runs: &Array, vocabulary: &Vocabulary) -> Engine {
+pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
     let mut engine = Engine::new();
-    limit(&mut engine);
-    operators::register(&mut engine);
+    limit(&mut engine, runs.len());
+    let meter = meter.clone();
+    // Rarely enough to cost little; an operation copies two megabytes at most.
+    engine.on_progress(move |operations| {
+        (operations % 8 == 0).then(|| meter.exceeded()).flatten().map(Into::into)
+    });
+    operators::register(&mut engine, answers);
     absent::register(&mut engine);
     record::register(&mut engine);
-    register_lists(&mut engine);
-    register_shapes(&mut engine);
+    register_lists(&mut engine, answers);
+    register_shapes(&mut engine, answers);
     register_formats(&mut engine);
     register_globals(&mut engine, runs, vocabulary);
     engine
 }
 
-/// Generous for a claim over thousands of runs, and reached within seconds by a loop that never ends.
-fn limit(engine: &mut Engine) {
+/// What a script may take, asked while it runs: why it has to end, if it has.
+pub type Budget = Box<dyn Fn() -> Option<String>>;
+
+/// The budget of the script that runs, if it has one.
+#[derive(Clone, Default)]
+pub(super) struct Meter(Rc<RefCell<Option<Budget>>>);
+
+impl Meter {
+    /// From now on this is the budget.
+    pub(super) fn start(&self, budget: Option<Budget>) {
+        self.0.replace(budget);
+    }
+
+    fn exceeded(&self) -> Option<String> {
+        self.0.borrow().as_ref().and_then(|budget| budget())
+    }
+}
+
+/// Elements that a list may have, those of lists in it included.
+const LONGEST_LIST: usize = 20_000;
+
+/// Generous for a claim over thousands of runs, and reached within seconds by a loop that never ends. A list is copied
+/// whenever it is passed, so its length is what an operation may take.
+fn limit(engine: &mut Engine, runs: usize) {
     engine.set_max_operations(20_000_000);
     engine.set_max_call_levels(32);
     engine.set_max_expr_depths(128, 64);
     engine.set_max_string_size(64 * 1024);
-    engine.set_max_array_size(1_000_000);
+    engine.set_max_array_size(LONGEST_LIST.max(runs.saturating_mul(2)));
     engine.set_max_map_size(10_000);
     engine.set_max_variables(1000);
     engine.set_max_functions(200);
@@ -44,13 +74,15 @@ fn limit(engine: &mut Engine) {
 }
 
 /// Lists: what holds of all, of any, and one value of each.
-fn register_lists(engine: &mut Engine) {
-    engine.register_fn("all", |context: NativeCallContext, list: &mut Array, test: FnPtr| {
-        decide(&context, list, &test, "all", false)
+fn register_lists(engine: &mut Engine, answers: &Answers) {
+    let give = answers.clone();
+    engine.register_fn("all", move |context: NativeCallContext, list: &mut Array, test: FnPtr| {
+        give.give(decide(&context, list, &test, ("all", false), &give))
     });
     for name in ["any", "some"] {
+        let give = answers.clone();
         engine.register_fn(name, move |context: NativeCallContext, list: &mut Array, test: FnPtr| {
-            decide(&context, list, &test, name, true)
+            give.give(decide(&context, list, &test, (name, true), &give))
         });
     }
     engine.register_fn("column", |context: NativeCallContext, list: &mut Array, of: FnPtr| {
@@ -62,14 +94,20 @@ fn register_lists(engine: &mut Engine) {
 ///
 /// An element without an answer decides nothing by itself: one that answers `wanted` decides all the same, and only if
 /// there is none is the whole without an answer.
-fn decide(context: &NativeCallContext, list: &Array, test: &FnPtr, name: &str, wanted: bool) -> Answer<bool> {
+fn decide(
+    context: &NativeCallContext,
+    list: &Array,
+    test: &FnPtr,
+    (name, wanted): (&str, bool),
+    answers: &Answers,
+) -> Answer<bool> {
     if list.is_empty() {
         return absent::absent(format!("`{name}` over nothing says nothing"));
     }
     let mut unanswered = None;
     for element in list {
         match test.call_within_context::<bool>(context, (element.clone(),)) {
-            Ok(answer) if answer == wanted => return Ok(wanted),
+            Ok(answer) if answer == wanted && !answers.are_all_wanted() => return Ok(wanted),
             Ok(_) => {}
             Err(error) if Absent::ends(&error) => unanswered = unanswered.or(Some(error)),
             Err(error) => return Err(error),
@@ -109,7 +147,7 @@ fn negated(xs: &[f64]) -> Vec<f64> {
     xs.iter().map(|x| -x).collect()
 }
 
-fn register_shapes(engine: &mut Engine) {
+fn register_shapes(engine: &mut Engine, answers: &Answers) {
     let shapes: [Shape; 6] = [
         ("rising", shape::rising),
         ("falling", |xs, tol| shape::rising(&negated(xs), tol)),
@@ -119,9 +157,13 @@ fn register_shapes(engine: &mut Engine) {
         ("flat", shape::flat),
     ];
     for (name, holds) in shapes {
+        let give = answers.clone();
         engine.register_fn(name, move |list: Array, tol: Dynamic| -> Answer<bool> {
-            let xs = shape::numbers(&list, 2).map_err(in_call(name))?;
-            Ok(holds(&xs, tolerance(&tol).map_err(in_call(name))?))
+            let shaped = || -> Answer<bool> {
+                let xs = shape::numbers(&list, 2).map_err(in_call(name))?;
+                Ok(holds(&xs, tolerance(&tol).map_err(in_call(name))?))
+            };
+            give.give(shaped())
         });
     }
     let statistics: [Statistic; 4] =
@@ -137,9 +179,12 @@ fn register_shapes(engine: &mut Engine) {
     engine.register_fn("argmin", |list: Array| -> Answer<INT> {
         Ok(shape::argmax(&negated(&shape::numbers(&list, 1).map_err(in_call("argmin"))?)) as INT)
     });
-    engine.register_fn("near", |a: Dynamic, b: Dynamic, tol: Dynamic| -> Answer<bool> {
-        let read = |x: &Dynamic| shape::number(x).map_err(in_call("near"));
-        Ok(shape::near(read(&a)?, read(&b)?, tolerance(&tol).map_err(in_call("near"))?))
+    let give = answers.clone();
+    engine.register_fn("near", move |a: Dynamic, b: Dynamic, tol: Dynamic| -> Answer<bool> {
+        let near = || -> Result<bool, Fault> {
+            Ok(shape::near(shape::number(&a)?, shape::number(&b)?, tolerance(&tol)?))
+        };
+        give.give(near().map_err(in_call("near")))
     });
     let fit = |name, xs: &Array, ys: &Array| -> Answer<shape::Line> {
         let read = |list: &Array| shape::numbers(list, 2).map_err(in_call(name));

@@ -9,21 +9,31 @@ use std::cmp::Ordering;
 use rhai::{Dynamic, Engine, FLOAT, INT};
 
 use super::absent::{Absent, Fault, absent};
+use super::answers::Answers;
 use super::engine::Answer;
 use super::shape::number;
 
 /// Replaces the operators.
-pub(super) fn register(engine: &mut Engine) {
+pub(super) fn register(engine: &mut Engine, answers: &Answers) {
     // Otherwise the language answers for its own kinds of value before it asks us.
     engine.set_fast_operators(false);
 
     for (name, wanted) in ORDERS {
         // Exact signatures win over general ones, and the language brings exact ones for mixed numbers.
-        engine.register_fn(name, move |a: INT, b: INT| wanted(a.cmp(&b)));
-        engine.register_fn(name, move |a: INT, b: FLOAT| compare(name, &a.into(), &b.into()).map(wanted));
-        engine.register_fn(name, move |a: FLOAT, b: INT| compare(name, &a.into(), &b.into()).map(wanted));
-        engine.register_fn(name, move |a: FLOAT, b: FLOAT| compare(name, &a.into(), &b.into()).map(wanted));
-        engine.register_fn(name, move |a: Dynamic, b: Dynamic| compare(name, &a, &b).map(wanted));
+        let give = answers.clone();
+        engine.register_fn(name, move |a: INT, b: INT| give.give(Ok(wanted(a.cmp(&b)))));
+        let of = |answers: &Answers| {
+            let give = answers.clone();
+            move |a: &Dynamic, b: &Dynamic| give.give(compare(name, a, b).map(wanted))
+        };
+        let decide = of(answers);
+        engine.register_fn(name, move |a: INT, b: FLOAT| decide(&a.into(), &b.into()));
+        let decide = of(answers);
+        engine.register_fn(name, move |a: FLOAT, b: INT| decide(&a.into(), &b.into()));
+        let decide = of(answers);
+        engine.register_fn(name, move |a: FLOAT, b: FLOAT| decide(&a.into(), &b.into()));
+        let decide = of(answers);
+        engine.register_fn(name, move |a: Dynamic, b: Dynamic| decide(&a, &b));
     }
     engine.register_fn("/", |a: INT, b: INT| divide(a as f64, b as f64));
     engine.register_fn("/", |a: INT, b: FLOAT| divide(a as f64, b));

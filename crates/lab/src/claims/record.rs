@@ -12,6 +12,7 @@ use super::absent::{Absent, absent};
 use super::engine::Answer;
 use super::lacks;
 use super::shape::near;
+use crate::diagnostic::nearest;
 use crate::results::{Axis, AxisPoint, Results, Run};
 
 /// Names that the results define, shared by all records.
@@ -28,6 +29,37 @@ pub(super) type Vocabulary = Rc<Names>;
 
 /// Causes that a claim may name although nothing in the whole sweep was dropped for them.
 const CAUSES: [&str; 5] = ["message_queue", "policed", "packet_queue", "incomplete", "adapter"];
+
+/// Figures that a run may have; at node `n` past the first with `@n` behind the name. One that it has not is absent, any other
+/// name is a slip.
+pub(super) const FIGURES: &[&str] = &[
+    "admitted",
+    "refused",
+    "papers_throughput",
+    "corrected_throughput",
+    "host_stalls",
+    "host_longest_stall",
+    "token_holdings",
+    "token_held",
+    "token_longest_wait",
+    "token_longest_rotation",
+    "token_overrun",
+    "token_longest_overrun",
+    "csma_attempts",
+    "csma_collisions",
+    "csma_given_up",
+    "csma_longest_access",
+    "csma_others_sent",
+    "csma_others_collisions",
+    "network_lost",
+    "network_corrupted",
+    "network_duplicated",
+    "network_reordered",
+    "driver_lost_interrupts",
+    "driver_recovered",
+    "driver_resets",
+    "driver_backlog",
+];
 
 impl Names {
     /// The names in `results`.
@@ -55,6 +87,7 @@ impl Names {
 enum Kind {
     Run,
     Counters,
+    Figures,
     Other,
 }
 
@@ -119,8 +152,8 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
         None => Absent::new("the run was in virtual time").into(),
     };
     fields.insert("real_time".into(), real_time);
-    let figures = fields.remove("figures").unwrap_or_default();
-    fields.insert("figures".into(), build.value("the figures", figures));
+    let figures = fields.remove("figures").and_then(Dynamic::try_cast::<Map>).unwrap_or_default();
+    fields.insert("figures".into(), build.map("the figures".into(), figures, Kind::Figures).into());
 
     let name = if label.is_empty() { "the run".to_string() } else { format!("the run {}", label.join(", ")) };
     build.map(name, fields, Kind::Run)
@@ -201,12 +234,22 @@ impl Record {
             None if self.kind == Kind::Counters && self.vocabulary.counters.contains(name) => {
                 Ok(Dynamic::from_int(0))
             }
+            None if self.kind == Kind::Figures
+                && FIGURES.contains(&name.split_once('@').map_or(name, |(name, _)| name)) =>
+            {
+                Ok(Absent::new(format!(
+                    "there is no figure `{name}` at {}: nothing of the kind happened",
+                    self.name
+                ))
+                .into())
+            }
             None => {
                 let mut known: BTreeSet<&str> = self.fields.keys().map(|key| key as &str).collect();
                 if self.kind == Kind::Counters {
                     known.extend(self.vocabulary.counters.iter().map(String::as_str));
                 }
-                Err(format!("{} has no `{name}`; it has {}", self.name, listed(known)).into())
+                let meant = meant(name, known.iter().copied());
+                Err(format!("{} has no `{name}`{meant}; it has {}", self.name, listed(known)).into())
             }
         }
     }
@@ -308,7 +351,14 @@ fn missing<'a, E: From<String>>(
     plural: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> E {
-    format!("there is no {what} `{name}`; the {plural} are {}", listed(known)).into()
+    let known: Vec<&str> = known.into_iter().collect();
+    let meant = meant(name, known.iter().copied());
+    format!("there is no {what} `{name}`{meant}; the {plural} are {}", listed(known)).into()
+}
+
+/// `, did you mean …?` if `name` is close to one of `known`.
+fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or(String::new(), |meant| format!(", did you mean `{meant}`?"))
 }
 
 fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {

@@ -92,7 +92,7 @@ fn judged(holds: &str, shows: Option<&str>) -> Result<Verdict, Box<ClaimError>> 
 }
 
 fn judged_on(judge: &Judge, results: &Results) -> Result<Verdict, Box<ClaimError>> {
-    let mut judgement = judge.judge(results);
+    let mut judgement = judge.judge(results, None);
     assert_eq!(judgement.verdicts.len(), 1, "every claim has a verdict");
     match judgement.errors.pop() {
         Some(error) => Err(Box::new(error)),
@@ -322,6 +322,30 @@ fn endless_and_bloated_scripts_are_stopped() {
 }
 
 #[test]
+fn a_script_ends_when_its_budget_does_and_the_others_are_judged() {
+    let judge = Judge::compile(&[
+        claim("true", None),
+        claim("let a = []; loop { a.push(a); }", None),
+        claim("let i = 0;\nwhile true { i += 1; }", None),
+    ])
+    .unwrap();
+    // Every asking is a second of a clock that goes by what is asked.
+    let budget = || {
+        let asked = std::cell::Cell::new(0);
+        let budget: super::Budget = Box::new(move || {
+            asked.set(asked.get() + 1);
+            (asked.get() > 100).then(|| "it was ended after 2 s".to_string())
+        });
+        budget
+    };
+    let judgement = judge.judge(&results(), Some(budget));
+    assert_eq!(judgement.verdicts[0].ruling, Ruling::Holds);
+    assert_eq!(judgement.errors.len(), 2);
+    let second = judgement.errors[1].to_string();
+    assert!(second.contains("it was ended after 2 s") && second.contains("at 2:"), "{second}");
+}
+
+#[test]
 fn a_closure_cannot_read_the_list_its_chain_starts_from() {
     refused("let xs = [1, 2]; xs.extract(1).all(|x| x > xs[0])", "variable of its own");
     holds("let xs = [1, 2]; let rest = xs.extract(1); rest.all(|x| x > xs[0])");
@@ -331,7 +355,7 @@ fn a_closure_cannot_read_the_list_its_chain_starts_from() {
 fn one_claim_with_an_error_leaves_the_others_judged() {
     let judge =
         Judge::compile(&[claim("true", None), claim("runs[0].x", None), claim("false", None)]).unwrap();
-    let judgement = judge.judge(&results());
+    let judgement = judge.judge(&results(), None);
     let rulings: Vec<&str> = judgement.verdicts.iter().map(|verdict| verdict.ruling.word()).collect();
     assert_eq!((rulings, judgement.errors.len()), (vec!["holds", "not judged", "contradicted"], 1));
 }

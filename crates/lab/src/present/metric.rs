@@ -60,6 +60,7 @@ pub(crate) const SCALARS: &[Scalar] = &[
     counted("missed_packets", "packets past their deadline", |c| Some(c.missed_packets as f64)),
     counted("missed_messages", "messages past their deadline", |c| Some(c.missed_messages as f64)),
     counted("dropped_packets", "packets dropped", |c| Some(c.dropped_packets as f64)),
+    measured("on_time", "messages by their deadline, of those sent", Kind::Share, |c| c.on_time),
 ];
 
 /// Numbers that follow from others: for figures, not for files.
@@ -106,7 +107,7 @@ pub(crate) fn dropped_messages(channel: &Channel) -> u64 {
 /// What a figure's axis shows: a metric by its name.
 ///
 /// Of a channel: `offered`, `throughput`, `reserved`, `deadline`, `bound`, `bound_papers`, `worst`, `worst_found`, `used`,
-/// `messages`, `completed`, `packets`, `missed_packets`, `missed_messages`, `missed_share`, `late_share`,
+/// `messages`, `on_time`, `completed`, `packets`, `missed_packets`, `missed_messages`, `missed_share`, `late_share`,
 /// `dropped_packets`, `dropped_messages`, `drops.<cause>`; `laxity`, `latency`, `sojourn`, `queueing` or `access`
 /// with `.min`, `.mean`, `.deviation`, `.p1`, `.p50`, `.p99` or `.max`. Of a resource: `utilisation`,
 /// `utilisation.<use>`, `longest_queue`, `mean_queue`. Of a run: `figure:<name>`.

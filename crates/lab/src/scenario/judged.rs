@@ -10,10 +10,39 @@ use super::written::{List, Part};
 use crate::claims::{Claim, ClaimError, Judge};
 use crate::diagnostic::{Diagnostic, Place, list, nearest, shown};
 use crate::present::{FigureError, FigureSpec, Metric, Owner};
-use crate::results::Axis;
+use crate::results::{Axis, Run};
 
 /// A figure, and the channels it names with their places.
 pub(crate) type Figure = (FigureSpec, Vec<Spanned<String>>);
+
+/// A claim, and where it and its scripts are.
+pub(crate) struct Placed {
+    pub(crate) claim: Claim,
+    place: Range<usize>,
+    holds: Range<usize>,
+    shows: Option<Range<usize>>,
+}
+
+/// Tries the scripts on a stub of the results, and reports those that name what will not be there.
+pub(crate) fn check_names(
+    cx: &mut Context<'_>,
+    claims: &[Placed],
+    axes: &[Axis],
+    stub: Vec<Run>,
+) -> Result<(), Reported> {
+    let all: Vec<Claim> = claims.iter().map(|placed| placed.claim.clone()).collect();
+    let Ok(judge) = Judge::compile(&all) else { return Ok(()) };
+    let mut outcome = Ok(());
+    for error in judge.try_on_stub(axes, stub) {
+        let Some(placed) = claims.iter().find(|placed| placed.claim.id == error.id) else { continue };
+        let (span, text) = match (error.script, &placed.shows, &placed.claim.shows) {
+            ("shows", Some(span), Some(text)) => (span, text),
+            _ => (&placed.holds, &placed.claim.holds),
+        };
+        outcome = Err(cx.report(script_error(cx, &error, span, text)));
+    }
+    outcome
+}
 
 /// The claims, each with scripts that compile, and with an axis to range over if it names one of `axes`; without them any
 /// name will do.
@@ -21,16 +50,15 @@ pub(crate) fn claims(
     cx: &mut Context<'_>,
     raw: Option<List<Part<RawClaim>>>,
     axes: Option<&[Axis]>,
-) -> Result<Vec<Claim>, Reported> {
-    let mut claims: Vec<Claim> = Vec::new();
+) -> Result<Vec<Placed>, Reported> {
+    let mut claims: Vec<Placed> = Vec::new();
     let mut outcome = Ok(());
     for part in cx.items(raw)? {
         let claim = claim(cx, part, axes).and_then(|claim| {
-            let (claim, place) = (claim.get_ref().clone(), claim.span());
-            if claims.iter().any(|other| other.id == claim.id) {
-                let reason = format!("there are two claims `{}`", shown(&claim.id));
+            if claims.iter().any(|other| other.claim.id == claim.claim.id) {
+                let reason = format!("there are two claims `{}`", shown(&claim.claim.id));
                 return Err(cx.fault(
-                    &place,
+                    &claim.place,
                     reason,
                     "give each claim an id of its own, or join them by `&&`",
                 ));
@@ -45,11 +73,7 @@ pub(crate) fn claims(
     outcome.map(|()| claims)
 }
 
-fn claim(
-    cx: &mut Context<'_>,
-    part: Part<RawClaim>,
-    axes: Option<&[Axis]>,
-) -> Result<Spanned<Claim>, Reported> {
+fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> Result<Placed, Reported> {
     let part = cx.part(part)?;
     let (owner, RawClaim { id, says, holds, shows, reason, range }) = (part.span(), part.into_inner());
     let id = cx.required(id, "id", &owner, "this claim");
@@ -92,7 +116,8 @@ fn claim(
         }
         return Err(last.expect("a refusal gives an error"));
     }
-    Ok(Spanned::new(place, claim))
+    let [holds, shows] = scripts;
+    Ok(Placed { claim, place, holds: holds.expect("a claim has `holds`"), shows })
 }
 
 /// The error of a script, at its place in the file where the script stands there as it is.

@@ -2,7 +2,9 @@
 
 mod adapters;
 mod errors;
+mod names;
 mod reading;
+mod wrong;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -31,6 +31,18 @@ pub(super) fn node(experiment: &Experiment, host_is_here: bool) -> Node {
     node
 }
 
+/// The names of all resources of a run: CPUs, and stages of adapters.
+pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
+    let mut names = Vec::new();
+    for number in 0..experiment.network.stations {
+        let suffix = super::outcome::suffix(number);
+        names.push(format!("cpu{suffix}"));
+        let stages = node(experiment, false).adapter().stages();
+        names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
+    }
+    names
+}
+
 /// The medium that the nodes share.
 pub(super) fn medium(experiment: &Experiment) -> Medium {
     match &experiment.network.medium {

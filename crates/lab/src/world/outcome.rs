@@ -167,6 +167,7 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             packets: meter.packets,
             missed_packets: meter.missed_packets,
             missed_messages: meter.missed_messages,
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
             drops,
             dropped_packets,
             lost_packets: meter.lost_packets,

@@ -142,3 +142,27 @@ fn a_path_of_hosts_relays_and_delivers() {
     }
     assert_eq!(path.resources.iter().filter(|r| r.name.starts_with("cpu")).count(), 4);
 }
+
+/// What a camera of 16 KiB every 40 ms comes to when it sends so many times as often as it says.
+fn camera(multiple: &str) -> crate::results::Channel {
+    let text = format!(
+        "title = \"a camera\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nstartup = \"40 us\"\n\
+         per_byte = \"50 ns\"\n[run]\ntime = \"10 s\"\nwarmup = \"1 s\"\n[[channel]]\nname = \"camera\"\n\
+         class = \"real_time\"\nmax_message = \"16 KiB\"\nburst = 2\nmin_interval = \"40 ms\"\ndeadline = \"30 ms\"\n\
+         source = {{ kind = \"periodic\", multiple = {multiple} }}\n"
+    );
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    let point = scenario.points().next().expect("a scenario has a point");
+    run(&scenario.experiment(&point)).channels.remove(0)
+}
+
+#[test]
+fn a_camera_whose_every_tenth_frame_is_dropped_misses_no_deadline_and_is_not_on_time() {
+    let (whole, cut) = (camera("1.0"), camera("1.1"));
+    assert_eq!((whole.missed_messages, whole.on_time), (0, Some(1.0)));
+    assert_eq!(cut.missed_messages, 0);
+    let on_time = cut.on_time.expect("its deadlines lie in the run");
+    assert!((0.90..0.92).contains(&on_time), "{on_time}, {:?}", cut.drops);
+}

@@ -1,0 +1,55 @@
+//! What the script of a claim may take of this machine.
+//!
+//! The lab reads no clock. A script is somebody else's, and one that fills memory takes the terminal with it; so whoever
+//! has a clock and a machine to lose says how much is enough.
+
+use std::fs::File;
+use std::io::Read;
+use std::time::{Duration, Instant};
+
+use laxity_lab::claims::Budget;
+
+const TIME: Duration = Duration::from_secs(2);
+const MEMORY: u64 = 64 << 20;
+
+/// Of one script, from now on: 2 s, and 64 MiB more than the program has now, where the system says what it has.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a claim that exceeds it is an error, and no verdict depends on it"
+)]
+pub(crate) fn of_a_script() -> Budget {
+    let start = Instant::now();
+    let before = resident();
+    Box::new(move || {
+        if start.elapsed() > TIME {
+            return Some(format!("it was ended after {} s", TIME.as_secs()));
+        }
+        let grown = before.and_then(|before| Some(resident()?.saturating_sub(before)));
+        (grown > Some(MEMORY)).then(|| format!("it was ended when it had taken {} MiB", MEMORY >> 20))
+    })
+}
+
+/// Bytes of memory that the program has.
+fn resident() -> Option<u64> {
+    // Large enough for all lines up to the one that is looked for.
+    let mut text = [0; 2048];
+    let length = File::open("/proc/self/status").ok()?.read(&mut text).ok()?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn memory_that_is_used_is_seen() {
+        let budget = of_a_script();
+        assert_eq!(budget(), None);
+        let taken = vec![1_u8; 80 << 20];
+        assert!(budget().is_some_and(|why| why.contains("64 MiB")), "{}", taken.len());
+    }
+}
