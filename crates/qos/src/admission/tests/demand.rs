@@ -115,6 +115,11 @@ fn a_deadline_beyond_the_interval_is_a_matter_of_the_test() {
         refusal.to_string(),
         "deadline: it lets several messages be under way, which this test does not cover: it exceeds I_min by 15.001 ms"
     );
+    // An instant too much is too much already.
+    let barely = Request::new(*request.spec(), Span::from_ms(10) + Span::from_ps(1)).unwrap();
+    assert_eq!(barely.under_way(), 2);
+    let Decision::Refused(refusal) = table(environment.clone()).request(barely) else { panic!() };
+    assert_eq!((refusal.reason, refusal.deficit), (Reason::BeyondInterval, Deficit::Time(Span::from_ps(1))));
     let admitted = demand_table(environment.clone()).request(request);
     assert!(matches!(admitted, Decision::Admitted { bound, .. } if bound == request.deadline()));
     // A handler that drains its queue would take them all in one block.
