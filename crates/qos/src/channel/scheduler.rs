@@ -187,11 +187,12 @@ impl Subsystem {
         if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::Drop {
             let rest = message.packets() - message.made;
             let (unsent, latest) = (message.made == 0, message.id + 1);
-            let logical = message.tag.logical_arrival;
+            let Tag { class, logical_arrival: logical, .. } = message.tag;
             message.made = message.packets();
             lane.unfinished.remove(&message.id);
             let state = &mut self.channels[channel.index()];
-            if unsent && state.sent == latest {
+            // Excess has not moved the contract's clock, so it leaves nothing to take back.
+            if unsent && state.sent == latest && class == Class::RealTime {
                 state.clock.retract(logical);
             }
             self.count_drop(channel, rest, Dropped::PacketQueue);

@@ -185,3 +185,29 @@ fn a_handler_that_calls_the_link_takes_no_message() {
     assert_eq!((threads(&done), sent.len()), (vec![0, 0], 1));
     assert_eq!(s.room(id), 3);
 }
+
+/// Excess goes beside the contract: what becomes of it must not move the logical time of what is within.
+#[test]
+fn dropped_excess_leaves_the_contract_alone() {
+    let mut s = Subsystem::new(config());
+    let drops = PacketOverflow::Drop;
+    let id = s.open(ChannelConfig {
+        packet_slots: 1,
+        packet_overflow: drops,
+        ..channel(MessageOverflow::BestEffort)
+    });
+    // One in hand, two queued, and two beyond: of these the second finds the one buffer taken.
+    let answers: Vec<_> = (0..5).map(|_| s.send(at(0), id, PACKET)).collect();
+    assert!(matches!(answers[2..], [Sent::Accepted { .. }, Sent::Excess { .. }, Sent::Excess { .. }]));
+    let (_, sent) = drain(&mut s, at(0));
+    assert_eq!(s.counters(id).dropped.get(&Dropped::PacketQueue), Some(&1));
+    s.transmitted(at(0), &sent[0]);
+    // The three within the contract take until 30 ms, whatever became of the others.
+    for now in [at(10), at(20)] {
+        for packet in s.interrupt_transmit(now).into_iter().chain(drain(&mut s, now).1) {
+            s.transmitted(now, &packet);
+        }
+    }
+    s.send(at(21), id, PACKET);
+    assert_eq!(s.next_wakeup(at(21)), Some(at(30)));
+}
