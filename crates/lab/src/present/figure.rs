@@ -294,6 +294,30 @@ mod tests {
     }
 
     #[test]
+    fn a_bound_never_stands_among_the_lines_of_others() {
+        let mut results = sample::sweep();
+        let panels = |results: &Results| series::plot(results, &spec("load", "worst")).panels;
+        let limits = |results: &mut Results, limits: [(f64, f64); 2]| {
+            for run in &mut results.runs {
+                run.channels.truncate(2);
+                for (channel, (worst, bound)) in run.channels.iter_mut().zip(limits) {
+                    (channel.worst, channel.bound) = (Some(worst), Some(bound));
+                }
+            }
+        };
+        limits(&mut results, [(0.010, 0.020), (0.015, 0.030)]);
+        assert_eq!(panels(&results).len(), 1);
+        // The second keeps its bound, and lies above the first's.
+        limits(&mut results, [(0.010, 0.012), (0.015, 0.030)]);
+        let apart = panels(&results);
+        let titles: Vec<&str> = apart.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(titles, ["rt0", "rt1"]);
+        assert!(apart.iter().all(|panel| panel.lines.len() == 1));
+        assert!(apart[0].lines[0].bounds.iter().all(|(_, bound)| bound.is_some()));
+        assert_eq!((apart[0].lines[0].look, apart[1].lines[0].look), (0, 1));
+    }
+
+    #[test]
     fn defaults_show_what_was_measured() {
         let names = |results: &Results| defaults(results).iter().map(FigureSpec::name).collect::<Vec<_>>();
         assert!(names(&sample::sweep()).contains(&"worst-over-load".to_string()));

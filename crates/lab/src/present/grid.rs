@@ -72,7 +72,7 @@ const FIELDS: &[Field] = &[
     Field("laxity min", Kind::Time, 5, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min)),
     Field("laxity mean", Kind::Time, 8, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.mean)),
     Field("jitter", Kind::Time, 9, |c| c.latency.as_ref().filter(|s| s.count > 0).map(|s| s.deviation)),
-    Field("deadline", Kind::Time, 7, |c| c.deadline),
+    Field("deadline", Kind::Time, 0, |c| c.deadline),
     Field("worst", Kind::Time, 0, |c| c.worst),
     Field("worst found", Kind::Time, 0, |c| c.worst_found),
     Field("bound", Kind::Time, 0, |c| c.bound),
@@ -123,23 +123,13 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
     if all().next().is_none() {
         return Grid::default();
     }
-    let limits = || {
-        let promised = all().filter(|c| c.bound.or(c.deadline).is_some());
-        promised.flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten()
-    };
-    let promised = limits().next().map(|_| Format::of(Kind::Time, limits()));
-    let fields: Vec<(&Field, Format)> = FIELDS
+    let fields: Vec<&Field> = FIELDS
         .iter()
-        .filter(|field| detail == Detail::Everything || !matches!(field.0, "jitter" | "deadline"))
+        .filter(|field| detail == Detail::Everything || field.0 != "jitter")
         .filter(|field| all().any(|c| (field.3)(c).is_some()))
-        .map(|field| {
-            // What is compared is written alike: a best-effort worst case must not set the decimals.
-            let response =
-                matches!(field.0, "deadline" | "worst" | "worst found" | "bound" | "papers' bound");
-            let format = promised.filter(|_| response);
-            (field, format.unwrap_or_else(|| Format::of(field.1, all().filter_map(field.3))))
-        })
         .collect();
+    let formats = formats(&fields, &shown);
+    let fields: Vec<(&Field, Format)> = fields.into_iter().zip(formats).collect();
     let with_used = all().any(|c| used(c).is_some() || c.refused.is_some());
     let with_causes = detail == Detail::Everything && all().any(|c| dropped_messages(c) > 0);
 
@@ -174,6 +164,34 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
         }
     }
     Grid { columns, rows }
+}
+
+/// How each field prints. What is compared along a row has one unit: rates with rates, and all times, in that of what
+/// was promised; a best-effort worst case must not set it. What is compared digit by digit has as many decimals.
+fn formats(fields: &[&Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
+    let all = || shown.iter().flat_map(|(_, channels)| channels);
+    let promised = || all().filter(|c| c.bound.or(c.deadline).is_some());
+    let response = |field: &Field| matches!(field.0, "worst" | "worst found" | "bound" | "papers' bound");
+    let largest = |values: Vec<f64>| values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let of_kind = |kind| fields.iter().filter(move |field| field.1 == kind);
+    let rates = of_kind(Kind::Rate).flat_map(|field| all().filter_map(field.3)).collect();
+    let limits = |c: &Channel| [c.deadline, c.worst, c.worst_found, c.bound, c.bound_papers].into_iter().flatten().collect();
+    let limits: Vec<f64> = promised().flat_map(limits as fn(&Channel) -> Vec<f64>).collect();
+    let times = match limits.is_empty() {
+        false => limits,
+        true => of_kind(Kind::Time).flat_map(|field| all().filter_map(field.3)).map(f64::abs).collect(),
+    };
+    let (rate, time) = (Kind::Rate.scale(largest(rates)), Kind::Time.scale(largest(times)));
+    let compared: Vec<f64> = promised().flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten().collect();
+    let format = |field: &&Field| match field.1 {
+        Kind::Time if response(field) && !compared.is_empty() => {
+            Format::at(Kind::Time, time, compared.iter().copied(), 3)
+        }
+        Kind::Time => Format::at(Kind::Time, time, all().filter_map(field.3), 2),
+        Kind::Rate => Format::at(Kind::Rate, rate, all().filter_map(field.3), 2),
+        kind => Format::of(kind, all().filter_map(field.3)),
+    };
+    fields.iter().map(format).collect()
 }
 
 /// The further figures of every point.

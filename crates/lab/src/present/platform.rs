@@ -127,8 +127,15 @@ fn grid<T>(
     if all().next().is_none() {
         return Grid::default();
     }
-    let formats: Vec<Format> =
-        fields.iter().map(|field| Format::of(field.1, all().filter_map(field.3))).collect();
+    // Mean, p99 and max of one thing are compared along the row; how late events are spans too many powers of ten.
+    let waiting = |field: &&Field<T>| field.1 == Kind::Time && name.is_some();
+    let times = fields.iter().filter(waiting).flat_map(|field| all().filter_map(field.3));
+    let time = Kind::Time.scale(times.fold(0.0, f64::max));
+    let format = |field: &Field<T>| match waiting(&field) {
+        true => Format::at(field.1, time, all().filter_map(field.3), 2),
+        false => Format::of(field.1, all().filter_map(field.3)),
+    };
+    let formats: Vec<Format> = fields.iter().map(format).collect();
     let mut columns = axis_columns(results);
     columns.extend(name.map(|name| Column { title: name.into(), unit: "", numeric: false, rank: 0 }));
     columns.extend(fields.iter().zip(&formats).map(|(field, format)| Column {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::figure::FigureSpec;
 use super::grid::{self, Detail, Grid, Mark};
-use super::units::{Kind, fixed, typeset};
+use super::units::{Format, Kind, fixed, typeset};
 use super::{Error, figure, platform, promised};
 use crate::results::{Channel, Results, Ruling, Run, Tally, Verdict};
 
@@ -35,7 +35,7 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
     }
     let tally = Tally::of(verdicts);
     let held = tally.hold + tally.within;
-    let bounds = bounds(results);
+    let (bounds, time_unit) = bounds(results);
     let broken = bounds.iter().filter(|b| b.state == "broken").count();
 
     let mut environment = Environment::new();
@@ -60,6 +60,7 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
             broken => broken,
             proved => bounds.iter().filter(|b| b.bound_at.is_some()).count(),
             bounds => Serde(bounds),
+            time_unit => time_unit,
             papers => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.bound_papers.is_some()),
             attacked => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.worst_found.is_some()),
             figures => drawings,
@@ -158,10 +159,18 @@ struct BoundRow {
     deadline_at: Option<String>,
 }
 
-fn bounds(results: &Results) -> Vec<BoundRow> {
+/// The rows, and the one unit of their times.
+fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
+    let tightest = grid::tightest(results);
+    let compared = |c: &Channel| [c.deadline, c.bound, c.bound_papers, c.worst, c.worst_found];
+    let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
+    let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
+    let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
     let row = |(run, channel): (&Run, &Channel)| {
-        let time =
-            |value: Option<f64>| value.map_or_else(|| "–".into(), |v| typeset(&Kind::Time.quantity(v)));
+        let time = |value: Option<f64>| match value {
+            None => "–".into(),
+            value => typeset(&limit.cell(value)),
+        };
         let limits = [channel.bound, channel.deadline, channel.worst];
         let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
         let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
@@ -195,7 +204,7 @@ fn bounds(results: &Results) -> Vec<BoundRow> {
             deadline_at: channel.deadline.map(at),
         }
     };
-    grid::tightest(results).into_iter().map(row).collect()
+    (tightest.into_iter().map(row).collect(), typeset(scale.unit))
 }
 
 /// A table that may be folded.

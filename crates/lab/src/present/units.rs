@@ -1,8 +1,9 @@
 //! Numbers as people read them.
 //!
 //! A column or an axis has one unit, chosen by its largest value, so that the eye compares digits and not
-//! units. A value so small that the column's decimals would print it as nothing carries a unit of its own:
-//! a laxity of −3 us in a column of milliseconds is a missed deadline, and `-0.00` would hide it.
+//! units; columns that are compared with each other share one. A column of times has decimals enough for its smallest:
+//! a laxity of −3 us in a column of milliseconds is a missed deadline, `-0.00` would hide it, and `-3 us` above
+//! `0.85` reads as the larger. Only what no decimals reach carries a unit of its own.
 
 /// What a number measures; decides its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,21 +112,30 @@ pub(crate) struct Format {
 impl Format {
     /// The format that suits all of `values`.
     pub(crate) fn of(kind: Kind, values: impl Iterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.collect();
+        Self::at(kind, kind.scale(largest(&values)), values.into_iter(), 2)
+    }
+
+    /// The format that suits all of `values` in the unit `scale`; of the smallest time, so many digits show.
+    pub(crate) fn at(kind: Kind, scale: Scale, values: impl Iterator<Item = f64>, digits: i32) -> Self {
         let values: Vec<f64> = values.filter(|v| v.is_finite()).collect();
-        let largest = values.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-        let scale = kind.scale(largest);
         let whole = |v: &f64| {
             let scaled = v / scale.size;
             (scaled - scaled.round()).abs() <= 1e-9 * scaled.abs().max(1.0)
         };
-        let decimals = match largest / scale.size {
+        let decimals = match largest(&values) / scale.size {
             _ if values.iter().all(whole) => 0,
             _ if kind == Kind::Share => 1,
             m if m >= 100.0 => 1,
             m if m >= 10.0 => 2,
             _ => 3,
         };
-        Self { kind, scale, decimals }
+        let least = values.iter().map(|v| v.abs() / scale.size).filter(|v| *v > 0.0).reduce(f64::min);
+        let enough = match least {
+            Some(least) if kind == Kind::Time && decimals > 0 => digits - 1 - least.log10().floor() as i32,
+            _ => 0,
+        };
+        Self { kind, scale, decimals: decimals.max(enough.clamp(0, MOST_DECIMALS) as usize) }
     }
 
     /// A value of the column; `-` if there is none.
@@ -135,12 +145,24 @@ impl Format {
             return odd(value).into();
         }
         let scaled = value / self.scale.size;
-        let too_fine = scaled.abs() < 5.0 * 10f64.powi(-(self.decimals as i32));
-        if too_fine && value != 0.0 && matches!(self.kind, Kind::Time | Kind::Rate | Kind::Size) {
+        let shown = 10f64.powi(-(self.decimals as i32));
+        let too_fine = match self.kind {
+            Kind::Time => scaled.abs() < 0.5 * shown,
+            Kind::Rate | Kind::Size => scaled.abs() < 5.0 * shown,
+            Kind::Share | Kind::Count => false,
+        };
+        if too_fine && value != 0.0 {
             return self.kind.quantity(value);
         }
         fixed(scaled, self.decimals)
     }
+}
+
+/// More decimals than this are not read.
+const MOST_DECIMALS: i32 = 6;
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()))
 }
 
 /// `value` with that many decimals, and never a negative zero.
@@ -242,7 +264,10 @@ mod tests {
         let values = [0.0401, 0.0252, -3e-6, 0.0];
         let format = Format::of(Kind::Time, values.into_iter());
         let cells: Vec<String> = values.iter().map(|v| format.cell(Some(*v))).collect();
-        assert_eq!(cells, ["40.10", "25.20", "-3 us", "0.00"]);
+        assert_eq!(cells, ["40.1000", "25.2000", "-0.0030", "0.0000"]);
+        let ever_finer = Format::of(Kind::Time, [40.0, 2e-9].into_iter());
+        assert_eq!(ever_finer.cell(Some(2e-9)), "2 ns");
+        assert_eq!(Format::of(Kind::Time, [0.04, 0.025].into_iter()).cell(Some(0.025)), "25");
         assert_eq!(format.cell(None), "-");
         assert_eq!(format.cell(Some(f64::INFINITY)), "inf");
     }

@@ -122,7 +122,9 @@ fn rows(root: &Area<'_>, bars: &[Bar], top: f64, unit: &str) {
         write(root, &text, (x(*at), bottom + 17.0), 12.0, MUTED, Anchor::Middle);
     }
     write(root, unit, ((left + right) / 2.0, bottom + 36.0), 12.0, MUTED, Anchor::Middle);
-    let decimals = if fractional || ticks.to < 10.0 { 3 } else { 2 };
+    let least = values.iter().copied().filter(|v| *v > 0.0).reduce(f64::min).unwrap_or(1.0);
+    let enough = (2.0 - least.log10().floor()).clamp(0.0, 6.0) as usize;
+    let decimals = enough.max(if fractional || ticks.to < 10.0 { 3 } else { 2 });
     for (i, bar) in bars.iter().enumerate() {
         let middle = top + ROW * (i as f64 + 0.5);
         write(root, &cut_middle(&bar.name, 13.0, names), (MARGIN, middle), 13.0, INK, Anchor::Start);

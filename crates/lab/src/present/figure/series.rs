@@ -82,7 +82,7 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     };
     rest.retain(|i| Some(*i) != by);
 
-    let mut panels: BTreeMap<Vec<usize>, BTreeMap<(usize, usize), Line>> = BTreeMap::new();
+    let mut panels = Panels::new();
     for run in &runs {
         let key: Vec<usize> = rest.iter().map(|i| run.point[*i]).collect();
         let panel = panels.entry(key).or_default();
@@ -101,13 +101,19 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
 
     let mut plot = Plot::default();
     let mut left_out = Vec::new();
+    let panels = apart(panels, &mut left_out);
     if panels.len() > PANELS {
         left_out.push(format!("{PANELS} of {} panels shown", panels.len()));
     }
     let mut hidden = 0;
     for (key, lines) in panels.into_iter().take(PANELS) {
         let names = rest.iter().zip(&key).map(|(i, p)| value_name(&results.axes[*i], *p));
-        let mut panel = Panel { title: names.collect::<Vec<_>>().join(", "), lines: Vec::new() };
+        let mut names: Vec<String> = names.collect();
+        // A panel of one line, split off: it is called by it.
+        if key.len() > rest.len() {
+            names.extend(lines.values().map(|line| line.name.clone()));
+        }
+        let mut panel = Panel { title: names.join(", "), lines: Vec::new() };
         for mut line in lines.into_values().filter(|line| line.points.iter().any(|p| p.1.is_some())) {
             line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
             line.bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -131,6 +137,44 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     }
     plot.note = left_out.join("; ");
     plot
+}
+
+/// The lines of each panel, by the panel's place on the axes that are panels.
+type Panels = BTreeMap<Vec<usize>, BTreeMap<(usize, usize), Line>>;
+
+/// Gives each line a panel of its own if somewhere a value of one lies above the bound of another: the two dashes and
+/// dots away from each other would read as a bound that is exceeded, the one thing a figure must not make up.
+fn apart(panels: Panels, left_out: &mut Vec<String>) -> Panels {
+    let crosses = |(a, b): (&Line, &Line)| {
+        a.points
+            .iter()
+            .any(|(x, value)| b.bounds.iter().any(|(at, bound)| x == at && bound.is_some() && value > bound))
+    };
+    let confused = panels.values().any(|lines| {
+        let pairs = lines.iter().flat_map(|a| lines.iter().map(move |b| (a, b)));
+        pairs.filter(|(a, b)| a.0 != b.0).any(|(a, b)| crosses((a.1, b.1)))
+    });
+    if !confused {
+        return panels;
+    }
+    let measured = |line: &Line| line.points.iter().any(|(_, value)| value.is_some());
+    let lines = panels.values().flat_map(BTreeMap::values).filter(|line| measured(line)).count();
+    if lines > PANELS {
+        left_out.push("bounds not drawn, as they lie among the lines of others: see the table".into());
+        let unbounded = |mut lines: BTreeMap<(usize, usize), Line>| {
+            lines.values_mut().flat_map(|line| &mut line.bounds).for_each(|(_, bound)| *bound = None);
+            lines
+        };
+        return panels.into_iter().map(|(key, lines)| (key, unbounded(lines))).collect();
+    }
+    let mut split = Panels::new();
+    for (key, lines) in panels {
+        for (place, line) in lines.into_iter().filter(|(_, line)| measured(line)) {
+            let key = key.iter().copied().chain([place.0, place.1]).collect();
+            split.insert(key, BTreeMap::from([(place, line)]));
+        }
+    }
+    split
 }
 
 fn fixed_at(results: &Results, run: &Run, fixed: &[(usize, &str)]) -> bool {
