@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use laxity_units::Span;
 
+/// What `--version` says.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXITY_BUILD"));
+
 /// Finds out whether hosts and network adapters keep deadlines, before traffic does.
 ///
 /// An experiment is a file that describes a host, an adapter, a workload and the claims that the outcome must
@@ -23,7 +26,7 @@ use laxity_units::Span;
 /// No output replaces what Laxity did not write, a file that the same command reads, a link, a device or a pipe. Files
 /// appear whole or not at all. Of several runs with one directory of results, one is at work and the others wait.
 #[derive(Debug, Parser)]
-#[command(name = "laxity", version, arg_required_else_help = true)]
+#[command(name = "laxity", version = VERSION, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

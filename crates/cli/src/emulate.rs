@@ -19,12 +19,12 @@ use laxity_service::tap::Tap;
 use laxity_service::tap_port::{Ports, Site, TapBell};
 use laxity_units::{Span, Time};
 
-use crate::Exit;
 use crate::arguments::Emulate;
 use crate::budget;
 use crate::live::Table;
 use crate::run::{refuse, show, unwritten};
 use crate::terminal::{Terminal, clean, waiting};
+use crate::{Exit, stamp};
 
 /// From the start of the emulating thread to time zero.
 const LEAD: Span = Span::from_ms(50);
@@ -98,7 +98,8 @@ pub(crate) fn conclude(
     (out, no_report): (Option<PathBuf>, bool),
     terminal: &mut Terminal,
 ) -> Exit {
-    let options = Pipeline { out, no_report, budget: Some(budget::of_a_script), ..Pipeline::default() };
+    let budget = Some(budget::of_a_script as fn() -> _);
+    let options = Pipeline { out, no_report, budget, stamp: stamp::now(), ..Pipeline::default() };
     let mut wait = || terminal.note(&waiting(&clean(&scenario.name)));
     match pipeline::of_point(scenario, &options, point, clock, run, &mut wait) {
         Ok(outcome) => {

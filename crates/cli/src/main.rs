@@ -17,6 +17,7 @@ mod replay;
 mod reproduce;
 mod reproduction;
 mod run;
+mod stamp;
 mod terminal;
 mod trace;
 

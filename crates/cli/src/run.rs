@@ -8,10 +8,10 @@ use laxity_lab::present::table;
 use laxity_lab::scenario::{Experiment, Scenario};
 use laxity_service::Runner;
 
-use crate::Exit;
 use crate::arguments::{Effort, Run};
 use crate::budget;
 use crate::terminal::{Bar, Terminal, clean};
+use crate::{Exit, stamp};
 
 pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
     // All are read before any is run: a slip in the last file should not cost the hours of the first.
@@ -74,8 +74,8 @@ fn directories(arguments: &Run, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, 
 /// The pipeline's options for results in `out`.
 pub(crate) fn options(out: PathBuf, effort: &Effort) -> Options {
     let (threads, fresh) = (effort.threads, effort.fresh);
-    let budget = Some(budget::of_a_script as fn() -> _);
-    Options { out: Some(out), threads, fresh, budget, build: build(), ..Options::default() }
+    let (budget, stamp) = (Some(budget::of_a_script as fn() -> _), stamp::now());
+    Options { out: Some(out), threads, fresh, budget, build: build(), stamp, ..Options::default() }
 }
 
 /// What tells this build from another of the same version: the program's size and when it was linked. Only
@@ -119,10 +119,14 @@ pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
     for error in &outcome.errors {
         terminal.error(&lines(&error.to_string()));
     }
+    // Not on standard output: that is equal for equal results.
+    let made = stamp::words(&stamp::now());
     if let Some(report) = outcome.written.as_ref().and_then(|written| written.files.first()) {
         let here = std::env::current_dir().unwrap_or_default();
         let report = report.strip_prefix(here).unwrap_or(report);
-        terminal.note(&format!("report in {}", report.display()));
+        terminal.note(&format!("report in {}; {made}", report.display()));
+    } else {
+        terminal.note(&made);
     }
 }
 

@@ -30,7 +30,7 @@ use sha2::{Digest, Sha256};
 use crate::attack::{self, Record};
 use crate::claims::{Budget, ClaimError, Judge, Judgement};
 use crate::output::{self, Workplace};
-use crate::present::{self, Written};
+use crate::present::{self, Making, Stamp, Written};
 use crate::results::{Provenance, Results, Run, Standing, Tally, Verdict};
 use crate::scenario::{ClockKind, Experiment, PointIndex, Scenario};
 use store::Store;
@@ -52,6 +52,8 @@ pub struct Options {
     pub budget: Option<fn() -> Budget>,
     /// What tells this build from another of the same version; points that another build ran are not used.
     pub build: String,
+    /// Who makes the outcome, and when: what its report says of it.
+    pub stamp: Stamp,
 }
 
 /// How far a run has come.
@@ -174,10 +176,10 @@ pub fn run_by(
     let place = Place::take(scenario, options, &mut || {
         observe(Progress { done: 0, kept: 0, total, waiting: true });
     })?;
-    let (runs, unkept) = points(scenario, options, runner, &place, observe)?;
+    let Finishing { runs, kept, unkept } = points(scenario, options, runner, &place, observe)?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
     let judgement = judge.judge(&results, options.budget);
-    Ok(Outcome { unkept, ..finish(scenario, options, &place, results, judgement) })
+    Ok(Outcome { unkept, ..finish(scenario, options, &place, kept, results, judgement) })
 }
 
 /// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
@@ -203,7 +205,7 @@ pub fn of_point(
     let alone = scenario.points().nth(1).is_none();
     let judgement = if alone { judge.judge(&results, options.budget) } else { Judgement::default() };
     let place = Place::take(scenario, options, waiting)?;
-    Ok(finish(scenario, options, &place, results, judgement))
+    Ok(finish(scenario, options, &place, 0, results, judgement))
 }
 
 /// Where an outcome goes, or why it goes nowhere.
@@ -236,6 +238,7 @@ fn finish(
     scenario: &Scenario,
     options: &Options,
     place: &Place,
+    kept: usize,
     mut results: Results,
     Judgement { verdicts, errors }: Judgement,
 ) -> Outcome {
@@ -245,8 +248,8 @@ fn finish(
         Place::Nowhere => Ok(None),
         Place::Lost(why) => Err(why.clone()),
         Place::Taken(place) => {
-            let inputs = scenario.inputs();
-            present::write_all(place, &inputs, &results, &verdicts, &scenario.figures)
+            let making = Making { inputs: &scenario.inputs(), stamp: &options.stamp, kept };
+            present::write_all(place, making, &results, &verdicts, &scenario.figures)
                 .map(Some)
                 .map_err(|error| error.to_string())
         }
@@ -301,14 +304,23 @@ struct Finished {
     unkept: Option<String>,
 }
 
-/// Runs the points, in the sweep's order, and says why they could not be kept.
+/// All points.
+struct Finishing {
+    /// In the sweep's order.
+    runs: Vec<Run>,
+    /// How many an earlier run had kept.
+    kept: usize,
+    /// Why some could not be kept.
+    unkept: Option<String>,
+}
+
 fn points(
     scenario: &Scenario,
     options: &Options,
     runner: Runner<'_>,
     place: &Place,
     observe: &mut dyn FnMut(Progress),
-) -> Result<(Vec<Run>, Option<String>), Error> {
+) -> Result<Finishing, Error> {
     let points: Vec<PointIndex> = scenario.points().collect();
     let (store, mut unkept) = match place {
         Place::Nowhere => (None, None),
@@ -332,7 +344,8 @@ fn points(
         store.keep_only(finished.iter().map(|finished| finished.key.as_str()));
     }
     unkept = unkept.or_else(|| finished.iter().find_map(|finished| finished.unkept.clone()));
-    Ok((finished.into_iter().map(|finished| finished.run).collect(), unkept))
+    let runs = finished.into_iter().map(|finished| finished.run).collect();
+    Ok(Finishing { runs, kept: progress.kept, unkept })
 }
 
 fn point(

@@ -17,6 +17,7 @@ mod promised;
 pub mod report;
 #[cfg(test)]
 mod sample;
+mod stamp;
 pub mod table;
 mod units;
 mod write;
@@ -24,4 +25,5 @@ mod write;
 pub use error::Error;
 pub use figure::{FigureError, FigureSpec};
 pub use metric::{Metric, Owner, UnknownMetric};
-pub use write::{Written, check_target, write_all};
+pub use stamp::Stamp;
+pub use write::{Making, Written, check_target, write_all};

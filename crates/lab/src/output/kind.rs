@@ -29,6 +29,8 @@ pub enum Kind {
     Scene,
     /// What attacks on a scenario found, as JSON.
     Attack,
+    /// Who made a directory of results, and when.
+    Stamp,
 }
 
 /// Where in a file its mark stands.
@@ -56,6 +58,7 @@ impl Kind {
             Kind::Results | Kind::Rows => "the results of a run",
             Kind::Scene => "a scenario of an attack",
             Kind::Attack => "the findings of attacks",
+            Kind::Stamp => "the stamp of a run",
         }
     }
 
@@ -72,6 +75,7 @@ impl Kind {
             Kind::Rows => (Place::Tail(1 << 16), b"laxity.file_hash"),
             Kind::Scene => (Place::First, b"# Found by `laxity attack`"),
             Kind::Attack => (Place::First, b"{\n  \"attacked\": \""),
+            Kind::Stamp => (Place::First, b"{\n  \"laxity\": {\n"),
         }
     }
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::figure::FigureSpec;
 use super::grid::{self, Detail, Grid, Mark};
 use super::units::{Format, Kind, fixed, typeset};
-use super::{Error, figure, platform, promised};
+use super::{Error, Stamp, figure, platform, promised};
 use crate::results::{Channel, Results, Ruling, Run, Tally, Verdict};
 
 const PAGE: &str = include_str!("report.html.j2");
@@ -20,8 +20,13 @@ const STYLE: &str = include_str!("report.css");
 /// Tables of more points than this start folded.
 const POINTS_OPEN: usize = 4;
 
-/// The page; figures that suit the results if `figures` is empty.
-pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> Result<String, Error> {
+/// The page, made by and when `stamp` says; figures that suit the results if `figures` is empty.
+pub fn html(
+    results: &Results,
+    verdicts: &[Verdict],
+    figures: &[FigureSpec],
+    stamp: &Stamp,
+) -> Result<String, Error> {
     let defaults;
     let figures = if figures.is_empty() {
         defaults = figure::defaults(results);
@@ -48,6 +53,7 @@ pub fn html(results: &Results, verdicts: &[Verdict], figures: &[FigureSpec]) -> 
         context! {
             style => Value::from_safe_string(STYLE.to_string()),
             provenance => Serde(p.clone()),
+            stamp => Serde(stamp.clone()),
             paragraphs => Serde(paragraphs(&p.about)),
             verdicts => Serde(cards(verdicts)),
             promised => Serde(promised(results)),
@@ -284,6 +290,10 @@ mod tests {
     use super::*;
     use crate::results::Provenance;
 
+    fn stamp() -> Stamp {
+        Stamp { version: "0.1.0".into(), build: "c2ef968".into(), date: "2026-11-21 21:40:28 UTC".into() }
+    }
+
     /// Addresses in attributes and styles, without the name of the SVG vocabulary, which nobody loads.
     fn loads_nothing(page: &str) {
         let page = page.replace("http://www.w3.org/2000/svg", "");
@@ -296,15 +306,15 @@ mod tests {
 
     #[test]
     fn the_page_needs_nothing_else() {
-        let page = html(&sample::sweep(), &sample::verdicts(), &[]).unwrap();
+        let page = html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap();
         loads_nothing(&page);
         assert!(page.contains("Content-Security-Policy"));
-        assert_eq!(page, html(&sample::sweep(), &sample::verdicts(), &[]).unwrap());
+        assert_eq!(page, html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap());
     }
 
     #[test]
     fn the_page_says_what_matters() {
-        let page = html(&sample::sweep(), &sample::verdicts(), &[]).unwrap();
+        let page = html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap();
         for text in
             ["CONTRADICTED", "holds", "S5a", "Bound beside worst", "deadbeef", "Utilisation of resources"]
         {
@@ -313,8 +323,25 @@ mod tests {
     }
 
     #[test]
+    fn the_page_says_who_made_it_and_promises_bits_only_where_they_are_kept() {
+        let page = |clock: &str| {
+            let mut results = sample::sweep();
+            results.provenance.clock = clock.into();
+            html(&results, &[], &[], &stamp()).unwrap()
+        };
+        for text in ["Laxity 0.1.0", "c2ef968", "2026-11-21 21:40:28 UTC"] {
+            assert!(page("virtual").contains(text), "no {text}");
+        }
+        const PROMISE: &str = "give the same bits";
+        assert!(page("virtual").contains(PROMISE));
+        for clock in ["real", "virtual and real"] {
+            assert!(!page(clock).contains(PROMISE) && page(clock).contains("no two runs"), "{clock}");
+        }
+    }
+
+    #[test]
     fn names_are_text_and_never_markup() {
-        let page = html(&sample::hostile(), &sample::hostile_verdicts(), &[]).unwrap();
+        let page = html(&sample::hostile(), &sample::hostile_verdicts(), &[], &stamp()).unwrap();
         assert!(!page.contains("<script"), "markup came through");
         assert!(!page.contains("onload=\"") && !page.contains("<b onload"), "markup came through");
         assert!(page.contains("&lt;script&gt;"));
@@ -324,9 +351,9 @@ mod tests {
     fn nothing_measured_is_still_a_page() {
         let empty =
             Results { provenance: Provenance { ..sample::sweep().provenance }, axes: vec![], runs: vec![] };
-        let page = html(&empty, &[], &[]).unwrap();
+        let page = html(&empty, &[], &[], &stamp()).unwrap();
         assert!(page.contains("</html>"));
         loads_nothing(&page);
-        html(&sample::gaps(), &[], &[]).unwrap();
+        html(&sample::gaps(), &[], &[], &stamp()).unwrap();
     }
 }

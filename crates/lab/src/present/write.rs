@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{FigureSpec, figure, json, parquet, report};
+use super::{FigureSpec, Stamp, figure, json, parquet, report, stamp};
 use crate::output::{self, Error, Kind, Workplace};
 use crate::results::{Results, Verdict};
 
@@ -27,13 +27,26 @@ pub struct Written {
 const REPORT: &str = "report.html";
 const JSON: &str = "results.json";
 const PARQUET: &str = "results.parquet";
+const STAMP: &str = "run.json";
 const FIGURES: &str = "figures";
 
 /// What is replaced as a whole, and by what each is known to be ours.
-const FILES: [(&str, Kind); 3] = [(REPORT, Kind::Report), (JSON, Kind::Results), (PARQUET, Kind::Rows)];
+const FILES: [(&str, Kind); 4] =
+    [(REPORT, Kind::Report), (JSON, Kind::Results), (PARQUET, Kind::Rows), (STAMP, Kind::Stamp)];
 
-/// Writes `report.html`, `results.json`, `results.parquet` and `figures/*.svg` into the directory of results of
-/// `place`, all or nothing; figures that suit the results if `figures` is empty. `inputs` are files that were read.
+/// What is known of an outcome beside its results.
+#[derive(Debug, Clone, Copy)]
+pub struct Making<'a> {
+    /// The files that were read for it, which nothing replaces.
+    pub inputs: &'a [PathBuf],
+    /// Who makes it, and when.
+    pub stamp: &'a Stamp,
+    /// How many points an earlier run had run.
+    pub kept: usize,
+}
+
+/// Writes `report.html`, `results.json`, `results.parquet`, `run.json` and `figures/*.svg` into the directory of results
+/// of `place`, all or nothing; figures that suit the results if `figures` is empty.
 ///
 /// # Errors
 ///
@@ -42,19 +55,19 @@ const FILES: [(&str, Kind); 3] = [(REPORT, Kind::Report), (JSON, Kind::Results),
 /// system says. The directory is then as it was.
 pub fn write_all(
     place: &Workplace,
-    inputs: &[PathBuf],
+    making: Making<'_>,
     results: &Results,
     verdicts: &[Verdict],
     figures: &[FigureSpec],
 ) -> Result<Written, Error> {
     let target = place.target();
     let failed = |error: io::Error| Error::failed(target, error);
-    let files = rendered(results, verdicts, figures).map_err(failed)?;
+    let files = rendered(making, results, verdicts, figures).map_err(failed)?;
     settle(place).map_err(failed)?;
-    check_target(target, inputs)?;
+    check_target(target, making.inputs)?;
     for (name, _) in &files {
         if name.starts_with(FIGURES) {
-            output::check(&target.join(name), Kind::Drawing, inputs)?;
+            output::check(&target.join(name), Kind::Drawing, making.inputs)?;
         }
     }
     let fresh = place.path("partial");
@@ -102,6 +115,7 @@ pub fn check_target(out: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
 
 /// Every file's name and bytes, the report first.
 fn rendered(
+    making: Making<'_>,
     results: &Results,
     verdicts: &[Verdict],
     figures: &[FigureSpec],
@@ -114,9 +128,10 @@ fn rendered(
         figures
     };
     let mut files = vec![
-        (PathBuf::from(REPORT), report::html(results, verdicts, figures)?.into_bytes()),
+        (PathBuf::from(REPORT), report::html(results, verdicts, figures, making.stamp)?.into_bytes()),
         (PathBuf::from(JSON), json::text(results, verdicts).into_bytes()),
         (PathBuf::from(PARQUET), parquet::bytes(results)?),
+        (PathBuf::from(STAMP), stamp::text(making.stamp, making.kept, results.runs.len()).into_bytes()),
     ];
     let mut taken = BTreeSet::new();
     for spec in figures {
@@ -219,7 +234,9 @@ mod tests {
     use crate::output::tests::Scratch;
 
     fn write(dir: &Path, results: &Results, figures: &[FigureSpec]) -> Result<Written, Error> {
-        write_all(&Workplace::take(dir, &mut || ()).unwrap(), &[], results, &sample::verdicts(), figures)
+        let place = Workplace::take(dir, &mut || ()).unwrap();
+        let making = Making { inputs: &[], stamp: &Stamp::default(), kept: 0 };
+        write_all(&place, making, results, &sample::verdicts(), figures)
     }
 
     fn refusal(dir: &Path) -> String {
