@@ -53,6 +53,9 @@ pub(crate) enum Command {
     /// Runs one point of a sweep and writes down what CPU and link do, and the packets they send.
     Trace(Trace),
     /// Measures what this machine costs as a host, and writes a profile that scenarios can name.
+    ///
+    /// Costs of packets are measured at several sizes, and given for each packet and each byte. The profile holds for sizes
+    /// between the smallest (64 B) and the largest; a scenario with other packets is refused.
     Calibrate(Calibrate),
     /// Checks adapter files, and shows what is in one.
     Adapter(Adapter),
@@ -182,7 +185,7 @@ pub(crate) struct Calibrate {
     /// File of the profile.
     #[arg(long, value_name = "FILE", default_value = "this-machine.toml")]
     pub(crate) out: PathBuf,
-    /// Largest packet in bytes: what is copied and summed up per packet.
+    /// Largest packet in bytes, header not counted.
     #[arg(long, value_name = "BYTES", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(64..=65536))]
     pub(crate) packet: u64,
 }

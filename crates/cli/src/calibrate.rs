@@ -3,9 +3,9 @@
 use laxity_lab::output::{self, Kind};
 use laxity_service::calibrate;
 
-use crate::Exit;
 use crate::arguments::Calibrate;
 use crate::terminal::{Terminal, clean};
+use crate::{Exit, stamp};
 
 pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit {
     if let Err(error) = output::check(&arguments.out, Kind::Profile, &[]) {
@@ -22,14 +22,34 @@ pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit 
         terminal.note(&format!("{refused}; the figures are the worse for it"));
     }
     terminal.line(&clean(&calibration.processor));
-    terminal.line(&format!("{:<16} {:>10} {:>10} {:>10}  {}", "ns", "median", "10 %", "90 %", "measured by"));
-    for cost in &calibration.costs {
+    let (sizes, largest) = (&calibration.sizes, calibration.sizes.last().copied().unwrap_or_default());
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    terminal.line(&format!("packets of {} B; in ns, 10 % and 90 % at {largest} B", sizes.join(", ")));
+    terminal.line(&format!(
+        "{:<16} {:>9} {:>9} {:>9} {:>9} {:>9}  {}",
+        "cost", "a packet", "a byte", "10 %", "90 %", "line off", "measured by"
+    ));
+    for cost in calibration.costs.iter().chain(&calibration.parts) {
+        let point = cost.largest();
+        let sized = |value: String| if point.size > 0 { value } else { "-".into() };
         terminal.line(&format!(
-            "{:<16} {:>10.0} {:>10.0} {:>10.0}  {}",
-            cost.name, cost.median, cost.low, cost.high, cost.method
+            "{:<16} {:>9.0} {:>9} {:>9.0} {:>9.0} {:>9}  {}",
+            cost.name,
+            cost.line.fixed,
+            sized(format!("{:.3}", cost.line.per_byte)),
+            point.low,
+            point.high,
+            sized(format!("{:.0}", cost.residual())),
+            cost.method
         ));
     }
-    let profile = calibration.profile(arguments.packet);
+    for (cost, doubt) in calibration.costs.iter().filter_map(|cost| Some((cost, cost.doubt()?))) {
+        terminal.note(&format!(
+            "warning: {} means little: {doubt}; measure again on a quieter machine",
+            cost.name
+        ));
+    }
+    let profile = calibration.profile(&stamp::words(&stamp::now()));
     if let Err(error) = output::write(&arguments.out, Kind::Profile, &[], profile.as_bytes()) {
         return terminal.unwritten(&error);
     }

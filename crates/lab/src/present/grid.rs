@@ -175,14 +175,17 @@ fn formats(fields: &[&Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
     let largest = |values: Vec<f64>| values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let of_kind = |kind| fields.iter().filter(move |field| field.1 == kind);
     let rates = of_kind(Kind::Rate).flat_map(|field| all().filter_map(field.3)).collect();
-    let limits = |c: &Channel| [c.deadline, c.worst, c.worst_found, c.bound, c.bound_papers].into_iter().flatten().collect();
+    let limits = |c: &Channel| {
+        [c.deadline, c.worst, c.worst_found, c.bound, c.bound_papers].into_iter().flatten().collect()
+    };
     let limits: Vec<f64> = promised().flat_map(limits as fn(&Channel) -> Vec<f64>).collect();
     let times = match limits.is_empty() {
         false => limits,
         true => of_kind(Kind::Time).flat_map(|field| all().filter_map(field.3)).map(f64::abs).collect(),
     };
     let (rate, time) = (Kind::Rate.scale(largest(rates)), Kind::Time.scale(largest(times)));
-    let compared: Vec<f64> = promised().flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten().collect();
+    let compared: Vec<f64> =
+        promised().flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten().collect();
     let format = |field: &&Field| match field.1 {
         Kind::Time if response(field) && !compared.is_empty() => {
             Format::at(Kind::Time, time, compared.iter().copied(), 3)

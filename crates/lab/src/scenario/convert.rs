@@ -192,6 +192,8 @@ struct Located<T, S> {
 struct HostSpans {
     paradigm: Range<usize>,
     unsaid: Unsaid,
+    /// If the file says how large packets are.
+    packet: Option<Range<usize>>,
 }
 
 /// What `[host]` does not say of early work.

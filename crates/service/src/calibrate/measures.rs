@@ -30,27 +30,69 @@ const SWEEP: usize = 4 << 20;
 
 pub(super) fn all(
     ticks: Ticks,
-    packet: u64,
+    sizes: &[u64],
     here: Option<usize>,
     other: Option<usize>,
 ) -> Result<Vec<Measured>, Refused> {
-    let size = Bytes::new(packet);
-    let [first, further, link, hand_over] = sending(ticks, size);
-    let [receive, complete] = receiving(ticks, size);
+    let [mut first, mut further, mut link, mut hand_over] = [const { Sizes::new() }; 4];
+    let [mut receive, mut complete, mut cache, mut send] = [const { Sizes::new() }; 4];
+    for size in sizes {
+        let packet = Bytes::new(*size);
+        let sent = sending(ticks, packet);
+        for (into, batches) in [&mut first, &mut further, &mut link, &mut hand_over].into_iter().zip(sent) {
+            into.push((*size, batches));
+        }
+        let [one, completing] = receiving(ticks, packet);
+        receive.push((*size, one));
+        complete.push((*size, completing));
+        cache.push((*size, cache_misses(ticks, packet)));
+        send.push((*size, send_call(ticks, packet)));
+    }
+    let copied = "scheduling a handler, copying and summing up a packet, its bookkeeping";
+    let measured = |name, sizes, method: &str| Measured::at_sizes(name, sizes, method);
     Ok(vec![
         switch(ticks, here)?,
-        cache(ticks, size),
-        first,
-        further,
-        link,
-        hand_over,
+        measured(
+            "cache_miss",
+            cache,
+            "copying and summing up a packet after 4 MiB of other data, less without",
+        ),
+        measured("first_packet", first, &format!("{copied}; the first of a message")),
+        measured("packet", further, &format!("{copied}; the 15 that follow it")),
+        measured(
+            "link_scheduling",
+            link,
+            "choosing a packet, writing its header and the command into a ring",
+        ),
+        measured("hand_over", hand_over, "writing a packet's header and the command into a ring"),
         interrupt(ticks, other)?,
         creation(ticks, here)?,
-        receive,
-        complete,
-        send_call(ticks, size),
+        measured("receive_packet", receive, "demultiplexing, copying and summing up a received packet"),
+        measured("receive_message", complete, "the last packet of a message, less what any other takes"),
+        measured("send_call", send, "policing a message and putting it into its queue"),
         start(ticks, other)?,
     ])
+}
+
+/// Batches at each size of packet.
+type Sizes = Vec<(u64, Vec<f64>)>;
+
+/// What is done to each byte, by itself.
+pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
+    const TIMES: u64 = 32;
+    let over = |work: &mut dyn FnMut(&mut Workshop)| -> Sizes {
+        let at = |size: &u64| {
+            let mut workshop = Workshop::new(Transfer::Full, Bytes::new(*size));
+            let values = batches(|| each(ticks, TIMES, || work(&mut workshop)));
+            black_box(workshop.sum);
+            (*size, values)
+        };
+        sizes.iter().map(at).collect()
+    };
+    vec![
+        Measured::at_sizes("copy", over(&mut Workshop::copy_next), "copying a packet"),
+        Measured::at_sizes("checksum", over(&mut Workshop::sum_up), "summing up a packet"),
+    ]
 }
 
 /// Nanoseconds that each of `times` turns of `work` takes.
@@ -95,7 +137,7 @@ fn subsystem(packet: Bytes, role: Role) -> Subsystem {
 }
 
 /// `C_p` of first and further packets, `C_l`, and what is left of it where the adapter schedules.
-fn sending(ticks: Ticks, packet: Bytes) -> [Measured; 4] {
+fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
     let mut subsystem = subsystem(packet, Role::Send);
     let mut workshop = Workshop::new(Transfer::Full, packet);
     let message = Bytes::new(packet.get() * PACKETS);
@@ -139,21 +181,11 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Measured; 4] {
         hand_over.push(sum_hand / PACKETS as f64);
     }
     black_box(workshop.sum);
-    let copied = "scheduling a handler, copying and summing up a packet, its bookkeeping";
-    [
-        Measured::of("first_packet", first, format!("{copied}; the first of a message")),
-        Measured::of("packet", further, format!("{copied}; the 15 that follow it")),
-        Measured::of(
-            "link_scheduling",
-            link,
-            "choosing a packet, writing its header and the command into a ring",
-        ),
-        Measured::of("hand_over", hand_over, "writing a packet's header and the command into a ring"),
-    ]
+    [first, further, link, hand_over]
 }
 
 /// Receiving a packet, and completing a message.
-fn receiving(ticks: Ticks, packet: Bytes) -> [Measured; 2] {
+fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
     let mut sender = subsystem(packet, Role::Send);
     let mut receiver = subsystem(packet, Role::Receive);
     let mut workshop = Workshop::new(Transfer::Full, packet);
@@ -187,40 +219,32 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Measured; 2] {
         }
         one.push(sum / (PACKETS - 1) as f64);
     }
-    let plain =
-        Measured::of("receive_packet", one, "demultiplexing, copying and summing up a received packet");
-    let surplus: Vec<f64> = completing.iter().map(|took| (took - plain.median).max(0.0)).collect();
-    let method = "the last packet of a message, less what any other takes";
-    [plain, Measured::of("receive_message", surplus, method)]
+    let plain = Measured::of("receive_packet", one.clone(), "").largest().median;
+    let surplus = completing.iter().map(|took| (took - plain).max(0.0)).collect();
+    [one, surplus]
 }
 
-fn send_call(ticks: Ticks, packet: Bytes) -> Measured {
-    let values = batches(|| {
+fn send_call(ticks: Ticks, packet: Bytes) -> Vec<f64> {
+    batches(|| {
         let mut subsystem = subsystem(packet, Role::Send);
         each(ticks, 8, || {
             black_box(subsystem.send(Time::from_ns(1), ChannelId(0), packet));
         })
-    });
-    Measured::of("send_call", values, "policing a message and putting it into its queue")
+    })
 }
 
 /// What a packet's processing takes longer when others have used the caches meanwhile.
-fn cache(ticks: Ticks, packet: Bytes) -> Measured {
+fn cache_misses(ticks: Ticks, packet: Bytes) -> Vec<f64> {
     let mut workshop = Workshop::new(Transfer::Full, packet);
     let mut sweep = vec![0_u8; SWEEP];
     let mut work = move || each(ticks, 1, || workshop.process(Work::Packet, packet));
     let warm = batches(&mut work);
-    let warm = Measured::of("cache_miss", warm, "").median;
-    let values = batches(|| {
+    let warm = Measured::of("cache_miss", warm, "").largest().median;
+    batches(|| {
         sweep.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));
         black_box(&sweep);
         (work() - warm).max(0.0)
-    });
-    Measured::of(
-        "cache_miss",
-        values,
-        "copying and summing up a packet after 4 MiB of other data, less without",
-    )
+    })
 }
 
 /// Two threads on one processor that wake each other and sleep.

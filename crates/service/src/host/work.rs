@@ -37,15 +37,37 @@ impl Workshop {
         if matches!(work, Work::Signal) {
             return;
         }
-        self.next = (self.next + 1) % BUFFERS;
         let length = match self.transfer {
             Transfer::Full => self.size.min(message.get() as usize),
             Transfer::Headers => 0,
         };
+        self.copy(length);
+        self.sum = self.sum.wrapping_add(checksum(self.payload(length)));
+    }
+
+    /// Copies a packet of full size into the next buffer, and no more.
+    pub(crate) fn copy_next(&mut self) {
+        self.copy(self.size);
+        std::hint::black_box(self.payload(self.size));
+    }
+
+    /// Sums up the packet in the next buffer, and no more.
+    pub(crate) fn sum_up(&mut self) {
+        self.next = (self.next + 1) % BUFFERS;
+        self.sum = self.sum.wrapping_add(checksum(self.payload(self.size)));
+    }
+
+    /// Copies `length` bytes of the message into the next buffer.
+    fn copy(&mut self, length: usize) {
+        self.next = (self.next + 1) % BUFFERS;
         let start = self.next * (self.size + HEADER_LEN) + HEADER_LEN;
-        let payload = &mut self.buffers[start..start + length];
-        payload.copy_from_slice(&self.message[..length]);
-        self.sum = self.sum.wrapping_add(checksum(payload));
+        self.buffers[start..start + length].copy_from_slice(&self.message[..length]);
+    }
+
+    /// The first bytes of the packet in the buffer.
+    fn payload(&self, length: usize) -> &[u8] {
+        let start = self.next * (self.size + HEADER_LEN) + HEADER_LEN;
+        &self.buffers[start..start + length]
     }
 
     /// Writes the header of `packet` before its payload.

@@ -7,6 +7,7 @@ use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Span};
 
 use super::*;
+use crate::profile::{Profile, Unmeasured};
 use crate::scenario::choice::{PreemptionWord, Resources};
 use crate::scenario::leaf::{Cost, Factor};
 use crate::scenario::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
@@ -29,18 +30,29 @@ pub(super) fn host(
     let RawHost { profile, applications, costs, speedup, subsystem, driver } = raw;
     let profile = cx
         .required(profile, "profile", &span, "the host")
-        .and_then(|name| library.profile(cx, name.get_ref(), &name.span()));
+        .and_then(|name| Ok((library.profile(cx, name.get_ref(), &name.span())?, name.span())));
     let applications = cx.or(applications, Applications::Separate);
     let costs = cx.part_or_empty(costs, &span).map(|costs| costs.into_inner());
-    let costs = match (&profile, costs) {
-        (Ok(profile), Ok(raw)) => replace(cx, profile.costs, raw),
+    let subsystem = self::subsystem(cx, subsystem, &span);
+    let named = match (&profile, &subsystem) {
+        (Ok((profile, at)), Ok((config, _, spans))) => {
+            let at = spans.packet.as_ref().unwrap_or(at);
+            profile
+                .costs_for(config.packet)
+                .map_err(|error| unmeasured(cx, at, profile, config.packet, &error))
+        }
+        // Any packet will do to say what else is wrong.
+        (Ok((profile, _)), Err(_)) => Ok(profile.costs),
+        (Err(reported), _) => Err(*reported),
+    };
+    let costs = match (named, costs) {
+        (Ok(named), Ok(raw)) => replace(cx, named, raw),
         // Still says what is wrong with the overrides.
-        (Err(reported), Ok(raw)) => replace(cx, HostCosts::default(), raw).and(Err(*reported)),
+        (Err(reported), Ok(raw)) => replace(cx, HostCosts::default(), raw).and(Err(reported)),
         (_, Err(reported)) => Err(reported),
     };
     let speedup = self::speedup(cx, speedup);
     let driver = self::driver(cx, driver, &span);
-    let subsystem = self::subsystem(cx, subsystem, &span);
     let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
     let ideal = resources == Resources::Ideal;
     if ideal {
@@ -49,7 +61,7 @@ pub(super) fn host(
     }
     let speedup = speedup?;
     let host = Host {
-        profile: profile?.name.clone(),
+        profile: profile?.0.name.clone(),
         costs: if speedup == 1.0 { costs } else { costs.with_speedup(speedup) },
         speedup,
         applications: applications?,
@@ -58,6 +70,26 @@ pub(super) fn host(
         driver: driver?,
     };
     Ok(Located { value: host, spans })
+}
+
+/// Refuses a profile for packets that it was not measured with.
+fn unmeasured(
+    cx: &mut Context<'_>,
+    at: &Range<usize>,
+    profile: &Profile,
+    packet: Bytes,
+    error: &Unmeasured,
+) -> Reported {
+    let (name, (least, most)) = (&profile.name, error.measured);
+    let reason = format!(
+        "the profile `{name}` was measured with packets of {least} to {most}, and these are of {packet}"
+    );
+    let valid = format!("valid is `packet` of `[host.subsystem]` from {least} to {most}");
+    let help = match packet > most {
+        true => format!("{valid}; `laxity calibrate --packet {}` measures up to these", packet.get()),
+        false => format!("{valid}; no smaller ones are measured"),
+    };
+    cx.fault(at, reason, help)
 }
 
 /// How many times as fast processors are.
@@ -143,12 +175,15 @@ fn subsystem(
     let preemption = self::preemption(cx, preemption);
     let resources = cx.or(resources, Resources::Real);
     let enforcement = cx.or(enforcement, true);
-    let packet =
-        cx.optional(packet).map(|packet| packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get()));
+    let packet = cx.optional(packet);
     let link = self::link(cx, link, &span);
     let (link, mut spans) = link?;
     let early = early?.map(Spanned::into_inner);
     spans.unsaid.early = early.is_none();
+    let packet = packet.map(|packet| {
+        spans.packet = packet.as_ref().map(Spanned::span);
+        packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get())
+    });
     let config = Config {
         processing: processing?,
         order: order?,
@@ -210,7 +245,7 @@ fn link(
     let paradigm = paradigm?;
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
     let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
-    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span), unsaid };
+    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span), unsaid, packet: None };
     let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
     // Where the adapter schedules, the host neither orders nor limits what it hands over.
     let (usual_order, usual_depth) = match paradigm {
