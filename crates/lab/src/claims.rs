@@ -226,7 +226,7 @@ impl Compiled {
         };
         let at = |point| self.judge_once(&court.at(index, point));
         let found: Vec<Found> = (0..axis.points.len()).map(at).collect::<Result<_, _>>()?;
-        Ok(range::joined(axis, found))
+        Ok(range::joined(axis, &found))
     }
 
     fn judge_once(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {

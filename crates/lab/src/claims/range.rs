@@ -6,7 +6,7 @@ use crate::results::{Axis, Ruling};
 /// The verdict of all points of `axis`, from that at each.
 ///
 /// A point that could not be judged neither widens nor narrows the range; with none judged there is no verdict.
-pub(super) fn joined(axis: &Axis, found: Vec<Found>) -> Found {
+pub(super) fn joined(axis: &Axis, found: &[Found]) -> Found {
     let holding: Vec<bool> = found.iter().map(|found| found.ruling.holds()).collect();
     let contradicted = found.iter().filter(|found| found.ruling == Ruling::Contradicted).count();
     let ruling = match holding.iter().filter(|holds| **holds).count() {
@@ -22,7 +22,7 @@ pub(super) fn joined(axis: &Axis, found: Vec<Found>) -> Found {
             Ruling::HoldsWithin { range }
         }
     };
-    let shown = axis.points.iter().zip(&found).map(|(point, found)| match found.figure.as_str() {
+    let shown = axis.points.iter().zip(found).map(|(point, found)| match found.figure.as_str() {
         "" => format!("{}: {}", point.text, found.ruling.word()),
         figure => format!("{}: {} ({figure})", point.text, found.ruling.word()),
     });
