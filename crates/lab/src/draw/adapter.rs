@@ -211,7 +211,7 @@ fn phase(dice: &mut Dice, medium: bool) -> Drafted<RawPhase> {
         kind: word::<PhaseKind>(kind),
         holds: held,
         priority: when(ranked && dice.chance(0.5), || whole(dice.below(3))),
-        medium: when(medium, || boolean(true)),
+        medium: when(medium || dice.chance(0.1), || boolean(medium)),
         tells: when(!medium, || dice.any::<Tells>(0.2)),
         source: unsaid(),
     })

@@ -37,16 +37,20 @@ pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
     };
     let sketches: Vec<Kind> = (0..kinds).map(|n| Kind::draw(dice, theme, n == 0 && theme.crowd)).collect();
     // What all of them need if they come at once, and how much of the host they get over time.
-    let all: Span = sketches.iter().map(|kind| kind.work * kind.count).sum();
+    let mut all: Span = sketches.iter().map(|kind| kind.work * kind.count).sum();
+    let floods: Vec<Flood> = (0..dice.pick(&[0, 1, 1, 1, 2, 3])).map(|_| Flood::draw(dice, theme)).collect();
+    if dice.chance(0.7) {
+        // And for whom they may have to wait.
+        all += floods.iter().map(|flood| theme.work(flood.size)).max().unwrap_or_default();
+    }
     let load = dice.pick(&[0.1, 0.3, 0.5, 0.7, 0.85]);
     let weights: f64 = sketches.iter().map(|kind| kind.weight).sum();
     for (n, kind) in sketches.iter().enumerate() {
         let each = load * kind.weight / weights;
         channels.real_time(dice, theme, kind, n, each, all);
     }
-    let best_effort = dice.pick(&[0, 1, 1, 1, 2, 3]);
-    for n in 0..best_effort {
-        channels.best_effort(dice, theme, n);
+    for (n, flood) in floods.iter().enumerate() {
+        channels.best_effort(dice, theme, flood, n);
     }
     channels
 }
@@ -68,6 +72,19 @@ impl Kind {
             false => dice.pick(&[1, 1, 1, 1, 2, 3, 8]),
         };
         Self { size, count, work: theme.work(size), weight: 0.1 + dice.unit() }
+    }
+}
+
+/// What is drawn of best-effort channels before contracts.
+struct Flood {
+    packets: u64,
+    size: Bytes,
+}
+
+impl Flood {
+    fn draw(dice: &mut Dice, theme: &Theme) -> Self {
+        let packets = dice.pick(&[1, 2, 4, 15]);
+        Self { packets, size: dice.message(theme.packet, packets) }
     }
 }
 
@@ -104,7 +121,7 @@ impl Channels {
                 _ => burst,
             },
             conforms,
-            overflows: packet_overflow != "block",
+            decays: packet_overflow == "decay",
             drops: packet_overflow == "drop" && !theme.careless,
         };
         let source = source(dice, theme, &contract);
@@ -162,9 +179,8 @@ impl Channels {
         some.clamp(Span::from_us(1).min(most), most)
     }
 
-    fn best_effort(&mut self, dice: &mut Dice, theme: &Theme, n: usize) {
-        let packets = dice.pick(&[1, 2, 4, 15]);
-        let size = dice.message(theme.packet, packets);
+    fn best_effort(&mut self, dice: &mut Dice, theme: &Theme, flood: &Flood, n: usize) {
+        let Flood { packets, size } = *flood;
         let burst = dice.pick(&[1, 2, 4, 10]);
         let flood = theme.work(size);
         let interval = flood / 2 + dice.part_of(flood * 6);
@@ -186,7 +202,7 @@ impl Channels {
                 _ => burst,
             },
             conforms: true,
-            overflows: packet_overflow != "block",
+            decays: packet_overflow == "decay",
             drops: packet_overflow == "drop" && !theme.careless,
         };
         let source = source(dice, theme, &contract);

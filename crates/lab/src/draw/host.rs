@@ -98,7 +98,7 @@ fn preemption(dice: &mut Dice, theme: &Theme) -> Preemption {
         0 => unsaid(),
         1..5 => scalar(this(packets(dice))),
         // In the middle of a packet only for ideal resources is there an analysis.
-        5 if theme.scheduling == Scheduling::Anything => scalar(that(word("immediate"))),
+        5 if theme.ideal || theme.scheduling == Scheduling::Anything => scalar(that(word("immediate"))),
         // Who works ahead and never yields has no bound, nor who yields less often when ahead.
         5..8 if theme.ahead && dice.chance(0.7) => scalar(that(word("message"))),
         5..8 => scalar(that(word(dice.pick(&["message", "never"])))),

@@ -27,8 +27,8 @@ pub(super) struct Contract {
     pub(super) message_slots: u64,
     /// Sends no more than its contract has it.
     pub(super) conforms: bool,
-    /// Its handler goes on when packet buffers are full.
-    pub(super) overflows: bool,
+    /// What finds no buffer goes on with a later deadline.
+    pub(super) decays: bool,
     /// What finds no buffer is dropped, so nothing that waits for a completion may send.
     pub(super) drops: bool,
 }
@@ -39,9 +39,10 @@ pub(super) const TRACES: [(&str, &str); 2] =
 
 pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Drafted<RawSource> {
     let kind = match kind(dice, contract) {
-        "continuous" if !theme.enforced && !theme.careless => "periodic",
-        // Packets that cost nothing, and for which there is always room, are made without end at one instant.
-        "continuous" if contract.overflows && theme.costs.first_packet.is_zero() => "periodic",
+        // Who never waits for room sends without end at one instant.
+        "continuous" if !(theme.enforced || theme.careless) => "periodic",
+        "continuous" | "closed" if contract.decays && !theme.careless => "periodic",
+        "continuous" if contract.drops && theme.costs.first_packet.is_zero() => "periodic",
         kind => kind,
     };
     let timed = matches!(kind, "periodic" | "bursty" | "poisson" | "adversary");

@@ -38,7 +38,7 @@ fn a_queue_without_an_end_is_never_kept_full() {
     let lawless = with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { enforcement = false }");
     let source = "source = { kind = \"periodic\", rate = \"400 KiB/s\" }";
     let endless = lawless.replace(source, "source = { kind = \"continuous\" }");
-    assert!(refused(&endless).contains("`bulk` would fill its own for ever"), "{}", refused(&endless));
+    assert!(refused(&endless).contains("where no queue has an end"), "{}", refused(&endless));
     right(&lawless.replace(source, "source = { kind = \"closed\" }"));
 }
 
