@@ -152,7 +152,7 @@ fn a_place_where_nothing_can_be_written_costs_the_files_and_not_the_table() {
     fs::write(here.0.join("results"), "a file").unwrap();
     let output = here.laxity("run camera.toml");
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
-    assert!(out(&output).contains("1 held"), "{}", out(&output));
+    assert!(out(&output).contains("1 holds"), "{}", out(&output));
     let said = err(&output);
     assert!(said.contains("results/camera cannot be written") && said.contains("--no-report"), "{said}");
     let output = here.laxity("run camera.toml --no-report");
@@ -180,7 +180,7 @@ fn a_full_disk_costs_the_files_and_not_the_table() {
         _ => return println!("skipped: no file system can be mounted here"),
     };
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
-    assert!(out(&output).contains("1 held"), "{}", out(&output));
+    assert!(out(&output).contains("1 holds"), "{}", out(&output));
     let said = err(&output);
     assert!(said.contains("disk/camera cannot be written") && said.contains("No space left"), "{said}");
     assert!(!said.contains("partial"), "the half of an outcome is left: {said}");

@@ -161,7 +161,7 @@ fn enumerate(
 ) -> u64 {
     let senders = ground.players.iter().filter(|player| player.sends).count();
     let most = options.steps / ENUMERATED;
-    if senders > SMALL || senders < 2 {
+    if !(2..=SMALL).contains(&senders) {
         return 0;
     }
     // As fine as fits; three offsets around the release alone would be no grid.
@@ -189,7 +189,7 @@ fn climb(
     options: &Options,
     mut done: u64,
     go_on: &(dyn Fn() -> bool + Sync),
-    known: &mut Vec<Option<Worst>>,
+    known: &mut [Option<Worst>],
     observe: &mut dyn FnMut(&Progress),
 ) {
     let seed = Seed::new(options.seed);

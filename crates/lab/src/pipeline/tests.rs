@@ -166,7 +166,14 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
     let standing = |script: &str| run(&scenario(script), &Options::default(), &mut |_| ()).unwrap();
     let open = standing("runs[0].channel(\"be\").bound > 0");
     assert_eq!((open.standing(), open.holds()), (Standing::NotJudged, false));
-    let wrong = standing("runs[0].channel(\"be\")[\"a\" + \"b\"] == 1");
+    // Names are tried before anything runs; only results without the channel can still prove this one wrong.
+    let nothing = |experiment: &Experiment| {
+        let mut run = pretend(experiment)?;
+        run.channels.clear();
+        Ok(run)
+    };
+    let script = scenario("runs[0].channel(\"be\").messages == 1");
+    let wrong = run_by(&script, &Options::default(), &nothing, &mut |_| ()).unwrap();
     assert_eq!((wrong.standing(), wrong.verdicts.len()), (Standing::BadClaim, 1));
     assert!(wrong.errors[0].location.starts_with("sample.toml:"), "{}", wrong.errors[0]);
 }

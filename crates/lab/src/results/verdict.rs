@@ -103,11 +103,13 @@ impl Tally {
         tally
     }
 
-    /// `3 hold, 1 contradicted`: what there is none of is left out, but for those that hold.
+    /// `3 hold, 1 holds within a range, 1 contradicted`: what there is none of is left out, but for those that hold.
     pub fn words(&self) -> String {
-        let mut words = format!("{} hold", self.hold);
+        let hold = |count| if count == 1 { "holds" } else { "hold" };
+        let mut words = format!("{} {}", self.hold, hold(self.hold));
+        let within = format!("{} within a range", hold(self.within));
         for (count, what) in [
-            (self.within, "hold within a range"),
+            (self.within, within.as_str()),
             (self.contradicted, "contradicted"),
             (self.not_judged, "not judged"),
         ] {
