@@ -128,7 +128,10 @@ impl fmt::Display for Refusal {
         };
         write!(f, "{resource}: {reason}")?;
         match self.deficit {
-            Deficit::Time(span) => write!(f, " by {span}"),
+            // To be read, not to be added up: rounded up to a tenth of a microsecond.
+            Deficit::Time(span) => {
+                write!(f, " by {}", Span::from_ps(span.as_ps().div_ceil(100_000).saturating_mul(100_000)))
+            }
             Deficit::Share(millionths) => {
                 write!(f, " by {}.{:04} %", millionths / 10_000, millionths % 10_000)
             }
@@ -168,4 +171,21 @@ pub struct Bound {
     /// How long others had been at it when the message came. Nothing by `D_order`, where the worst case has
     /// all of them come at once.
     pub head_start: Span,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lateness_is_said_in_tenths_of_a_microsecond_and_never_less_than_it_is() {
+        let refusal = Refusal {
+            resource: Resource::Deadline,
+            deficit: Deficit::Time(Span::from_ps(1_735_895_426)),
+            claimant: Claimant::Newcomer,
+            reason: Reason::Late,
+            blocked_by: None,
+        };
+        assert_eq!(refusal.to_string(), "deadline: the response time exceeds the deadline by 1735.9 us");
+    }
 }
