@@ -25,11 +25,19 @@ pub(super) struct Channels {
     pub(super) rate: f64,
     /// Whether somebody sends as fast as the host takes it.
     pub(super) floods: bool,
+    /// Whether any channel sends; a file in which none does is refused.
+    pub(super) sends: bool,
 }
 
 pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
-    let mut channels =
-        Channels { drafted: Vec::new(), guaranteed: None, intervals: Vec::new(), rate: 0.0, floods: false };
+    let mut channels = Channels {
+        drafted: Vec::new(),
+        guaranteed: None,
+        intervals: Vec::new(),
+        rate: 0.0,
+        floods: false,
+        sends: false,
+    };
     let kinds = match dice.below(10) {
         0 => 1,
         1..7 => dice.between(2, 4),
@@ -134,6 +142,7 @@ impl Channels {
             self.guaranteed.get_or_insert_with(|| called.clone());
         }
         self.floods |= floods(&source);
+        self.sends |= sends(&source);
         self.intervals.push(interval);
         self.rate += (kind.count * kind.size.div_ceil(theme.packet)) as f64 / interval.as_secs_f64()
             * if conforms { 1.0 } else { 3.0 };
@@ -207,6 +216,7 @@ impl Channels {
         };
         let source = source(dice, theme, &contract);
         self.floods |= floods(&source);
+        self.sends |= sends(&source);
         self.rate += packets as f64 / interval.as_secs_f64();
         let (from, to) = ends(dice, theme);
         let count = dice.pick(&[1, 1, 1, 2, 3]);
@@ -246,6 +256,10 @@ fn overflow(dice: &mut Dice, theme: &Theme) -> &'static str {
 fn floods(source: &Drafted<crate::scenario::raw::RawSource>) -> bool {
     let kind = source.table.at("kind");
     matches!(kind, Some(super::sketch::Node::Word("continuous" | "closed", _)))
+}
+
+fn sends(source: &Drafted<crate::scenario::raw::RawSource>) -> bool {
+    !matches!(source.table.at("kind"), Some(super::sketch::Node::Word("none", _)))
 }
 
 type End = Drawn<Option<Written<Whole<0, 64>>>>;
