@@ -32,6 +32,11 @@ pub(super) fn assign(channels: &[(u64, u64)], levels: u32) -> Option<Vec<u32>> {
     })
 }
 
+/// The place of the lowest channel on the level of `place`, whose response time all of that level have.
+pub(super) fn lowest_beside(levels: &[u32], place: usize) -> usize {
+    levels.partition_point(|level| *level <= levels[place]) - 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::assign;

@@ -235,9 +235,7 @@ impl AdmissionTable {
         });
         let bound = |(priority, channel): (usize, &Channel)| {
             // Whoever shares a level waits for all of it.
-            let lowest = levels
-                .as_ref()
-                .map_or(priority, |levels| levels.partition_point(|level| *level <= levels[priority]) - 1);
+            let lowest = levels.as_ref().map_or(priority, |levels| levels::lowest_beside(levels, priority));
             let r = responses[lowest];
             let service = tasks[priority].service();
             let wait = shared.wait.picoseconds();
@@ -379,7 +377,7 @@ impl AdmissionTable {
         let assigned = levels::assign(&responses, levels);
         let assigned =
             assigned.ok_or_else(|| refused((Resource::Levels, Deficit::Unbounded, Reason::SharedLevels)))?;
-        let lowest = assigned.partition_point(|level| *level <= assigned[place]) - 1;
+        let lowest = levels::lowest_beside(&assigned, place);
         Ok(responses[lowest].0)
     }
 

@@ -17,8 +17,6 @@ pub(super) struct Lane {
     pub(super) messages: VecDeque<Message>,
     /// Received packets not yet taken by a handler.
     pub(super) packets: VecDeque<Packet>,
-    /// Messages that threads of their own are processing (process per message).
-    pub(super) in_threads: u32,
     /// Packets between creation (or reception) and completed transmission.
     pub(super) used_packets: u64,
     /// The lane's handler with a process per channel; `None` with a process per message.
@@ -38,7 +36,6 @@ impl Lane {
             config,
             messages: VecDeque::new(),
             packets: VecDeque::new(),
-            in_threads: 0,
             used_packets: 0,
             handler: None,
             blocked: BTreeSet::new(),
@@ -55,7 +52,7 @@ impl Lane {
     pub(super) fn room(&self, processing: Processing) -> u64 {
         let held = match processing {
             Processing::PerChannel => self.messages.len(),
-            Processing::PerMessage => self.in_threads as usize,
+            Processing::PerMessage => self.unfinished.len(),
         };
         u64::from(self.config.message_slots).saturating_sub(held as u64)
     }

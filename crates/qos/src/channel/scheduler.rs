@@ -223,7 +223,6 @@ impl Subsystem {
         self.handlers[index].awake = false;
         let lane = self.handlers[index].lane;
         if self.lanes[lane].handler.is_none() {
-            self.lanes[lane].in_threads -= 1;
             return;
         }
         // A handler that drains its queue goes on without a preemption point, though not past what it

@@ -222,7 +222,6 @@ impl Subsystem {
                 self.take_message(handler);
             }
             None => {
-                self.lanes[lane].in_threads += 1;
                 self.lanes[lane].unfinished.insert(id, message.packets());
                 let handler = self.add_handler(lane, Some(message));
                 self.activate(handler);
