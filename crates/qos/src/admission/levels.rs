@@ -48,6 +48,12 @@ mod tests {
     }
 
     #[test]
+    fn what_is_done_at_its_limit_is_in_time() {
+        assert_eq!(assign(&[(2, 4), (4, 9)], 1), Some(vec![0, 0]));
+        assert_eq!(assign(&[(2, 4), (5, 9)], 1), None);
+    }
+
+    #[test]
     fn whoever_asks_for_little_time_shares_with_nobody_who_takes_much() {
         // The first has 4 to be through, and would wait 9 with all, 5 with one other.
         let channels = [(3, 4), (5, 90), (7, 90), (9, 90)];

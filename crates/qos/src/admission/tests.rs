@@ -1,6 +1,9 @@
 //! Hand-computed figures of the papers' host, and properties of the decision.
 
+mod buffers;
 mod demand;
+mod environment;
+mod exact;
 
 use laxity_units::{Bytes, Span};
 use proptest::prelude::*;

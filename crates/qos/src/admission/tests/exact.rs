@@ -1,0 +1,225 @@
+//! `W` and `S` of a host with round numbers, added up by hand: interrupts that cost, an adapter ahead by more than a packet,
+//! channels that pass and end here.
+
+use super::super::model::shares;
+use super::super::terms::{Ratio, ps};
+use super::*;
+
+/// A switch takes 100 us, starting a packet 160 and its completion 40, and every packet is on the link for 400.
+///
+/// So under O1 transmissions stretch CPU time by α = (200 + 400)/400 = 3/2 with a depth of 1, and by 400/(400 − 200) = 2
+/// with any other.
+fn round(model: ResourceModel) -> Environment {
+    Environment {
+        host: HostCosts {
+            context_switch: Span::from_us(60),
+            cache_miss: Span::from_us(40),
+            interrupt: Span::from_us(40),
+            receive_packet: Span::from_us(90),
+            receive_message: Span::from_us(60),
+            thread_creation: Span::from_us(30),
+            ..mc68040(model, 4, Formula::Corrected).host
+        },
+        link: LinkCosts { startup: Span::from_us(400), per_byte: Span::ZERO },
+        ..mc68040(model, 4, Formula::Corrected)
+    }
+}
+
+/// A request for messages of `packets` packets.
+fn packets(packets: u64) -> Request {
+    with(spec(4 * packets, Span::from_ms(50)))
+}
+
+/// Microseconds of `W` and `S`.
+fn terms(environment: Environment, request: &Request) -> (u64, u64) {
+    let table = table(environment);
+    let us = |breakdown: Breakdown| breakdown.total().as_ps() / 1_000_000;
+    (us(table.wait_time(request).unwrap()), us(table.service_time(request).unwrap()))
+}
+
+fn best_effort(role: Role, kib: u64) -> Vec<BestEffort> {
+    vec![BestEffort { max_message: Bytes::from_kib(kib), min_message: Bytes::from_kib(kib), role }]
+}
+
+#[test]
+fn completions_interrupt_under_o1() {
+    let host = round(ResourceModel::O1);
+    // W: 3/2·(100 + 420) + 200 + (400 + 40), and the crossing packet min(3/2·520, 400 + 200). S: 3/2·520 > 600.
+    assert_eq!(terms(host.clone(), &packets(1)), (2020, 780));
+    // A thread for every message: W: 3/2·550 + 640 + 600; S: 3/2·550.
+    assert_eq!(terms(Environment { thread_per_message: true, ..host.clone() }, &packets(1)), (2065, 825));
+    // Depth 2, W: 2·520 + 2·(200 + 40 + 2·160) + 2·(400 + 40) + min(2·520, 600).
+    let deep = Environment { depth: 2, ..host };
+    assert_eq!(terms(deep.clone(), &packets(1)), (3640, 1040));
+    // A block of 3, W: 2·(100 + 760) + 1120 + 880 + 600. S: the first on the CPU, 2·520, two on the link, 2·600.
+    assert_eq!(terms(deep, &packets(3)), (4320, 2240));
+}
+
+#[test]
+fn completions_interrupt_the_ideal_host() {
+    // W: 200 + 400 + 40. S: packet 1 on both sides, 3/2·420 and 600 for each.
+    assert_eq!(terms(round(ResourceModel::Ideal), &packets(1)), (640, 1230));
+    assert_eq!(terms(round(ResourceModel::Ideal), &packets(3)), (640, 2430));
+}
+
+#[test]
+fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
+    let host = round(ResourceModel::O2);
+    // A run is 100 + 200, per block 100 + 300, per start 100 + 420 + 100 + 200. W: 520 + 300 + 440 + min(420 + 400,
+    // 400 + 820); S: 400 + 820.
+    assert_eq!(terms(host.clone(), &packets(1)), (2080, 1220));
+    // Depth 2: q = 2·400/(400 − 200) = 4 starts in a run of 900, so per block 1000. W: 520 + 900 + 880 + min(1420, 1220).
+    // S: on the CPU, 420 + 1000.
+    assert_eq!(terms(Environment { depth: 2, ..host }, &packets(1)), (3520, 1420));
+}
+
+#[test]
+fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
+    for model in [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2] {
+        for depth in [1, 2] {
+            let mut host = Environment { depth, link: LinkCosts::default(), ..round(model) };
+            // While scheduling costs something, starts and completions never end.
+            let wait = table(host.clone()).wait_time(&packets(1));
+            assert_eq!(wait.unwrap_err().reason, Reason::InterruptsTakeAll);
+            host.host.link_scheduling = Span::ZERO;
+            host.host.interrupt = Span::ZERO;
+            // O1: W: 100 + 420, the crossing packet's link share is nothing. O2: a run of 100 more; the crossing packet
+            // adds min(420 + 200, 620) and is 420 + 100 + 100 late for the link.
+            let expected = match model {
+                ResourceModel::Ideal => (0, 420),
+                ResourceModel::O1 => (520, 520),
+                ResourceModel::O2 => (1240, 620),
+            };
+            assert_eq!(terms(host, &packets(1)), expected, "{model:?}, depth {depth}");
+        }
+    }
+}
+
+#[test]
+fn a_host_that_only_receives_is_not_interrupted_by_transmissions() {
+    let host = round(ResourceModel::O1);
+    // A block of 3: 3·90 + 60. W: 100 + 330; S: the same.
+    assert_eq!(terms(host.clone(), &packets(3).at(Role::Receive)), (430, 430));
+    // Blocks of 2. W: 100 + 180 + 60; S: 330 and two switches.
+    let twos = Environment { block_real_time: Block::Packets(2), ..host };
+    assert_eq!(terms(twos, &packets(3).at(Role::Receive)), (340, 530));
+}
+
+#[test]
+fn a_relay_pays_for_receiving_and_for_the_link() {
+    // W: 3/2·(100 + 3·90) + 640 + min(3/2·(90 + 100), 600); S: all three on the link, 3·600.
+    assert_eq!(terms(round(ResourceModel::O1), &packets(3).at(Role::Relay)), (1480, 1800));
+}
+
+#[test]
+fn a_block_of_received_best_effort_goes_on_past_the_end_of_a_message() {
+    let beside = |role, block| {
+        let host = Environment { block_best_effort: block, ..round(ResourceModel::O1) };
+        terms(Environment { best_effort: best_effort(role, 12), ..host }, &packets(1).at(Role::Receive)).0
+    };
+    // Messages of 3 packets and blocks of 4, each of which may complete a message: 100 + 4·(90 + 60).
+    assert_eq!(beside(Role::Receive, Block::Packets(4)), 700);
+    assert_eq!(beside(Role::Receive, Block::Message), 550);
+    // Passed on they are not completed, but transmitted: 3/2·(100 + 4·90) + 640.
+    assert_eq!(beside(Role::Relay, Block::Packets(4)), 1330);
+    assert_eq!(beside(Role::Relay, Block::Message), 1195);
+    // Sent, a block ends with its message: 3/2·(100 + 420 + 2·170) + 640.
+    assert_eq!(beside(Role::Send, Block::Packets(4)), 1930);
+}
+
+#[test]
+fn a_later_block_may_be_the_longer_one() {
+    let mut host = Environment { block_real_time: Block::Packets(2), ..round(ResourceModel::O1) };
+    host.host.first_packet = Span::from_us(100);
+    // Of 3 packets in blocks of 2 the second could have been 2·170 long. W: 3/2·440 + 640 + 3/2·(170 + 100).
+    assert_eq!(terms(host.clone(), &packets(3)).0, 1705);
+    // Of 2 there is one block, 100 + 170. W: 3/2·370 + 640 + 405.
+    assert_eq!(terms(host.clone(), &packets(2)).0, 1600);
+    // One packet: 3/2·200 + 640 + 3/2·200.
+    assert_eq!(terms(host, &packets(1)).0, 1240);
+}
+
+#[test]
+fn what_runs_above_is_charged_what_it_preempts() {
+    let bound = |model, above| {
+        let work = Interference { above, cost: Span::from_us(50), burst: 2, interval: Span::from_ms(50) };
+        let mut table = table(Environment { interference: vec![work], ..round(model) });
+        assert!(matches!(table.request(packets(1)), Decision::Admitted { .. }));
+        table.bounds()[0].interference.as_ps() / 1_000_000
+    };
+    // Two of the burst and one more, each 3/2·(50 + 100), or without the switch back.
+    assert_eq!(bound(ResourceModel::O1, Above::Thread), 675);
+    assert_eq!(bound(ResourceModel::O1, Above::Interrupt), 225);
+    // O2: not stretched, and a run of the link scheduler after a thread.
+    assert_eq!(bound(ResourceModel::O2, Above::Thread), 3 * (50 + 100 + 300));
+    assert_eq!(bound(ResourceModel::Ideal, Above::Thread), 225);
+}
+
+#[test]
+fn work_above_that_takes_everything_says_by_how_much() {
+    let decide = |us: &[u64]| {
+        let work = |us: &u64| Interference {
+            above: Above::Interrupt,
+            cost: Span::from_us(*us),
+            burst: 0,
+            interval: Span::from_us(1000),
+        };
+        let interference = us.iter().map(work).collect();
+        let mut table = table(Environment { interference, ..round(ResourceModel::O2) });
+        match table.request(packets(1)) {
+            Decision::Refused(refusal) => (refusal.reason, refusal.deficit),
+            Decision::Admitted { .. } => panic!("nothing is left"),
+        }
+    };
+    // Of a thousand: just everything, which is said as the least there is, and a quarter too much.
+    assert_eq!(decide(&[500, 500]), (Reason::InterferenceTakesAll, Deficit::Share(1)));
+    assert_eq!(decide(&[500, 750]), (Reason::InterferenceTakesAll, Deficit::Share(250_000)));
+    // One that does not fit by itself is everything.
+    assert_eq!(decide(&[1001, 500]), (Reason::InterferenceTakesAll, Deficit::Share(500_000)));
+}
+
+#[test]
+fn what_a_message_needs_of_cpu_and_link_at_the_least() {
+    let of = |model, role| {
+        let link = LinkCosts { startup: Span::from_us(40), per_byte: Span::from_ns(50) };
+        let host = Environment { block_real_time: Block::Packets(2), link, ..round(model) };
+        // 3 packets, the last of 1 KiB.
+        let (cpu, link) = shares(&host, &with(spec(9, Span::from_ms(50))).at(role));
+        (cpu / 1_000, link / 1_000)
+    };
+    // On the link 2·244.8 + 91.2. On the CPU 420 + 2·170, three starts of 200, and two switches, or five with the scheduler's.
+    assert_eq!(of(ResourceModel::Ideal, Role::Send), (1_360_000, 580_800));
+    assert_eq!(of(ResourceModel::O1, Role::Send), (1_560_000, 580_800));
+    assert_eq!(of(ResourceModel::O2, Role::Send), (1_860_000, 580_800));
+    assert_eq!(of(ResourceModel::O1, Role::Relay), (1_070_000, 580_800));
+    assert_eq!(of(ResourceModel::O1, Role::Receive), (530_000, 0));
+}
+
+#[test]
+fn the_papers_formulas_where_the_cpu_is_slower_than_the_link() {
+    let papers =
+        |model, p, bytes| Environment { packet: Bytes::new(bytes), ..mc68040(model, p, Formula::Papers) };
+    let service = |environment, message| {
+        let spec = TrafficSpec { max_message: Bytes::new(message), ..spec(1, Span::from_ms(50)) };
+        table(environment).service_time(&with(spec)).unwrap().total()
+    };
+    // 2 KiB take 142.4 < 170: 420 + 3·170 + 4·160 + 142.4 + ⌊3/2⌋·145.
+    assert_eq!(service(papers(ResourceModel::O1, 2, 2048), 8192), Span::from_ns(1_857_400));
+    // 5500 B take 315 = C_p + C_sw + C_cm, a block of one: 420 + max(315, 315) + 315 + 2·160.
+    assert_eq!(service(papers(ResourceModel::O2, 1, 5500), 11_000), Span::from_us(1370));
+}
+
+#[test]
+fn parts_are_named_and_what_takes_no_time_is_no_part() {
+    let sum =
+        Breakdown::default().and("a", ps(Span::from_us(1))).and("nothing", 0).and("b", ps(Span::from_us(2)));
+    assert_eq!(sum.terms().iter().map(|term| term.name).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(sum.to_string(), "          1 us  a\n          2 us  b\n          3 us  total");
+}
+
+#[test]
+fn what_cannot_be_computed_is_beyond_any_span() {
+    let half_more = Ratio { numerator: 3, denominator: 2 };
+    assert_eq!((half_more.scale(4), half_more.scale(5)), (6, 8));
+    assert!(half_more.scale(u128::MAX) > u128::from(u64::MAX));
+}
