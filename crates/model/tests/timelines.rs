@@ -12,6 +12,8 @@ mod applications;
 mod bench;
 #[path = "timelines/interrupts.rs"]
 mod interrupts;
+#[path = "timelines/nodes.rs"]
+mod nodes;
 #[path = "timelines/preemption.rs"]
 mod preemption;
 #[path = "timelines/threads.rs"]

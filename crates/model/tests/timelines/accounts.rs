@@ -1,7 +1,7 @@
 //! A CPU is never busy for longer than it was there, and each microsecond of it counts once.
 
-use laxity_model::host::{Applications, Use};
-use laxity_qos::channel::{Config, LinkParadigm, Order, Preemption, Processing};
+use laxity_model::host::{Applications, Use, use_of};
+use laxity_qos::channel::{Config, LinkParadigm, Order, Preemption, Processing, Work};
 use laxity_units::Span;
 use proptest::prelude::*;
 
@@ -15,6 +15,13 @@ fn a_switch_counts_once() {
     bench.run(vec![(0, Offer(0, 1))]);
     let uses = Use::ALL.map(|used| bench.host.uses().of(used));
     assert_eq!(uses, [40, 10, 3, 5, 0].map(Span::from_us));
+}
+
+/// Telling another thread is what a switch is for; all else is protocol.
+#[test]
+fn a_signal_counts_as_a_switch() {
+    assert_eq!(use_of(Work::Signal), Use::Switch);
+    assert_eq!((use_of(Work::Packet), use_of(Work::Relay)), (Use::Protocol, Use::Protocol));
 }
 
 /// An interrupt in the middle of a switch parts it, and both parts count as switch.

@@ -221,3 +221,23 @@ fn a_blocked_sender_elsewhere_is_taken_when_there_is_room() {
     assert_eq!(told("sent"), sent.map(|(us, n)| format!("{us} sent 0.{n}.0")));
     assert_eq!(bench.host.uses().total(), Span::from_us(5 * (40 + 10 + 5)));
 }
+
+/// A refused message is answered when there is room, at 40, and what waits behind it keeps waiting for the sender's next turn, at
+/// 50, also if another message comes before.
+#[test]
+fn who_waits_behind_a_refused_message_is_not_overtaken_by_chance() {
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[narrow()]);
+    let offers =
+        vec![(0, Offer(0, 1)), (1, Offer(0, 1)), (2, Offer(0, 0)), (3, Offer(0, 1)), (45, Offer(0, 1))];
+    let log = bench.run_until(51, offers);
+    let answers: Vec<_> = log.iter().filter(|line| !line.contains('-') && !line.contains("sent")).collect();
+    assert_eq!(
+        answers,
+        [
+            "0 Accepted { message: 0 } 0",
+            "1 Accepted { message: 1 } 0",
+            "40 Dropped(Undersized) 0",
+            "50 Accepted { message: 2 } 0",
+        ]
+    );
+}

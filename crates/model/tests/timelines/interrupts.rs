@@ -5,7 +5,7 @@ use laxity_qos::channel::{ChannelConfig, ChannelId, Config, LinkConfig, LinkPara
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Span, Time};
 
-use super::bench::{Bench, COSTS, Input, Offer, PACKET, best_effort, config};
+use super::bench::{Bench, COSTS, Input, Offer, PACKET, best_effort, config, real_time};
 
 /// An adapter that is not done before the test is.
 const NEVER: Span = Span::from_secs(1);
@@ -110,6 +110,33 @@ fn the_link_scheduler_masks_interrupts() {
             "80 sent 0.0.1",
             "80-85 interrupt: interrupt",
             "105-110 interrupt: interrupt",
+        ]
+    );
+}
+
+/// A wake-up that falls due behind a masked interrupt is served when interrupts come in again, whatever else happens meanwhile.
+///
+/// The second real-time message is held until 10 000. Best effort makes a packet 9958-9998, after a switch, and schedules the link until
+/// 10 008; a message that comes at 10 003 changes nothing. Its next packet is not made before the one whose time has come.
+#[test]
+fn a_wake_up_waits_behind_a_masked_interrupt() {
+    let channels = [real_time(5_000), best_effort()];
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &channels);
+    let log = bench.run_until(
+        10_053,
+        vec![(0, Offer(0, 1)), (0, Offer(0, 1)), (9_955, Offer(1, 1)), (10_003, Offer(1, 1))],
+    );
+    assert_eq!(
+        log[6..],
+        [
+            "9955 Accepted { message: 0 } 1",
+            "9955-9958 handler 1: switch",
+            "9958-9998 handler 1: protocol",
+            "10003 Accepted { message: 1 } 1",
+            "9998-10008 handler 1: link_scheduling",
+            "10008 sent 1.0.0",
+            "10008-10011 handler 0: switch",
+            "10011-10051 handler 0: protocol",
         ]
     );
 }

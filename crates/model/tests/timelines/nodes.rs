@@ -1,0 +1,255 @@
+//! A node instant by instant: what host, driver and adapter tell each other, and the world.
+
+use laxity_engine::Seed;
+use laxity_model::adapter::{
+    Access, Adapter, Breakdown, Buffers, Command, CommandQueue, Delay, Description, Direction, Interface,
+    Notification, Null, Overload, PROCESSOR, Passage, Phase, Pipeline, Queue, Resource, Selection, Stage,
+    Takes,
+};
+use laxity_model::host::{Applications, Endless, Host};
+use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::source::Sizes;
+use laxity_qos::channel::{ChannelId, LinkParadigm, Order, Packet};
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::{Class, Tag};
+use laxity_units::{Span, Time};
+
+use super::bench::{COSTS, PACKET, at, best_effort, config};
+
+fn us(at: Time) -> u64 {
+    at.since(Time::ZERO).as_ps() / 1_000_000
+}
+
+/// What is said, with when; of a packet, its message and its number in it, and when it was handed over.
+fn words(node: &mut Node, now: Time) -> Vec<String> {
+    let name = |packet: &Packet| format!("{}.{}", packet.message, packet.index);
+    let word = |output| match output {
+        NodeOutput::Departed(packet, more) => {
+            format!(
+                "departed {} handed {}{}",
+                name(&packet),
+                us(packet.handed),
+                if more { " more" } else { "" }
+            )
+        }
+        NodeOutput::Response(response, announced) => {
+            let said = format!("{response:?}");
+            let kind = said.split('(').next().unwrap_or_default();
+            format!("{kind} {}", if announced { "announced" } else { "unannounced" })
+        }
+        NodeOutput::Host(output) => {
+            let said = format!("{output:?}");
+            said.split([' ', '(']).next().unwrap_or_default().to_string()
+        }
+        NodeOutput::Failed(packet, loss) => format!("failed {} {loss:?}", name(&packet)),
+        NodeOutput::Passed(Passage { direction, stage, joined, began, ended }) => {
+            format!("{direction:?} {stage}: {}-{}-{}", us(joined), us(began), us(ended))
+        }
+        other => format!("{other:?}"),
+    };
+    std::iter::from_fn(|| node.poll_output()).map(word).map(|word| format!("{} {word}", us(now))).collect()
+}
+
+/// Lets the node do what it wants to until nothing is left, or `until`.
+fn run(node: &mut Node, until: u64) -> Vec<String> {
+    let mut log = words(node, at(0));
+    while let Some(now) = node.next_deadline().filter(|now| *now <= at(until)) {
+        node.timer(now);
+        log.extend(words(node, now));
+    }
+    log
+}
+
+/// A device that takes 50 us for a packet.
+fn null() -> Adapter {
+    Adapter::Null(Null::new(LinkCosts { startup: Span::from_us(50), per_byte: Span::ZERO }))
+}
+
+fn host() -> Host {
+    Host::new(COSTS, config(LinkParadigm::O1), Applications::Separate)
+}
+
+fn packet(message: u64) -> Packet {
+    Packet {
+        channel: ChannelId(0),
+        message,
+        index: 0,
+        count: 1,
+        size: PACKET,
+        message_size: PACKET,
+        tag: Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, level: 31 },
+        due_from: at(0),
+        sent: at(0),
+        created: at(0),
+        handed: at(0),
+    }
+}
+
+/// Two packets: made 0-40 and handed over at 50, made 50-70 and handed over at 115 by the interrupt of the first, which has
+/// taken 5 since 100 before it schedules the link for 10.
+#[test]
+fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
+    let mut node = Node::new(host(), DriverConfig::default(), null());
+    node.record_cpu();
+    node.open(best_effort());
+    node.offer(at(0), ChannelId(0), PACKET * 2);
+    let log = run(&mut node, 1000);
+    let busy = log.iter().filter(|line| line.contains("Busy")).count();
+    assert_eq!(busy, 6, "two packets, two link calls, two interrupts: {log:?}");
+    let others: Vec<_> = log.iter().filter(|line| !line.contains("Busy")).collect();
+    assert_eq!(others, ["0 Answered", "100 departed 0.0 handed 50", "165 departed 0.1 handed 115"]);
+    assert_eq!(node.next_deadline(), None);
+}
+
+#[test]
+fn a_source_without_end_sends_at_once() {
+    let mut node = Node::new(host(), DriverConfig::default(), null());
+    node.open(best_effort());
+    let endless = Endless::new(Sizes::Fixed(PACKET), Seed::new(0).stream("endless"), Some(1));
+    node.send_without_end(at(0), ChannelId(0), endless);
+    assert_eq!(run(&mut node, 104), ["0 Answered", "100 departed 0.0 handed 50"]);
+}
+
+/// With every interrupt lost, a watchdog of 70 finds at 140 that the packet departed at 100, and the driver says what it knows.
+#[test]
+fn a_driver_finds_what_was_not_announced() {
+    let driver = DriverConfig { watchdog: Some(Span::from_us(70)), reset_after: None };
+    let mut node = Node::new(host(), driver, null());
+    node.open(best_effort());
+    node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+    node.offer(at(0), ChannelId(0), PACKET);
+    assert_eq!(run(&mut node, 139), ["0 Answered", "100 departed 0.0 handed 50"]);
+    let transmitted =
+        |node: &Node| node.host().expect("it is here").subsystem().counters(ChannelId(0)).transmitted;
+    assert_eq!((node.next_deadline(), transmitted(&node)), (Some(at(140)), 0));
+    run(&mut node, 145);
+    assert_eq!((node.driver().lost_interrupts, node.driver().recovered, transmitted(&node)), (1, 1, 1));
+}
+
+/// Where the host is elsewhere the node says what its adapter answers, and whether an interrupt goes with it.
+#[test]
+fn a_host_elsewhere_is_answered() {
+    let mut node = Node::without_host(null());
+    node.record_cpu();
+    node.command(at(5), Command::Transmit(packet(0)));
+    node.command(at(5), Command::Transmit(packet(1)));
+    assert_eq!(run(&mut node, 60), ["55 departed 0.0 handed 0 more", "55 Transmitted announced"]);
+    node.receive(at(60), packet(7));
+    assert_eq!(words(&mut node, at(60)), ["60 Received announced"]);
+    node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+    node.reset_adapter(at(70));
+    assert_eq!(words(&mut node, at(70)), ["70 Failed unannounced"]);
+    assert_eq!((node.driver().resets, node.driver().lost_interrupts, node.next_deadline()), (1, 1, None));
+}
+
+/// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in 7. A handshake stands
+/// between the two of the second.
+fn described() -> Adapter {
+    let stage = |name: &str, phases| Stage {
+        name: name.into(),
+        servers: 1,
+        queues: vec![Queue {
+            takes: Takes::All,
+            order: Order::Fifo,
+            priority: 0,
+            slots: None,
+            overload: Overload::Block,
+        }],
+        selection: Selection::Priority,
+        phases,
+    };
+    let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
+    let description = Description {
+        interface: Interface {
+            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: Some(1) }],
+            poll: None,
+            notification: Notification::Interrupt,
+        },
+        resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
+        transmit: vec![
+            stage("in", vec![Phase { holds: vec![PROCESSOR], ..phase(3) }]),
+            stage("out", vec![phase(10), Phase { medium: true, ..phase(20) }]),
+        ],
+        receive: vec![stage("rx", vec![phase(7)]), stage("up", vec![phase(2)])],
+        transmit_buffers: Buffers::default(),
+        receive_buffers: Buffers::default(),
+    };
+    Adapter::Pipeline(Box::new(Pipeline::new(description)))
+}
+
+/// The frame is ready at 13, goes when the medium lets it, at 30, and is out at 50; on a link of its own it is out at 33.
+/// Where frames are at least 25 long it takes until 55.
+#[test]
+fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
+    let mut node = Node::without_host(described());
+    node.command(at(0), Command::Transmit(packet(0)));
+    assert_eq!(run(&mut node, 100), ["13 Request"]);
+    node.medium(at(30), Access::Granted);
+    assert_eq!(run(&mut node, 100), ["50 departed 0.0 handed 0", "50 Transmitted announced"]);
+
+    let mut node = Node::without_host(described());
+    node.own_the_link();
+    node.command(at(0), Command::Transmit(packet(0)));
+    assert_eq!(run(&mut node, 100), ["33 departed 0.0 handed 0", "33 Transmitted announced"]);
+
+    let mut node = Node::without_host(described());
+    node.pad_frames_to(Span::from_us(25));
+    node.command(at(0), Command::Transmit(packet(0)));
+    run(&mut node, 29);
+    node.medium(at(30), Access::Granted);
+    assert_eq!(run(&mut node, 100), ["55 departed 0.0 handed 0", "55 Transmitted announced"]);
+}
+
+/// A trace numbers the stages of each way from 0.
+#[test]
+fn a_passage_names_its_way_and_the_stage_on_it() {
+    let mut node = Node::without_host(described());
+    node.record_stages();
+    node.own_the_link();
+    node.command(at(0), Command::Transmit(packet(0)));
+    node.receive(at(1), packet(7));
+    let log = run(&mut node, 100);
+    let passed: Vec<_> = log.iter().filter(|line| line.contains(':')).collect();
+    assert_eq!(
+        passed,
+        ["3 Transmit 0: 0-0-3", "8 Receive 0: 1-1-8", "10 Receive 1: 8-8-10", "33 Transmit 1: 3-3-33"]
+    );
+    assert_ne!(Direction::Transmit, Direction::Receive);
+}
+
+/// An adapter whose queues take nothing is offered the same packets again at the next occasion, in their order.
+#[test]
+fn a_full_command_queue_makes_packets_wait() {
+    let mut node = Node::without_host(described());
+    node.own_the_link();
+    node.break_down(at(0), Breakdown::FullQueues, true);
+    for message in 0..3 {
+        node.command(at(0), Command::Transmit(packet(message)));
+    }
+    assert_eq!(run(&mut node, 100), [""; 0]);
+    assert_eq!(node.driver().longest_backlog, 3);
+    node.break_down(at(100), Breakdown::FullQueues, false);
+    let log = run(&mut node, 300);
+    let departed: Vec<_> = log.iter().filter(|line| line.contains("departed")).collect();
+    // From 100: 3, 10 and 20 of the first; the second stage takes 30 for each.
+    assert_eq!(
+        departed,
+        ["133 departed 0.0 handed 0 more", "163 departed 1.0 handed 0 more", "193 departed 2.0 handed 0"]
+    );
+}
+
+/// The host is not told by an adapter that stands still; the driver resets it 200 after it took the packet, at 50, and the host
+/// gets its packet back as failed.
+#[test]
+fn a_driver_resets_an_adapter_that_keeps_a_packet() {
+    let driver = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(200)) };
+    let mut node = Node::new(host(), driver, described());
+    node.own_the_link();
+    node.open(best_effort());
+    node.offer(at(0), ChannelId(0), PACKET);
+    node.break_down(at(1), Breakdown::Stop, true);
+    assert_eq!(run(&mut node, 249), ["0 Answered"]);
+    assert_eq!((node.next_deadline(), node.driver().resets), (Some(at(250)), 0));
+    assert_eq!(run(&mut node, 300), ["0 failed 0.0 Reset"].map(|line| line.replacen('0', "250", 1)));
+    assert_eq!((node.driver().resets, node.next_deadline()), (1, None));
+}
