@@ -1,9 +1,10 @@
 //! Chores of the workspace: `cargo xtask test`, `cargo xtask generate`, `cargo xtask mutants`, `cargo xtask soak`.
 //!
-//! `test` is what decides whether a change is good: all tests, the house style, and that what is generated
-//! from the code is what the code generates now. It has no dependencies, so that it builds in a second on
+//! `test` is what decides whether a change is good: all tests, the house style, that every experiment in virtual time gives
+//! the rows that are written down, and that what is generated from the code is what the code generates now. It has no dependencies, so that it builds in a second on
 //! a machine that has nothing yet.
 
+mod elsewhere;
 mod generated;
 mod mutants;
 mod step;
@@ -76,5 +77,10 @@ fn test(root: &Path) -> ExitCode {
         step::with_component(root, "clippy", &lint)
     });
     generated::check(root, &mut report);
+    report.check("experiments give the rows of docs/reproduction.md", || {
+        let check = ["run", "--quiet", "--release", "--package", "laxity", "--", "reproduce", "--check"];
+        step::run(cargo(root, &check))
+    });
+    elsewhere::check(root, &mut report);
     report.finish()
 }

@@ -105,7 +105,7 @@ pub(crate) fn with_component(root: &Path, component: &str, arguments: &[&str]) -
 }
 
 /// Runs a command to its end.
-fn run(mut command: Command) -> Result<(), String> {
+pub(crate) fn run(mut command: Command) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{command:?} ended with {status}")),

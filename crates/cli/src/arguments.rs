@@ -157,7 +157,7 @@ pub(crate) struct Reproduce {
     /// File of the table.
     #[arg(long, value_name = "FILE", default_value = "docs/reproduction.md")]
     pub(crate) table: PathBuf,
-    /// Runs nothing; fails unless the table was made from the experiment files as they are.
+    /// Writes nothing; runs what is in virtual time and fails unless its rows are those of the table, byte for byte.
     #[arg(long)]
     pub(crate) check: bool,
     #[command(flatten)]

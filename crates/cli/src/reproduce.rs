@@ -1,15 +1,17 @@
 //! `laxity reproduce`: every experiment, a line per claim, and the table of what came of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use laxity_lab::output::{self, Kind};
-use laxity_lab::scenario::Scenario;
+use laxity_lab::pipeline;
+use laxity_lab::results::Verdict;
+use laxity_lab::scenario::{ClockKind, Scenario};
 
 use crate::Exit;
 use crate::arguments::Reproduce;
-use crate::reproduction::{Entry, Table};
+use crate::reproduction::{Entry, Section, Table};
 use crate::run;
 use crate::terminal::{Stopwatch, Terminal, clean};
 
@@ -59,7 +61,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
         table = Table::default();
     }
     for (system, (files, scenarios)) in loaded {
-        let mut entries = Vec::new();
+        let mut sections = Vec::new();
         terminal.line(&clean(system));
         for (file, scenario) in files.iter().zip(scenarios) {
             let watch = Stopwatch::start();
@@ -86,14 +88,9 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
             }
             let standing: Exit = outcome.standing().into();
             exit = exit.max(standing);
-            entries.push(Entry {
-                file: portable(file),
-                hash: scenario.hash.clone(),
-                title: scenario.title.clone(),
-                verdicts: outcome.verdicts,
-            });
+            sections.push(section(file, scenario, outcome.verdicts));
         }
-        table.replace(system, &entries);
+        table.replace(system, sections);
     }
     if exit > Exit::Fails {
         terminal.error(&format!("{} is left as it was", arguments.table.display()));
@@ -106,21 +103,57 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
     })
 }
 
-/// Whether the table was made from these files.
-fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &Terminal) -> Exit {
-    let mut wanted = BTreeMap::new();
-    for (files, scenarios) in loaded.values() {
-        for (file, scenario) in files.iter().zip(scenarios) {
-            wanted.insert(portable(file), scenario.hash.clone());
+/// Whether the table is what these experiments give: runs those in virtual time, whose rows have to be the same byte for
+/// byte, and asks of the others, which no run repeats, that the table was made from the files as they are.
+fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
+    let mut exit = Exit::Holds;
+    let mut stale = |what: &str, terminal: &Terminal| {
+        terminal.error(&format!("{} {what}: run `laxity reproduce`", arguments.table.display()));
+        exit = exit.max(Exit::Fails);
+    };
+    let mut files = BTreeSet::new();
+    for (file, scenario) in loaded.values().flat_map(|(files, scenarios)| files.iter().zip(scenarios)) {
+        let name = portable(file);
+        files.insert(name.clone());
+        let watch = Stopwatch::start();
+        let Some(then) = table.section(&name) else {
+            stale(&format!("has nothing of {name}"), terminal);
+            continue;
+        };
+        if then.hash != scenario.hash {
+            stale(&format!("was made from another {name}"), terminal);
+            continue;
+        }
+        if scenario.points().any(|point| scenario.experiment(&point).clock == ClockKind::Real) {
+            terminal.line(&format!("{name}: in real time, not run again"));
+            continue;
+        }
+        let options = pipeline::Options { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
+        let outcome = match run::go(scenario, &options, terminal) {
+            Ok(outcome) => outcome,
+            Err(failed) => return failed,
+        };
+        let now = section(file, scenario, outcome.verdicts);
+        if then == &now {
+            terminal.line(&format!("{name}: the same, {}", watch.read()));
+            continue;
+        }
+        stale(&format!("has other rows of {name}"), terminal);
+        let (was, is) = then.differences(&now);
+        was.iter().for_each(|line| terminal.line(&format!("- {}", clean(line))));
+        is.iter().for_each(|line| terminal.line(&format!("+ {}", clean(line))));
+    }
+    for section in table.sections(arguments.system.as_deref()) {
+        if !files.contains(&section.file) {
+            stale(&format!("has rows of {}, which is not there", clean(&section.file)), terminal);
         }
     }
-    let made = table.hashes(arguments.system.as_deref());
-    let stale: Vec<&String> =
-        wanted.keys().chain(made.keys()).filter(|file| wanted.get(*file) != made.get(*file)).collect();
-    let Some(first) = stale.first() else { return Exit::Holds };
-    let place = arguments.table.display();
-    terminal.error(&format!("{place} is stale for {first} and maybe others: run `laxity reproduce`"));
-    Exit::Fails
+    exit
+}
+
+fn section(file: &Path, scenario: &Scenario, verdicts: Vec<Verdict>) -> Section {
+    let (hash, title) = (scenario.hash.clone(), scenario.title.clone());
+    Section::new(&Entry { file: portable(file), hash, title, verdicts })
 }
 
 /// The experiment files by system, all or one, in order.

@@ -22,10 +22,20 @@ pub(crate) struct Entry {
     pub(crate) verdicts: Vec<Verdict>,
 }
 
-/// The sections by system, each as its text.
+/// What the table has of one experiment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// Path of its file, with slashes.
+    pub(crate) file: String,
+    /// The hash of the scenario that it was made from.
+    pub(crate) hash: String,
+    text: String,
+}
+
+/// The sections by system, in the order of their files.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
-    sections: BTreeMap<String, String>,
+    systems: BTreeMap<String, Vec<Section>>,
 }
 
 const HEAD: &str = "# Reproduction
@@ -39,66 +49,98 @@ const SYSTEM: &str = "<!-- system ";
 const EXPERIMENT: &str = "<!-- experiment ";
 const END: &str = " -->";
 
+impl Section {
+    /// The section that says what came of an experiment.
+    pub(crate) fn new(entry: &Entry) -> Section {
+        let mut text = format!("### {}\n\n", cell(&entry.title));
+        text += &format!("{EXPERIMENT}{} {}{END}\n`{}`\n", entry.file, entry.hash, entry.file);
+        if !entry.verdicts.is_empty() {
+            text += "\n| claim | says | verdict | figures |\n|---|---|---|---|\n";
+        }
+        for verdict in &entry.verdicts {
+            let word = verdict.ruling.word();
+            let outcome = match (&verdict.ruling, verdict.reason.is_empty()) {
+                (Ruling::Holds, _) => word.to_string(),
+                (Ruling::HoldsWithin { range }, _) => format!("{word} {}", cell(range)),
+                (Ruling::Contradicted, true) => format!("**{word}**"),
+                (Ruling::Contradicted, false) => format!("**{word}**: {}", cell(&verdict.reason)),
+                (Ruling::NotJudged { because }, _) => format!("**{word}**: {}", cell(because)),
+            };
+            let (id, says, figure) = (cell(&verdict.id), cell(&verdict.says), cell(&verdict.figure));
+            text += &format!("| {id} | {says} | {outcome} | {figure} |\n");
+        }
+        Section { file: entry.file.clone(), hash: entry.hash.clone(), text }
+    }
+
+    /// The lines of this section that `other` has not, and those of the other that this one has not.
+    pub(crate) fn differences<'a>(&'a self, other: &'a Section) -> (Vec<&'a str>, Vec<&'a str>) {
+        let missing = |from: &'a Section, of: &'a Section| {
+            from.text.lines().filter(|line| of.text.lines().all(|there| there != *line)).collect()
+        };
+        (missing(self, other), missing(other, self))
+    }
+}
+
 impl Table {
     /// Reads what [`text`](Self::text) wrote; anything else is an empty table.
     pub(crate) fn parse(text: &str) -> Table {
-        let mut sections: BTreeMap<String, String> = BTreeMap::new();
-        let mut current = None;
+        let mut table = Table::default();
+        let mut system = None;
         for line in text.lines() {
-            if let Some(system) = mark(line, SYSTEM) {
-                current = Some(system.to_string());
+            if let Some(name) = mark(line, SYSTEM) {
+                system = Some(table.systems.entry(name.to_string()).or_default());
+                continue;
             }
-            if let Some(system) = &current {
-                let section = sections.entry(system.clone()).or_default();
-                section.push_str(line);
-                section.push('\n');
+            let Some(sections) = &mut system else { continue };
+            if line.starts_with("### ") {
+                let (file, hash) = Default::default();
+                sections.push(Section { file, hash, text: String::new() });
             }
+            let Some(section) = sections.last_mut() else { continue };
+            if let Some((file, hash)) = mark(line, EXPERIMENT).and_then(|mark| mark.rsplit_once(' ')) {
+                (section.file, section.hash) = (file.to_string(), hash.to_string());
+            }
+            section.text.push_str(line);
+            section.text.push('\n');
         }
         // What separates two sections belongs to neither.
-        sections.values_mut().for_each(|section| section.truncate(section.trim_end().len()));
-        Table { sections }
+        for section in table.systems.values_mut().flatten() {
+            section.text.truncate(section.text.trim_end().len() + 1);
+        }
+        table
     }
 
     /// Puts the outcome of a system's experiments in place of what was there.
-    pub(crate) fn replace(&mut self, system: &str, entries: &[Entry]) {
-        let mut text = format!("{SYSTEM}{system}{END}\n## {system}\n");
-        for entry in entries {
-            text += &format!("\n### {}\n\n", cell(&entry.title));
-            text += &format!("{EXPERIMENT}{} {}{END}\n", entry.file, entry.hash);
-            text += &format!("`{}`\n", entry.file);
-            if entry.verdicts.is_empty() {
-                continue;
-            }
-            text += "\n| claim | says | verdict | figures |\n|---|---|---|---|\n";
-            for verdict in &entry.verdicts {
-                let word = verdict.ruling.word();
-                let outcome = match (&verdict.ruling, verdict.reason.is_empty()) {
-                    (Ruling::Holds, _) => word.to_string(),
-                    (Ruling::HoldsWithin { range }, _) => format!("{word} {}", cell(range)),
-                    (Ruling::Contradicted, true) => format!("**{word}**"),
-                    (Ruling::Contradicted, false) => format!("**{word}**: {}", cell(&verdict.reason)),
-                    (Ruling::NotJudged { because }, _) => format!("**{word}**: {}", cell(because)),
-                };
-                let (id, says, figure) = (cell(&verdict.id), cell(&verdict.says), cell(&verdict.figure));
-                text += &format!("| {id} | {says} | {outcome} | {figure} |\n");
-            }
-        }
-        text.truncate(text.trim_end().len());
-        self.sections.insert(system.to_string(), text);
+    pub(crate) fn replace(&mut self, system: &str, sections: Vec<Section>) {
+        self.systems.insert(system.to_string(), sections);
+    }
+
+    /// What stands of the experiment in `file`.
+    pub(crate) fn section(&self, file: &str) -> Option<&Section> {
+        self.systems.values().flatten().find(|section| section.file == file)
+    }
+
+    /// The sections of all systems or one.
+    pub(crate) fn sections<'a>(&'a self, system: Option<&'a str>) -> impl Iterator<Item = &'a Section> {
+        let systems = self.systems.iter().filter(move |(name, _)| system.is_none_or(|only| only == *name));
+        systems.flat_map(|(_, sections)| sections)
     }
 
     /// The whole file.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{HEAD}\n{}.\n", self.summary());
-        for section in self.sections.values() {
-            text += &format!("\n{section}\n");
+        for (system, sections) in &self.systems {
+            text += &format!("\n{SYSTEM}{system}{END}\n## {system}\n");
+            for section in sections {
+                text += &format!("\n{}", section.text);
+            }
         }
         text
     }
 
     /// How many claims came to what: `61 of 86 claims hold, 4 of them within a range; 2 are not judged`.
     pub(crate) fn summary(&self) -> String {
-        let lines = self.sections.values().flat_map(|section| section.lines());
+        let lines = self.sections(None).flat_map(|section| section.text.lines());
         let words: Vec<&str> = lines.filter_map(row).collect();
         let count = |word: &str| words.iter().filter(|other| **other == word).count();
         let (within, not_judged) = (count(WITHIN), count(NOT_JUDGED));
@@ -110,14 +152,6 @@ impl Table {
             text += &format!("; {not_judged} {} not judged", if not_judged == 1 { "is" } else { "are" });
         }
         text
-    }
-
-    /// The hash of each experiment file that the table was made from, of all systems or one.
-    pub(crate) fn hashes(&self, system: Option<&str>) -> BTreeMap<String, String> {
-        let sections = self.sections.iter().filter(|(name, _)| system.is_none_or(|only| only == *name));
-        let lines = sections.flat_map(|(_, section)| section.lines());
-        let marks = lines.filter_map(|line| mark(line, EXPERIMENT)?.rsplit_once(' '));
-        marks.map(|(file, hash)| (file.to_string(), hash.to_string())).collect()
     }
 }
 
@@ -162,10 +196,15 @@ mod tests {
         Entry { file: file.into(), hash: format!("hash-of-{file}"), title: "T".into(), verdicts }
     }
 
+    fn section(file: &str, verdicts: Vec<Verdict>) -> Section {
+        Section::new(&entry(file, verdicts))
+    }
+
     fn table() -> Table {
         let mut table = Table::default();
-        table.replace("b", &[entry("e/b/one.toml", vec![verdict("B", false, "why\nnot")])]);
-        table.replace("a", &[entry("e/a/x.toml", vec![verdict("A", true, "")]), entry("e/a/y.toml", vec![])]);
+        table.replace("b", vec![section("e/b/one.toml", vec![verdict("B", false, "why\nnot")])]);
+        let first = section("e/a/x.toml", vec![verdict("A", true, "")]);
+        table.replace("a", vec![first, section("e/a/y.toml", vec![])]);
         table
     }
 
@@ -189,7 +228,7 @@ mod tests {
         let mut table = table();
         let within = ruled(Ruling::HoldsWithin { range: "P 1, 2 (2 of 3 points)".into() });
         let open = ruled(Ruling::NotJudged { because: "holds nothing | at all".into() });
-        table.replace("c", &[entry("e/c/z.toml", vec![within, open])]);
+        table.replace("c", vec![section("e/c/z.toml", vec![within, open])]);
         assert_eq!(table.summary(), "2 of 4 claims hold, 1 of them within a range; 1 is not judged");
         let text = table.text();
         assert!(text.contains("| holds within P 1, 2 (2 of 3 points) |"), "{text}");
@@ -200,9 +239,20 @@ mod tests {
     #[test]
     fn one_system_is_replaced_and_the_others_stay() {
         let mut table = Table::parse(&table().text());
-        table.replace("b", &[entry("e/b/one.toml", vec![verdict("B", true, "")])]);
+        table.replace("b", vec![section("e/b/one.toml", vec![verdict("B", true, "")])]);
         assert_eq!(table.summary(), "2 of 2 claims hold");
-        assert_eq!(table.hashes(Some("a")).len(), 2);
-        assert_eq!(table.hashes(None)["e/b/one.toml"], "hash-of-e/b/one.toml");
+        assert_eq!(table.sections(Some("a")).count(), 2);
+        assert_eq!(table.section("e/b/one.toml").unwrap().hash, "hash-of-e/b/one.toml");
+        assert_eq!(table.section("e/b/two.toml"), None);
+    }
+
+    #[test]
+    fn sections_differ_by_the_lines_that_do() {
+        let then = section("e/x.toml", vec![verdict("A", true, ""), verdict("B", true, "")]);
+        let now = section("e/x.toml", vec![verdict("A", true, ""), verdict("B", false, "")]);
+        assert_eq!(then.differences(&then), (vec![], vec![]));
+        let (was, is) = then.differences(&now);
+        assert_eq!(was, ["| B | a \\| b | holds | 1 &lt; 2 |"]);
+        assert_eq!(is, ["| B | a \\| b | **contradicted** | 1 &lt; 2 |"]);
     }
 }

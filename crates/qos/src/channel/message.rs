@@ -39,6 +39,12 @@ impl Message {
         self.made == self.packets()
     }
 
+    /// Whether the next packet is the first of the message or of a piece: a piece is carried, and paid for, as the message of
+    /// the contract that bounds count it as.
+    pub(super) fn begins_piece(&self) -> bool {
+        self.made == 0 || self.cut.begins_piece(self.made)
+    }
+
     /// Goes on to the next piece if the packets of one have all been made: it counts as arrived `interval` later.
     /// Answers whether it did.
     pub(super) fn turn_to_next_piece(&mut self, interval: Span) -> bool {

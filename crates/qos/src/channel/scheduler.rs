@@ -128,7 +128,9 @@ impl Subsystem {
         let handler = &mut self.handlers[index];
         let lane = &self.lanes[handler.lane];
         let work = match (&handler.message, lane.config.role) {
-            (Some(message), _) if message.made == 0 => Work::FirstPacket { new_thread: handler.new_thread },
+            (Some(message), _) if message.begins_piece() => {
+                Work::FirstPacket { new_thread: handler.new_thread && message.made == 0 }
+            }
             (Some(_), _) => Work::Packet,
             (None, Role::Relay) => Work::Relay,
             (None, _) => Work::Receive { completes: lane.packets.front().is_some_and(Packet::is_last) },

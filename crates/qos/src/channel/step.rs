@@ -20,8 +20,8 @@ pub enum Thread {
 /// A piece of work that is not interrupted by another thread (but for immediate preemption).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Protocol processing of a message's first packet (`C_p^1st`); `new_thread` if its thread was
-    /// created for it.
+    /// Protocol processing of a message's first packet (`C_p^1st`), or of the first of a piece of one that is larger than
+    /// its contract has it; `new_thread` if its thread was created for it.
     FirstPacket {
         /// Whether a thread was created for the message.
         new_thread: bool,

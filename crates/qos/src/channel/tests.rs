@@ -209,6 +209,22 @@ fn an_oversize_message_is_carried_as_messages_of_its_contract() {
     }
 }
 
+/// Every piece of an oversize message costs what a message of the contract does, whose packet is the first: 20 KiB are
+/// packets 4 of 16 KiB and, 10 ms later, one more. Only the message's own first packet is made by a new thread.
+#[test]
+fn a_piece_begins_as_a_message_does() {
+    for (processing, new_thread) in [(Processing::PerChannel, false), (Processing::PerMessage, true)] {
+        let mut s = Subsystem::new(Config { processing, ..config() });
+        let id = s.open(real_time(5));
+        s.send(at(0), id, Bytes::from_kib(20));
+        let works =
+            |s: &mut Subsystem, now| drain(s, now).0.into_iter().map(|(_, work)| work).collect::<Vec<_>>();
+        let further = Work::Packet;
+        assert_eq!(works(&mut s, at(0)), [Work::FirstPacket { new_thread }, further, further, further]);
+        assert_eq!(works(&mut s, at(10)), [Work::FirstPacket { new_thread: false }]);
+    }
+}
+
 #[test]
 fn a_size_outside_the_contract_that_cannot_be_carried_in_pieces_is_refused() {
     let mut s = Subsystem::new(config());
