@@ -52,6 +52,7 @@ mod operators;
 mod range;
 mod record;
 mod shape;
+mod stalls;
 pub(crate) mod stub;
 #[cfg(test)]
 mod tests;
@@ -65,6 +66,7 @@ use absent::{Absent, Fault};
 use answers::Answers;
 pub use engine::Budget;
 use engine::Meter;
+pub use stalls::Stalls;
 
 /// A claim as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -81,6 +83,8 @@ pub struct Claim {
     pub reason: String,
     /// The axis that it ranges over, if it hangs on a parameter without saying its value.
     pub range: Option<String>,
+    /// What becomes of it where stalls of the platform may have decided what it reads.
+    pub stalls: Stalls,
     /// Where it is written, `experiments/x.toml:41:1`.
     pub location: String,
 }
@@ -163,12 +167,13 @@ impl Judge {
             let found = compiled.judge(&court).unwrap_or_else(|error| {
                 let because = format!("its script is wrong: {}", error.message);
                 judgement.errors.push(*error);
-                Found { ruling: Ruling::NotJudged { because }, figure: String::new() }
+                Found { ruling: Ruling::NotJudged { because }, figure: String::new(), spoilt: false }
             });
             let Claim { id, says, reason, .. } = &compiled.claim;
             let reason = if found.ruling == Ruling::Contradicted { reason.clone() } else { String::new() };
             let (id, says) = (id.clone(), says.clone());
-            judgement.verdicts.push(Verdict { id, says, ruling: found.ruling, figure: found.figure, reason });
+            let Found { ruling, figure, spoilt } = found;
+            judgement.verdicts.push(Verdict { id, says, ruling, figure, reason, spoilt });
         }
         judgement
     }
@@ -215,6 +220,8 @@ impl<'a> Court<'a> {
 struct Found {
     ruling: Ruling,
     figure: String,
+    /// It is not judged because the platform may have decided it.
+    spoilt: bool,
 }
 
 impl Compiled {
@@ -231,7 +238,8 @@ impl Compiled {
 
     fn judge_once(&self, court: &Court<'_>) -> Result<Found, Box<ClaimError>> {
         let claim = &self.claim;
-        let ruling = match evaluate(court, claim, "holds", &claim.holds, &self.holds)? {
+        court.vocabulary.witness.take(claim.stalls);
+        let mut ruling = match evaluate(court, claim, "holds", &claim.holds, &self.holds)? {
             Err(because) => Ruling::NotJudged { because },
             Ok(holds) => match holds.as_bool() {
                 Ok(true) => Ruling::Holds,
@@ -246,6 +254,14 @@ impl Compiled {
                 },
             },
         };
+        let mut spoilt = false;
+        if let Some(because) = court.vocabulary.witness.take(claim.stalls) {
+            // What could not be judged anyhow keeps its own reason.
+            spoilt = !matches!(ruling, Ruling::NotJudged { .. });
+            if spoilt {
+                ruling = Ruling::NotJudged { because };
+            }
+        }
         let figure = match (&self.shows, &claim.shows) {
             (Some(ast), Some(text)) => match evaluate(court, claim, "shows", text, ast)? {
                 // Figures that do not exist are no reason to withhold a verdict.
@@ -258,7 +274,7 @@ impl Compiled {
             },
             _ => String::new(),
         };
-        Ok(Found { ruling, figure })
+        Ok(Found { ruling, figure, spoilt })
     }
 }
 

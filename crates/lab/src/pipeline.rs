@@ -16,16 +16,14 @@
 //! nothing in common with any other.
 
 pub(crate) mod parallel;
+mod point;
 mod store;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::num::NonZero;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-
-use sha2::{Digest, Sha256};
 
 use crate::attack::{self, Record};
 use crate::claims::{Budget, ClaimError, Judge, Judgement};
@@ -33,6 +31,7 @@ use crate::output::{self, Workplace};
 use crate::present::{self, Making, Stamp, Written};
 use crate::results::{Provenance, Results, Run, Standing, Tally, Verdict};
 use crate::scenario::{ClockKind, Experiment, PointIndex, Scenario};
+use point::{Finished, point};
 use store::Store;
 
 /// How to run a scenario.
@@ -48,6 +47,8 @@ pub struct Options {
     pub no_report: bool,
     /// Root seed in place of the scenario's.
     pub seed: Option<u64>,
+    /// How often a point in real time that is not fit to be judged by is run again; the fittest counts.
+    pub retries: usize,
     /// Makes what each script of a claim may take; without one, only endless loops and huge values end it.
     pub budget: Option<fn() -> Budget>,
     /// What tells this build from another of the same version; points that another build ran are not used.
@@ -84,6 +85,8 @@ pub struct Outcome {
     pub unwritten: Option<String>,
     /// Why points could not be kept for another run, if they were to be.
     pub unkept: Option<String>,
+    /// How often points ran again because the machine had disturbed them.
+    pub reruns: usize,
 }
 
 impl Outcome {
@@ -176,10 +179,10 @@ pub fn run_by(
     let place = Place::take(scenario, options, &mut || {
         observe(Progress { done: 0, kept: 0, total, waiting: true });
     })?;
-    let Finishing { runs, kept, unkept } = points(scenario, options, runner, &place, observe)?;
+    let Finishing { runs, kept, unkept, reruns } = points(scenario, options, runner, &place, observe)?;
     let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
     let judgement = judge.judge(&results, options.budget);
-    Ok(Outcome { unkept, ..finish(scenario, options, &place, kept, results, judgement) })
+    Ok(Outcome { unkept, reruns, ..finish(scenario, options, &place, kept, results, judgement) })
 }
 
 /// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
@@ -258,7 +261,7 @@ fn finish(
         Ok(written) => (written, None),
         Err(why) => (None, Some(why)),
     };
-    Outcome { results, verdicts, errors, written, unwritten, unkept: None }
+    Outcome { results, verdicts, errors, written, unwritten, unkept: None, reruns: 0 }
 }
 
 /// Puts beside the worst of each channel what an attack on the same file has found. Only now: a verdict is about what ran.
@@ -295,15 +298,6 @@ fn clocks(scenario: &Scenario) -> String {
     .into()
 }
 
-/// One point, run now or earlier.
-struct Finished {
-    run: Run,
-    key: String,
-    kept: bool,
-    /// Why it could not be kept.
-    unkept: Option<String>,
-}
-
 /// All points.
 struct Finishing {
     /// In the sweep's order.
@@ -312,6 +306,8 @@ struct Finishing {
     kept: usize,
     /// Why some could not be kept.
     unkept: Option<String>,
+    /// How often points ran again.
+    reruns: usize,
 }
 
 fn points(
@@ -344,59 +340,7 @@ fn points(
         store.keep_only(finished.iter().map(|finished| finished.key.as_str()));
     }
     unkept = unkept.or_else(|| finished.iter().find_map(|finished| finished.unkept.clone()));
+    let reruns = finished.iter().map(|finished| finished.reruns).sum();
     let runs = finished.into_iter().map(|finished| finished.run).collect();
-    Ok(Finishing { runs, kept: progress.kept, unkept })
-}
-
-fn point(
-    scenario: &Scenario,
-    options: &Options,
-    runner: Runner<'_>,
-    store: Option<&Store>,
-    point: &PointIndex,
-) -> Result<Finished, Error> {
-    let mut experiment = scenario.experiment(point);
-    if let Some(seed) = options.seed {
-        if experiment.seed != scenario.seed {
-            return Err(Error::SweptSeed);
-        }
-        experiment.seed = seed;
-    }
-    let key = key(&experiment, options);
-    let kept = store.filter(|_| !options.fresh).and_then(|store| store.load(&key));
-    if let Some(run) = kept {
-        return Ok(Finished {
-            run: Run { point: point.indices().to_vec(), ..run },
-            key,
-            kept: true,
-            unkept: None,
-        });
-    }
-    // A panic is an invariant of ours that broke; say at which point, and let the others' results stand.
-    let run = catch_unwind(AssertUnwindSafe(|| runner(&experiment))).map_err(|panic| {
-        let message = panic.downcast_ref::<String>().cloned();
-        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
-        Error::Broken { point: scenario.describe(point), message: message.unwrap_or_default() }
-    })?;
-    let run = run.map_err(|message| Error::Refused { point: scenario.describe(point), message })?;
-    let run = Run { point: point.indices().to_vec(), ..run };
-    let unkept = store.and_then(|store| store.save(&key, &run).err()).map(|error| error.to_string());
-    Ok(Finished { run, key, kept: false, unkept })
-}
-
-/// What decides the outcome of a point: the experiment with all that its files say, and who runs it. Its
-/// place in the sweep and the claims do not, so that either can be edited without running again.
-fn key(experiment: &Experiment, options: &Options) -> String {
-    struct Hash(Sha256);
-    impl Write for Hash {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.update(text.as_bytes());
-            Ok(())
-        }
-    }
-    let mut hash = Hash(Sha256::new());
-    let version = env!("CARGO_PKG_VERSION");
-    // The derived form shows every field, traces included, and costs no memory on its way to the hash.
-    write!(hash, "{version}\0{}\0{experiment:?}", options.build).expect("hashing does not fail");
-    hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(Finishing { runs, kept: progress.kept, unkept, reruns })
 }

@@ -6,11 +6,13 @@
 //! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
 //! bound", never for zero.
 
+mod fitness;
 mod verdict;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use fitness::{Fitness, Stops};
 pub use verdict::{Ruling, Standing, Tally, Verdict};
 
 /// An experiment's outcome over its whole sweep.
@@ -237,6 +239,9 @@ pub struct Stage {
 /// How well a real clock was kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RealTime {
+    /// Whether the run can be judged by at all.
+    #[serde(default)]
+    pub fitness: Fitness,
     /// Events.
     pub events: u64,
     /// Inputs from outside.
@@ -322,6 +327,11 @@ pub struct Frames {
 }
 
 impl Run {
+    /// How unfit the run is to be judged by: up to 1 it is fit, as every run in virtual time is.
+    pub fn strain(&self) -> f64 {
+        self.real_time.as_ref().map_or(0.0, |real_time| real_time.fitness.strain())
+    }
+
     /// The channel of that name.
     pub fn channel(&self, name: &str) -> Option<&Channel> {
         self.channels.iter().find(|c| c.name == name)

@@ -25,7 +25,7 @@ use laxity_engine::trace::NoTrace;
 use laxity_engine::{
     Attribution, Calendar, Clock, Doorbell, During, Epoch, Gap, Lateness, Limits, RealClock, Stop,
 };
-use laxity_lab::results::{self, RealTime, Run};
+use laxity_lab::results::{self, Fitness, RealTime, Run, Stops};
 use laxity_lab::scenario::{Experiment, RunLength};
 use laxity_lab::world::{self, Elsewhere, HostReport, Lab, Live, Outside};
 use laxity_units::{Span, Time};
@@ -144,6 +144,7 @@ impl<O> Driven<O> {
 /// An emulation that goes on.
 pub struct Running<O> {
     thread: Placed<(Ended<O>, Attribution)>,
+    epoch: Epoch,
     seen: Arc<Mutex<Option<Glance>>>,
     over: Receiver<()>,
     refused: Vec<Refused>,
@@ -173,7 +174,7 @@ where
 {
     let seen = Arc::new(Mutex::new(None));
     let (at_end, over) = mpsc::channel();
-    let (shown, options) = (seen.clone(), *options);
+    let (shown, options, epoch) = (seen.clone(), *options, emulation.epoch);
     let mut thread = spawn_on(options.placement, "emulate", move || {
         // Hangs up when the thread is done, whatever it comes to.
         let _at_end: Sender<()> = at_end;
@@ -181,7 +182,7 @@ where
     })?;
     let mut refused = std::mem::take(&mut thread.refused);
     let awake = keep_awake().map_err(|why| refused.push(why)).ok();
-    Ok(Running { thread, seen, over, refused, _awake: awake })
+    Ok(Running { thread, epoch, seen, over, refused, _awake: awake })
 }
 
 impl<O> Running<O> {
@@ -196,7 +197,9 @@ impl<O> Running<O> {
         let joined = self.thread.join();
         let (ended, attribution) = joined.unwrap_or_else(|panic| panic::resume_unwind(panic));
         let mut run = ended.run;
-        run.real_time = Some(real_time(&ended.lateness, &attribution, ended.inputs));
+        let mut real_time = real_time(&ended.lateness, &attribution, ended.inputs);
+        real_time.fitness = Fitness::of(&run, stops(&attribution, &self.epoch), &ended.lateness);
+        run.real_time = Some(real_time);
         Driven {
             run,
             outside: ended.outside,
@@ -299,6 +302,13 @@ fn gap(gap: &Gap) -> results::Gap {
         length: gap.length.as_secs_f64(),
         idle: gap.during == During::Spin,
     }
+}
+
+/// The gaps in the time of the run, which the emulation may have made slower than real time.
+fn stops(attribution: &Attribution, epoch: &Epoch) -> Stops {
+    let in_run = |real: Span| epoch.run_span(epoch.ticks().in_span(real));
+    let longest = attribution.gaps().iter().map(|gap| gap.length).max().unwrap_or_default();
+    Stops { total: in_run(attribution.gap_total), longest: in_run(longest) }
 }
 
 /// How well time was kept, as a result.

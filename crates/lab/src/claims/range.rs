@@ -26,7 +26,9 @@ pub(super) fn joined(axis: &Axis, found: &[Found]) -> Found {
         "" => format!("{}: {}", point.text, found.ruling.word()),
         figure => format!("{}: {} ({figure})", point.text, found.ruling.word()),
     });
-    Found { ruling, figure: shown.collect::<Vec<_>>().join("; ") }
+    // A range with a hole in it where the platform stood still is not the claim's.
+    let spoilt = found.iter().any(|found| found.spoilt);
+    Found { ruling, figure: shown.collect::<Vec<_>>().join("; "), spoilt }
 }
 
 /// The points where `holding` is true, neighbours as a stretch: `1 to 4, 16`.

@@ -12,6 +12,7 @@ use super::absent::{Absent, absent};
 use super::engine::Answer;
 use super::lacks;
 use super::shape::near;
+use super::stalls::{Spoilt, Witness};
 use crate::diagnostic::nearest;
 use crate::results::{Axis, AxisPoint, Results, Run};
 
@@ -22,6 +23,8 @@ pub(super) struct Names {
     /// Causes of drops and uses of resources: one that a run lacks counts zero there, a name that no run
     /// has is a slip.
     counters: BTreeSet<String>,
+    /// Sees which figures of disturbed runs are read.
+    pub(super) witness: Witness,
 }
 
 /// Shared [`Names`].
@@ -68,7 +71,7 @@ impl Names {
         let resources = results.runs.iter().flat_map(|run| &run.resources).flat_map(|r| r.uses.keys());
         let known = CAUSES.iter().map(|cause| (*cause).to_string());
         let counters = channels.chain(resources).cloned().chain(known).collect();
-        Rc::new(Names { axes: results.axes.clone(), counters })
+        Rc::new(Names { axes: results.axes.clone(), counters, witness: Witness::default() })
     }
 
     fn axis(&self, name: &str) -> Answer<(usize, &Axis)> {
@@ -101,6 +104,8 @@ pub(super) struct Record {
     /// Positions on the axes; of a run only.
     point: Rc<[usize]>,
     vocabulary: Vocabulary,
+    /// How far what is in it is spoilt by the platform, if it is.
+    spoilt: Option<Rc<Spoilt>>,
 }
 
 /// Every run as a record.
@@ -110,7 +115,6 @@ pub(super) fn runs(results: &Results, vocabulary: &Vocabulary) -> Array {
 
 fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let positions: Rc<[usize]> = run.point.clone().into();
-    let build = Builder { vocabulary, point: &positions };
     // Serialising a plain structure of numbers and text to values cannot fail.
     let raw = rhai::serde::to_dynamic(run).expect("results are plain values");
     let Some(mut fields) = raw.try_cast::<Map>() else { unreachable!("a run is a structure") };
@@ -119,8 +123,11 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let points: Vec<(&str, &AxisPoint)> =
         axes.filter_map(|(axis, index)| Some((axis.name.as_str(), axis.points.get(*index)?))).collect();
     let label = points.iter().map(|(axis, point)| format!("{axis} = {}", point.text)).collect::<Vec<_>>();
+    let spoilt = Spoilt::of(run, &label.join(", "));
+    let build = Builder { vocabulary, point: &positions, spoilt };
+    let sound = Builder { vocabulary, point: &positions, spoilt: None };
     let point: Map = points.iter().map(|(axis, point)| ((*axis).into(), value(point))).collect();
-    fields.insert("point".into(), build.map("the point".into(), point, Kind::Other).into());
+    fields.insert("point".into(), sound.map("the point".into(), point, Kind::Other).into());
     fields.insert("label".into(), label.join(", ").into());
 
     let (mut all, mut rt, mut be) = (Array::new(), Array::new(), Array::new());
@@ -148,7 +155,16 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
     fields.insert("stages".into(), Dynamic::from_array(stages));
     let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
-        Some(real_time) => build.value("the real time", real_time),
+        // How well the clock was kept is of the platform, and what frames took is of what was emulated.
+        Some(real_time) => {
+            let mut real_time = real_time.cast::<Map>();
+            let frames = list(real_time.remove("frames"));
+            let frames = frames.into_iter().map(|frames| build.value("frames", frames)).collect();
+            let record = sound.value("the real time", real_time.into());
+            let mut record = record.cast::<Record>();
+            Rc::make_mut(&mut record.fields).insert("frames".into(), Dynamic::from_array(frames));
+            record.into()
+        }
         None => Absent::new("the run was in virtual time").into(),
     };
     fields.insert("real_time".into(), real_time);
@@ -156,7 +172,7 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     fields.insert("figures".into(), build.map("the figures".into(), figures, Kind::Figures).into());
 
     let name = if label.is_empty() { "the run".to_string() } else { format!("the run {}", label.join(", ")) };
-    build.map(name, fields, Kind::Run)
+    sound.map(name, fields, Kind::Run)
 }
 
 fn list(value: Option<Dynamic>) -> Array {
@@ -171,6 +187,7 @@ fn value(point: &AxisPoint) -> Dynamic {
 struct Builder<'a> {
     vocabulary: &'a Vocabulary,
     point: &'a Rc<[usize]>,
+    spoilt: Option<Rc<Spoilt>>,
 }
 
 impl Builder<'_> {
@@ -203,7 +220,8 @@ impl Builder<'_> {
                 _ => (sum.as_float().unwrap_or_default() + count.as_float().unwrap_or_default()).into(),
             });
         fields.insert("total".into(), total);
-        self.map(name, fields, Kind::Counters)
+        // Whoever got here has read the field that holds them.
+        Record { spoilt: None, ..self.map(name, fields, Kind::Counters) }
     }
 
     fn map(&self, name: String, fields: Map, kind: Kind) -> Record {
@@ -213,6 +231,7 @@ impl Builder<'_> {
             fields: fields.into(),
             point: self.point.clone(),
             vocabulary: self.vocabulary.clone(),
+            spoilt: self.spoilt.clone(),
         }
     }
 }
@@ -226,6 +245,9 @@ impl From<Record> for Dynamic {
 impl Record {
     /// The field of that name, if it is there and finite.
     fn field(&mut self, name: &str) -> Answer<Dynamic> {
+        if let Some(spoilt) = &self.spoilt {
+            self.vocabulary.witness.see(spoilt, name);
+        }
         match self.fields.get(name) {
             Some(value) => match value.as_float() {
                 Ok(x) if !x.is_finite() => absent(format!("`{name}` of {} is `{x}`", self.name)),

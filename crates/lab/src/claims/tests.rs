@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Claim, ClaimError, Judge};
+use super::{Claim, ClaimError, Judge, Stalls};
 use crate::results::{
     Axis, AxisPoint, Channel, Provenance, Refused, Resource, Results, Ruling, Run, Summary, Verdict,
 };
@@ -81,6 +81,7 @@ fn claim(holds: &str, shows: Option<&str>) -> Claim {
         shows: shows.map(Into::into),
         reason: "because".into(),
         range: None,
+        stalls: Stalls::Spoil,
         location: "x.toml:4:1".into(),
     }
 }

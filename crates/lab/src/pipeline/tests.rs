@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::results::Channel;
+use crate::results::{Channel, Fitness, RealTime};
+use crate::scenario::Experiment;
 
 /// A sweep of three loads and a claim that `holds`.
 fn scenario(holds: &str) -> Scenario {
@@ -213,4 +214,62 @@ fn no_report_leaves_the_directory_alone() {
     let options = Options { no_report: true, ..scratch.options() };
     assert!(counted(&scenario("true"), &options).0.unwrap().written.is_none());
     assert!(!scratch.0.join("sample").exists());
+}
+
+/// A point in real time whose platform stood still for as long as that.
+fn disturbed(throughput: f64, stalled_share: f64) -> Run {
+    let fitness = Fitness { stalled_share, ..Fitness::default() };
+    let channel = Channel { name: "be".into(), throughput, messages: 1, ..Channel::default() };
+    Run {
+        channels: vec![channel],
+        real_time: Some(RealTime { fitness, ..RealTime::default() }),
+        ..Run::default()
+    }
+}
+
+/// The outcome of points whose stalls a script says, the same for each point, and how often points ran.
+fn scripted(options: &Options, holds: &str, shares: &[f64]) -> (Outcome, usize) {
+    let options = Options { threads: NonZero::new(1), ..options.clone() };
+    let runs = AtomicUsize::new(0);
+    let of_point = std::sync::Mutex::new(BTreeMap::<String, usize>::new());
+    let runner = |experiment: &Experiment| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        let mut of_point = of_point.lock().unwrap();
+        let times = of_point.entry(format!("{:?}", experiment.host)).or_default();
+        *times += 1;
+        Ok(disturbed(*times as f64, shares[(*times - 1).min(shares.len() - 1)]))
+    };
+    let outcome = run_by(&scenario(holds), &options, &runner, &mut |_| {}).unwrap();
+    (outcome, runs.into_inner())
+}
+
+const MEASURED: &str = "runs.all(|r| r.channels[0].throughput > 0)";
+
+#[test]
+fn a_point_that_the_machine_disturbed_is_run_again_and_the_fittest_counts() {
+    let options = Options { retries: 2, ..Options::default() };
+    // Fit at once, then at the second time; the third is not needed.
+    assert_eq!(scripted(&options, MEASURED, &[0.001]).1, 3);
+    let (outcome, runs) = scripted(&options, MEASURED, &[0.5, 0.001]);
+    assert_eq!((runs, outcome.reruns, outcome.standing()), (6, 3, Standing::Holds));
+    // Never fit: the second of three was the best, and the claim has no verdict.
+    let (outcome, runs) = scripted(&options, MEASURED, &[0.5, 0.02, 0.3, 0.0]);
+    assert_eq!((runs, outcome.reruns, outcome.standing()), (9, 6, Standing::NotJudged));
+    assert!(outcome.results.runs.iter().all(|run| run.channels[0].throughput == 2.0));
+    assert!(outcome.verdicts[0].spoilt);
+    // Without retries there is one run.
+    assert_eq!(scripted(&Options::default(), MEASURED, &[0.5, 0.0]).1, 3);
+}
+
+#[test]
+fn a_kept_point_that_was_disturbed_is_run_again_if_asked_for() {
+    let scratch = Scratch::new("disturbed");
+    let (outcome, runs) = scripted(&scratch.options(), MEASURED, &[0.5]);
+    assert_eq!((runs, outcome.standing()), (3, Standing::NotJudged));
+    assert_eq!(scripted(&scratch.options(), MEASURED, &[0.0]).1, 0, "an edited claim runs nothing again");
+    let retrying = Options { retries: 2, ..scratch.options() };
+    let (outcome, runs) = scripted(&retrying, MEASURED, &[0.7, 0.0]);
+    assert_eq!((runs, outcome.standing()), (6, Standing::Holds));
+    // The fit one is what is kept.
+    assert_eq!(scripted(&retrying, MEASURED, &[0.5]).1, 0);
 }

@@ -4,6 +4,30 @@ use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells};
 use super::units::{Format, Kind};
 use crate::results::{Channel, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary};
 
+/// Runs that are not fit and are named one by one here, at most.
+const NAMED: usize = 4;
+
+/// Whether what ran in real time can be judged by, a line each, and whether that is bad news; none if nothing did.
+pub(crate) fn fitness(results: &Results) -> Vec<(String, bool)> {
+    let real = || results.runs.iter().filter_map(|run| Some((run, &run.real_time.as_ref()?.fitness)));
+    if let ([_], Some((_, fitness))) = (results.runs.as_slice(), real().next()) {
+        return vec![(format!("real time: {}", fitness.words()), !fitness.is_fit())];
+    }
+    let unfit: Vec<_> = real().filter(|(_, fitness)| !fitness.is_fit()).collect();
+    let mut lines = match (real().count(), unfit.len()) {
+        (0, _) => return Vec::new(),
+        (all, 0) => vec![(format!("real time: all {all} points are fit to be judged by"), false)],
+        (all, some) => vec![(format!("real time: {some} of {all} points are NOT FIT to be judged by"), true)],
+    };
+    for (run, fitness) in unfit.iter().take(NAMED) {
+        lines.push((format!("at {}: {}", super::grid::point_text(results, run), fitness.words()), true));
+    }
+    if let Some(more) = unfit.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        lines.push((format!("and {more} more"), true));
+    }
+    lines
+}
+
 /// What fills a column: title, kind, rank, reading.
 struct Field<T>(&'static str, Kind, u8, fn(&T) -> Option<f64>);
 
@@ -160,6 +184,31 @@ fn grid<T>(
 mod tests {
     use super::super::sample;
     use super::*;
+    use crate::results::Fitness;
+
+    #[test]
+    fn fitness_is_said_of_what_ran_in_real_time_and_of_nothing_else() {
+        let mut results = sample::sweep();
+        for run in &mut results.runs {
+            run.real_time = None;
+        }
+        assert!(fitness(&results).is_empty());
+        let late = |latest_share| {
+            let fitness = Fitness { latest: 1.0, latest_share, ..Fitness::default() };
+            Some(RealTime { fitness, ..RealTime::default() })
+        };
+        results.runs[1].real_time = late(0.0);
+        assert_eq!(
+            fitness(&results),
+            [("real time: all 1 points are fit to be judged by".to_string(), false)]
+        );
+        results.runs[0].real_time = late(0.5);
+        let lines = fitness(&results);
+        assert_eq!(lines[0], ("real time: 1 of 2 points are NOT FIT to be judged by".to_string(), true));
+        assert!(lines.len() == 2 && lines[1].0.contains("NOT FIT for rates and means") && lines[1].1);
+        results.runs.truncate(1);
+        assert!(fitness(&results)[0].0.starts_with("real time: NOT FIT"));
+    }
 
     #[test]
     fn only_what_ran_in_real_time_and_had_stages_has_rows() {

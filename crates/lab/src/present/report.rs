@@ -56,6 +56,7 @@ pub fn html(
             stamp => Serde(stamp.clone()),
             paragraphs => Serde(paragraphs(&p.about)),
             verdicts => Serde(cards(verdicts)),
+            fitness => Serde(fitness(results)),
             promised => Serde(promised(results)),
             held => held,
             open => verdicts.len() - held,
@@ -106,7 +107,7 @@ fn cards(verdicts: &[Verdict]) -> Vec<Card> {
     verdicts.iter().map(card).collect()
 }
 
-/// A line on what was not promised.
+/// A line on what was not promised, or how well time was kept.
 #[derive(Serialize)]
 struct PromisedLine {
     text: String,
@@ -118,6 +119,11 @@ fn promised(results: &Results) -> Vec<PromisedLine> {
     notes
         .map(|note| PromisedLine { text: note.text, state: if note.fails { "bad" } else { "open" } })
         .collect()
+}
+
+fn fitness(results: &Results) -> Vec<PromisedLine> {
+    let line = |(text, unfit)| PromisedLine { text, state: if unfit { "bad" } else { "good" } };
+    platform::fitness(results).into_iter().map(line).collect()
 }
 
 fn paragraphs(text: &str) -> Vec<String> {

@@ -46,6 +46,11 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
         p.file_hash.chars().take(12).collect::<String>(),
     )));
     out.push('\n');
+    for (line, unfit) in platform::fitness(results) {
+        let line = wrapped(&clean(&line), "", width(options));
+        out.push_str(&if unfit { paint.red(&line) } else { paint.faint(&line) });
+        out.push('\n');
+    }
 
     let rows: usize = results.runs.iter().map(|run| run.channels.len()).sum();
     let compact = results.runs.len() > options.points_in_full || rows > ROWS_IN_FULL;

@@ -66,6 +66,9 @@ pub struct Verdict {
     pub figure: String,
     /// Why a contradicted claim does not hold, from the scenario file; empty otherwise.
     pub reason: String,
+    /// Whether it is not judged (of a claim with a range: at a point of it) because the platform stood still.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spoilt: bool,
 }
 
 impl Verdict {

@@ -12,6 +12,7 @@ use laxity_units::Span;
 
 use super::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
 use super::leaf::Choice;
+use crate::claims::Stalls;
 
 impl Choice for Applications {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
@@ -346,6 +347,17 @@ impl Choice for FormulaWord {
         ("corrected", FormulaWord(Some(Formula::Corrected)), "The bounds that hold."),
         ("papers", FormulaWord(Some(Formula::Papers)), "The formulas of resource §4 as printed."),
         ("off", FormulaWord(None), "Every channel is taken without a bound."),
+    ];
+}
+
+impl Choice for Stalls {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("spoil", Stalls::Spoil, "The claim is not judged."),
+        (
+            "accounted",
+            Stalls::Accounted,
+            "It is judged, since its scripts allow for the time that is missing; unless that is a tenth of the run.",
+        ),
     ];
 }
 

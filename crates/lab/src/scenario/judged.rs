@@ -7,7 +7,7 @@ use serde_spanned::Spanned;
 use super::context::{Context, Reported};
 use super::raw::{RawClaim, RawFigure};
 use super::written::{List, Part};
-use crate::claims::{Claim, ClaimError, Judge};
+use crate::claims::{Claim, ClaimError, Judge, Stalls};
 use crate::diagnostic::{Diagnostic, Place, list, nearest, shown};
 use crate::present::{FigureError, FigureSpec, Metric, Owner};
 use crate::results::{Axis, Run};
@@ -75,7 +75,8 @@ pub(crate) fn claims(
 
 fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> Result<Placed, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawClaim { id, says, holds, shows, reason, range }) = (part.span(), part.into_inner());
+    let (owner, RawClaim { id, says, holds, shows, reason, range, stalls }) =
+        (part.span(), part.into_inner());
     let id = cx.required(id, "id", &owner, "this claim");
     let what = match &id {
         Ok(id) => format!("claim `{}`", shown(id.get_ref())),
@@ -85,6 +86,7 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> R
     let holds = cx.required(holds, "holds", &owner, &what);
     let shows = cx.optional(shows);
     let reason = cx.or(reason, String::new());
+    let stalls = cx.or(stalls, Stalls::Spoil);
     let range = cx.optional(range).and_then(|range| match (range, axes) {
         (Some(range), Some(axes)) if !axes.iter().any(|axis| axis.name == *range.get_ref()) => {
             let have: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
@@ -92,7 +94,8 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> R
         }
         (range, _) => Ok(range.map(Spanned::into_inner)),
     });
-    let (id, says, holds, shows, reason, range) = (id?, says?, holds?, shows?, reason?, range?);
+    let (id, says, holds, shows) = (id?, says?, holds?, shows?);
+    let (reason, range, stalls) = (reason?, range?, stalls?);
     let scripts = [Some(holds.span()), shows.as_ref().map(Spanned::span)];
     let place = id.span();
     let claim = Claim {
@@ -103,6 +106,7 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> R
         shows: shows.map(Spanned::into_inner),
         reason,
         range,
+        stalls,
     };
     if let Err(errors) = Judge::compile(std::slice::from_ref(&claim)) {
         let mut last = None;

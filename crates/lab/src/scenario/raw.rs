@@ -21,6 +21,7 @@ use super::choice::{FormulaWord, PreemptionWord, Random, Resources, SourceKind};
 use super::experiment::{ClockKind, LocalDeadline, Refusal};
 use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
+use crate::claims::Stalls;
 pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
@@ -417,6 +418,8 @@ pub(crate) struct RawClaim {
     /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see the runs of one
     /// point of it at a time, and the verdict says at which points it holds.
     pub(crate) range: Option<Written<String>>,
+    /// What if a run in real time that it reads was disturbed so much that stalls could decide it. Default `spoil`.
+    pub(crate) stalls: Option<Written<Stalls>>,
 }
 
 /// A figure.
