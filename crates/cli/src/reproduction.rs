@@ -185,7 +185,7 @@ mod tests {
     fn verdict(id: &str, holds: bool, reason: &str) -> Verdict {
         let ruling = if holds { Ruling::Holds } else { Ruling::Contradicted };
         let (id, says, figure) = (id.into(), "a | b".into(), "1 < 2".into());
-        Verdict { id, says, ruling, figure, reason: reason.into() }
+        Verdict { id, says, ruling, figure, reason: reason.into(), spoilt: false }
     }
 
     fn ruled(ruling: Ruling) -> Verdict {
