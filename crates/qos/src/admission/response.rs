@@ -165,3 +165,51 @@ impl Window {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(interval: u64, service: u128) -> Task {
+        Task::new(interval, service).expect("it fits its interval")
+    }
+
+    #[test]
+    fn what_takes_all_the_time_has_a_response_only_if_nothing_is_waited_for() {
+        assert_eq!(response(0, &[task(10, 10)], 100), Ok(10));
+        assert_eq!(response(1, &[task(10, 10)], 100), Err(None));
+    }
+
+    #[test]
+    fn a_response_beyond_the_limit_is_bounded_from_below() {
+        // On a line: 50/(1 − 1/2), and that is it.
+        assert_eq!(response(50, &[task(10, 5)], 100), Ok(100));
+        assert_eq!(response(50, &[task(10, 5)], 60), Err(Some(100)));
+        // On a line 20/(1 − 1/5) = 25, but one of each there is at once: 20 + 1 + 100.
+        assert_eq!(response(20, &[task(10, 1), task(1000, 100)], 30), Err(Some(121)));
+    }
+
+    #[test]
+    fn a_demand_counts_what_is_released_before() {
+        let task = task(10, 3);
+        assert_eq!([0, 1, 10, 11, 20, 21].map(|t| task.demand(t)), [0, 3, 3, 6, 6, 9]);
+    }
+
+    #[test]
+    fn a_sweep_finds_what_ends_at_its_limit_or_at_a_release() {
+        let swept = |claims: &[(u64, u128, u64)]| {
+            let claims = claims
+                .iter()
+                .map(|&(interval, service, limit)| Claim { task: task(interval, service), limit });
+            let mut found = Vec::new();
+            sweep(1, &[task(10, 5)], claims, |place, response| found.push((place, response)));
+            found
+        };
+        // 1 + 5 + 4 end at 10, when the next is released above.
+        assert_eq!(swept(&[(100, 4, 10)]), [(0, Some(10))]);
+        assert_eq!(swept(&[(100, 4, 9)]), [(0, None)]);
+        // The second: 1 + 5 + 4 + 3 is 13, in which there is another 5 above: 18. A limit that the first misses is not the second's.
+        assert_eq!(swept(&[(100, 4, 9), (100, 3, 18)]), [(0, None), (1, Some(18))]);
+        assert_eq!(swept(&[(100, 4, 10), (100, 3, 17)]), [(0, Some(10)), (1, None)]);
+    }
+}

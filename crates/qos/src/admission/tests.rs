@@ -4,6 +4,7 @@ mod buffers;
 mod demand;
 mod environment;
 mod exact;
+mod refusals;
 
 use laxity_units::{Bytes, Span};
 use proptest::prelude::*;

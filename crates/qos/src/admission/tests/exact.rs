@@ -9,7 +9,7 @@ use super::*;
 ///
 /// So under O1 transmissions stretch CPU time by α = (200 + 400)/400 = 3/2 with a depth of 1, and by 400/(400 − 200) = 2
 /// with any other.
-fn round(model: ResourceModel) -> Environment {
+pub(super) fn round(model: ResourceModel) -> Environment {
     Environment {
         host: HostCosts {
             context_switch: Span::from_us(60),
@@ -26,7 +26,7 @@ fn round(model: ResourceModel) -> Environment {
 }
 
 /// A request for messages of `packets` packets.
-fn packets(packets: u64) -> Request {
+pub(super) fn packets(packets: u64) -> Request {
     with(spec(4 * packets, Span::from_ms(50)))
 }
 

@@ -1,0 +1,156 @@
+//! What a table says of a request that it refuses, and of those that are in it: exact figures on a host with round numbers.
+
+use super::exact::{packets, round};
+use super::*;
+
+/// Messages of `count` packets, due at the next.
+fn every(count: u64, interval: Span) -> Request {
+    with(spec(4 * count, interval))
+}
+
+fn refusal(decision: Decision) -> Refusal {
+    match decision {
+        Decision::Refused(refusal) => refusal,
+        Decision::Admitted { .. } => panic!("it should not fit: {decision:?}"),
+    }
+}
+
+fn admitted(decision: Decision) -> AdmissionId {
+    match decision {
+        Decision::Admitted { id, .. } => id,
+        Decision::Refused(refusal) => panic!("it should fit: {refusal}"),
+    }
+}
+
+/// One message of a packet: W = 2020 and S = 780 us.
+#[test]
+fn a_lone_channel_is_late_by_what_is_missing() {
+    for test in [Test::DOrder, Test::Demand] {
+        let decide = |us| {
+            let mut table = AdmissionTable::with_test(round(ResourceModel::O1), test).unwrap();
+            table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(us)).unwrap())
+        };
+        assert!(matches!(decide(2800), Decision::Admitted { priority: 0, .. }));
+        let late = refusal(decide(2790));
+        assert_eq!(
+            (late.resource, late.deficit, late.reason),
+            (Resource::Deadline, Deficit::Time(Span::from_us(10)), Reason::Late)
+        );
+        assert_eq!((late.claimant, late.blocked_by), (Claimant::Newcomer, None));
+    }
+}
+
+/// 160 packets: S = 780 + 159·600 = 96 180 us, of which ten fit in a second and an eleventh does not. The link needs 400 for
+/// each packet, the CPU 420 + 159·170 + 40·100 + 160·200 = 63 450 for all.
+#[test]
+fn an_overload_names_what_there_is_less_of_and_by_how_much() {
+    for test in [Test::DOrder, Test::Demand] {
+        let overload = |host: Environment, admitted: usize| {
+            let mut table = AdmissionTable::with_test(host, test).unwrap();
+            let request = every(160, Span::from_secs(1));
+            for _ in 0..admitted {
+                assert!(matches!(table.request(request), Decision::Admitted { .. }));
+            }
+            let refusal = refusal(table.request(request));
+            assert_eq!((refusal.reason, refusal.claimant), (Reason::Overload, Claimant::Newcomer));
+            (refusal.resource, refusal.deficit)
+        };
+        assert_eq!(overload(round(ResourceModel::O1), 10), (Resource::Link, Deficit::Share(57_980)));
+        // Interrupts of 50: 65 050 on the CPU, 64 000 on the link. α = 61/40 and S = α·520 + 159·610 = 97 783.
+        let mut host = round(ResourceModel::O1);
+        host.host.interrupt = Span::from_us(50);
+        assert_eq!(overload(host, 10), (Resource::Cpu, Deficit::Share(75_613)));
+    }
+}
+
+/// One that takes all of its interval leaves nothing to wait in.
+#[test]
+fn whoever_uses_everything_is_an_overload() {
+    let mut table = table(round(ResourceModel::O1));
+    let refusal = refusal(table.request(every(1, Span::from_us(780))));
+    assert_eq!((refusal.reason, refusal.deficit), (Reason::Overload, Deficit::Share(1)));
+}
+
+/// A: one packet every 50 ms within 2900 us, for which W + S = 2800. What makes W larger makes it late wherever the newcomer stands.
+#[test]
+fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
+    let refused = |host: Environment, newcomer: Request| {
+        let mut table = table(host);
+        let a =
+            admitted(table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap()));
+        let refusal = refusal(table.request(newcomer));
+        assert_eq!((refusal.claimant, refusal.reason), (Claimant::Channel(a), Reason::Late));
+        assert_eq!((refusal.resource, refusal.blocked_by), (Resource::Deadline, None));
+        assert_eq!(table.len(), 1);
+        refusal.deficit
+    };
+    // Blocks of 4: W = 3/2·(100 + 930) + 1240 = 2785, and 665 too much.
+    let newcomer = every(4, Span::from_secs(1));
+    assert_eq!(refused(round(ResourceModel::O1), newcomer), Deficit::Time(Span::from_us(665)));
+    // A block of 160, beyond eight deadlines: W = 3/2·(100 + 27 450) + 1240 = 42 565.
+    let message = Environment { block_real_time: Block::Message, ..round(ResourceModel::O1) };
+    assert_eq!(refused(message, every(160, Span::from_secs(1))), Deficit::Time(Span::from_us(40_445)));
+}
+
+/// Where a packet of nothing takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its interval.
+#[test]
+fn a_newcomer_of_short_packets_may_take_another_s_whole_interval() {
+    let link = LinkCosts { startup: Span::from_us(10), per_byte: Span::from_ps(122_500) };
+    let mut table = table(Environment { link, packet: Bytes::new(4000), ..round(ResourceModel::O1) });
+    let sized = |min, interval| TrafficSpec {
+        min_message: Bytes::new(min),
+        max_message: Bytes::new(4000),
+        ..spec(4, interval)
+    };
+    // A: α = 7/5, W = 728 + 740 + 700 and S = 728.
+    let a = admitted(table.request(with(sized(4000, Span::from_us(2900)))));
+    assert_eq!(table.bounds()[0].bound, Span::from_us(2896));
+    let refusal = refusal(table.request(with(sized(0, Span::from_secs(1)))));
+    assert_eq!(
+        (refusal.claimant, refusal.deficit),
+        (Claimant::Channel(a), Deficit::Time(Span::from_us(10_920 - 2900)))
+    );
+}
+
+/// W = 2020, S = 780 for each; the second waits for the first, and not for it when it has gone.
+#[test]
+fn a_table_knows_who_is_in_it() {
+    for test in [Test::DOrder, Test::Demand] {
+        let mut table = AdmissionTable::with_test(round(ResourceModel::O1), test).unwrap();
+        assert!(table.is_empty() && table.bounds().is_empty());
+        let tight = Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap();
+        let (first, second) = (admitted(table.request(tight)), admitted(table.request(packets(1))));
+        assert_eq!((table.len(), table.is_empty()), (2, false));
+        assert_eq!((table.admitted(first), table.admitted(second)), (Some(&tight), Some(&packets(1))));
+        let bounds = |table: &AdmissionTable| {
+            let us = |span: Span| span.as_ps() / 1_000_000;
+            let parts =
+                |b: &Bound| (b.id, us(b.bound), us(b.wait), us(b.service), us(b.higher), us(b.interference));
+            table.bounds().iter().map(parts).collect::<Vec<_>>()
+        };
+        assert_eq!(bounds(&table), [(first, 2800, 2020, 780, 0, 0), (second, 3580, 2020, 780, 780, 0)]);
+        assert!(table.release(first) && !table.release(first));
+        assert_eq!((table.len(), table.admitted(first)), (1, None));
+        assert_eq!(bounds(&table), [(second, 2800, 2020, 780, 0, 0)]);
+        assert!(table.release(second) && table.is_empty());
+    }
+}
+
+/// With W = 2020 and S = 780 the two that are due at 2900 and 3700 do without another above them and not with one. A third below them
+/// has 2020 + 3·780. By the demand test no less will do either: by then three are due.
+#[test]
+fn the_least_deadline_is_what_those_who_are_in_leave() {
+    for test in [Test::DOrder, Test::Demand] {
+        let mut table = AdmissionTable::with_test(round(ResourceModel::O1), test).unwrap();
+        let request = |us| Request::new(spec(4, Span::from_ms(50)), Span::from_us(us)).unwrap();
+        assert_eq!(table.least_deadline(&packets(1)), Ok(Span::from_us(2800)));
+        admitted(table.request(request(2900)));
+        let second = admitted(table.request(request(3700)));
+        assert_eq!(table.least_deadline(&packets(1)), Ok(Span::from_us(4360)));
+        let late = refusal(table.request(request(4300)));
+        assert_eq!((late.deficit, late.reason), (Deficit::Time(Span::from_us(60)), Reason::Late));
+        // Only an order says who is in the way.
+        assert_eq!(late.blocked_by, (test == Test::DOrder).then_some(second));
+        assert!(matches!(table.request(request(4360)), Decision::Admitted { priority: 2, .. }));
+    }
+}
