@@ -219,3 +219,12 @@ fn a_set_that_leaves_next_to_nothing_over_is_refused_in_the_end() {
     let task = Task::new(interval, u128::from(interval) / 2).unwrap();
     assert_eq!(feasible(host, &[Stream::new(&task, wait + interval + 1)]), Ok(()));
 }
+
+#[test]
+fn who_cannot_do_without_a_newcomer_is_what_fails() {
+    // Due at 1 and done at 2.
+    let settled = [Stream::new(&Task::new(4, 2).unwrap(), 1)];
+    let host = Host { constant: 0, activations: &[] };
+    let late = least_deadline(host, &settled, &Task::new(100, 1).unwrap());
+    assert!(matches!(late, Err(Failure::Late { t: 1, .. })), "{late:?}");
+}

@@ -70,7 +70,9 @@ fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
     assert_eq!(terms(host.clone(), &packets(1)), (2080, 1220));
     // Depth 2: q = 2·400/(400 − 200) = 4 starts in a run of 900, so per block 1000. W: 520 + 900 + 880 + min(1420, 1220).
     // S: on the CPU, 420 + 1000.
-    assert_eq!(terms(Environment { depth: 2, ..host }, &packets(1)), (3520, 1420));
+    assert_eq!(terms(Environment { depth: 2, ..host.clone() }, &packets(1)), (3520, 1420));
+    // Depth 3: q = 3·400/200 = 6, a run of 1300. W: 520 + 1300 + 3·440 + 1220; S: 420 + 1400.
+    assert_eq!(terms(Environment { depth: 3, ..host }, &packets(1)), (4360, 1820));
 }
 
 #[test]
@@ -143,9 +145,18 @@ fn a_later_block_may_be_the_longer_one() {
 fn what_runs_above_is_charged_what_it_preempts() {
     let bound = |model, above| {
         let work = Interference { above, cost: Span::from_us(50), burst: 2, interval: Span::from_ms(50) };
-        let mut table = table(Environment { interference: vec![work], ..round(model) });
-        assert!(matches!(table.request(packets(1)), Decision::Admitted { .. }));
-        table.bounds()[0].interference.as_ps() / 1_000_000
+        let [by_order, by_demand] = [Test::DOrder, Test::Demand].map(|test| {
+            let host = Environment { interference: vec![work], ..round(model) };
+            let mut table = AdmissionTable::with_test(host, test).unwrap();
+            for _ in 0..2 {
+                assert!(matches!(table.request(packets(1)), Decision::Admitted { .. }));
+            }
+            let lower = table.bounds()[1];
+            assert_eq!(lower.higher, lower.service);
+            lower.interference.as_ps() / 1_000_000
+        });
+        assert_eq!(by_order, by_demand);
+        by_order
     };
     // Two of the burst and one more, each 3/2·(50 + 100), or without the switch back.
     assert_eq!(bound(ResourceModel::O1, Above::Thread), 675);

@@ -74,8 +74,8 @@ fn whoever_uses_everything_is_an_overload() {
 /// A: one packet every 50 ms within 2900 us, for which W + S = 2800. What makes W larger makes it late wherever the newcomer stands.
 #[test]
 fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
-    let refused = |host: Environment, newcomer: Request| {
-        let mut table = table(host);
+    let refused = |host: Environment, test, newcomer: Request| {
+        let mut table = AdmissionTable::with_test(host, test).unwrap();
         let a =
             admitted(table.request(Request::new(spec(4, Span::from_ms(50)), Span::from_us(2900)).unwrap()));
         let refusal = refusal(table.request(newcomer));
@@ -84,12 +84,15 @@ fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
         assert_eq!(table.len(), 1);
         refusal.deficit
     };
-    // Blocks of 4: W = 3/2·(100 + 930) + 1240 = 2785, and 665 too much.
-    let newcomer = every(4, Span::from_secs(1));
-    assert_eq!(refused(round(ResourceModel::O1), newcomer), Deficit::Time(Span::from_us(665)));
-    // A block of 160, beyond eight deadlines: W = 3/2·(100 + 27 450) + 1240 = 42 565.
-    let message = Environment { block_real_time: Block::Message, ..round(ResourceModel::O1) };
-    assert_eq!(refused(message, every(160, Span::from_secs(1))), Deficit::Time(Span::from_us(40_445)));
+    for test in [Test::DOrder, Test::Demand] {
+        // Blocks of 4: W = 3/2·(100 + 930) + 1240 = 2785, and 665 too much.
+        let late = refused(round(ResourceModel::O1), test, every(4, Span::from_secs(1)));
+        assert_eq!(late, Deficit::Time(Span::from_us(665)));
+        // A block of 160, beyond eight deadlines: W = 3/2·(100 + 27 450) + 1240 = 42 565.
+        let message = Environment { block_real_time: Block::Message, ..round(ResourceModel::O1) };
+        let late = refused(message, test, every(160, Span::from_secs(1)));
+        assert_eq!(late, Deficit::Time(Span::from_us(40_445)));
+    }
 }
 
 /// Where a packet of nothing takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its interval.
@@ -152,5 +155,19 @@ fn the_least_deadline_is_what_those_who_are_in_leave() {
         // Only an order says who is in the way.
         assert_eq!(late.blocked_by, (test == Test::DOrder).then_some(second));
         assert!(matches!(table.request(request(4360)), Decision::Admitted { priority: 2, .. }));
+    }
+}
+
+/// W = 2020, S = 780. When the first of two has gone, the second, due at 3700, has room for one above it and not for another.
+#[test]
+fn what_was_given_up_can_be_given_once() {
+    let mut table = table(round(ResourceModel::O1));
+    let request = |us| Request::new(spec(4, Span::from_ms(50)), Span::from_us(us)).unwrap();
+    let gone = admitted(table.request(request(2900)));
+    admitted(table.request(request(3700)));
+    assert!(table.release(gone));
+    for priority in [0, 2, 2] {
+        let decision = table.request(packets(1));
+        assert!(matches!(decision, Decision::Admitted { priority: p, .. } if p == priority), "{decision:?}");
     }
 }
