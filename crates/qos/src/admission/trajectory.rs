@@ -110,17 +110,17 @@ impl Charges {
 
     /// The splits among which the maximum is.
     ///
-    /// Within a block the cost is linear in `k`, so the maximum is at a block's first or last packet; from
-    /// block to block it is linear again, so it is in the first or the last whole block. Beside those stand
-    /// no packet at all, the last packet, which may be smaller, and the one before it. What ends here has no second
-    /// phase: all its packets are made in the first.
+    /// One packet more on the CPU and less on the link changes the cost by the same `c` wherever it is, and by the overhead of a block
+    /// on top if it begins one. If `c ≥ 0` all of them cost most; the last packet may be smaller, and its link time the less to lose.
+    /// Otherwise nothing costs more than the first packet of its block does, and from block to block it is linear again:
+    /// the maximum is there at the first or the last. The very first packet has a price of its own, so beside those stands none at all.
+    /// What ends here has no second phase: all its packets are made in the first.
     fn splits(&self, environment: &Environment, request: &Request) -> impl Iterator<Item = Split> {
         let n = request.spec().fragmentation(environment.packet).packets();
         let p = packets_per_block(environment.block_real_time, n);
         let last_start = n.saturating_sub(2) / p * p + 1;
-        let last_end = (n - 1) / p * p;
         let ends_here = request.role() == Role::Receive;
-        [0, 1, p, last_start, last_end, n - 1, n]
+        [0, 1, last_start, n]
             .into_iter()
             .filter(move |&k| k <= n && (k > 0 || !self.preemptible) && (k == n || !ends_here))
             .map(move |k| self.split(environment, request, k))

@@ -55,6 +55,19 @@ fn completions_interrupt_under_o1() {
     assert_eq!(terms(deep, &packets(3)), (4320, 2240));
 }
 
+/// A switch of 1000 us: the first packet of a block costs 3/2·1170 − 600 more on the CPU than on the link, each further one
+/// 600 − 3/2·170 less. Blocks of 4 cost 120 more on the CPU, and most is the first packet of the last.
+#[test]
+fn a_message_may_cost_most_when_its_last_block_has_just_begun() {
+    let mut host = round(ResourceModel::O1);
+    host.host.context_switch = Span::from_us(960);
+    // 9 of 12: 3/2·(420 + 8·170 + 3·1000) + 3·600; 9 of 11 the same with one less on the link.
+    assert_eq!(terms(host.clone(), &packets(12)).1, 8970);
+    assert_eq!(terms(host.clone(), &packets(11)).1, 8370);
+    // All of 9: the last begins a block.
+    assert_eq!(terms(host, &packets(9)).1, 7170);
+}
+
 #[test]
 fn completions_interrupt_the_ideal_host() {
     // W: 200 + 400 + 40. S: packet 1 on both sides, 3/2·420 and 600 for each.
