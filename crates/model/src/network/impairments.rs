@@ -277,6 +277,12 @@ mod tests {
     }
 
     #[test]
+    fn a_way_that_does_nothing_is_valid_and_a_probability_is_its_number() {
+        assert_eq!(ImpairmentParameters::default().check(), Ok(()));
+        assert_eq!(Probability::new(0.25).unwrap().to_string(), "0.25");
+    }
+
+    #[test]
     fn what_is_not_a_probability_is_refused() {
         assert!([-0.1, 1.1, f64::NAN, f64::INFINITY].iter().all(|p| Probability::new(*p).is_none()));
         let reordering = Reordering { probability: Probability::ALWAYS, by: Span::ZERO };

@@ -301,3 +301,69 @@ fn parameters_that_make_no_medium_are_refused() {
     );
     assert!(others(Background { load: Rate::default(), ..background }).contains("above zero"));
 }
+
+#[test]
+fn what_is_just_valid_is_taken() {
+    let background =
+        Background { stations: 1, frame: Bytes::new(64), load: Rate::from_bits_per_sec(10 * MEGA) };
+    // Of a slot of 51.2 us half of what two jams of 3.2 leave.
+    let most = Span::from_ns(22_400);
+    assert_eq!(ten_megabit(1, most, Some(background)).check(), Ok(()));
+    assert!(ten_megabit(1, most + Span::from_ps(1), None).check().is_err());
+}
+
+/// Whoever asks at the instant at which it begins to hear another waits: for the end at 65, and the gap.
+#[test]
+fn what_is_heard_at_the_same_instant_is_heard() {
+    let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
+    let us = |us| Time::ZERO + Span::from_us(us);
+    medium.request(us(0), 0);
+    medium.request(us(5), 1);
+    assert_eq!((medium.poll_output(), medium.poll_output()), (Some(MediumOutput::Grant(0)), None));
+    medium.sent(us(60), 0);
+    assert_eq!(medium.next_deadline(), Some(us(65) + Span::from_ns(9600)));
+}
+
+/// Both begin at 0, and hear each other at 5. Station 0 says at 6 that it has sent, not having looked; it did not.
+#[test]
+fn a_station_may_learn_late_that_it_collided() {
+    let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
+    let us = |us| Time::ZERO + Span::from_us(us);
+    medium.request(us(0), 0);
+    medium.request(us(0), 1);
+    medium.sent(us(6), 0);
+    let said: Vec<_> = std::iter::from_fn(|| medium.poll_output()).collect();
+    use MediumOutput::{Abort, Grant};
+    assert_eq!(said, [Grant(0), Grant(1), Abort(0), Abort(1)]);
+    assert_eq!((medium.report().stations[0].sent, medium.report().stations[0].collisions), (0, 1));
+}
+
+#[test]
+#[should_panic(expected = "was not granted")]
+fn nobody_sends_unasked() {
+    let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
+    medium.sent(Time::ZERO + Span::from_us(6), 0);
+}
+
+/// What was said to a station that resets is void; what was said to others is not.
+#[test]
+fn a_reset_voids_what_was_said_to_that_station() {
+    let mut medium = Csma::new(ten_megabit(2, Span::from_us(5), None), random(0)).unwrap();
+    medium.request(Time::ZERO, 0);
+    medium.request(Time::ZERO, 1);
+    medium.withdraw(Time::ZERO, 0);
+    assert_eq!((medium.poll_output(), medium.poll_output()), (Some(MediumOutput::Grant(1)), None));
+}
+
+/// Every attempt of the others is sent, collides, or is still under way.
+#[test]
+fn the_others_attempts_are_counted() {
+    let background =
+        Background { stations: 3, frame: Bytes::new(64), load: Rate::from_bits_per_sec(9 * MEGA) };
+    let parameters = ten_megabit(1, Span::from_us(10), Some(background));
+    let mut medium = Csma::new(parameters, random(1)).unwrap();
+    medium.timer(Time::ZERO + Span::from_ms(50));
+    let BackgroundReport { offered, attempts, collisions, given_up, sent } = medium.report().background;
+    assert!(sent > 100 && collisions > 100 && given_up < sent && sent + given_up < offered);
+    assert!((sent + collisions..=sent + collisions + 3).contains(&attempts), "{attempts}");
+}

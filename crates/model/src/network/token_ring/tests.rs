@@ -294,3 +294,88 @@ proptest! {
         prop_assert_eq!(ring.report()[station].longest_wait, comes.since(at));
     }
 }
+
+/// Of a rotation of 100 a holding of 30 leaves 70 for one hop.
+#[test]
+fn a_token_may_travel_for_all_that_holdings_leave() {
+    let parameters = |latency| TokenRingParameters {
+        rotation: Span::from_us(100),
+        holding: vec![Span::from_us(30)],
+        latency,
+    };
+    assert_eq!(parameters(Span::from_us(70)).check(), Ok(()));
+    assert!(parameters(Span::from_us(70) + Span::from_ps(1)).check().is_err());
+}
+
+/// The token comes to station 0 at 40. A reset at 80, 10 after the holding, is an overrun like any other; and the token goes on.
+#[test]
+fn a_reset_while_sending_pays_for_its_overrun() {
+    let mut ring = ring(100, &[30, 30], 0);
+    ring.request(us(0), 0);
+    ring.timer(us(40));
+    assert_eq!(ring.poll_output(), Some(MediumOutput::Grant(0)));
+    // Another's reset is no business of the holder's.
+    ring.request(us(45), 1);
+    ring.withdraw(us(50), 1);
+    assert_eq!(ring.next_deadline(), None);
+    ring.request(us(60), 1);
+    ring.withdraw(us(80), 0);
+    assert_eq!(ring.poll_output(), Some(MediumOutput::Grant(1)));
+    let report = ring.report()[0];
+    assert_eq!((report.overrun, report.held, report.holdings), (Span::from_us(10), Span::from_us(40), 1));
+}
+
+/// From 40 station 0 sends until 50 and has more that is not ready, so it keeps the token. What station 1 withdraws does not take
+/// it away; what station 0 does, at 60, lets it go on at once.
+#[test]
+fn a_reset_of_a_holder_that_does_not_send_lets_the_token_go() {
+    let mut ring = ring(100, &[30, 30], 0);
+    ring.request(us(0), 0);
+    ring.timer(us(40));
+    ring.sent(us(50), 0, true);
+    ring.request(us(52), 1);
+    ring.withdraw(us(55), 1);
+    assert_eq!((ring.poll_output(), ring.next_deadline()), (Some(MediumOutput::Grant(0)), Some(us(70))));
+    ring.request(us(57), 1);
+    ring.withdraw(us(60), 0);
+    assert_eq!((ring.poll_output(), ring.next_deadline()), (Some(MediumOutput::Grant(1)), None));
+    assert_eq!(ring.report()[0].held, Span::from_us(20));
+}
+
+/// A frame from 70 to 570 in a holding of 30 owes 470. The token comes at 640 and every 70, and the debt is paid by 15 holdings and a
+/// part of the one at 1690, of which 10 are left. That all of it is looked at late, at 1695, changes nothing.
+#[test]
+fn what_is_looked_at_late_has_happened_all_the_same() {
+    let mut ring = ring(100, &[30], 0);
+    ring.request(us(0), 0);
+    ring.timer(us(70));
+    ring.sent(us(570), 0, true);
+    ring.request(us(570), 0);
+    assert_eq!(ring.poll_output(), Some(MediumOutput::Grant(0)));
+    ring.timer(us(1695));
+    assert_eq!(ring.poll_output(), Some(MediumOutput::Grant(0)));
+    let report = ring.report()[0];
+    assert_eq!((report.passed_over, report.missed, report.holdings, report.grants), (15, 0, 2, 2));
+    assert_eq!(report.longest_wait, Span::from_us(1690 - 570));
+}
+
+/// The token is there 70-100, and nobody looks until 120: the holding is missed, the next begins at 140.
+#[test]
+fn a_holding_that_nobody_looked_at_is_missed() {
+    let mut ring = ring(100, &[30], 0);
+    ring.request(us(0), 0);
+    ring.timer(us(120));
+    assert_eq!((ring.poll_output(), ring.report()[0].missed), (None, 1));
+    assert_eq!(ring.next_deadline(), Some(us(140)));
+    ring.timer(us(140));
+    assert_eq!((ring.poll_output(), ring.report()[0].holdings), (Some(MediumOutput::Grant(0)), 1));
+}
+
+/// A hundred thousand seconds are a hundred thousand million rotations of an idle token, which nobody follows one by one.
+#[test]
+fn an_idle_token_is_found_after_any_time() {
+    let mut ring = ring(2, &[1], 0);
+    let late = Time::ZERO + Span::from_secs(100_000);
+    ring.request(late + Span::from_ns(400), 0);
+    assert_eq!(ring.next_deadline(), Some(late + Span::from_us(1)));
+}
