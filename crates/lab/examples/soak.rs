@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 use laxity_lab::draw::{self, Failure, Property, Table, Tally, Verdict, files, scenario, shrink};
 use laxity_units::Span;
 
-const USAGE: &str =
-    "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words]";
+const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--with PATH=WORD]...";
 /// Attempts at making a failing scenario smaller.
 const TRIES: u32 = 4000;
 /// From one line of progress to the next.
@@ -32,6 +31,8 @@ struct Arguments {
     threads: usize,
     out: PathBuf,
     words: bool,
+    /// What a drawn file must say to be run, as `--words` prints it: a corner of the space, looked at more closely.
+    with: Vec<String>,
 }
 
 fn main() -> ExitCode {
@@ -58,6 +59,7 @@ fn arguments() -> Result<Arguments, String> {
         threads: cores,
         out: PathBuf::from("target/soak"),
         words: false,
+        with: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
     while let Some(key) = words.next() {
@@ -74,6 +76,7 @@ fn arguments() -> Result<Arguments, String> {
             "--threads" => read.threads = number(value()?)?.max(1) as usize,
             "--out" => read.out = value()?.into(),
             "--words" => read.words = true,
+            "--with" => read.with.push(value()?),
             _ => return Err(format!("there is no `{key}`")),
         }
     }
@@ -135,6 +138,9 @@ impl Soak {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             *self.looks[thread].lock().unwrap() = Some((number, now()));
             let drawn = scenario(self.arguments.seed, number);
+            if !self.arguments.with.iter().all(|wanted| says(&drawn.file, wanted)) {
+                continue;
+            }
             let verdict = property.check(&drawn.file.text());
             tally.count(&drawn, &verdict);
             if let Verdict::Broken(failure) = &verdict {
@@ -235,6 +241,13 @@ impl Soak {
             false => ExitCode::FAILURE,
         }
     }
+}
+
+/// Whether the file says `wanted`, a word with its path.
+fn says(file: &Table, wanted: &str) -> bool {
+    let mut says = false;
+    file.visit_words(&mut |path, word, _| says |= wanted.split_once('=') == Some((path, word)));
+    says
 }
 
 /// The words of the file and how it fails: scenarios that agree in them are most likely the same finding.
