@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_lab::results::{Ruling, Verdict};
+use laxity_lab::results::{Origin, Ruling, Verdict};
 
 use crate::terminal::clean;
 
@@ -43,7 +43,8 @@ const HEAD: &str = "# Reproduction
 <!-- Made by `laxity reproduce`; do not edit. -->
 
 What the papers claim about the systems they built, and what this model of them shows. A claim that a faithful
-model contradicts stands here as contradicted, with the figures and the reason.
+model contradicts stands here as contradicted, with the figures and the reason. Claims of our own about these systems,
+which are in no paper, and tests of the implementation, which only a bug makes fail, say so and are counted apart.
 ";
 const SYSTEM: &str = "<!-- system ";
 const EXPERIMENT: &str = "<!-- experiment ";
@@ -67,7 +68,8 @@ impl Section {
                 (Ruling::NotJudged { because }, _) => format!("**{word}**: {}", cell(because)),
             };
             let (id, says, figure) = (cell(&verdict.id), cell(&verdict.says), cell(&verdict.figure));
-            text += &format!("| {id} | {says} | {outcome} | {figure} |\n");
+            let whose = verdict.origin.prefix();
+            text += &format!("| {id} | {whose}{says} | {outcome} | {figure} |\n");
         }
         Section { file: entry.file.clone(), hash: entry.hash.clone(), text }
     }
@@ -128,7 +130,7 @@ impl Table {
 
     /// The whole file.
     pub(crate) fn text(&self) -> String {
-        let mut text = format!("{HEAD}\n{}.\n", self.summary());
+        let mut text = format!("{HEAD}\n{}.{}\n", self.summary(), self.by_origin());
         for (system, sections) in &self.systems {
             text += &format!("\n{SYSTEM}{system}{END}\n## {system}\n");
             for section in sections {
@@ -153,6 +155,25 @@ impl Table {
         }
         text
     }
+
+    /// How many of whose claims hold, if they are not all of one: ` Of the papers' 60 hold 41, …`.
+    fn by_origin(&self) -> String {
+        let lines = self.sections(None).flat_map(|section| section.text.lines());
+        let rows: Vec<(&str, Origin)> = lines.filter_map(|line| Some((row(line)?, origin(line)))).collect();
+        let of = |whose: Origin| {
+            let verdicts = rows.iter().filter(|(_, origin)| *origin == whose).map(|(word, _)| *word);
+            let hold = verdicts.clone().filter(|word| [HOLDS, WITHIN].contains(word)).count();
+            (hold, verdicts.count())
+        };
+        let [source, ours, implementation] = [Origin::Source, Origin::Ours, Origin::Implementation].map(of);
+        if source.1 == rows.len() {
+            return String::new();
+        }
+        format!(
+            " {} of {} claims of the papers hold, {} of {} of our own, {} of {} tests of the implementation.",
+            source.0, source.1, ours.0, ours.1, implementation.0, implementation.1
+        )
+    }
 }
 
 /// What the mark of that kind says.
@@ -172,6 +193,13 @@ fn row(line: &str) -> Option<&'static str> {
     [WITHIN, HOLDS, CONTRADICTED, NOT_JUDGED].into_iter().find(|word| verdict.starts_with(word))
 }
 
+/// Whose claim a row of a table is.
+fn origin(line: &str) -> Origin {
+    let says = line.split(" | ").nth(1).unwrap_or_default();
+    let is = |whose: &Origin| says.starts_with(whose.prefix());
+    [Origin::Ours, Origin::Implementation].into_iter().find(is).unwrap_or_default()
+}
+
 /// `text` as it can stand in a cell.
 fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -185,7 +213,7 @@ mod tests {
     fn verdict(id: &str, holds: bool, reason: &str) -> Verdict {
         let ruling = if holds { Ruling::Holds } else { Ruling::Contradicted };
         let (id, says, figure) = (id.into(), "a | b".into(), "1 < 2".into());
-        Verdict { id, says, ruling, figure, reason: reason.into(), spoilt: false }
+        Verdict { id, says, origin: Origin::Source, ruling, figure, reason: reason.into(), spoilt: false }
     }
 
     fn ruled(ruling: Ruling) -> Verdict {
@@ -233,6 +261,22 @@ mod tests {
         let text = table.text();
         assert!(text.contains("| holds within P 1, 2 (2 of 3 points) |"), "{text}");
         assert!(text.contains("| **not judged**: holds nothing \\| at all |"), "{text}");
+        assert_eq!(Table::parse(&text), table);
+    }
+
+    #[test]
+    fn whose_claims_hold_is_counted_apart() {
+        let of = |origin, holds| Verdict { origin, ..verdict("C", holds, "") };
+        let mut table = table();
+        assert!(!table.text().contains("claims of the papers"), "all are of one");
+        let ours = vec![of(Origin::Ours, true), of(Origin::Ours, false), of(Origin::Implementation, true)];
+        table.replace("c", vec![section("e/c/z.toml", ours)]);
+        let text = table.text();
+        let counted = "3 of 5 claims hold. 1 of 2 claims of the papers hold, 1 of 2 of our own, 1 of 1 tests of the \
+                       implementation.";
+        assert!(text.contains(counted), "{text}");
+        assert!(text.contains("| C | Our own: a \\| b | **contradicted** |"), "{text}");
+        assert!(text.contains("| C | Test of the implementation: a \\| b | holds |"), "{text}");
         assert_eq!(Table::parse(&text), table);
     }
 

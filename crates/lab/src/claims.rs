@@ -61,7 +61,7 @@ use std::fmt;
 
 use rhai::{AST, Array, Dynamic, Engine, EvalAltResult, Position, Scope};
 
-use crate::results::{Results, Ruling, Verdict};
+use crate::results::{Origin, Results, Ruling, Verdict};
 use absent::{Absent, Fault};
 use answers::Answers;
 pub use engine::Budget;
@@ -75,6 +75,8 @@ pub struct Claim {
     pub id: String,
     /// The claim in words.
     pub says: String,
+    /// Whose claim it is.
+    pub origin: Origin,
     /// The script that decides it: an expression or a block that ends in `true` or `false`.
     pub holds: String,
     /// The script of the figures that the verdict rests on: text, a number, or a list of them.
@@ -169,11 +171,11 @@ impl Judge {
                 judgement.errors.push(*error);
                 Found { ruling: Ruling::NotJudged { because }, figure: String::new(), spoilt: false }
             });
-            let Claim { id, says, reason, .. } = &compiled.claim;
+            let Claim { id, says, origin, reason, .. } = &compiled.claim;
             let reason = if found.ruling == Ruling::Contradicted { reason.clone() } else { String::new() };
-            let (id, says) = (id.clone(), says.clone());
+            let (id, says, origin) = (id.clone(), says.clone(), *origin);
             let Found { ruling, figure, spoilt } = found;
-            judgement.verdicts.push(Verdict { id, says, ruling, figure, reason, spoilt });
+            judgement.verdicts.push(Verdict { id, says, origin, ruling, figure, reason, spoilt });
         }
         judgement
     }

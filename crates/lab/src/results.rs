@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use fitness::{Fitness, Stops};
-pub use verdict::{Ruling, Standing, Tally, Verdict};
+pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
 
 /// An experiment's outcome over its whole sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Claim, ClaimError, Judge, Stalls};
 use crate::results::{
-    Axis, AxisPoint, Channel, Provenance, Refused, Resource, Results, Ruling, Run, Summary, Verdict,
+    Axis, AxisPoint, Channel, Origin, Provenance, Refused, Resource, Results, Ruling, Run, Summary, Verdict,
 };
 
 fn point(text: &str, value: Option<f64>) -> AxisPoint {
@@ -77,6 +77,7 @@ fn claim(holds: &str, shows: Option<&str>) -> Claim {
     Claim {
         id: "T1".into(),
         says: "it is so".into(),
+        origin: Origin::Source,
         holds: holds.into(),
         shows: shows.map(Into::into),
         reason: "because".into(),

@@ -93,7 +93,7 @@ struct Card {
 fn cards(verdicts: &[Verdict]) -> Vec<Card> {
     let card = |verdict: &Verdict| Card {
         id: verdict.id.clone(),
-        says: verdict.says.clone(),
+        says: format!("{}{}", verdict.origin.prefix(), verdict.says),
         word: verdict.ruling.word(),
         state: match verdict.ruling {
             Ruling::Holds | Ruling::HoldsWithin { .. } => "good",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::results::{
-    Axis, AxisPoint, Channel, Provenance, Resource, Results, Ruling, Run, Summary, Verdict,
+    Axis, AxisPoint, Channel, Origin, Provenance, Resource, Results, Ruling, Run, Summary, Verdict,
 };
 
 const KIB: f64 = 1024.0;
@@ -112,6 +112,7 @@ pub(super) fn verdicts() -> Vec<Verdict> {
                 "Every real-time channel gets exactly its reserved rate; best-effort throughput rises with \
                    the load, then saturates and declines slightly; no real-time packet is dropped."
                     .into(),
+            origin: Origin::Source,
             ruling: Ruling::Holds,
             figure: "least rt throughput 1200.0 of 1200 KiB/s; best effort peaks at 1890 KiB/s; 0 drops"
                 .into(),
@@ -121,6 +122,7 @@ pub(super) fn verdicts() -> Vec<Verdict> {
         Verdict {
             id: "S5b".into(),
             says: "Minimum laxity of every real-time channel is at least zero at every load.".into(),
+            origin: Origin::Source,
             ruling: Ruling::Contradicted,
             figure: "least laxity -0.21 ms (rt1 at 4800 KiB/s)".into(),
             reason: "The bound in force leaves out the interrupt that the sample adds at the highest load."

@@ -201,7 +201,8 @@ fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
             ));
             out.push('\n');
         }
-        out.push_str(&paint.faint(&wrapped(&clean(&verdict.says), &indent, width(options))));
+        let says = format!("{}{}", verdict.origin.prefix(), clean(&verdict.says));
+        out.push_str(&paint.faint(&wrapped(&says, &indent, width(options))));
         out.push('\n');
         if !verdict.reason.is_empty() {
             let reason = format!("why: {}", clean(&verdict.reason));

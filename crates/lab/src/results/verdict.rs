@@ -52,6 +52,42 @@ impl Ruling {
     }
 }
 
+/// Whose claim it is: what a verdict says of depends on it.
+///
+/// A contradicted claim of a paper says something about the paper or about the model; a contradicted test of the
+/// implementation is a bug, and one that holds is no evidence for anybody's system.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Of what the scenario is about: a paper that it reproduces, or a requirement of its author's.
+    #[default]
+    Source,
+    /// Our own, about the system that is modelled: in no paper, and it could be otherwise.
+    Ours,
+    /// A test of the implementation: it follows from how the model is made, and only a bug makes it fail.
+    Implementation,
+}
+
+impl Origin {
+    /// Whose it is, in words; empty for the source's, which goes without saying.
+    pub fn words(self) -> &'static str {
+        match self {
+            Origin::Source => "",
+            Origin::Ours => "our own",
+            Origin::Implementation => "test of the implementation",
+        }
+    }
+
+    /// What stands before the claim's own words: `Our own: `.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Origin::Source => "",
+            Origin::Ours => "Our own: ",
+            Origin::Implementation => "Test of the implementation: ",
+        }
+    }
+}
+
 /// One claim, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -59,6 +95,9 @@ pub struct Verdict {
     pub id: String,
     /// The claim in words.
     pub says: String,
+    /// Whose claim it is.
+    #[serde(default)]
+    pub origin: Origin,
     /// What came of it.
     #[serde(flatten)]
     pub ruling: Ruling,

@@ -13,6 +13,7 @@ use laxity_units::Span;
 use super::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
 use super::leaf::Choice;
 use crate::claims::Stalls;
+use crate::results::Origin;
 
 impl Choice for Applications {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
@@ -365,6 +366,22 @@ impl Choice for Refusal {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("fails", Refusal::Fails, "The run fails: its exit code is 1."),
         ("expected", Refusal::Expected, "Nothing: a refusal is among the outcomes that were looked for."),
+    ];
+}
+
+impl Choice for Origin {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "source",
+            Origin::Source,
+            "Of what the scenario is about: a paper that it reproduces, or its author's requirement.",
+        ),
+        ("ours", Origin::Ours, "Our own, about the system that is modelled: in no paper."),
+        (
+            "implementation",
+            Origin::Implementation,
+            "A test of the implementation: it follows from how the model is made, and only a bug makes it fail.",
+        ),
     ];
 }
 

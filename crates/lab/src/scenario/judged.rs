@@ -10,7 +10,7 @@ use super::written::{List, Part};
 use crate::claims::{Claim, ClaimError, Judge, Stalls};
 use crate::diagnostic::{Diagnostic, Place, list, nearest, shown};
 use crate::present::{FigureError, FigureSpec, Metric, Owner};
-use crate::results::{Axis, Run};
+use crate::results::{Axis, Origin, Run};
 
 /// A figure, and the channels it names with their places.
 pub(crate) type Figure = (FigureSpec, Vec<Spanned<String>>);
@@ -75,7 +75,7 @@ pub(crate) fn claims(
 
 fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> Result<Placed, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawClaim { id, says, holds, shows, reason, range, stalls }) =
+    let (owner, RawClaim { id, says, origin, holds, shows, reason, range, stalls }) =
         (part.span(), part.into_inner());
     let id = cx.required(id, "id", &owner, "this claim");
     let what = match &id {
@@ -83,6 +83,7 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> R
         Err(_) => "this claim".into(),
     };
     let says = cx.required(says, "says", &owner, &what);
+    let origin = cx.or(origin, Origin::Source);
     let holds = cx.required(holds, "holds", &owner, &what);
     let shows = cx.optional(shows);
     let reason = cx.or(reason, String::new());
@@ -94,14 +95,15 @@ fn claim(cx: &mut Context<'_>, part: Part<RawClaim>, axes: Option<&[Axis]>) -> R
         }
         (range, _) => Ok(range.map(Spanned::into_inner)),
     });
-    let (id, says, holds, shows) = (id?, says?, holds?, shows?);
-    let (reason, range, stalls) = (reason?, range?, stalls?);
+    let (id, says, origin, holds) = (id?, says?, origin?, holds?);
+    let (shows, reason, range, stalls) = (shows?, reason?, range?, stalls?);
     let scripts = [Some(holds.span()), shows.as_ref().map(Spanned::span)];
     let place = id.span();
     let claim = Claim {
         location: cx.place(&place).to_string(),
         id: id.into_inner(),
         says: says.into_inner(),
+        origin,
         holds: holds.into_inner(),
         shows: shows.map(Spanned::into_inner),
         reason,

@@ -17,6 +17,8 @@ use laxity_qos::admission::Test;
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 
+use crate::results::Origin;
+
 use super::choice::{FormulaWord, PreemptionWord, Random, Resources, SourceKind};
 use super::experiment::{ClockKind, LocalDeadline, Refusal};
 use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, Size, Whole};
@@ -408,6 +410,8 @@ pub(crate) struct RawClaim {
     /// The claim in words.
     #[schemars(required)]
     pub(crate) says: Option<Written<String>>,
+    /// Whose claim it is. Default `source`.
+    pub(crate) origin: Option<Written<Origin>>,
     /// The Rhai expression that decides it.
     #[schemars(required)]
     pub(crate) holds: Option<Written<String>>,
