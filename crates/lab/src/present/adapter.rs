@@ -91,7 +91,7 @@ fn stages(side: &str, stages: &[Stage], description: &Description, width: Option
             table.add_row(row.into_iter().chain(times));
         }
     }
-    let sums = SIZES.map(|size| duration(stages.iter().map(|stage| time(stage, size)).sum()));
+    let sums = SIZES.map(|size| duration(stages.iter().map(|stage| stage.service(size)).sum()));
     let row = ["sum", "", "", "", "", ""].map(String::from);
     table.add_row(row.into_iter().chain(sums));
     numbers_right(&mut table, 6);
@@ -122,7 +122,7 @@ fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
         }
     };
     for stage in &description.transmit {
-        consider(format!("stage {}", clean(&stage.name)), time(stage, size), stage.servers);
+        consider(format!("stage {}", clean(&stage.name)), stage.service(size), stage.servers);
     }
     let sent = || description.transmit.iter().flat_map(|stage| &stage.phases).filter(|p| p.applies(size));
     for (index, resource) in description.resources.iter().enumerate() {
@@ -131,11 +131,6 @@ fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
         consider(format!("resource {}", clean(&resource.name)), time, resource.servers);
     }
     most
-}
-
-/// How long a packet of `size` is in `stage`, without waiting.
-fn time(stage: &Stage, size: Bytes) -> Span {
-    stage.phases.iter().filter(|phase| phase.applies(size)).map(|phase| phase.delay.of(size)).sum()
 }
 
 /// The adapter in the terms of a description: a null device is a stage that takes `L_x`.

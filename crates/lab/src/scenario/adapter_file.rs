@@ -166,8 +166,7 @@ mod tests {
         let cim = description("cim250");
         // Eq. 5.3 and 5.1 at 4 KiB.
         assert_eq!(cim.transmit[1].phases[0].delay.of(size), Span::from_ns(16 * 1760 + 4096 * 420));
-        let fc: Span = cim.transmit[2].phases.iter().map(|phase| phase.delay.of(size)).sum();
-        assert_eq!(fc, Span::from_ns(1_350_000 + 2 * 79_750));
+        assert_eq!(cim.transmit[2].service(size), Span::from_ns(1_350_000 + 2 * 79_750));
         assert_eq!(cim.resources.len(), 2);
         assert_eq!(description("cim250-dual").resources.len(), 3);
         assert!(description("cim250-simple").transmit[0].phases.len() < cim.transmit[0].phases.len());

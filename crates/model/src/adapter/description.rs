@@ -114,6 +114,17 @@ pub struct Stage {
     pub phases: Vec<Phase>,
 }
 
+impl Stage {
+    /// How long a server has a packet of `size` that waits for nothing.
+    pub fn service(&self, size: Bytes) -> Span {
+        let phases = self.phases.iter().filter(|phase| phase.applies(size));
+        phases.fold(Span::ZERO, |passed, phase| match phase.since_service {
+            true => passed.max(phase.delay.of(size)),
+            false => passed + phase.delay.of(size),
+        })
+    }
+}
+
 /// Which of a stage's queues is served next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection {
@@ -193,6 +204,9 @@ pub struct Phase {
     pub medium: bool,
     /// What the host is told at its end.
     pub tells: Tells,
+    /// Its time counts from when the server took the packet: so much of it has passed already as the phases before it took.
+    /// What was started first and goes on by itself, while a processor does something else for the packet.
+    pub since_service: bool,
 }
 
 impl Phase {

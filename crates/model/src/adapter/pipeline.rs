@@ -392,7 +392,7 @@ impl Pipeline {
             self.note(i, joined, began, now);
             return;
         };
-        job.enter(number, &station.stage.phases[number]);
+        job.enter(number, &station.stage.phases[number], now);
         if job.at == At::Medium && self.owns_link {
             job.at = At::Phase;
         } else if job.at == At::Medium {

@@ -160,6 +160,7 @@ fn phase(dice: &mut Dice, resources: usize) -> Phase {
         work: dice.one_in(2),
         medium: false,
         tells: dice.pick(&tells),
+        since_service: dice.one_in(4),
     }
 }
 

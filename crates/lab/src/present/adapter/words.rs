@@ -171,7 +171,8 @@ pub(super) fn whose(phase: &Phase) -> String {
         Tells::Handshake => Some("asks host".to_string()),
     };
     let medium = phase.medium.then(|| "medium".to_string());
-    let parts = [Some(whose.to_string()), sizes(phase), medium, told];
+    let since = phase.since_service.then(|| "since the stage began".to_string());
+    let parts = [Some(whose.to_string()), since, sizes(phase), medium, told];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -58,9 +58,12 @@ impl Job {
         }
     }
 
-    pub(super) fn enter(&mut self, number: usize, phase: &Phase) {
+    pub(super) fn enter(&mut self, number: usize, phase: &Phase, now: Time) {
         self.phase = number;
         self.left = phase.delay.of(self.packet.size);
+        if phase.since_service {
+            self.left = self.left.saturating_sub(now.since(self.began));
+        }
         self.at = if phase.medium { At::Medium } else { At::Phase };
     }
 

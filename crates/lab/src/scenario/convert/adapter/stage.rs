@@ -244,6 +244,7 @@ fn phase(
         work: kind == PhaseKind::Work,
         medium: medium?,
         tells: tells?,
+        since_service: false,
     })
 }
 
