@@ -112,7 +112,7 @@ fn admission(
 ) -> Drawn<Option<crate::scenario::written::Part<RawAdmission>>> {
     let formula = match (theme.off, dice.below(20)) {
         (true, _) => word::<FormulaWord>("off"),
-        (false, 0) if !theme.demand || theme.careless => word("papers"),
+        (false, 0) if !theme.demand || theme.careless => word(dice.pick(&["papers", "printed"])),
         (false, 1..4) => word("corrected"),
         _ => unsaid(),
     };

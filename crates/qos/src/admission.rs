@@ -13,8 +13,8 @@
 //! with `W` what may have to be waited for below, `S_j` what one message of channel `j` demands, `hp(i)` the
 //! channels above `i`, and `A_g` what one activation of an application takes from the handlers.
 //!
-//! Two readings of `W` and `S` exist side by side ([`Formula`]). `admission/papers.rs` has the formulas as
-//! printed, which describe a lone message and its predicted throughput well, and are *not* sound. `o1.rs`,
+//! Several readings of `W` and `S` exist side by side ([`Formula`]). `admission/papers.rs` has the formulas in
+//! print, which describe a lone message and its predicted throughput well, and are *not* sound. `o1.rs`,
 //! `o2.rs` and `ideal.rs` beside it have bounds proved for the subsystem of [`crate::channel`]; what they
 //! share, and the proof, is in `trajectory.rs`; that they hold under EDF as well as under fixed priorities is
 //! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and

@@ -146,7 +146,9 @@ impl Property {
         match experiment.task {
             Task::Fill(_) => Verdict::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
             // The papers' formulas are printed beside what holds, and are not what holds.
-            Task::Simulate(_) if experiment.admission.formula == Some(Formula::Papers) => {
+            Task::Simulate(_)
+                if matches!(experiment.admission.formula, Some(Formula::Papers | Formula::Printed)) =>
+            {
                 Verdict::Kept(Kept { unbounded: Some("the papers' formulas"), ..Kept::default() })
             }
             Task::Simulate(_) => self.judge(&experiment, &run),

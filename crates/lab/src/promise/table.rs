@@ -149,7 +149,7 @@ fn environment(
         best_effort: experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect(),
         interference: match formula {
             // They do not know any.
-            Formula::Papers => Vec::new(),
+            Formula::Papers | Formula::Printed => Vec::new(),
             Formula::Corrected => applications(experiment, node)?
                 .into_iter()
                 .chain(receptions(experiment, coverage, node)?)

@@ -346,7 +346,12 @@ pub(crate) struct FormulaWord(pub(crate) Option<Formula>);
 impl Choice for FormulaWord {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("corrected", FormulaWord(Some(Formula::Corrected)), "The bounds that hold."),
-        ("papers", FormulaWord(Some(Formula::Papers)), "The formulas of resource §4 as printed."),
+        (
+            "papers",
+            FormulaWord(Some(Formula::Papers)),
+            "The formulas of resource §4, with what must be meant where they are misprinted.",
+        ),
+        ("printed", FormulaWord(Some(Formula::Printed)), "The same, literally as printed."),
         ("off", FormulaWord(None), "Every channel is taken without a bound."),
     ];
 }

@@ -26,9 +26,11 @@ const LARGEST: Bytes = Bytes::new(1 << 40);
 /// Whose formulas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Formula {
-    /// Those of resource §4 as printed. They know one depth (1), no interrupt cost, no thread creation
-    /// and no interference, and can be broken by conforming traffic.
+    /// Those of resource §4, read as they must be meant where they are misprinted. They know one depth (1), no interrupt
+    /// cost, no thread creation and no interference, and can be broken by conforming traffic.
     Papers,
+    /// The same, literally as printed.
+    Printed,
     /// Those that hold.
     #[default]
     Corrected,

@@ -25,7 +25,7 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(environment: &Environment, population: &Population) -> Result<Self, Impossible> {
-        if environment.formula == Formula::Papers {
+        if environment.formula != Formula::Corrected {
             let wait = papers::wait(environment, population);
             return Ok(Self { wait, bursts: 0, activations: Vec::new(), charges: None });
         }

@@ -1,13 +1,16 @@
-//! The formulas of resource §4, as printed.
+//! The formulas of resource §4, as read and as printed.
 //!
 //! They predict what a lone sender gets (`M / T_service`) and reproduce the papers' figures; as bounds they do
 //! not hold, for reasons given with each corrected model ([`super::o1`], [`super::o2`]). Where the print
-//! cannot be meant, this is what is read instead:
+//! cannot be meant, another thing is read ([`Formula::Papers`]), and the print stands beside it ([`Formula::Printed`]):
 //!
 //! * `C_block^first` prints `max(N_pkts, P) − 1` further packets: a block has no more packets than its message
-//!   and none beyond `P`, so `min`.
+//!   and none beyond `P`, so `min` is read. As printed a message longer than a block counts as one block in `T_wait`.
 //! * `C_preempt` prints `(N_pkts − 1)/P` switches; a part of a switch is none, and `N_blocks` floors the same
-//!   quotient, so it is floored.
+//!   quotient, so it is read floored.
+//!
+//! What makes no number different, or cannot be computed otherwise:
+//!
 //! * The sum that closes §4.2 is labelled `T_wait^{O1}`; both its terms are O2's, so is it.
 //! * `L(S)` there is `L_xmit(S)`.
 //!
@@ -26,7 +29,7 @@
 //!
 //! `P` is the real-time handlers' block, for all; a block that ends with its message has `P = N_pkts`.
 
-use super::environment::{Environment, ResourceModel};
+use super::environment::{Environment, Formula, ResourceModel};
 use super::population::{Population, packets_per_block};
 use super::terms::{Breakdown, ps};
 use crate::fragment::Fragmentation;
@@ -42,6 +45,8 @@ struct Symbols {
     call: u128,
     full: u128,
     last: u128,
+    /// Literally as printed.
+    printed: bool,
 }
 
 impl Symbols {
@@ -63,6 +68,7 @@ impl Symbols {
             call: ps(host.link_scheduling),
             full: ps(environment.link.transmit(environment.packet)),
             last: ps(environment.link.transmit(fragmentation.last())),
+            printed: environment.formula == Formula::Printed,
         }
     }
 
@@ -71,12 +77,21 @@ impl Symbols {
     }
 
     fn first_block(&self) -> u128 {
-        self.first + (self.n.min(self.p) - 1) * self.packet
+        let packets = if self.printed { self.n.max(self.p) } else { self.n.min(self.p) };
+        self.first + (packets - 1) * self.packet
+    }
+
+    /// `C_preempt`.
+    fn preempt(&self) -> u128 {
+        match self.printed {
+            // Rounded against the claimant.
+            true => ((self.n - 1) * self.switch).div_ceil(self.p),
+            false => (self.n - 1) / self.p * self.switch,
+        }
     }
 
     fn o1_service(&self) -> Breakdown {
         let overhead = self.n * self.call;
-        let preempt = (self.n - 1) / self.p * self.switch;
         let sum = if self.packet < self.full {
             Breakdown::default()
                 .and("C_prot^first", self.first)
@@ -88,7 +103,7 @@ impl Symbols {
                 .and("C_link^msg", overhead)
                 .and("L_xmit(S^last)", self.last)
         };
-        sum.and("C_preempt", preempt)
+        sum.and("C_preempt", self.preempt())
     }
 
     fn o1_wait(&self) -> Breakdown {

@@ -101,6 +101,18 @@ fn the_misprints_are_read_rightly() {
     );
 }
 
+/// O1, 60 KiB, P = 4: C_preempt is 14/4 switches and not 3, and T_wait's first block 420 + 14·170 = 2800, in which
+/// ⌈2800/244.8⌉ = 12 packets complete. O2's service begins with that block: 2800 − 930 more than as read.
+#[test]
+fn the_print_is_taken_literally_where_it_is_asked_for() {
+    use Formula::Printed;
+    assert_eq!(
+        lone(ResourceModel::O1, 4, Printed),
+        (6_927_000 + 72_500, 2_800_000 + 1_920_000 + 145_000 + 244_800)
+    );
+    assert_eq!(lone(ResourceModel::O2, 4, Printed), (8_572_600 + 1_870_000, 1_380_000));
+}
+
 #[test]
 fn the_corrected_terms_are_as_computed_by_hand() {
     use Formula::Corrected;
