@@ -32,6 +32,7 @@ pub(crate) fn medium(dice: &mut Dice, seed: u64) -> (Medium, Span) {
                 rotation,
                 holding: vec![holding],
                 latency: Span::from_us(dice.below(5)),
+                handling: Span::from_us(dice.below(5)),
             };
             // The longest frame is 140 us and may overrun its holding; the debt keeps the token away for so many turns.
             let longest = rotation * (2 + 200 / (holding.as_ps() / 1_000_000));

@@ -70,6 +70,10 @@ pub(super) fn network(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawNe
             true => dice.maybe(0.4, |dice| quantity(Span::from_us(dice.between(0, 20)))),
             false => unsaid(),
         },
+        handling: match ring {
+            true => dice.maybe(0.3, |dice| quantity(Span::from_us(dice.between(0, 60)))),
+            false => unsaid(),
+        },
         rate: match ethernet {
             true => quantity(Rate::from_bits_per_sec(dice.pick(&[10_000_000, 100_000_000]))),
             false => unsaid(),

@@ -87,7 +87,9 @@ pub(crate) fn experiment(
         }
     };
     let path = path.map_or(Ok(Path::default()), |path| self::path(cx, path));
-    let net = network::network(cx, network, &path, adapter.as_ref().ok().map(|adapter| &adapter.value));
+    let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
+    let built = adapter.as_ref().ok().map(|adapter| &adapter.value);
+    let net = network::network(cx, network, &path, built, speedup);
     let admission = self::admission(cx, admission);
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
@@ -290,7 +292,7 @@ fn admission(
         let help = "use `\"requested\"`, or a formula other than `\"off\"`";
         return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
     }
-    if let (Some(Formula::Papers), Some(word)) = (formula, &test)
+    if let (Some(Formula::Papers | Formula::Printed), Some(word)) = (formula, &test)
         && *word.get_ref() == Test::Demand
     {
         let help = "use the formula `\"corrected\"`, or leave this out";

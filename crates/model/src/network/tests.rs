@@ -12,7 +12,8 @@ fn us(us: u64) -> Time {
 /// Two stations of each: links of their own, a ring whose token comes to station 1 at 50 first, and 10 Mbit/s.
 fn media() -> [Medium; 3] {
     let holding = vec![Span::from_us(30); 2];
-    let ring = TokenRingParameters { rotation: Span::from_us(110), holding, latency: Span::ZERO };
+    let (latency, handling) = (Span::ZERO, Span::ZERO);
+    let ring = TokenRingParameters { rotation: Span::from_us(110), holding, latency, handling };
     let rate = Rate::from_bits_per_sec(10_000_000);
     let csma = CsmaParameters { rate, stations: 2, propagation: Span::from_us(5), others: None };
     [

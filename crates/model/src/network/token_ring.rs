@@ -15,6 +15,13 @@
 //!           └───────────────────── TTRT ──────────────────┘
 //! ```
 //!
+//! On END the token's arrival and its expiry are requests to the time device like any other, which cost the station's
+//! processor something each time (§6.4.3: "due to increased token processing overhead"): `handling` passes from the
+//! token's arrival until the station may send, and again between its last frame and the token's going on. Both are
+//! part of the holding, so that THT/TTRT stays what a station has of the link and TTRT what a rotation takes;
+//! frames have THT − 2 `handling` of it, and always one if the token stays at all. Below, F_j then is the longest frame and twice
+//! the handling.
+//!
 //! # What is guaranteed
 //!
 //! The thesis claims a fraction THT/TTRT of the link and that a node "does not have to wait any longer than
@@ -41,7 +48,8 @@
 //! k (TTRT − THT_i) + Σ_{j≠i} F_j,    k = 1 + ⌊F_i / THT_i⌋                          (2)
 //! ```
 //!
-//!   where k − 1 counts the holdings that an overrun can cost. So the claim holds for the thesis's single station with
+//!   where k − 1 counts the holdings that an overrun can cost; its own station's
+//!   handling comes on top, as the token goes on and as it comes back. So the claim holds for the thesis's single station with
 //!   frames of at most THT (it waits TTRT − THT), and in general if also Σ_{j≠i} F_j ≤ THT_i; it is wrong for a frame
 //!   longer than THT, and for a station with a small THT among others that overrun. The tests show either.
 
@@ -61,6 +69,9 @@ pub struct TokenRingParameters {
     pub holding: Vec<Span>,
     /// Passing the token from one station to the next, part of what the stations leave of `rotation`.
     pub latency: Span,
+    /// What a station does with the token when it comes, before the first frame, and again before it goes on; twice that is
+    /// less than any holding time.
+    pub handling: Span,
 }
 
 impl TokenRingParameters {
@@ -78,6 +89,13 @@ impl TokenRingParameters {
             let reason =
                 format!("sums to {held} in a rotation of {}, and an idle token must go on", self.rotation);
             return Err(NetworkError::new("holding", reason, format!("less than {} in all", self.rotation)));
+        }
+        let handled = self.handling.saturating_mul(2);
+        if let Some(station) = self.holding.iter().position(|holding| *holding <= handled) {
+            let holding = self.holding[station];
+            let reason =
+                format!("takes {} of station {station}'s holding time of {holding}, twice", self.handling);
+            return Err(NetworkError::new("handling", reason, format!("less than {}", holding / 2)));
         }
         let passing = self.latency.saturating_mul(self.holding.len() as u64);
         let left = self.rotation - held;
@@ -128,8 +146,24 @@ pub struct TokenRing {
 
 #[derive(Debug, Clone, Copy)]
 enum Token {
-    Travels { to: usize, at: Time },
-    Held { by: usize, since: Time, until: Time, sending: bool },
+    Travels {
+        to: usize,
+        at: Time,
+    },
+    /// It has come, and the station can send from `ready` on; `until` as below.
+    Taken {
+        by: usize,
+        since: Time,
+        ready: Time,
+        until: Time,
+    },
+    /// Frames may begin until `until`, which leaves time to pass it on.
+    Held {
+        by: usize,
+        since: Time,
+        until: Time,
+        sending: bool,
+    },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -181,13 +215,6 @@ impl TokenRing {
         };
         assert!(*by == station && *sending, "station {station} has sent a frame that was not granted");
         *sending = false;
-        let excess = now.saturating_since(*until);
-        if !excess.is_zero() {
-            self.stations[station].debt += excess;
-            let report = &mut self.report[station];
-            report.overrun += excess;
-            report.longest_overrun = report.longest_overrun.max(excess);
-        }
         if now >= *until || !more {
             self.release(now);
         }
@@ -203,6 +230,7 @@ impl TokenRing {
                 self.release(now.min(until));
                 self.settle(now);
             }
+            // What was taken is passed on when it is ready, unless another frame has come by then.
             _ => {}
         }
     }
@@ -216,6 +244,7 @@ impl TokenRing {
         match self.token {
             Token::Held { sending: true, .. } => None,
             Token::Held { until, .. } => Some(until),
+            Token::Taken { ready, .. } => Some(ready),
             Token::Travels { at, .. } => self.somebody_waits().then_some(at),
         }
     }
@@ -246,6 +275,9 @@ impl TokenRing {
                     }
                     self.arrive(to, at, now);
                 }
+                Token::Taken { by, since, ready, until } if ready <= now => {
+                    self.take_up(by, since, ready, until, now);
+                }
                 Token::Held { until, sending: false, .. } if until <= now => self.release(until),
                 _ => return,
             }
@@ -274,11 +306,12 @@ impl TokenRing {
         }
         let allowance = holding.saturating_sub(station.debt);
         station.debt = station.debt.saturating_sub(holding);
-        let until = at + allowance;
-        if station.waiting.is_some() && until > now {
+        let handling = self.parameters.handling;
+        let ends = at + allowance;
+        if station.waiting.is_some() && ends > now {
             report.holdings += 1;
-            self.token = Token::Held { by: to, since: at, until, sending: true };
-            self.grant(at, to);
+            let (ready, until) = (at + handling, ends.saturating_sub(handling));
+            self.token = Token::Taken { by: to, since: at, ready, until };
             return;
         }
         if station.waiting.is_some() {
@@ -290,6 +323,21 @@ impl TokenRing {
         self.pass_on(to, at);
     }
 
+    /// The station that has the token is ready to send, at `ready`: one frame however little of its allowance is left, as END
+    /// does, where the expiry finds the frame under way.
+    fn take_up(&mut self, by: usize, since: Time, ready: Time, until: Time, now: Time) {
+        let waits = self.stations[by].waiting.is_some();
+        let in_time = now < ready + self.parameters.holding[by];
+        let sending = waits && in_time;
+        self.token = Token::Held { by, since, until, sending };
+        self.report[by].missed += u64::from(waits && !in_time);
+        if sending {
+            self.grant(ready, by);
+        } else {
+            self.release(ready);
+        }
+    }
+
     fn grant(&mut self, at: Time, station: usize) {
         let asked = self.stations[station].waiting.take().expect("only what waits is granted");
         let report = &mut self.report[station];
@@ -299,9 +347,17 @@ impl TokenRing {
     }
 
     fn release(&mut self, at: Time) {
-        if let Token::Held { by, since, .. } = self.token {
-            self.report[by].held += at.since(since);
-            self.pass_on(by, at);
+        if let Token::Held { by, since, until, .. } = self.token {
+            let excess = at.saturating_since(until);
+            if !excess.is_zero() {
+                self.stations[by].debt += excess;
+                let report = &mut self.report[by];
+                report.overrun += excess;
+                report.longest_overrun = report.longest_overrun.max(excess);
+            }
+            let gone = at + self.parameters.handling;
+            self.report[by].held += gone.since(since);
+            self.pass_on(by, gone);
         }
     }
 

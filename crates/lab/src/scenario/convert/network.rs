@@ -1,6 +1,6 @@
 //! `[network]` and `[[fault]]`: who may send when, what becomes of frames on their way, and what breaks.
 
-use laxity_model::adapter::Breakdown;
+use laxity_model::adapter::{Breakdown, Delay};
 use laxity_model::network::{
     Background, CsmaParameters, ImpairmentParameters, NetworkError, Probability, Reordering,
     TokenRingParameters,
@@ -79,6 +79,7 @@ pub(super) fn network(
     part: Option<Part<RawNetwork>>,
     path: &Result<Path, Reported>,
     adapter: Option<&Adapter>,
+    speedup: f64,
 ) -> Result<(Network, Way), Reported> {
     let path = path.as_ref().copied().map_err(|reported| *reported);
     let Some(part) = part else {
@@ -90,7 +91,7 @@ pub(super) fn network(
     };
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
-    let RawNetwork { kind, stations, rotation, holding, latency, rate, others, impairments } = raw;
+    let RawNetwork { kind, stations, rotation, holding, latency, handling, rate, others, impairments } = raw;
     let kind = cx.required(kind, "kind", &span, "the network");
     let stations = cx.optional(stations);
     let impairments =
@@ -121,6 +122,7 @@ pub(super) fn network(
         cx.foreign(rotation.as_ref(), ring[0], ring[1])?;
         cx.foreign(holding.as_ref(), ring[0], ring[1])?;
         cx.foreign(latency.as_ref(), ring[0], ring[1])?;
+        cx.foreign(handling.as_ref(), ring[0], ring[1])?;
     }
     if kind != NetworkKind::Csma {
         cx.foreign(rate.as_ref(), ethernet[0], ethernet[1])?;
@@ -134,8 +136,11 @@ pub(super) fn network(
             let rotation = cx.required(rotation, "rotation", &span, "the token ring");
             let holding = cx.required(holding, "holding", &span, "the token ring");
             let latency = cx.optional(latency)?.map_or(Span::ZERO, |latency| latency.into_inner().get());
+            let handling = cx.optional(handling)?.map_or(Span::ZERO, |handling| handling.into_inner().get());
+            let handling = Delay::fixed(handling).divided(speedup).fixed;
             let (rotation, holding) = (rotation?.into_inner().get(), holding?.into_inner().get());
-            let ring = TokenRingParameters { rotation, holding: vec![holding; stations], latency };
+            let holding = vec![holding; stations];
+            let ring = TokenRingParameters { rotation, holding, latency, handling };
             ring.check().map_err(|error| refuse(cx, &span, &error))?;
             MediumSpec::TokenRing(ring)
         }

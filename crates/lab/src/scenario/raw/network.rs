@@ -24,6 +24,10 @@ pub(crate) struct RawNetwork {
     /// Token ring: passing the token from a station to the next, part of what the stations leave of the rotation.
     /// Default `0 us`.
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
+    /// Token ring: what a station's adapter does with the token when it comes, before its first frame, and again before the token
+    /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
+    /// Work: `host.speedup` divides it. Default `0 us`.
+    pub(crate) handling: Option<Written<Bounded<Delay>>>,
     /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
     /// has to agree with it.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,

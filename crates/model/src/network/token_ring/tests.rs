@@ -70,6 +70,7 @@ fn ring(rotation: u64, holding: &[u64], latency: u64) -> TokenRing {
         rotation: Span::from_us(rotation),
         holding,
         latency: Span::from_us(latency),
+        handling: Span::ZERO,
     })
     .unwrap()
 }
@@ -156,17 +157,49 @@ fn a_reset_gives_the_token_back() {
     assert_eq!(ring.next_deadline(), Some(us(145)));
 }
 
+/// The token comes at 70 and may be sent with from 75 on, and until 30 − 5 after 70: frames 75–83, 83–91 and 91–99, of which
+/// the last ends 4 late. It goes on at 104 and is back at 174, for 26: frames until 195, and on at 200.
+#[test]
+fn handling_the_token_is_part_of_the_holding() {
+    let mut ring = ring(100, &[30], 0);
+    ring.parameters.handling = Span::from_us(5);
+    let sent = run(&mut ring, &[frames(&[8; 9])], us(300));
+    let began: Vec<Time> = sent.iter().map(|frame| frame.from).collect();
+    assert_eq!(began, [75, 83, 91, 179, 187, 275, 283, 291].map(us));
+    let report = ring.report()[0];
+    assert_eq!((report.holdings, report.held), (3, Span::from_us(34 + 26 + 34)));
+    assert_eq!(report.longest_overrun, Span::from_us(4));
+}
+
+/// A frame that is withdrawn while the token is being taken is not granted, and one that comes meanwhile is.
+#[test]
+fn what_is_withdrawn_while_the_token_is_taken_is_not_sent() {
+    let mut ring = ring(100, &[30], 0);
+    ring.parameters.handling = Span::from_us(5);
+    ring.request(us(0), 0);
+    ring.timer(us(70));
+    ring.withdraw(us(72), 0);
+    assert_eq!(ring.next_deadline(), Some(us(75)));
+    ring.timer(us(75));
+    assert_eq!(ring.poll_output(), None);
+    ring.request(us(76), 0);
+    assert_eq!(ring.next_deadline(), Some(us(80 + 70)), "it was passed on at 75, which took until 80");
+}
+
 #[test]
 fn parameters_that_make_no_ring_are_refused() {
     let make = |rotation, holding: &[u64], latency| {
         let holding = holding.iter().map(|us| Span::from_us(*us)).collect();
         let (rotation, latency) = (Span::from_us(rotation), Span::from_us(latency));
-        TokenRing::new(TokenRingParameters { rotation, holding, latency }).unwrap_err().to_string()
+        let handling = Span::from_us(2);
+        TokenRing::new(TokenRingParameters { rotation, holding, latency, handling }).unwrap_err().to_string()
     };
+    assert!(make(10, &[5, 4], 0).contains("takes 2 us of station 1's holding time of 4 us, twice"));
+    assert!(make(10, &[5, 4], 0).contains("less than 2 us"));
     assert!(make(10, &[], 0).contains("names no station"));
     assert!(make(10, &[1, 0], 0).contains("station 1 is zero"));
     assert!(make(10, &[4, 6], 0).contains("sums to 10 us"));
-    assert!(make(10, &[4, 4], 2).contains("at most 1 us a hop"));
+    assert!(make(12, &[5, 5], 2).contains("at most 1 us a hop"));
 }
 
 #[derive(Debug, Clone)]
@@ -195,9 +228,19 @@ fn cases(all_saturated: bool) -> impl Strategy<Value = Case> {
             });
             let loads = loads.collect();
             let (rotation, latency) = (Span::from_us(rotation), Span::from_us(latency));
-            Case { parameters: TokenRingParameters { rotation, holding, latency }, loads }
+            let handling = Span::ZERO;
+            Case { parameters: TokenRingParameters { rotation, holding, latency, handling }, loads }
         },
     )
+}
+
+/// The same with tokens that have to be handled, for up to 3/8 of the shortest holding time.
+fn handled(all_saturated: bool) -> impl Strategy<Value = Case> {
+    (cases(all_saturated), 0u64..4).prop_map(|(mut case, eighths)| {
+        let shortest = case.parameters.holding.iter().min().expect("there is a station");
+        case.parameters.handling = *shortest * eighths / 8;
+        case
+    })
 }
 
 /// How long a run stays saturated: until the station that is first to run out of frames could have sent them.
@@ -242,22 +285,44 @@ proptest! {
     }
 
     #[test]
-    fn waits_rotations_and_overruns_keep_their_bounds(case in cases(false)) {
+    fn waits_rotations_and_overruns_keep_their_bounds(case in handled(false)) {
+        let handling = case.parameters.handling;
         let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
         let sent = run(&mut ring, &case.loads, Time::MAX.saturating_sub(Span::from_us(1)));
         // Every frame was sent once, one at a time, in the order of its station.
         prop_assert_eq!(sent.len(), case.loads.iter().map(Vec::len).sum::<usize>());
         prop_assert!(sent.windows(2).all(|pair| pair[0].to <= pair[1].from));
         let rotation = case.parameters.rotation;
+        let longest = |load: &Load| longest(load) + handling * 2;
         let all: Span = case.loads.iter().map(longest).sum();
         for (i, report) in ring.report().iter().enumerate() {
             let (holding, frame) = (case.parameters.holding[i], longest(&case.loads[i]));
             let holdings = 1 + frame.div_floor(holding);
-            let wait = (rotation - holding) * holdings + (all - frame);
+            let wait = (rotation - holding) * holdings + (all - frame) + handling * 2;
             prop_assert!(report.longest_wait <= wait, "{:?} within {}", report, wait);
             prop_assert!(report.longest_rotation <= rotation + all);
             prop_assert!(report.longest_overrun < frame);
             prop_assert_eq!((report.grants, report.missed), (case.loads[i].len() as u64, 0));
+        }
+    }
+
+    /// With the token to be handled a saturated station holds it for as long as without, and sends for 2 h less a holding.
+    #[test]
+    fn handling_comes_out_of_frames_and_of_nobody_elses_share(case in handled(true)) {
+        let mut ring = TokenRing::new(case.parameters.clone()).unwrap();
+        let end = saturated_for(&case);
+        let sent = run(&mut ring, &case.loads, end);
+        let rotation = case.parameters.rotation.as_ps() as i128;
+        let longest = |load: &Load| (longest(load) + case.parameters.handling * 2).as_ps() as i128;
+        let slack = case.loads.iter().map(longest).sum::<i128>() + rotation;
+        for (i, holding) in case.parameters.holding.iter().enumerate() {
+            let busy: i128 =
+                sent.iter().filter(|s| s.station == i).map(|s| s.to.since(s.from).as_ps() as i128).sum();
+            let report = ring.report()[i];
+            let handled = 2 * i128::from(report.holdings) * case.parameters.handling.as_ps() as i128;
+            let held = busy + handled;
+            let share = end.as_ps() as i128 * holding.as_ps() as i128 / rotation;
+            prop_assert!((held - share).abs() <= 2 * slack, "station {} has {} of {}", i, held, share);
         }
     }
 
@@ -302,6 +367,7 @@ fn a_token_may_travel_for_all_that_holdings_leave() {
         rotation: Span::from_us(100),
         holding: vec![Span::from_us(30)],
         latency,
+        handling: Span::ZERO,
     };
     assert_eq!(parameters(Span::from_us(70)).check(), Ok(()));
     assert!(parameters(Span::from_us(70) + Span::from_ps(1)).check().is_err());
