@@ -7,8 +7,8 @@
 //! the driver with its virtual clock, its limits and its record of lateness.
 //!
 //! Two workloads. A, a polling adapter: few events to come, most work in the handlers. B, the hold model:
-//! every event schedules the next of its component, with 1000 and 100 000 to come. Every run must meet its
-//! workload's checksum.
+//! every event schedules the next of its component, with 1000, 100 000 and a million to come. Every run must meet its
+//! workload's checksum. Then the curve: what an event costs either of them in the hold model against how many are to come.
 //!
 //! * Time: both contestants count nanoseconds in their models; the engine's calendar holds picoseconds, so
 //!   its components convert at every event and pay for it.
@@ -123,15 +123,25 @@ fn main() {
     for (name, target, components, checksum) in [
         ("B hold, 1000", 1.3, 1_000, 0x8557_c62f_73f7_b4e1_u64),
         ("B hold, 100 000", 1.4, 100_000, 0xe5c9_3553_c281_3eab),
+        ("B hold, 1 000 000", 2.0, 1_000_000, 0x8c1c_6f3c_c01a_9706),
     ] {
         compare(
             name,
             target,
             repetitions,
             &checksum,
-            || by_hand::hold(components),
-            || engine::hold(components),
+            || by_hand::hold(components, hold::FIRES),
+            || engine::hold(components, hold::FIRES),
         );
+    }
+    println!("\n{:<22} {:>10} {:>10}", "events to come", "by hand ns", "engine ns");
+    for components in [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000] {
+        let fires = hold::FIRES / 10;
+        let ((by_hand, hand), (engine, own)) =
+            (by_hand::hold(components, fires), engine::hold(components, fires));
+        assert_eq!(by_hand, engine, "both have the same events");
+        let [hand, own] = [hand, own].map(|took| took.as_secs_f64() * 1e9 / fires as f64);
+        println!("{components:<22} {hand:>10.0} {own:>10.0}");
     }
 }
 

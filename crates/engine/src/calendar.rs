@@ -10,7 +10,7 @@
 //! # Shape
 //!
 //! A heap of `(time, sequence, event)` compares two fields with two branches, and `BinaryHeap` pays for a
-//! pop and a push where a model nearly always does one in place of the other. Three measures answer this:
+//! pop and a push where a model nearly always does one in place of the other. Four measures answer this:
 //!
 //! * *Compact key.* Time and sequence are one `u128`, the time above; one comparison settles both time and
 //!   same-time order. The sequence never ties, so the order is total.
@@ -19,12 +19,15 @@
 //! * *The root waits.* [`Calendar::pop`] leaves a hole at the root. A handler that schedules before it
 //!   returns, as nearly all do, fills the hole: one descent in place of a pop and a push. What finds the
 //!   hole still there fills it with the last entry, as an ordinary heap would have done at once.
+//! * *Only what is near is in the heap.* Beyond two thousand events, those that are far off lie in buckets
+//!   ([`far`]) and come into the heap when it has run out: a heap of a million is slow for the memory it walks through, not
+//!   for its comparisons.
 //!
 //! Events are therefore [`Copy`]: a plain value says what happens to whom, and what is long (a frame's bytes)
 //! stays with its owner and is named by a number. An event should not be longer than a few words, since the
-//! heap moves it. Two other shapes were measured and left. Keys alone in the heap, each naming a slot where
-//! its event lies still, were a fifth faster with 100 000 events to come and a third slower with two or
-//! three, which is nearer to where models live. Calendar queues want tuning to the spread of times.
+//! heap moves it. Two other shapes were left. Keys alone in the heap, each naming a slot where its event lies still, were
+//! measured to be a third slower with two or three events, which is where models live. Calendar queues want tuning to the
+//! spread of times, which digits do not.
 //!
 //! # Withdrawing an event
 //!
@@ -60,10 +63,16 @@
 //! assert_eq!(connection.timeouts, 1);
 //! ```
 
+mod far;
+
 use laxity_units::{Span, Time};
+
+use far::Far;
 
 /// How many children an entry has.
 const CHILDREN: usize = 4;
+/// With more entries than this in the heap, it is worth parting what is far off from what is near.
+const CROWD: usize = 2048;
 
 /// An event and its place in the order.
 ///
@@ -103,6 +112,11 @@ pub struct Calendar<E> {
     /// Whether the root is an event already popped.
     hole: bool,
     sequence: u64,
+    /// The last time whose events are in the heap; what is later is far.
+    near: Time,
+    far: Far<E>,
+    /// How many entries in the heap are a crowd.
+    crowd: usize,
 }
 
 impl<E: Copy> Default for Calendar<E> {
@@ -117,9 +131,18 @@ impl<E: Copy> Calendar<E> {
         Self::with_capacity(0)
     }
 
-    /// An empty calendar that holds `events` before it grows.
+    /// An empty calendar that holds `events` before it grows, of those that are near.
     pub fn with_capacity(events: usize) -> Self {
-        Self { now: Time::ZERO, heap: Vec::with_capacity(events), hole: false, sequence: 0 }
+        let heap = Vec::with_capacity(events.min(CROWD));
+        Self {
+            now: Time::ZERO,
+            heap,
+            hole: false,
+            sequence: 0,
+            near: Time::MAX,
+            far: Far::new(),
+            crowd: CROWD,
+        }
     }
 
     /// The time of the event popped last, or of the last [`Calendar::advance`] if that is later.
@@ -130,7 +153,7 @@ impl<E: Copy> Calendar<E> {
 
     /// How many events are to come.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.hole)
+        self.heap.len() - usize::from(self.hole) + self.far.len()
     }
 
     /// Whether nothing is to come.
@@ -146,7 +169,9 @@ impl<E: Copy> Calendar<E> {
         assert!(at >= self.now, "an event is scheduled at {at}, before now, {}", self.now);
         let key = u128::from(at.as_ps()) << 64 | u128::from(self.sequence);
         self.sequence += 1;
-        if self.hole {
+        if at > self.near {
+            self.far.push(Entry { time: at, sequence: key as u64, event });
+        } else if self.hole {
             self.hole = false;
             sink(&mut self.heap, key, event);
         } else {
@@ -163,25 +188,21 @@ impl<E: Copy> Calendar<E> {
     /// When the next event happens.
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
-        if self.hole {
-            return self
-                .heap
-                .iter()
-                .take(1 + CHILDREN)
-                .skip(1)
-                .min_by_key(|entry| entry.key())
-                .map(|entry| entry.time);
-        }
-        self.heap.first().map(|entry| entry.time)
+        let near = match self.hole {
+            true => {
+                let children = self.heap.iter().take(1 + CHILDREN).skip(1);
+                children.min_by_key(|entry| entry.key()).map(|entry| entry.time)
+            }
+            false => self.heap.first().map(|entry| entry.time),
+        };
+        near.or_else(|| self.far.first_time())
     }
 
     /// Takes the next event and moves now to its time.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        if self.hole {
-            self.fill_hole();
-        }
-        let first = self.heap.first()?;
+        self.due()?;
+        let first = &self.heap[0];
         self.hole = true;
         self.now = first.time;
         Some((self.now, first.event))
@@ -205,7 +226,7 @@ impl<E: Copy> Calendar<E> {
         self.now = to;
     }
 
-    /// Gives the hole at the root to the last entry.
+    /// Gives the hole at the root to the last entry, or to what comes first of what is far.
     #[inline(never)]
     fn fill_hole(&mut self) {
         self.hole = false;
@@ -213,6 +234,31 @@ impl<E: Copy> Calendar<E> {
             && !self.heap.is_empty()
         {
             sink(&mut self.heap, last.key(), last.event);
+        } else if !self.far.is_empty() {
+            self.approach();
+        }
+    }
+
+    /// Takes the first of what is far into the heap, which is empty.
+    fn approach(&mut self) {
+        self.near = self.far.take_first(&mut self.heap);
+        // In order, it is a heap.
+        self.heap.sort_unstable_by_key(Entry::key);
+        self.crowd = CROWD.max(2 * self.heap.len());
+    }
+
+    /// Parts what is far off from what is near, if it can.
+    #[cold]
+    fn part(&mut self) {
+        if self.far.is_empty() {
+            self.far.begin(self.now);
+        }
+        // What is far begins at a time to which now has to come first. Until then all stay in the heap.
+        if self.now >= self.far.base() {
+            let mut heap = std::mem::take(&mut self.heap);
+            heap.drain(..).for_each(|entry| self.far.push(entry));
+            self.heap = heap;
+            self.approach();
         }
     }
 
@@ -230,6 +276,9 @@ impl<E: Copy> Calendar<E> {
             place = parent;
         }
         self.heap[place].set(key, event);
+        if self.heap.len() > self.crowd {
+            self.part();
+        }
     }
 }
 

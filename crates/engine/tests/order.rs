@@ -96,3 +96,70 @@ proptest! {
         prop_assert_eq!(order, (0..count).collect::<Vec<u32>>());
     }
 }
+
+/// What is done to a calendar that is crowded: events by the thousand, near, far and at one instant.
+#[derive(Debug, Clone)]
+enum Wave {
+    /// So many events, each up to so many bits of picoseconds away, drawn from the seed.
+    Schedule { count: u64, bits: u32, seed: u64 },
+    /// So many are popped, and for each, if there is to be `more`, another one is scheduled.
+    Handle { count: u64, bits: u32, more: bool },
+}
+
+fn wave() -> impl Strategy<Value = Wave> {
+    let bits = prop_oneof![Just(0), 1..8u32, 8..48u32];
+    prop_oneof![
+        (0..5000u64, bits.clone(), any::<u64>()).prop_map(|(count, bits, seed)| Wave::Schedule {
+            count,
+            bits,
+            seed
+        }),
+        (0..8000u64, bits, any::<bool>()).prop_map(|(count, bits, more)| Wave::Handle { count, bits, more }),
+    ]
+}
+
+/// A number of up to `bits` bits that looks drawn.
+fn scattered(seed: u64, bits: u32) -> u64 {
+    let mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed ^ mixed >> 29).wrapping_mul(0x94D0_49BB_1331_11EB) >> 1 & ((1 << bits) - 1)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_crowded_calendar_is_a_sorted_map(waves in vec(wave(), 0..10)) {
+        let (mut calendar, mut sorted) = (Calendar::new(), Sorted::default());
+        let schedule = |calendar: &mut Calendar<u64>, sorted: &mut Sorted, span| {
+            let event = sorted.schedule_after(span);
+            calendar.schedule_after(Span::from_ps(span), event);
+        };
+        for wave in waves {
+            match wave {
+                Wave::Schedule { count, bits, seed } => {
+                    for number in 0..count {
+                        schedule(&mut calendar, &mut sorted, scattered(seed ^ number, bits));
+                    }
+                }
+                Wave::Handle { count, bits, more } => {
+                    for number in 0..count {
+                        if number % 50 == 0 {
+                            prop_assert_eq!(calendar.next_time(), sorted.next().map(Time::from_ps));
+                            calendar.advance(Time::from_ps(sorted.next().unwrap_or(sorted.now)));
+                        }
+                        prop_assert_eq!(calendar.pop(), sorted.pop());
+                        if more {
+                            schedule(&mut calendar, &mut sorted, scattered(number, bits));
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(calendar.next_time(), sorted.next().map(Time::from_ps));
+            prop_assert_eq!(calendar.len(), sorted.to_come.len());
+        }
+        while let Some(popped) = calendar.pop() {
+            prop_assert_eq!(Some(popped), sorted.pop());
+        }
+        prop_assert_eq!(sorted.pop(), None);
+    }
+}

@@ -133,7 +133,7 @@ enum Hold {
 
 /// Workload B.
 #[inline(never)]
-pub(crate) fn hold(components: u32) -> (u64, Duration) {
+pub(crate) fn hold(components: u32, fires: u64) -> (u64, Duration) {
     let mut random = SplitMix64(SEED);
     let mut heap = Heap::new();
     for i in 0..components {
@@ -141,7 +141,7 @@ pub(crate) fn hold(components: u32) -> (u64, Duration) {
     }
     timed(|| {
         let mut checksum = 0u64;
-        for _ in 0..b::FIRES {
+        for _ in 0..fires {
             let Entry { time: t, event: Hold::Fire(i), .. } = heap.heap.pop().unwrap();
             checksum = checksum.wrapping_add(t ^ u64::from(i).wrapping_mul(b::SPREAD));
             heap.push(t + random.exp(b::MEAN), Hold::Fire(i));

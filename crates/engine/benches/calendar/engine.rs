@@ -197,15 +197,15 @@ impl World for Hold {
 
 /// Workload B.
 #[inline(never)]
-pub(crate) fn hold(components: u32) -> (u64, Duration) {
+pub(crate) fn hold(components: u32, fires: u64) -> (u64, Duration) {
     let firers = (0..components).map(|i| Firer { spread: u64::from(i).wrapping_mul(b::SPREAD) }).collect();
     let mut world = Hold { firers, random: SplitMix64(SEED), checksum: 0 };
     let mut calendar = Calendar::new();
     for i in 0..components {
         calendar.schedule(Time::from_ns(world.random.exp(b::MEAN)), Fire(i));
     }
-    let limits = Limits::NONE.events(b::FIRES);
+    let limits = Limits::NONE.events(fires);
     let (outcome, took) = timed(|| run(&mut world, &mut calendar, &mut VirtualClock, limits));
-    assert_eq!((outcome.stop, outcome.events), (Stop::Events, b::FIRES));
+    assert_eq!((outcome.stop, outcome.events), (Stop::Events, fires));
     (world.checksum, took)
 }
