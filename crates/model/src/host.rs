@@ -91,15 +91,15 @@ pub struct Host {
     senders: Senders,
     /// Now: at most one of a thread's work and, above it, an interrupt's.
     running: Option<Activity>,
-    interrupted: Option<(Activity, Span)>,
+    /// What is left of the thread's work, while it stands still for an interrupt.
+    interrupted: Option<Span>,
     interrupt: Option<Activity>,
     pending: VecDeque<Interrupt>,
     last_thread: Option<Thread>,
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
     wakeup: Option<Time>,
-    uses: Uses,
-    recording: bool,
+    account: Account,
     output: VecDeque<Output>,
 }
 
@@ -118,15 +118,14 @@ impl Host {
             last_thread: None,
             left: HashMap::default(),
             wakeup: None,
-            uses: Uses::default(),
-            recording: false,
+            account: Account::default(),
             output: VecDeque::new(),
         }
     }
 
     /// Also puts out what the CPU does, for a trace.
     pub fn record(&mut self) {
-        self.recording = true;
+        self.account.recording = true;
     }
 
     /// The subsystem, to look at.
@@ -142,7 +141,7 @@ impl Host {
 
     /// CPU time by use since the start.
     pub fn uses(&self) -> &Uses {
-        &self.uses
+        &self.account.uses
     }
 
     /// The application of `channel` has a message to send.
@@ -172,12 +171,17 @@ impl Host {
     /// When the host next wants [`timer`](Self::timer) to be called, if nothing happens before.
     pub fn next_deadline(&self) -> Option<Time> {
         let top = self.interrupt.as_ref().or(self.running.as_ref()).map(|activity| activity.ends);
-        [top, self.wakeup].into_iter().flatten().min()
+        Time::earlier(top, self.wakeup)
     }
 
     /// What the host did, oldest first.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.output.pop_front()
+    }
+
+    /// Whether it has put out all it had to.
+    pub fn is_silent(&self) -> bool {
+        self.output.is_empty()
     }
 
     /// Carries on as far as `now` allows.
@@ -201,19 +205,18 @@ impl Host {
 
     /// Does one thing that is due at `now`; answers whether there was one.
     fn advance(&mut self, now: Time) -> bool {
-        if let Some(interrupt) = self.interrupt.take_if(|activity| activity.ends <= now) {
-            self.finish_interrupt(now, interrupt);
-            return true;
-        }
-        if self.interrupt.is_some() {
-            return false;
+        if let Some(interrupt) = &self.interrupt {
+            let ended = interrupt.ends <= now;
+            if ended {
+                self.finish_interrupt(now);
+            }
+            return ended;
         }
         let masked = self.running.as_ref().is_some_and(Activity::masks_interrupts);
         if !masked && let Some(interrupt) = self.pending.pop_front() {
-            if let Some(mut activity) = self.running.take() {
-                self.log(&mut activity, now);
-                let left = activity.ends.saturating_since(now);
-                self.interrupted = Some((activity, left));
+            if let Some(activity) = self.running.as_mut().filter(|_| self.interrupted.is_none()) {
+                self.account.log(activity, now, &mut self.output);
+                self.interrupted = Some(activity.ends.saturating_since(now));
             }
             let cost = match interrupt {
                 Interrupt::Timer => Span::ZERO,
@@ -222,18 +225,18 @@ impl Host {
             self.interrupt = Some(Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(interrupt)));
             return true;
         }
-        if let Some((mut activity, left)) = self.interrupted.take() {
+        if let Some(left) = self.interrupted.take() {
+            let activity = self.running.as_mut().expect("a thread was interrupted");
             activity.began = now;
             activity.ends = now + left;
-            self.running = Some(activity);
             return true;
         }
-        if let Some(activity) = self.running.take_if(|activity| activity.ends <= now) {
-            self.finish(now, activity);
+        if let Some(activity) = &self.running {
+            if activity.ends > now {
+                return self.preempt(now);
+            }
+            self.finish(now);
             return true;
-        }
-        if self.running.is_some() {
-            return self.preempt(now);
         }
         let Self { senders, subsystem, output, .. } = self;
         senders.retry(now, subsystem, &mut answers(output));
@@ -272,47 +275,50 @@ impl Host {
         true
     }
 
-    fn finish(&mut self, now: Time, mut activity: Activity) {
-        self.log(&mut activity, now);
-        let Activity { kind, .. } = activity;
-        match kind {
+    /// The thread's work is done. What it was is looked at where it lies: an activity has a packet in it, and is long.
+    fn finish(&mut self, now: Time) {
+        let Self { running, account, subsystem, senders, output, .. } = self;
+        let activity = running.as_mut().expect("a thread runs");
+        account.log(activity, now, output);
+        match &activity.kind {
             Kind::Process { .. } => {
-                let finished = self.subsystem.finish(now);
-                self.output.extend(finished.delivered.map(Output::Delivered));
+                let finished = subsystem.finish(now);
+                output.extend(finished.delivered.map(Output::Delivered));
             }
-            Kind::Transmit(packet) => self.output.push_back(Output::Transmit(packet)),
-            Kind::Send { channel } => {
-                let Self { senders, subsystem, output, .. } = self;
-                senders.send(now, channel, subsystem, &mut answers(output));
-            }
+            Kind::Transmit(packet) => output.push_back(Output::Transmit(*packet)),
+            Kind::Send { channel } => senders.send(now, *channel, subsystem, &mut answers(output)),
             Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
         }
+        self.running = None;
     }
 
-    fn finish_interrupt(&mut self, now: Time, mut activity: Activity) {
-        self.log(&mut activity, now);
-        let Activity { kind, .. } = activity;
-        match kind {
-            Kind::Transmit(packet) => {
-                self.output.push_back(Output::Transmit(packet));
-                return;
-            }
+    fn finish_interrupt(&mut self, now: Time) {
+        let Self { interrupt, account, subsystem, senders, output, .. } = self;
+        let activity = interrupt.as_mut().expect("an interrupt runs");
+        account.log(activity, now, output);
+        let schedules = !matches!(activity.kind, Kind::Transmit(_));
+        match &activity.kind {
+            Kind::Transmit(packet) => output.push_back(Output::Transmit(*packet)),
             Kind::Interrupt(Interrupt::Transmitted(packet)) => {
-                self.subsystem.transmitted(now, &packet);
-                self.senders.returned(&packet);
+                subsystem.transmitted(now, packet);
+                senders.returned(packet);
             }
             Kind::Interrupt(Interrupt::Failed(packet)) => {
-                self.subsystem.failed(now, &packet);
-                self.senders.returned(&packet);
+                subsystem.failed(now, packet);
+                senders.returned(packet);
             }
             Kind::Interrupt(Interrupt::Progress(_)) => {}
-            Kind::Interrupt(Interrupt::Handshake(packet)) => self.output.push_back(Output::Proceed(packet)),
+            Kind::Interrupt(Interrupt::Handshake(packet)) => output.push_back(Output::Proceed(*packet)),
             Kind::Interrupt(Interrupt::Received(channel, packet)) => {
                 // A packet that finds no buffer is in the subsystem's counters.
-                let _ = self.subsystem.receive(now, channel, packet);
+                let _ = subsystem.receive(now, *channel, *packet);
             }
-            Kind::Interrupt(Interrupt::Timer) => self.subsystem.wakeup(now),
+            Kind::Interrupt(Interrupt::Timer) => subsystem.wakeup(now),
             Kind::Process { .. } | Kind::Send { .. } => unreachable!("threads have their own place"),
+        }
+        self.interrupt = None;
+        if !schedules {
+            return;
         }
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
             let cost = self.costs.transmit(self.paradigm);
@@ -327,7 +333,7 @@ impl Host {
             return false;
         }
         let mut activity = self.running.take().expect("a packet is in progress");
-        self.log(&mut activity, now);
+        self.account.log(&mut activity, now, &mut self.output);
         let thread = activity.thread.expect("a thread processes packets");
         // What is left of a switch is lost: whoever comes back is switched to again.
         let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
@@ -335,13 +341,26 @@ impl Host {
         self.subsystem.preempt();
         true
     }
+}
 
+/// Where CPU time went.
+#[derive(Debug, Default)]
+struct Account {
+    uses: Uses,
+    /// Whether each stretch of it is put out, too.
+    recording: bool,
+}
+
+impl Account {
     /// Accounts for what `activity` has done since it began or resumed.
-    fn log(&mut self, activity: &mut Activity, now: Time) {
-        for busy in activity.spend(now).into_iter().filter(|busy| busy.ended > busy.began) {
+    fn log(&mut self, activity: &mut Activity, now: Time, output: &mut VecDeque<Output>) {
+        for busy in activity.spend(now) {
+            if busy.ended == busy.began {
+                continue;
+            }
             self.uses.add(busy.used, busy.ended.since(busy.began));
             if self.recording {
-                self.output.push_back(Output::Busy(busy));
+                output.push_back(Output::Busy(busy));
             }
         }
     }

@@ -185,7 +185,7 @@ impl Node {
     pub fn next_deadline(&self) -> Option<Time> {
         let driver = self.driver.next_deadline(self.now);
         let host = self.host.as_ref().and_then(Host::next_deadline);
-        [host, self.adapter.next_deadline(), driver].into_iter().flatten().min()
+        Time::earlier(Time::earlier(host, self.adapter.next_deadline()), driver)
     }
 
     /// What the node did, oldest first.
@@ -213,7 +213,7 @@ impl Node {
         while let Some(output) = self.host.as_mut().and_then(Host::poll_output) {
             any = true;
             match output {
-                Output::Transmit(packet) => self.driver.wait(Packet { handed: now, ..packet }),
+                Output::Transmit(packet) => self.transmit(now, Packet { handed: now, ..packet }),
                 Output::Proceed(packet) => {
                     let taken = self.adapter.command(now, Command::Proceed(packet));
                     taken.expect("an answer to an adapter takes no place in its queues");
@@ -222,7 +222,9 @@ impl Node {
             }
         }
         let mut refused = [false; 2];
-        while let Some(packet) = self.driver.first_waiting(refused) {
+        while self.driver.waiting() > 0
+            && let Some(packet) = self.driver.first_waiting(refused)
+        {
             if self.adapter.command(now, Command::Transmit(packet)).is_err() {
                 refused[packet.tag.class as usize] = true;
                 continue;
@@ -251,6 +253,16 @@ impl Node {
             self.output.push_back(output);
         }
         any
+    }
+
+    /// The host has handed over a packet. If the driver has nothing to do but to pass it on, now or before it, it does.
+    fn transmit(&mut self, now: Time, packet: Packet) {
+        let idle = self.driver.waiting() == 0 && self.host.as_ref().is_none_or(Host::is_silent);
+        if idle && self.adapter.command(now, Command::Transmit(packet)).is_ok() {
+            self.driver.passed(now, packet);
+        } else {
+            self.driver.wait(packet);
+        }
     }
 
     /// The host reads every response there is.

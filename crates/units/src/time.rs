@@ -47,6 +47,18 @@ impl Time {
         self.0
     }
 
+    /// The earlier of two instants of which either may not be named.
+    ///
+    /// What stands at the end of every question when somebody wants to be called, so it is a comparison and no iterator.
+    #[inline]
+    pub fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+            (a, None) => a,
+            (None, b) => b,
+        }
+    }
+
     /// Seconds since the start, rounded to the nearest double: for people and plots, not for arithmetic.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PER_SEC as f64
@@ -315,6 +327,15 @@ impl FromStr for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_earlier_of_two_that_may_be_missing() {
+        let (a, b) = (Some(Time::from_ps(1)), Some(Time::from_ps(2)));
+        for (first, second, earlier) in [(a, b, a), (b, a, a), (a, None, a), (None, b, b), (None, None, None)]
+        {
+            assert_eq!(Time::earlier(first, second), earlier);
+        }
+    }
 
     #[test]
     fn written_spans_are_exact() {

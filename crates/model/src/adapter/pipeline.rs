@@ -266,7 +266,7 @@ impl Pipeline {
                 break ends;
             }
         };
-        self.due = [ends, self.next_look(now)].into_iter().flatten().min();
+        self.due = Time::earlier(ends, self.next_look(now));
     }
 
     /// Lets station `i` do all it can at `now`; answers whether that was anything.

@@ -85,7 +85,7 @@ impl Driver {
 
     /// Packets that wait for room in a command queue.
     pub(super) fn waiting(&self) -> usize {
-        self.backlog.iter().map(VecDeque::len).sum()
+        self.backlog[0].len() + self.backlog[1].len()
     }
 
     /// The packet that has waited longest among classes that the adapter has not `refused`.
@@ -100,6 +100,17 @@ impl Driver {
     /// The adapter has taken the first packet of its class.
     pub(super) fn handed(&mut self, now: Time, packet: Packet) {
         self.backlog[packet.tag.class as usize].pop_front();
+        self.is_out(now, packet);
+    }
+
+    /// The adapter has taken a packet at once, which waited for no more than that.
+    pub(super) fn passed(&mut self, now: Time, packet: Packet) {
+        self.waited += 1;
+        self.report.longest_backlog = self.report.longest_backlog.max(1);
+        self.is_out(now, packet);
+    }
+
+    fn is_out(&mut self, now: Time, packet: Packet) {
         if self.config.reset_after.is_some() {
             self.outstanding.push_back((packet, now));
         }
@@ -176,7 +187,7 @@ impl Driver {
             _ => None,
         };
         let watchdog = self.config.watchdog.filter(|_| unread).map(next);
-        [poll, watchdog, self.reset_at()].into_iter().flatten().min()
+        Time::earlier(Time::earlier(poll, watchdog), self.reset_at())
     }
 }
 

@@ -367,8 +367,7 @@ impl Subsystem {
     /// the idle adapter could take it.
     pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.awaited.is_none_or(|at| at > now) {
-            let next = [self.cpu.next_eligible(now), self.link.next_wakeup(now)];
-            self.awaited = next.into_iter().flatten().min();
+            self.awaited = Time::earlier(self.cpu.next_eligible(now), self.link.next_wakeup(now));
         }
         self.awaited
     }
