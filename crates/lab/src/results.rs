@@ -118,29 +118,32 @@ pub struct Channel {
     pub offered: f64,
     /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.
     pub throughput: f64,
-    /// Messages offered, whole run.
+    /// Messages offered in the window.
     pub messages: u64,
-    /// Messages completed, whole run.
+    /// Messages completed in the window.
     pub completed: u64,
-    /// Packets transmitted, whole run.
+    /// Packets transmitted in the window.
     pub packets: u64,
-    /// Packets of messages that met their deadline too late, whole run.
+    /// Packets transmitted past their deadline in the window.
     pub missed_packets: u64,
-    /// Messages completed after their deadline, whole run.
+    /// Messages completed after their deadline in the window.
     pub missed_messages: u64,
-    /// The share of all messages sent that were delivered (transmitted whole, if nobody receives) by their deadline over all
+    /// Messages that were late in the run, and not in the window: completed or delivered before it opened or after it closed.
+    #[serde(default)]
+    pub late_outside: u64,
+    /// The share of all messages sent in the window that were delivered (transmitted whole, if nobody receives) by their deadline over all
     /// hosts, of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
-    /// if none lies in the run, and where a host in a thread sends.
+    /// and if none lies in the run.
     #[serde(default)]
     pub on_time: Option<f64>,
-    /// Messages dropped, by cause (`message_queue`, `policed`, `packet_queue`, `incomplete` …).
+    /// Messages dropped in the window, by cause (`message_queue`, `policed`, `packet_queue`, `incomplete` …).
     pub drops: BTreeMap<String, u64>,
-    /// Packets dropped over all causes.
+    /// Packets of messages dropped in the window, over all causes.
     pub dropped_packets: u64,
-    /// Packets lost by an adapter or on the way, whole run.
+    /// Packets lost by an adapter or on the way in the window.
     #[serde(default)]
     pub lost_packets: u64,
-    /// Messages that reached their receiver whole, whole run; `None` if nobody receives.
+    /// Messages that reached their receiver whole in the window; `None` if nobody receives.
     #[serde(default)]
     pub delivered: Option<u64>,
     /// Those among them that came after their deadline over all hosts, the receiving one included.
@@ -224,7 +227,7 @@ pub struct Resource {
 pub struct Stage {
     /// Its name; `rx ` before it on the receiving side, `@1` after it at the second node.
     pub name: String,
-    /// Packets that have passed it, whole run.
+    /// Packets that have passed it in the window.
     pub packets: u64,
     /// Busy share of the window, summed over servers.
     pub utilisation: f64,

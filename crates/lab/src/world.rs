@@ -25,17 +25,18 @@ use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelId, Packet, Sent};
 use laxity_units::{Bytes, Time};
 
+pub use crate::measure::Said;
 pub(crate) use assembly::resource_names;
 pub use assembly::{channel_config, source_stream};
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};
 use observer::Observer;
-pub use outcome::HostReport;
+pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub use state::Event;
 use state::{Asked, Snapshot, Window};
 
-use crate::measure::{Meter, Punctuality};
+use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
 use crate::scenario::{Experiment, Fault, RunLength, Task};
@@ -206,7 +207,11 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             let enforced = experiment.host.subsystem.enforcement && !from_arrival;
             let contract = enforced.then_some(spec.spec);
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
-            let punctuality = whole.filter(|_| host_is_here).map(|whole| Punctuality::new(whole, contract));
+            let punctuality = whole.map(|whole| Punctuality::new(whole, contract));
+            let punctuality = match host_is_here {
+                true => punctuality,
+                false => punctuality.map(Punctuality::told_later),
+            };
             let meter =
                 Meter { deadline, deadline_at_receiver, from_arrival, punctuality, ..Meter::default() };
             self.meters.push(meter);
@@ -256,9 +261,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
 
     fn offer(&mut self, now: Time, channel: usize, size: Bytes) {
         let sender = self.experiment.channels[channel].route[0];
-        self.meters[channel].offer(size, self.window.counts());
+        self.meters[channel].offer(size);
         if let Some(punctuality) = &mut self.meters[channel].punctuality {
-            punctuality.offer(now);
+            punctuality.offer(now, self.window.counts());
         }
         self.nodes[sender].offer(now, ChannelId(channel as u32), size);
         self.restless.push(sender);
@@ -319,7 +324,9 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
             NodeOutput::Failed(packet, _) => self.meters[packet.channel.0 as usize].fail(&packet),
-            NodeOutput::Discarded(packet, _) => self.meters[packet.channel.0 as usize].lost_packets += 1,
+            NodeOutput::Discarded(packet, _) => {
+                self.meters[packet.channel.0 as usize].tally.lost_packets += 1;
+            }
             NodeOutput::Passed(passage) => self.pass(node, &passage),
             NodeOutput::Host(Output::Answered { channel, size, answer }) => {
                 self.answer(now, channel, size, answer);
@@ -349,11 +356,11 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
     fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
         let channel = id.0 as usize;
         if let Some(punctuality) = &mut self.meters[channel].punctuality {
-            punctuality.answer(now, size, answer);
+            punctuality.answer(now, size, answer, self.window.counts());
         }
         let Some(handle) = self.handles[channel].pop_front() else {
             if self.experiment.channels[channel].source.is_endless() {
-                self.meters[channel].offer(size, self.window.counts());
+                self.meters[channel].offer(size);
             }
             return;
         };
@@ -413,7 +420,7 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
             calendar.schedule(delivery.at + propagation, Event::Reach { node, packet });
         }
         if !arrives {
-            self.meters[packet.channel.0 as usize].lost_packets += 1;
+            self.meters[packet.channel.0 as usize].tally.lost_packets += 1;
         }
     }
 
@@ -428,16 +435,32 @@ impl<'a, 'f, T: Trace, O: Outside> Lab<'a, 'f, T, O> {
         };
         if opens && self.window.opened.is_none() {
             self.window.opened = Some(self.snapshot(now));
+            self.outside.notice(now, Notice::Window { opens: true });
         }
         if closes && self.window.closed.is_none() {
             self.window.closed = Some(self.snapshot(now));
+            self.outside.notice(now, Notice::Window { opens: false });
         }
     }
 
     fn snapshot(&self, at: Time) -> Snapshot {
         let uses = self.nodes.iter().map(|node| node.host().map_or(Uses::default(), |host| *host.uses()));
         let busy = |node: &Node| node.adapter().stages().into_iter().map(|stage| stage.busy).collect();
-        Snapshot { at, uses: uses.collect(), busy: self.nodes.iter().map(busy).collect() }
+        let passed = |node: &Node| node.adapter().stages().into_iter().map(|stage| stage.passed).collect();
+        Snapshot {
+            at,
+            uses: uses.collect(),
+            busy: self.nodes.iter().map(busy).collect(),
+            passed: self.nodes.iter().map(passed).collect(),
+            tallies: (0..self.meters.len()).map(|channel| self.tally(channel)).collect(),
+        }
+    }
+
+    /// What has come of a channel so far, as far as hosts are here.
+    fn tally(&self, channel: usize) -> Tally {
+        let hosts = self.nodes.iter().filter_map(|node| node.host());
+        let counters = hosts.map(|host| host.subsystem().counters(ChannelId(channel as u32)));
+        counters.fold(self.meters[channel].tally.clone(), Tally::with)
     }
 
     fn fault(&mut self, now: Time, number: usize, begins: bool) {

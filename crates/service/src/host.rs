@@ -18,15 +18,15 @@ pub use work::Workshop;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use laxity_engine::Epoch;
 use laxity_lab::promise::Promise;
 use laxity_lab::scenario::{Experiment, Pace};
-use laxity_lab::world::{HostReport, Input, channel_config};
+use laxity_lab::world::{HostReport, HostTally, Input, channel_config};
 use laxity_model::adapter::{Command, Notification, Response};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
-use laxity_qos::channel::{Packet, Step, Subsystem, Thread};
+use laxity_qos::channel::{ChannelId, Packet, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
 
@@ -44,6 +44,8 @@ pub struct Wires {
     pub interrupts: Option<Interrupt>,
     /// Set when the run is over.
     pub over: Arc<AtomicBool>,
+    /// Edges of the window that have passed: none, its opening, both.
+    pub edges: Arc<AtomicU8>,
 }
 
 /// A host at work.
@@ -70,6 +72,8 @@ pub struct Host<'a> {
     /// What the platform kept it from running: in all, and at a time.
     stalls: Span,
     longest_stall: Span,
+    /// What it had done when the window opened, and when it closed, as far as that has happened.
+    at_edges: Vec<HostTally>,
 }
 
 impl<'a> Host<'a> {
@@ -98,6 +102,7 @@ impl<'a> Host<'a> {
             seen: Time::ZERO,
             stalls: Span::ZERO,
             longest_stall: Span::ZERO,
+            at_edges: Vec::with_capacity(2),
         }
     }
 
@@ -105,6 +110,7 @@ impl<'a> Host<'a> {
     pub fn run(mut self) -> HostReport {
         while !self.is_over() {
             let now = self.look();
+            self.note_edges();
             self.attend(now);
             self.applications.retry(now, &mut self.subsystem);
             match self.subsystem.next_step(now) {
@@ -143,6 +149,20 @@ impl<'a> Host<'a> {
             }
         }
         self.report()
+    }
+
+    /// Notes what it has done whenever an edge of the window has passed, to within a step of its own.
+    fn note_edges(&mut self) {
+        let passed = usize::from(self.wires.edges.load(Ordering::Acquire)).min(2);
+        while self.at_edges.len() < passed {
+            self.at_edges.push(self.tally());
+        }
+    }
+
+    fn tally(&self) -> HostTally {
+        let channels = 0..self.experiment.channels.len() as u32;
+        let counters = channels.map(|i| self.subsystem.counters(ChannelId(i)).clone());
+        HostTally { uses: self.uses, counters: counters.collect(), offered: self.applications.offered() }
     }
 
     fn is_over(&self) -> bool {
@@ -211,14 +231,16 @@ impl<'a> Host<'a> {
         self.write(Command::Transmit(packet));
     }
 
-    fn report(self) -> HostReport {
-        let channels = 0..self.experiment.channels.len() as u32;
-        let counters = channels.map(|i| self.subsystem.counters(laxity_qos::channel::ChannelId(i)).clone());
+    fn report(mut self) -> HostReport {
+        self.note_edges();
+        let ended = self.tally();
+        let mut edges = std::mem::take(&mut self.at_edges).into_iter();
         HostReport {
             node: 0,
-            uses: self.uses,
-            counters: counters.collect(),
-            offered: self.applications.into_offered(),
+            opened: edges.next().unwrap_or_else(|| ended.clone()),
+            closed: edges.next().unwrap_or_else(|| ended.clone()),
+            ended,
+            said: self.applications.into_said(),
             longest_queue: self.subsystem.link_queue().1,
             stalls: self.stalls,
             longest_stall: self.longest_stall,

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc;
 
 use laxity_engine::{Dilation, Epoch, Ticks};
@@ -37,7 +37,8 @@ const LEAD: Span = Span::from_ms(50);
 pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
     let (commands, commands_far) = ring(capacity);
     let (responses_far, responses) = ring(capacity);
-    let far = Far { commands: commands_far, responses: responses_far, waiting: VecDeque::new(), raise: None };
+    let (waiting, edges) = (VecDeque::new(), Arc::default());
+    let far = Far { commands: commands_far, responses: responses_far, waiting, raise: None, edges };
     (commands, responses, far)
 }
 
@@ -48,12 +49,19 @@ pub struct Far {
     /// Responses that the ring had no room for.
     waiting: VecDeque<Response>,
     raise: Option<Raise>,
+    /// How many edges of the window have passed.
+    edges: Arc<AtomicU8>,
 }
 
 impl Far {
     /// Rings while there are commands.
     pub fn doorbell(&self) -> Watcher<Input> {
         self.commands.watcher()
+    }
+
+    /// Counts the edges of the window that have passed, for the host.
+    pub fn edges(&self) -> Arc<AtomicU8> {
+        self.edges.clone()
     }
 
     /// Announces responses by `raise` from now on.
@@ -73,7 +81,14 @@ impl Outside for Far {
 
     #[inline]
     fn notice(&mut self, _now: Time, notice: Notice) {
-        let Notice::Response { response, announced, .. } = notice else { return };
+        let (response, announced) = match notice {
+            Notice::Response { response, announced, .. } => (response, announced),
+            Notice::Window { .. } => {
+                self.edges.fetch_add(1, Ordering::Release);
+                return;
+            }
+            Notice::Taken { .. } | Notice::Refused { .. } | Notice::Delivered { .. } => return,
+        };
         self.waiting.push_back(response);
         while let Some(&response) = self.waiting.front() {
             if self.responses.push(response).is_err() {
@@ -111,7 +126,7 @@ pub fn run(
     let (line, lines) = mpsc::channel();
     let (report, reports) = mpsc::channel();
     let at_host = {
-        let (experiment, over) = (experiment.clone(), over.clone());
+        let (experiment, over, edges) = (experiment.clone(), over.clone(), far.edges());
         move || {
             let interrupts = match experiment.adapter.notification() {
                 Notification::Interrupt => match Interrupt::line(*epoch.ticks()) {
@@ -129,7 +144,7 @@ pub fn run(
                     None
                 }
             };
-            let wires = Wires { commands, responses, interrupts, over };
+            let wires = Wires { commands, responses, interrupts, over, edges };
             let promises = promise::of_channels(&experiment, experiment.admission.formula);
             let _ = report.send(Host::new(&experiment, &promises, epoch, wires).run());
         }

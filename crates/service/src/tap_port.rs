@@ -411,7 +411,7 @@ impl<W: Wire> Outside for Ports<W> {
                     None => self.counts.strays += 1,
                 }
             }
-            Notice::Response { .. } => {}
+            Notice::Response { .. } | Notice::Window { .. } => {}
         }
     }
 }

@@ -124,6 +124,7 @@ impl Outside for Ringed {
                 self.arrived.fetch_add(1, Ordering::Relaxed);
             }
             Notice::Delivered { .. } => {}
+            Notice::Window { .. } => {}
             Notice::Response { .. } => panic!("every host is part of the world"),
         }
     }

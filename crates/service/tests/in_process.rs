@@ -104,6 +104,8 @@ fn the_same_messages_are_sent_as_in_virtual_time() {
         // The end of the run cuts off at most what one stall of the platform made late.
         assert!(real.messages <= virtual_.messages, "{}", real.name);
         assert!(real.completed > 0, "{}", real.name);
+        // The host tells what it sent, so it is known how much of it was in time.
+        assert_eq!(real.on_time.is_some(), real.deadline.is_some(), "{}", real.name);
     }
     let real_time = run.real_time.expect("it ran in real time");
     assert!(real_time.events > 0 && real_time.inputs > 0);

@@ -26,7 +26,7 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
     }
     if !went {
         return Some(match channel.messages {
-            0 => format!("channel `{name}` carried nothing"),
+            0 => format!("channel `{name}` carried nothing in the window"),
             sent => format!("channel `{name}` carried none of the {sent} messages it was offered"),
         });
     }
@@ -38,7 +38,9 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
             }
         }
         "reserved" | "deadline" => format!("channel `{name}` is {}, and has no `{field}`", channel.class),
-        _ if channel.completed == 0 => format!("channel `{name}` carried nothing, so it has no `{field}`"),
+        _ if channel.completed == 0 => {
+            format!("channel `{name}` carried nothing in the window, so it has no `{field}`")
+        }
         _ => format!("channel `{name}` has no `{field}`"),
     })
 }

@@ -8,12 +8,13 @@ use laxity_engine::trace::NoTrace;
 use laxity_engine::{Calendar, Stop, VirtualClock};
 use laxity_qos::admission::Formula;
 use laxity_qos::discipline::Class;
+use laxity_units::Span;
 
 use super::conformance::conforms;
 use super::files;
 use crate::promise::{Promise, promises};
 use crate::results::{Channel, Run};
-use crate::scenario::{ChannelSpec, Experiment, Scenario, Task};
+use crate::scenario::{ChannelSpec, Experiment, RunLength, Scenario, Task};
 use crate::world::{Elsewhere, Lab, Nothing, limits, run};
 
 /// How a scenario is looked at.
@@ -212,6 +213,11 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
 /// The run of a scenario that may not end by itself: `None` if it has not after so many `events`.
 fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
     let Task::Simulate(length) = experiment.task else { return Some(run(experiment)) };
+    // What is owed to a channel is owed in all of the run.
+    let length = match length {
+        RunLength::Time { total, .. } => RunLength::Time { total, warmup: Span::ZERO, cooldown: Span::ZERO },
+        RunLength::Packets { total, .. } => RunLength::Packets { total, warmup: 0, cooldown: 0 },
+    };
     let trace = &mut NoTrace;
     let mut lab = Lab::with_outside(experiment, length, trace, Nothing, Elsewhere::default());
     let mut calendar = Calendar::new();

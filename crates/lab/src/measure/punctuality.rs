@@ -2,8 +2,11 @@
 //!
 //! Misses are counted of messages that arrive, so a channel that drops every tenth message misses none. What an
 //! application asks is another question: of all that it sent, how much was there by its deadline. A message that was
-//! dropped, lost, refused or left in a queue was not. Only messages whose deadlines lie in the run are asked about: of
-//! the others nobody can know.
+//! dropped, lost, refused or left in a queue was not. Only messages are asked about that were sent in the window and whose
+//! deadlines lie in the run: of the others nobody can know.
+//!
+//! A host on a thread of its own says only at the end what it sent and how that was answered, so what came is kept until
+//! then and both are gone through in order.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,22 +14,33 @@ use laxity_qos::channel::Sent;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 
+/// What a host elsewhere says of the messages of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// One was offered.
+    Offered,
+    /// The first that was offered and not answered, or one of what is sent without end, was answered.
+    Answered(Bytes, Sent),
+}
+
 /// The messages of a channel with deadlines, and what became of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Punctuality {
     deadline: Span,
     /// What the host counts logical arrivals by; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
-    /// When messages were offered that are not answered yet.
-    offered: VecDeque<Time>,
-    /// Deadlines of those that are under way, by their numbers.
-    under_way: BTreeMap<u64, Time>,
+    /// When messages were offered that are not answered yet, and whether in the window.
+    offered: VecDeque<(Time, bool)>,
+    /// Deadlines of those that are under way, by their numbers, and whether they were offered in the window.
+    under_way: BTreeMap<u64, (Time, bool)>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
     /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are past, they are counted.
     settled: VecDeque<(Time, bool)>,
     in_time: u64,
     due: u64,
+    /// What came, and from when its deadline counts, until the host has said what it sent; `None` if it is here.
+    came: Option<Vec<(Time, u64, Time)>>,
 }
 
 impl Punctuality {
@@ -41,37 +55,67 @@ impl Punctuality {
             settled: VecDeque::new(),
             in_time: 0,
             due: 0,
+            came: None,
         }
     }
 
-    /// A message was offered.
-    pub(crate) fn offer(&mut self, now: Time) {
-        self.offered.push_back(now);
+    /// The same of a host that tells at the end.
+    #[must_use]
+    pub(crate) fn told_later(self) -> Self {
+        Self { came: Some(Vec::new()), ..self }
     }
 
-    /// The message that was offered first was answered.
-    pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent) {
-        self.offered.pop_front();
+    /// The host tells what it sent in a run whose window was from `opened` to `closed`.
+    pub(crate) fn hear(&mut self, said: &[(Time, Said)], opened: Time, closed: Time) {
+        let mut came = self.came.take().unwrap_or_default().into_iter().peekable();
+        for (at, said) in said {
+            while let Some((now, message, from)) = came.next_if(|(now, ..)| now < at) {
+                self.arrive(now, message, from);
+            }
+            let counted = opened <= *at && *at < closed;
+            match said {
+                Said::Offered => self.offer(*at, counted),
+                Said::Answered(size, answer) => self.answer(*at, *size, *answer, counted),
+            }
+        }
+        came.for_each(|(now, message, from)| self.arrive(now, message, from));
+    }
+
+    /// A message was offered; `counted` if in the window.
+    pub(crate) fn offer(&mut self, now: Time, counted: bool) {
+        self.offered.push_back((now, counted));
+    }
+
+    /// The message that was offered first was answered; `counted` if now is in the window, for what is never offered.
+    pub(crate) fn answer(&mut self, now: Time, size: Bytes, answer: Sent, counted: bool) {
+        let counted = self.offered.pop_front().map_or(counted, |(_, counted)| counted);
         match answer {
             Sent::Accepted { message } => {
                 let arrival = self.clock.as_mut().map(|clock| clock.arrive(now, size));
                 let from = arrival.map_or(now, |arrival| arrival.at.saturating_add(arrival.stretch));
-                self.under_way.insert(message, from.saturating_add(self.deadline));
+                self.under_way.insert(message, (from.saturating_add(self.deadline), counted));
             }
             Sent::Excess { message } => {
-                self.under_way.insert(message, now.saturating_add(self.deadline));
+                self.under_way.insert(message, (now.saturating_add(self.deadline), counted));
             }
-            Sent::Dropped(_) => self.settle(now, now.saturating_add(self.deadline), false),
+            Sent::Dropped(_) if counted => self.settle(now, now.saturating_add(self.deadline), false),
+            Sent::Dropped(_) => {}
             Sent::WouldBlock => {}
         }
     }
 
     /// Message `message`, whose deadline counts from `due_from`, is where it was to go.
     pub(crate) fn arrive(&mut self, now: Time, message: u64, due_from: Time) {
-        let Some(expected) = self.under_way.remove(&message) else { return };
+        if let Some(came) = &mut self.came {
+            came.push((now, message, due_from));
+            return;
+        }
+        let Some((expected, counted)) = self.under_way.remove(&message) else { return };
         let due = due_from.saturating_add(self.deadline);
         self.ahead = expected.saturating_since(due);
-        self.settle(now, due, now <= due);
+        if counted {
+            self.settle(now, due, now <= due);
+        }
     }
 
     fn settle(&mut self, now: Time, due: Time, in_time: bool) {
@@ -87,15 +131,17 @@ impl Punctuality {
         self.in_time += u64::from(in_time);
     }
 
-    /// The share that came in time of the messages whose deadlines lie in a run that ends at `end`; `None` if there are
-    /// none.
+    /// The share that came in time of the messages offered in the window whose deadlines lie in a run that ends at
+    /// `end`; `None` if there are none.
     pub(crate) fn share(mut self, end: Time) -> Option<f64> {
         self.settled.retain(|(due, _)| *due <= end);
         while !self.settled.is_empty() {
             self.count_first();
         }
-        let late = self.under_way.values().filter(|due| **due <= end.saturating_add(self.ahead)).count();
-        let unanswered = self.offered.iter().filter(|at| at.saturating_add(self.deadline) <= end).count();
+        let late = self.under_way.values().filter(|(due, _)| *due <= end.saturating_add(self.ahead));
+        let late = late.filter(|(_, counted)| *counted).count();
+        let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
+        let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
         let due = self.due + (late + unanswered) as u64;
         (due > 0).then(|| self.in_time as f64 / due as f64)
     }
@@ -122,8 +168,8 @@ mod tests {
     fn burst() -> Punctuality {
         let mut punctuality = Punctuality::new(Span::from_ms(5), Some(SPEC));
         for message in 0..3 {
-            punctuality.offer(ms(0));
-            punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message });
+            punctuality.offer(ms(0), true);
+            punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message }, true);
         }
         punctuality
     }
@@ -143,11 +189,52 @@ mod tests {
     fn what_was_dropped_or_never_taken_was_not_in_time() {
         let mut punctuality = burst();
         (0..3).for_each(|n| punctuality.arrive(ms(n), n, ms(10 * n)));
-        punctuality.offer(ms(1));
-        punctuality.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue));
+        punctuality.offer(ms(1), true);
+        punctuality.answer(ms(1), SPEC.max_message, Sent::Dropped(Dropped::MessageQueue), true);
         assert_eq!(punctuality.clone().share(ms(100)), Some(0.75));
         // The application waits for room that never comes.
-        punctuality.offer(ms(90));
+        punctuality.offer(ms(90), true);
         assert_eq!((punctuality.clone().share(ms(94)), punctuality.share(ms(95))), (Some(0.75), Some(0.6)));
+    }
+
+    #[test]
+    fn only_what_was_sent_in_the_window_is_asked_about() {
+        let mut punctuality = Punctuality::new(Span::from_ms(5), None);
+        for (message, at) in [0, 10, 20].into_iter().enumerate() {
+            punctuality.offer(ms(at), at == 10);
+            let message = message as u64;
+            punctuality.answer(ms(at), SPEC.max_message, Sent::Accepted { message }, at == 10);
+        }
+        // The first and the last are late, and were sent outside.
+        punctuality.arrive(ms(9), 0, ms(0));
+        punctuality.arrive(ms(14), 1, ms(10));
+        assert_eq!(punctuality.share(ms(100)), Some(1.0));
+    }
+
+    #[test]
+    fn a_host_that_tells_at_the_end_comes_to_the_same() {
+        let size = SPEC.max_message;
+        let mut here = Punctuality::new(Span::from_ms(5), Some(SPEC));
+        let mut elsewhere = here.clone().told_later();
+        let mut said = Vec::new();
+        for message in 0..4 {
+            let at = ms(2 * message);
+            let answer = match message {
+                3 => Sent::Dropped(Dropped::MessageQueue),
+                message => Sent::Accepted { message },
+            };
+            said.extend([(at, Said::Offered), (at, Said::Answered(size, answer))]);
+            here.offer(at, true);
+            here.answer(at, size, answer, true);
+            if message < 2 {
+                let (came, from) = (at + Span::from_ms(1), ms(10 * message));
+                here.arrive(came, message, from);
+                elsewhere.arrive(came, message, from);
+            }
+        }
+        elsewhere.hear(&said, ms(0), ms(100));
+        let share = elsewhere.share(ms(200));
+        assert_eq!(share, Some(0.5));
+        assert_eq!(share, here.share(ms(200)));
     }
 }

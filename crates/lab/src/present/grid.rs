@@ -88,7 +88,9 @@ pub(crate) fn mark(channel: &Channel) -> Mark {
     match () {
         () if refused => Mark::Refused,
         () if broken => Mark::Broken,
-        () if promised && channel.missed_packets + channel.missed_messages > 0 => Mark::Missed,
+        () if promised && channel.missed_packets + channel.missed_messages + channel.late_outside > 0 => {
+            Mark::Missed
+        }
         () => Mark::Plain,
     }
 }

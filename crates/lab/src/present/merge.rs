@@ -65,6 +65,7 @@ fn merged(members: &[&Channel]) -> Channel {
         packets: total(|c| c.packets),
         missed_packets: total(|c| c.missed_packets),
         missed_messages: total(|c| c.missed_messages),
+        late_outside: total(|c| c.late_outside),
         // The worst of them: a share of shares would hide it.
         on_time: members.iter().filter_map(|c| c.on_time).reduce(f64::min),
         drops,

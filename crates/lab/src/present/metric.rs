@@ -59,6 +59,9 @@ pub(crate) const SCALARS: &[Scalar] = &[
     counted("packets", "packets transmitted", |c| Some(c.packets as f64)),
     counted("missed_packets", "packets past their deadline", |c| Some(c.missed_packets as f64)),
     counted("missed_messages", "messages past their deadline", |c| Some(c.missed_messages as f64)),
+    counted("late_outside", "messages past their deadline outside the window", |c| {
+        Some(c.late_outside as f64)
+    }),
     counted("dropped_packets", "packets dropped", |c| Some(c.dropped_packets as f64)),
     measured("on_time", "messages by their deadline, of those sent", Kind::Share, |c| c.on_time),
 ];
@@ -107,7 +110,7 @@ pub(crate) fn dropped_messages(channel: &Channel) -> u64 {
 /// What a figure's axis shows: a metric by its name.
 ///
 /// Of a channel: `offered`, `throughput`, `reserved`, `deadline`, `bound`, `bound_papers`, `worst`, `worst_found`, `used`,
-/// `messages`, `on_time`, `completed`, `packets`, `missed_packets`, `missed_messages`, `missed_share`, `late_share`,
+/// `messages`, `on_time`, `completed`, `packets`, `missed_packets`, `missed_messages`, `late_outside`, `missed_share`, `late_share`,
 /// `dropped_packets`, `dropped_messages`, `drops.<cause>`; `laxity`, `latency`, `sojourn`, `queueing` or `access`
 /// with `.min`, `.mean`, `.deviation`, `.p1`, `.p50`, `.p99` or `.max`. Of a resource: `utilisation`,
 /// `utilisation.<use>`, `longest_queue`, `mean_queue`. Of a run: `figure:<name>`.

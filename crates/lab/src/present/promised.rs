@@ -1,4 +1,5 @@
-//! What was not promised, and why: lines below the table, so that nobody takes silence for a guarantee.
+//! What was not promised, and why, and what was late where no column counts it: lines below the table, so that nobody
+//! takes silence for a guarantee.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,12 @@ pub(crate) fn notes(results: &Results) -> Vec<Note> {
     let mut found: BTreeMap<(bool, String), Who> = BTreeMap::new();
     for (number, run) in results.runs.iter().enumerate() {
         for channel in &run.channels {
-            let Some((fails, reason)) = reason(channel) else { continue };
-            let who = found.entry((!fails, reason)).or_default();
-            who.runs.push(number);
-            if !who.channels.contains(&channel.name) {
-                who.channels.push(channel.name.clone());
+            for (fails, reason) in reason(channel).into_iter().chain(late_outside(channel)) {
+                let who = found.entry((!fails, reason)).or_default();
+                who.runs.push(number);
+                if !who.channels.contains(&channel.name) {
+                    who.channels.push(channel.name.clone());
+                }
             }
         }
     }
@@ -54,6 +56,11 @@ fn names(channels: &[String]) -> String {
         Some(more) if more > 1 => format!("{} and {more} more", channels[..NAMED].join(", ")),
         _ => channels.join(", "),
     }
+}
+
+/// Misses outside the window, which only the worst response time tells of.
+fn late_outside(channel: &Channel) -> Option<(bool, String)> {
+    (channel.late_outside > 0).then(|| (false, "late outside the window, too (`late_outside`)".to_string()))
 }
 
 fn reason(channel: &Channel) -> Option<(bool, String)> {

@@ -188,7 +188,9 @@ fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
         let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
         // Missed anywhere in the sweep, not only at the point where the bound was closest.
         let missed = results.runs.iter().flat_map(|r| &r.channels).any(|c| {
-            grid::alike(c, channel) && c.deadline.is_some() && c.missed_packets + c.missed_messages > 0
+            grid::alike(c, channel)
+                && c.deadline.is_some()
+                && c.missed_packets + c.missed_messages + c.late_outside > 0
         });
         let least = |c: &Channel| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min);
         let of_channel = results.runs.iter().flat_map(|r| &r.channels).filter(|c| grid::alike(c, channel));

@@ -68,12 +68,12 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
     /// How things stand at `now`.
     pub fn live(&self, now: Time) -> Live {
         let channels = self.meters.iter().map(|meter| LiveChannel {
-            messages: meter.messages,
-            completed: meter.completed,
-            delivered: meter.delivered,
-            bytes: meter.bytes,
-            missed: meter.missed_messages + meter.delivered_late,
-            lost: meter.lost_packets,
+            messages: meter.tally.messages,
+            completed: meter.tally.completed,
+            delivered: meter.tally.delivered,
+            bytes: meter.tally.transmitted.get(),
+            missed: meter.tally.late(),
+            lost: meter.tally.lost_packets,
             worst: meter.worst.map(laxity_units::Span::as_secs_f64),
         });
         let stages = self.nodes.iter().enumerate().flat_map(|(i, node)| {

@@ -6,11 +6,13 @@ use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Counters, Dropped};
+use laxity_qos::channel::{Counters, Dropped};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
-use super::{Lab, Outside};
+use super::state::Snapshot;
+use super::{Lab, Outside, Said};
+use crate::measure::Tally;
 use crate::promise::{self, Promise};
 use crate::results::{Channel, Refused, Resource, Run, Stage};
 use crate::scenario::{Adapter, Refusal};
@@ -20,18 +22,51 @@ use crate::scenario::{Adapter, Refusal};
 pub struct HostReport {
     /// Its node.
     pub node: usize,
-    /// CPU time by use.
-    pub uses: Uses,
-    /// Per channel: what became of its messages.
-    pub counters: Vec<Counters>,
-    /// Per channel: messages offered, and their bytes, over the whole run.
-    pub offered: Vec<(u64, Bytes)>,
+    /// What it had done when the window opened.
+    pub opened: HostTally,
+    /// The same when it closed.
+    pub closed: HostTally,
+    /// The same at the end of the run.
+    pub ended: HostTally,
+    /// Per channel with a deadline: what was sent, and how it was answered, in order of time.
+    pub said: Vec<Vec<(Time, Said)>>,
     /// Most packets that waited for the link.
     pub longest_queue: usize,
     /// What the platform kept its thread from running, in all.
     pub stalls: Span,
     /// The longest of that at a time.
     pub longest_stall: Span,
+}
+
+/// What a host has done so far.
+#[derive(Debug, Clone, Default)]
+pub struct HostTally {
+    /// CPU time by use.
+    pub uses: Uses,
+    /// Per channel: what became of its messages.
+    pub counters: Vec<Counters>,
+    /// Per channel: messages offered, and their bytes.
+    pub offered: Vec<(u64, Bytes)>,
+}
+
+impl HostTally {
+    /// `tally` of a channel, with what this host knows of it.
+    fn add_to(&self, mut tally: Tally, channel: usize, sends: bool) -> Tally {
+        if let (Some((messages, bytes)), true) = (self.offered.get(channel), sends) {
+            (tally.messages, tally.offered) = (*messages, *bytes);
+        }
+        match self.counters.get(channel) {
+            Some(counters) => tally.with(counters),
+            None => tally,
+        }
+    }
+}
+
+/// How things stood at the edges of the window, and at the end.
+struct Edges<'a> {
+    opened: &'a Snapshot,
+    closed: &'a Snapshot,
+    ended: &'a Snapshot,
 }
 
 /// What follows a name at node `i`.
@@ -53,17 +88,16 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
         for (i, node) in self.nodes.iter().enumerate() {
             let suffix = suffix(i);
             let elsewhere = hosts.iter().find(|host| host.node == i);
-            // A host elsewhere reports its whole run.
-            let (from, to, length) = match elsewhere {
-                Some(host) => (Uses::default(), host.uses, end.since(Time::ZERO).as_secs_f64()),
-                None => (opened.uses[i], closed.uses[i], window),
+            let (from, to) = match elsewhere {
+                Some(host) => (host.opened.uses, host.closed.uses),
+                None => (opened.uses[i], closed.uses[i]),
             };
-            let uses = Use::ALL.map(|u| (u.name().to_string(), over(length, from.of(u), to.of(u))));
+            let uses = Use::ALL.map(|u| (u.name().to_string(), over(window, from.of(u), to.of(u))));
             let here = node.host().map(|host| host.subsystem().link_queue().1);
             let longest = here.or(elsewhere.map(|host| host.longest_queue)).unwrap_or_default();
             resources.push(Resource {
                 name: format!("cpu{suffix}"),
-                utilisation: over(length, from.total(), to.total()),
+                utilisation: over(window, from.total(), to.total()),
                 uses: uses.into(),
                 longest_queue: Some(longest as u64),
                 ..Resource::default()
@@ -76,7 +110,7 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
                 if matches!(self.experiment.adapter, Adapter::Described(_)) {
                     stages.push(Stage {
                         name: name.clone(),
-                        packets: report.passed,
+                        packets: closed.passed[i][n] - opened.passed[i][n],
                         utilisation,
                         longest_queue: longest,
                         waited: meter.waited.summary(),
@@ -97,7 +131,9 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             figures.insert(format!("host_stalls{suffix}"), host.stalls.as_secs_f64());
             figures.insert(format!("host_longest_stall{suffix}"), host.longest_stall.as_secs_f64());
         }
-        let channels = (0..self.meters.len()).map(|i| self.channel(i, window, end, hosts)).collect();
+        let ended = self.snapshot(end);
+        let edges = Edges { opened: &opened, closed: &closed, ended: &ended };
+        let channels = (0..self.meters.len()).map(|i| self.channel(i, &edges, hosts)).collect();
         let simulated = end.as_secs_f64();
         let run = Run { simulated, window, channels, resources, stages, figures, ..Run::default() };
         (run, self.outside)
@@ -122,30 +158,26 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
         figures
     }
 
-    fn channel(&mut self, i: usize, window: f64, end: Time, hosts: &[HostReport]) -> Channel {
+    fn channel(&mut self, i: usize, edges: &Edges<'_>, hosts: &[HostReport]) -> Channel {
+        let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
         let spec = &self.experiment.channels[i];
         let mut meter = std::mem::take(&mut self.meters[i]);
-        let elsewhere = hosts.iter().find(|host| host.node == spec.route[0]);
-        if let Some(host) = elsewhere {
-            // Counted over the whole run; over the window it is that share of it.
-            let (messages, bytes) = host.offered[i];
-            let share = if end > Time::ZERO { window / end.as_secs_f64() } else { 0.0 };
-            meter.messages = messages;
-            meter.offered = Bytes::new((bytes.get() as f64 * share) as u64);
+        let with_hosts = |edge: &Snapshot, of: fn(&HostReport) -> &HostTally| {
+            let tallies = hosts.iter().map(|host| (of(host), host.node == spec.route[0]));
+            tallies.fold(edge.tallies[i].clone(), |tally, (host, sends)| host.add_to(tally, i, sends))
+        };
+        let opened = with_hosts(edges.opened, |host| &host.opened);
+        let counted = with_hosts(edges.closed, |host| &host.closed).since(&opened);
+        let whole = with_hosts(edges.ended, |host| &host.ended);
+        if let (Some(punctuality), Some(host)) =
+            (&mut meter.punctuality, hosts.iter().find(|host| host.node == spec.route[0]))
+        {
+            punctuality.hear(&host.said[i], edges.opened.at, edges.closed.at);
         }
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
         let received = self.experiment.path.receive && spec.route.len() > 1;
-        let mut drops: BTreeMap<String, u64> = BTreeMap::new();
-        let mut dropped_packets = 0;
-        let here = self.nodes.iter().filter_map(|node| node.host());
-        let here = here.map(|host| host.subsystem().counters(ChannelId(i as u32)));
-        for counters in here.chain(hosts.iter().map(|host| &host.counters[i])) {
-            dropped_packets += counters.dropped_packets;
-            for (cause, count) in &counters.dropped {
-                *drops.entry(cause_name(*cause).into()).or_default() += count;
-            }
-        }
+        let drops = counted.dropped.iter().map(|(cause, count)| (cause_name(*cause).into(), *count));
         let (promise, papers) = (&self.promises[i], &self.papers[i]);
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
@@ -160,19 +192,20 @@ impl<T: Trace, O: Outside> Lab<'_, '_, T, O> {
             no_bound: self.no_bound(i),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
             worst_found: None,
-            offered: rate(meter.offered),
-            throughput: rate(meter.transmitted),
-            messages: meter.messages,
-            completed: meter.completed,
-            packets: meter.packets,
-            missed_packets: meter.missed_packets,
-            missed_messages: meter.missed_messages,
-            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
-            drops,
-            dropped_packets,
-            lost_packets: meter.lost_packets,
-            delivered: received.then_some(meter.delivered),
-            delivered_late: (received && real_time).then_some(meter.delivered_late),
+            offered: rate(counted.offered),
+            throughput: rate(counted.transmitted),
+            messages: counted.messages,
+            completed: counted.completed,
+            packets: counted.packets,
+            missed_packets: counted.missed_packets,
+            missed_messages: counted.missed_messages,
+            late_outside: whole.late() - counted.late(),
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(edges.ended.at)),
+            drops: drops.collect(),
+            dropped_packets: counted.dropped_packets,
+            lost_packets: counted.lost_packets,
+            delivered: received.then_some(counted.delivered),
+            delivered_late: (received && real_time).then_some(counted.delivered_late),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
             delivery: meter.delivery.summary(),

@@ -73,6 +73,11 @@ pub enum Notice {
         /// An interrupt announces it.
         announced: bool,
     },
+    /// The window opens, or closes: what happens between is counted.
+    Window {
+        /// It opens.
+        opens: bool,
+    },
 }
 
 /// The outside, as a world sees it.

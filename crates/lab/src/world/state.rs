@@ -5,6 +5,7 @@ use laxity_qos::channel::Packet;
 use laxity_units::{Bytes, Span, Time};
 
 use super::Input;
+use crate::measure::Tally;
 use crate::scenario::RunLength;
 
 /// What can happen in a [`Lab`].
@@ -58,12 +59,15 @@ pub(super) struct Window {
     pub(super) closed: Option<Snapshot>,
 }
 
-/// What nodes had been busy with at an edge of the window.
+/// What nodes had been busy with and channels had come to at an edge of the window.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub(super) at: Time,
     pub(super) uses: Vec<Uses>,
     pub(super) busy: Vec<Vec<Span>>,
+    /// Packets that had passed each stage.
+    pub(super) passed: Vec<Vec<u64>>,
+    pub(super) tallies: Vec<Tally>,
 }
 
 impl Window {

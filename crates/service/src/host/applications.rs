@@ -2,7 +2,7 @@
 
 use laxity_lab::promise::Promise;
 use laxity_lab::scenario::{Experiment, RunLength, Task};
-use laxity_lab::world::source_stream;
+use laxity_lab::world::{Said, source_stream};
 use laxity_model::host::Senders;
 use laxity_model::source::{Arrival, Source};
 use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
@@ -23,6 +23,8 @@ struct Application {
     source: Option<Source>,
     next: Option<Arrival>,
     offered: (u64, Bytes),
+    /// What was sent and how it was answered, if there is a deadline to be in time for.
+    said: Option<Vec<(Time, Said)>>,
 }
 
 impl Applications {
@@ -43,7 +45,8 @@ impl Applications {
             if let Some(endless) = spec.source.endless(chance()) {
                 senders.send_without_end(ChannelId(i as u32), endless);
             }
-            all.push(Application { source, next, ..Application::default() });
+            let said = spec.deadline.map(|_| Vec::new());
+            all.push(Application { source, next, said, ..Application::default() });
         }
         let until = match experiment.task {
             Task::Simulate(RunLength::Time { total, .. }) => Time::ZERO + total,
@@ -65,7 +68,9 @@ impl Applications {
                 let application = &mut self.all[i];
                 application.next = application.source.as_mut().and_then(Source::next_arrival);
                 application.count(arrival.size);
-                self.senders.offer(now, ChannelId(i as u32), arrival.size, subsystem, &mut unheard);
+                application.say(now, Said::Offered);
+                let mut hear = heard(&mut self.all, now);
+                self.senders.offer(now, ChannelId(i as u32), arrival.size, subsystem, &mut hear);
             }
         }
         self.next = self.all.iter().filter_map(|application| application.next.map(|next| next.at)).min();
@@ -78,18 +83,19 @@ impl Applications {
 
     /// Sends what the application of `channel` has had the CPU for.
     pub(super) fn send(&mut self, now: Time, channel: ChannelId, subsystem: &mut Subsystem) {
-        self.senders.send(now, channel, subsystem, &mut unheard);
+        self.senders.send(now, channel, subsystem, &mut heard(&mut self.all, now));
     }
 
     /// Lets those try again that found no room, and those send that always have something.
     pub(super) fn retry(&mut self, now: Time, subsystem: &mut Subsystem) {
         let all = &mut self.all;
-        self.senders.retry(now, subsystem, &mut |channel, size, _| {
+        self.senders.retry(now, subsystem, &mut |channel, size, answer| {
             // What a source offers is counted when it does; what has no end, when it is sent.
             let application = &mut all[channel.0 as usize];
             if application.source.is_none() {
                 application.count(size);
             }
+            application.say(now, Said::Answered(size, answer));
         });
     }
 
@@ -98,9 +104,14 @@ impl Applications {
         self.senders.returned(packet);
     }
 
-    /// Per channel: messages offered, and their bytes.
-    pub(super) fn into_offered(self) -> Vec<(u64, Bytes)> {
-        self.all.into_iter().map(|application| application.offered).collect()
+    /// Per channel: messages offered so far, and their bytes.
+    pub(super) fn offered(&self) -> Vec<(u64, Bytes)> {
+        self.all.iter().map(|application| application.offered).collect()
+    }
+
+    /// Per channel: what was sent and how it was answered; nothing without a deadline.
+    pub(super) fn into_said(self) -> Vec<Vec<(Time, Said)>> {
+        self.all.into_iter().map(|application| application.said.unwrap_or_default()).collect()
     }
 }
 
@@ -109,7 +120,15 @@ impl Application {
         self.offered.0 += 1;
         self.offered.1 += size;
     }
+
+    fn say(&mut self, now: Time, said: Said) {
+        if let Some(all) = &mut self.said {
+            all.push((now, said));
+        }
+    }
 }
 
-/// Nobody is told how a send was answered: what became of it is in the subsystem's counters.
-fn unheard(_: ChannelId, _: Bytes, _: Sent) {}
+/// Keeps how a send was answered.
+fn heard(all: &mut [Application], now: Time) -> impl FnMut(ChannelId, Bytes, Sent) {
+    move |channel, size, answer| all[channel.0 as usize].say(now, Said::Answered(size, answer))
+}

@@ -166,27 +166,31 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
             let cause = |cause| sender.dropped.get(&cause).copied().unwrap_or_default();
             // A message is refused, or accepted; accepted, it is cut into packets or dropped for want of buffers.
             assert_eq!(
-                meter.messages,
+                meter.tally.messages,
                 sender.accepted + cause(Dropped::MessageQueue) + cause(Dropped::Undersized),
                 "{}",
                 what(i)
             );
             let failed = sender.created - sender.transmitted;
             assert!(cause(Dropped::Adapter) <= failed, "{}", what(i));
-            assert!(sender.transmitted <= meter.packets && meter.packets <= sender.created, "{}", what(i));
-            // A message is whole if none of its packets was lost before it left.
-            let broken = cause(Dropped::PacketQueue) + cause(Dropped::Adapter);
-            assert!(meter.completed <= sender.accepted, "{}", what(i));
-            assert!(meter.completed + broken >= sender.accepted, "{}", what(i));
             assert!(
-                receiver.delivered == meter.delivered && meter.delivered <= meter.completed,
+                sender.transmitted <= meter.tally.packets && meter.tally.packets <= sender.created,
                 "{}",
                 what(i)
             );
-            sent_on += meter.packets;
-            came += sender.created - meter.lost_packets;
+            // A message is whole if none of its packets was lost before it left.
+            let broken = cause(Dropped::PacketQueue) + cause(Dropped::Adapter);
+            assert!(meter.tally.completed <= sender.accepted, "{}", what(i));
+            assert!(meter.tally.completed + broken >= sender.accepted, "{}", what(i));
+            assert!(
+                receiver.delivered == meter.tally.delivered && meter.tally.delivered <= meter.tally.completed,
+                "{}",
+                what(i)
+            );
+            sent_on += meter.tally.packets;
+            came += sender.created - meter.tally.lost_packets;
             for (name, n) in
-                [("completed", meter.completed), ("lost", meter.lost_packets), ("failed", failed)]
+                [("completed", meter.tally.completed), ("lost", meter.tally.lost_packets), ("failed", failed)]
             {
                 *met.entry(name).or_default() += n;
             }
