@@ -1,18 +1,23 @@
-//! Files that the code generates: the scenario schema and the CLI's reference.
+//! Files that the code generates: the scenario schema, and the references of the CLI, of claims and of words.
 
 use std::fs;
 use std::path::Path;
 
 use crate::step::{Report, cargo};
 
-/// A generated file, and the `laxity` command that prints it.
-const FILES: [(&str, &str); 2] = [("docs/schema.json", "schema"), ("docs/cli.md", "reference")];
+/// A generated file, and the arguments of `laxity` that print it.
+const FILES: [(&str, &[&str]); 4] = [
+    ("docs/schema.json", &["schema"]),
+    ("docs/cli.md", &["reference"]),
+    ("docs/claims.md", &["reference", "--claims"]),
+    ("docs/glossary.md", &["reference", "--glossary"]),
+];
 
 /// Rewrites all of them.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     for (file, command) in FILES {
         let path = root.join(file);
-        let now = laxity(root, &[command])?;
+        let now = laxity(root, command)?;
         if fs::read(&path).is_ok_and(|then| then == now) {
             println!("{file} is current");
             continue;
@@ -30,7 +35,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 pub(crate) fn check(root: &Path, report: &mut Report) {
     for (file, command) in FILES {
         report.check(&format!("{file} is current"), || {
-            let now = laxity(root, &[command])?;
+            let now = laxity(root, command)?;
             match fs::read(root.join(file)) {
                 Ok(then) if normal(&then) == normal(&now) => Ok(()),
                 Ok(_) => Err(format!("{file} is stale: run `cargo xtask generate`")),

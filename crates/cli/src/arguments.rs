@@ -69,9 +69,28 @@ pub(crate) enum Command {
     Replay(Replay),
     /// Prints the JSON schema of scenario files, for editors.
     Schema(Schema),
+    /// Says what a word of tables, reports, files or claims means: a metric, a column, a verdict, a function.
+    Explain(Explain),
     /// Prints this reference as Markdown.
     #[command(hide = true)]
-    Reference,
+    Reference(Reference),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The word, as it stands anywhere: `on_time`, `laxity.min`, `"not judged"`. All of them if there is none.
+    #[arg(value_name = "WORD")]
+    pub(crate) words: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reference {
+    /// The reference of claims instead.
+    #[arg(long)]
+    pub(crate) claims: bool,
+    /// The glossary instead.
+    #[arg(long)]
+    pub(crate) glossary: bool,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ mod budget;
 mod calibrate;
 mod check;
 mod emulate;
+mod explain;
 mod live;
 mod reference;
 mod replay;
@@ -91,8 +92,13 @@ fn main() -> ExitCode {
             terminal.line(&format!("{schema:#}"));
             Exit::Holds
         }
-        Command::Reference => {
-            terminal.print(&reference::markdown());
+        Command::Explain(options) => explain::explain(options, &mut terminal),
+        Command::Reference(options) => {
+            terminal.print(&match (options.claims, options.glossary) {
+                (true, _) => laxity_lab::glossary::claims_reference(),
+                (false, true) => laxity_lab::glossary::glossary(),
+                (false, false) => reference::markdown(),
+            });
             Exit::Holds
         }
     };

@@ -52,11 +52,15 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
     run_all(arguments, table, &loaded, terminal)
 }
 
+/// How often a point in real time is run again if the machine was too busy for it.
+const RETRIES: usize = 2;
+
 /// Per system: its files, and what stands in them.
 type Loaded = BTreeMap<String, (Vec<PathBuf>, Vec<Scenario>)>;
 
 fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
     let (mut exit, mut unwritten) = (Exit::Holds, Exit::Holds);
+    let before = table.clone();
     if arguments.system.is_none() {
         table = Table::default();
     }
@@ -66,7 +70,8 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
         for (file, scenario) in files.iter().zip(scenarios) {
             let watch = Stopwatch::start();
             let out = Path::new("results").join(system).join(&scenario.name);
-            let outcome = match run::go(scenario, &run::options(out, &arguments.effort), terminal) {
+            let options = pipeline::Options { retries: RETRIES, ..run::options(out, &arguments.effort) };
+            let outcome = match run::go(scenario, &options, terminal) {
                 Ok(outcome) => outcome,
                 Err(failed) => {
                     exit = exit.max(failed);
@@ -88,7 +93,21 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
             }
             let standing: Exit = outcome.standing().into();
             exit = exit.max(standing);
-            sections.push(section(file, scenario, outcome.verdicts));
+            if outcome.reruns > 0 {
+                terminal.note(&format!(
+                    "  the machine was busy: points in real time ran {} times more",
+                    outcome.reruns
+                ));
+            }
+            let spoilt = outcome.verdicts.iter().any(|verdict| verdict.spoilt);
+            let now = section(file, scenario, outcome.verdicts);
+            sections.push(match before.measured_before(&now).filter(|_| spoilt) {
+                Some(then) => {
+                    terminal.note("  the rows that were measured on a quieter machine stay in the table");
+                    then.clone()
+                }
+                None => now,
+            });
         }
         table.replace(system, sections);
     }

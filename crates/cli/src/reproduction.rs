@@ -33,7 +33,7 @@ pub(crate) struct Section {
 }
 
 /// The sections by system, in the order of their files.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     systems: BTreeMap<String, Vec<Section>>,
 }
@@ -120,6 +120,11 @@ impl Table {
     /// What stands of the experiment in `file`.
     pub(crate) fn section(&self, file: &str) -> Option<&Section> {
         self.systems.values().flatten().find(|section| section.file == file)
+    }
+
+    /// What stands of the same experiment, from the same file: the rows that a run which was disturbed must not replace.
+    pub(crate) fn measured_before(&self, now: &Section) -> Option<&Section> {
+        self.section(&now.file).filter(|then| then.hash == now.hash)
     }
 
     /// The sections of all systems or one.
@@ -278,6 +283,17 @@ mod tests {
         assert!(text.contains("| C | Our own: a \\| b | **contradicted** |"), "{text}");
         assert!(text.contains("| C | Test of the implementation: a \\| b | holds |"), "{text}");
         assert_eq!(Table::parse(&text), table);
+    }
+
+    #[test]
+    fn measured_rows_are_those_of_the_same_file() {
+        let table = table();
+        let disturbed =
+            section("e/a/x.toml", vec![ruled(Ruling::NotJudged { because: "it stood still".into() })]);
+        assert_eq!(table.measured_before(&disturbed), table.section("e/a/x.toml"));
+        let edited = Section { hash: "another".into(), ..disturbed };
+        assert_eq!(table.measured_before(&edited), None);
+        assert_eq!(table.measured_before(&section("e/a/new.toml", vec![])), None);
     }
 
     #[test]

@@ -23,26 +23,7 @@
 //! answered either way; a syntax error or a misspelt name costs no simulation. One that takes more than its budget
 //! ends in an error.
 //!
-//! | expression | meaning |
-//! |---|---|
-//! | `runs` | every point of the sweep, in order |
-//! | `r.at("load")` | the axis's value at this run: a number in the unit of its label, or its text |
-//! | `r.point.load`, `r.label` | the same; the whole point in words |
-//! | `r.channel("0")`, `r.channels`, `r.rt`, `r.be` | one channel; all; the real-time; the best-effort ones |
-//! | `r.resource("cpu")`, `r.resources`, `r.figures.admitted` | resources and further figures |
-//! | `c.throughput`, `c.laxity.min`, … | every field of [`crate::results`], in SI units; `()` if not measured |
-//! | `c.on_time` | share of all messages sent that came by their deadline |
-//! | `c.refused`, `c.no_bound` | why a channel is not admitted (`c.refused.admissible`: the least deadline that would be), or has no bound |
-//! | `c.drops.message_queue`, `c.drops.total` | dropped messages by cause (zero if none), and in all |
-//! | `column(\|r\| …)`, `where("P", 4)` | over `runs`; both also as methods of any list of runs |
-//! | `axis("P")` | the values of an axis |
-//! | `near(a, b, tol)` | \|a − b\| ≤ tol · \|b\| |
-//! | `rising(xs, tol)`, `falling(xs, tol)` | goes from first to last, against it by at most tol of the largest |
-//! | `never_falling(xs, tol)`, `never_rising(xs, tol)`, `monotone(xs, tol)` | the same, but may stand still |
-//! | `flat(xs, tol)` | the spread is at most tol of the largest |
-//! | `linear(xs, ys, tol)`, `slope(xs, ys)`, `r2(xs, ys)` | least squares: R² ≥ 1 − tol |
-//! | `max`, `min`, `mean`, `sum`, `argmax`, `argmin` | of a list of numbers; the positions count from 0 |
-//! | `ms(x)`, `us(x)`, `kib(x)`, `mb(x)`, `percent(x)`, `round(x, digits)` | text for `shows` |
+//! What scripts can say is in [`crate::glossary`], from which docs/claims.md is made.
 
 mod absent;
 mod answers;
@@ -179,6 +160,17 @@ impl Judge {
         }
         judgement
     }
+}
+
+/// Figures that a run may have, and what each is.
+pub(crate) fn figures() -> &'static [(&'static str, &'static str)] {
+    record::FIGURES
+}
+
+/// Whether `script` is a claim that holds of two runs of a channel in real time and one of best effort.
+#[cfg(test)]
+pub(crate) fn tried(script: &str) -> Result<(), String> {
+    tests::tried(script)
 }
 
 /// What scripts see.

@@ -5,6 +5,7 @@ pub mod claims;
 mod coverage;
 pub mod diagnostic;
 pub mod draw;
+pub mod glossary;
 mod measure;
 pub mod output;
 pub mod pipeline;

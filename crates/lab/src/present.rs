@@ -24,6 +24,7 @@ mod write;
 
 pub use error::Error;
 pub use figure::{FigureError, FigureSpec};
+pub(crate) use metric::metrics;
 pub use metric::{Metric, Owner, UnknownMetric};
 pub use stamp::Stamp;
 pub use write::{Making, Written, check_target, write_all};

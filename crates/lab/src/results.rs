@@ -9,6 +9,7 @@
 mod fitness;
 mod verdict;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ pub use fitness::{Fitness, Stops};
 pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
 
 /// An experiment's outcome over its whole sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Results {
     /// What ran, so that it can be run again to the same bits.
     pub provenance: Provenance,
@@ -27,7 +28,7 @@ pub struct Results {
 }
 
 /// What is needed to run the same again, and to recognise it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// File stem of the scenario, `s5-conforming`.
     pub name: String,
@@ -46,7 +47,7 @@ pub struct Provenance {
 }
 
 /// One axis of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// Short name, used in tables, figures and claims: `load`, `P`.
     pub name: String,
@@ -57,7 +58,7 @@ pub struct Axis {
 }
 
 /// One value that an axis takes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AxisPoint {
     /// As written in the file: `1200 KiB/s`, `O2`, `4`.
     pub text: String,
@@ -66,7 +67,7 @@ pub struct AxisPoint {
 }
 
 /// One point of the sweep, run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
     /// Index into each axis's points, in the order of [`Results::axes`].
     pub point: Vec<usize>,
@@ -89,7 +90,7 @@ pub struct Run {
 }
 
 /// What one channel asked for, was promised and got.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Channel {
     /// Name in the file.
     pub name: String,
@@ -172,7 +173,7 @@ pub struct Channel {
 }
 
 /// Why a channel was not admitted, and what would have been.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
     /// Why, in words.
     pub reason: String,
@@ -187,7 +188,7 @@ pub struct Refused {
 }
 
 /// A distribution in a few numbers; counts messages (or packets, where said) in the window.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// How many.
     pub count: u64,
@@ -208,7 +209,7 @@ pub struct Summary {
 }
 
 /// How a resource spent the window.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
     /// `cpu`, `link`, an adapter stage.
     pub name: String,
@@ -223,7 +224,7 @@ pub struct Resource {
 }
 
 /// A stage of an adapter.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stage {
     /// Its name; `rx ` before it on the receiving side, `@1` after it at the second node.
     pub name: String,
@@ -240,7 +241,7 @@ pub struct Stage {
 }
 
 /// How well a real clock was kept.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RealTime {
     /// Whether the run can be judged by at all.
     #[serde(default)]
@@ -277,7 +278,7 @@ pub struct RealTime {
 }
 
 /// A stretch in which the platform stood still.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gap {
     /// When it ended, in seconds of the run.
     pub at: f64,
@@ -288,7 +289,7 @@ pub struct Gap {
 }
 
 /// How far the delays of frames were from what they were to be: from being read to being written, in real time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Delays {
     /// Frames that were written.
     pub frames: u64,
@@ -305,7 +306,7 @@ pub struct Delays {
 }
 
 /// What happened to the frames of one channel in real time; seconds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Frames {
     /// The channel's name.
     pub channel: String,

@@ -34,34 +34,37 @@ pub(super) type Vocabulary = Rc<Names>;
 const CAUSES: [&str; 5] = ["message_queue", "policed", "packet_queue", "incomplete", "adapter"];
 
 /// Figures that a run may have; at node `n` past the first with `@n` behind the name. One that it has not is absent, any other
-/// name is a slip.
-pub(super) const FIGURES: &[&str] = &[
-    "admitted",
-    "refused",
-    "papers_throughput",
-    "corrected_throughput",
-    "host_stalls",
-    "host_longest_stall",
-    "token_holdings",
-    "token_held",
-    "token_longest_wait",
-    "token_longest_rotation",
-    "token_overrun",
-    "token_longest_overrun",
-    "csma_attempts",
-    "csma_collisions",
-    "csma_given_up",
-    "csma_longest_access",
-    "csma_others_sent",
-    "csma_others_collisions",
-    "network_lost",
-    "network_corrupted",
-    "network_duplicated",
-    "network_reordered",
-    "driver_lost_interrupts",
-    "driver_recovered",
-    "driver_resets",
-    "driver_backlog",
+/// name is a slip. With what each is.
+pub(super) const FIGURES: &[(&str, &str)] = &[
+    ("admitted", "channels that a fill admitted"),
+    ("refused", "channels that were refused"),
+    (
+        "papers_throughput",
+        "throughput in bytes/s by the papers' formula, of messages that follow each other without a pause",
+    ),
+    ("corrected_throughput", "the same by the corrected formula"),
+    ("host_stalls", "seconds for which the platform kept a host in a thread from running"),
+    ("host_longest_stall", "the longest of that at a time, in seconds"),
+    ("token_holdings", "how often the station held the token"),
+    ("token_held", "for how long in all, in seconds"),
+    ("token_longest_wait", "the longest that it waited for the token, in seconds"),
+    ("token_longest_rotation", "the longest between two arrivals of the token, in seconds"),
+    ("token_overrun", "for how long it sent past the end of its holding time, in seconds"),
+    ("token_longest_overrun", "the longest of that at a time, in seconds"),
+    ("csma_attempts", "frames that the station tried to send, each attempt"),
+    ("csma_collisions", "attempts that collided"),
+    ("csma_given_up", "frames given up after too many collisions"),
+    ("csma_longest_access", "the longest from the first attempt to the frame's success, in seconds"),
+    ("csma_others_sent", "frames that others on the medium sent"),
+    ("csma_others_collisions", "collisions of those"),
+    ("network_lost", "frames lost on the way"),
+    ("network_corrupted", "frames damaged on the way, which their receiver drops"),
+    ("network_duplicated", "frames that came twice"),
+    ("network_reordered", "frames that came out of order"),
+    ("driver_lost_interrupts", "interrupts that were lost"),
+    ("driver_recovered", "responses that the watchdog found without one"),
+    ("driver_resets", "how often the driver reset its adapter"),
+    ("driver_backlog", "the most commands that waited for room in a full command queue"),
 ];
 
 impl Names {
@@ -257,7 +260,7 @@ impl Record {
                 Ok(Dynamic::from_int(0))
             }
             None if self.kind == Kind::Figures
-                && FIGURES.contains(&name.split_once('@').map_or(name, |(name, _)| name)) =>
+                && FIGURES.iter().any(|(figure, _)| *figure == name.split('@').next().unwrap_or(name)) =>
             {
                 Ok(Absent::new(format!(
                     "there is no figure `{name}` at {}: nothing of the kind happened",

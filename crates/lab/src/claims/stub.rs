@@ -46,7 +46,7 @@ pub(crate) fn run(experiment: &Experiment, point: &[usize]) -> Run {
     let names = world::resource_names(experiment);
     let resource = |name: &String| Resource { name: name.clone(), ..Resource::default() };
     let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };
-    let figures = record::FIGURES.iter().flat_map(|name| {
+    let figures = record::FIGURES.iter().flat_map(|(name, _)| {
         let here = (0..experiment.network.stations).map(move |node| match node {
             0 => (*name).to_string(),
             node => format!("{name}@{node}"),

@@ -79,6 +79,12 @@ const FIELDS: &[Field] = &[
     Field("papers' bound", Kind::Time, 7, |c| c.bound_papers),
 ];
 
+/// The titles of the columns of channels.
+#[cfg(test)]
+pub(crate) fn titles() -> Vec<&'static str> {
+    FIELDS.iter().map(|field| field.0).collect()
+}
+
 /// How bad what a channel got is.
 pub(crate) fn mark(channel: &Channel) -> Mark {
     // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.

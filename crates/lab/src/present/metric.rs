@@ -296,6 +296,24 @@ impl From<Metric> for String {
     }
 }
 
+/// Every metric by its name, and what it is.
+pub(crate) fn metrics() -> Vec<(String, String)> {
+    let scalars = SCALARS.iter().chain(DERIVED).map(|s| (s.name.to_string(), s.label.to_string()));
+    let summaries = DISTRIBUTIONS.iter().flat_map(|d| {
+        STATISTICS.iter().map(|s| (format!("{}.{}", d.name, s.name), format!("{} {}", s.label, d.label)))
+    });
+    let others = [
+        ("drops.<cause>", "messages dropped for that cause"),
+        ("utilisation", "busy share of a resource"),
+        ("utilisation.<use>", "the same for one use of it"),
+        ("longest_queue", "the longest queue of a resource"),
+        ("mean_queue", "the mean length of a resource's queue"),
+        ("figure:<name>", "a further figure of the run"),
+    ];
+    let others = others.map(|(name, means)| (name.to_string(), means.to_string()));
+    scalars.chain(summaries).chain(others).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -187,6 +187,25 @@ mod tests {
     use crate::results::Fitness;
 
     #[test]
+    fn every_column_is_in_the_glossary() {
+        fn titles<T>(table: &'static str, fields: &[Field<T>]) -> Vec<(&'static str, &'static str)> {
+            fields.iter().map(|field| (table, field.0)).collect()
+        }
+        let mut all = titles("stages", STAGES);
+        all.extend(titles("real time", REAL_TIME));
+        all.extend(titles("frames", FRAMES));
+        all.extend(titles("delays", DELAYS));
+        all.extend(titles("stops", GAPS));
+        all.extend(super::super::grid::titles().into_iter().map(|title| ("channels", title)));
+        for column in all {
+            assert!(
+                crate::glossary::COLUMNS.iter().any(|(table, title, _)| (*table, *title) == column),
+                "{column:?}"
+            );
+        }
+    }
+
+    #[test]
     fn fitness_is_said_of_what_ran_in_real_time_and_of_nothing_else() {
         let mut results = sample::sweep();
         for run in &mut results.runs {

@@ -15,6 +15,7 @@
 
 use laxity_engine::{Bucket, Lateness};
 use laxity_units::Span;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
@@ -26,7 +27,7 @@ const SHARE: f64 = 0.01;
 const HOPELESS: f64 = 0.1;
 
 /// How far a run in real time can be judged by; times in seconds of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fitness {
     /// Share of the run for which the emulation or its host stood still.
     pub stalled_share: f64,

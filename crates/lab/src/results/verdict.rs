@@ -4,10 +4,11 @@
 //! which its source does not state may hold for some values of it: a verdict of *holds* or *contradicted* would say
 //! more than anyone knows.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What came of a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Ruling {
     /// Every check held.
@@ -89,7 +90,7 @@ impl Origin {
 }
 
 /// One claim, judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Short identifier, `S5a`.
     pub id: String,

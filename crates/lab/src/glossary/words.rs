@@ -1,0 +1,243 @@
+//! Words that are not fields of results: what scripts can call, verdicts, columns of tables, and notions.
+
+/// What a script can call, what it is, and an example that has to be accepted.
+pub(super) const HELPERS: &[(&str, &str, &str)] = &[
+    ("runs", "every point of the sweep, in order: a list of runs", "runs.len() > 0"),
+    (
+        "at",
+        "the axis's value at a run: a number in the unit of its label, or its text: `r.at(\"load\")`",
+        "runs[0].at(\"load\") > 0",
+    ),
+    (
+        "channel",
+        "the channel of that name, an error if there is none: `r.channel(\"camera\")`",
+        "runs[0].channel(\"rt\").messages > 0",
+    ),
+    (
+        "resource",
+        "the resource of that name: `r.resource(\"cpu\")`, `r.resource(\"cpu@1\")` at the second host",
+        "runs[0].resource(\"cpu\").utilisation <= 1",
+    ),
+    ("stage", "the stage of that name: `r.stage(\"dma\")`", "runs.all(|r| r.stages.len() == 0)"),
+    ("keys", "the names of a record's fields, as a list: `c.keys()`", "runs[0].channels[0].keys().len() > 3"),
+    (
+        "column",
+        "a value of each run: `column(|r| …)` over `runs`, or as a method of any list",
+        "max(column(|r| r.window)) > 0",
+    ),
+    (
+        "where",
+        "the runs at one value of an axis: `where(\"P\", 4)` of `runs`, or as a method of any list of runs",
+        "where(\"load\", 100).len() == 1",
+    ),
+    ("axis", "the values of an axis, in order: `axis(\"P\")`", "axis(\"load\").len() == 2"),
+    (
+        "all",
+        "whether a test holds of every element; over nothing there is no answer: `runs.all(|r| …)`",
+        "runs.all(|r| r.window > 0)",
+    ),
+    (
+        "any",
+        "whether a test holds of an element; over nothing there is no answer",
+        "runs.any(|r| r.window > 0)",
+    ),
+    ("some", "the same as `any`", "runs.some(|r| r.window > 0)"),
+    ("map", "a list of what a function makes of each element", "runs.map(|r| r.window).len() == 2"),
+    ("filter", "the elements of which a test holds", "runs.filter(|r| r.window > 0).len() == 2"),
+    ("near", "|a − b| ≤ tol · |b|: `near(a, b, 0.01)`", "near(1.0, 1.001, 0.01)"),
+    (
+        "rising",
+        "goes from first to last, against it by at most `tol` of the largest: `rising(xs, tol)`",
+        "rising([1, 2], 0.01)",
+    ),
+    ("falling", "the same, downwards", "falling([2, 1], 0.01)"),
+    ("never_falling", "the same as `rising`, but may stand still", "never_falling([1, 1], 0.0)"),
+    ("never_rising", "the same as `falling`, but may stand still", "never_rising([1, 1], 0.0)"),
+    ("monotone", "never falling, or never rising", "monotone([1, 1, 2], 0.0)"),
+    ("flat", "the spread is at most `tol` of the largest", "flat([1, 1], 0.0)"),
+    ("linear", "least squares: R² ≥ 1 − tol: `linear(xs, ys, tol)`", "linear([1, 2, 3], [2, 4, 6], 0.01)"),
+    ("slope", "the slope of the line of least squares: `slope(xs, ys)`", "slope([1, 2], [2, 4]) == 2"),
+    ("r2", "R² of the line of least squares: `r2(xs, ys)`", "r2([1, 2], [2, 4]) > 0.9"),
+    ("max", "the largest of a list of numbers", "max([1, 2]) == 2"),
+    ("min", "the smallest of a list of numbers", "min([1, 2]) == 1"),
+    ("mean", "the arithmetic mean of a list of numbers", "mean([1, 3]) == 2"),
+    ("sum", "the sum of a list of numbers", "sum([1, 3]) == 4"),
+    ("argmax", "the position of the first largest, counted from 0", "argmax([1, 3]) == 1"),
+    ("argmin", "the position of the first smallest, counted from 0", "argmin([1, 3]) == 0"),
+    ("ms", "seconds as text in milliseconds, for `shows`", "ms(0.5) == \"500 ms\""),
+    ("us", "seconds as text in microseconds, for `shows`", "us(0.5) != \"\""),
+    ("kib", "bytes as text in KiB, for `shows`", "kib(2048) == \"2 KiB\""),
+    ("mb", "bytes as text in MB, for `shows`", "mb(2000000) == \"2 MB\""),
+    ("percent", "a share as text in per cent, for `shows`", "percent(0.5) == \"50 %\""),
+    ("round", "a number as text with at most so many decimals: `round(x, 2)`", "round(1.234, 1) == \"1.2\""),
+];
+
+/// Fields that runs have for scripts and that stand in no file by themselves.
+pub(super) const OF_SCRIPTS: &[(&str, &str, &str)] = &[
+    (
+        "point",
+        "record",
+        "the axes' values at this run by name: `r.point.load`; the JSON file has positions on the axes instead",
+    ),
+    ("label", "text", "the whole point in words"),
+    ("rt", "list: a channel", "the real-time channels of a run"),
+    ("be", "list: a channel", "the best-effort channels of a run"),
+    ("total", "count", "of `c.drops` and a resource's `uses`: all together: `c.drops.total`"),
+];
+
+/// Why messages are dropped: names in `c.drops`, each zero where nothing was dropped for it.
+pub(super) const CAUSES: &[(&str, &str)] = &[
+    ("message_queue", "the channel's message queue was full when the message was sent"),
+    ("packet_queue", "the channel's packet queue was full"),
+    (
+        "undersized",
+        "the message was smaller than the smallest of its contract, or of what best effort declares",
+    ),
+    ("oversize", "the message was larger than its contract and could not be carried in pieces of it"),
+    ("incomplete", "a packet of the message never came"),
+    ("adapter", "the adapter lost a packet of the message"),
+];
+
+/// Words of verdicts, and the exit code of `laxity run` for each.
+pub(super) const VERDICTS: &[(&str, &str)] = &[
+    ("holds", "Every check of the claim held. With nothing else to report, the exit code is 0."),
+    (
+        "holds within",
+        "Every check held at some values of the axis that the claim ranges over (`range`), and not at others; the range is \
+         said. The exit code is 0.",
+    ),
+    (
+        "contradicted",
+        "A check did not hold, at any value of the axis that it ranges over. The exit code is 1.",
+    ),
+    (
+        "not judged",
+        "It cannot be told from these results, and why is said: nothing was carried, there is no bound, a figure does not \
+         exist, or the platform stood still for longer than the slack. Neither green nor red; the exit code is 4.",
+    ),
+    (
+        "refused",
+        "Admission cannot promise the channel its deadline. The exit code is 1 unless the file says `refusal = \"expected\"`.",
+    ),
+    (
+        "fit",
+        "A run in real time whose figures the platform has not decided; `NOT FIT` says which it may have.",
+    ),
+    ("fit to be judged by", "The same as `fit`."),
+];
+
+/// Notions that the tables rest on.
+pub(super) const NOTIONS: &[(&str, &str)] = &[
+    (
+        "window",
+        "The run without its warm-up and cool-down (`warmup`, `cooldown` under `[run]`). All counts, rates, shares and \
+         distributions of a row are of it, and an event is in it if it *happens* in it: a message that was offered before it \
+         opened and is completed inside counts as completed and not as offered. What was under way at its edges is the only \
+         difference between the columns. The exceptions: `worst`, `delivery_worst` and longest queues are of the whole run, \
+         since a bound admits no exception; `late_outside` counts what was late before and after; figures of the medium and \
+         the drivers are of the whole run. `on_time` is of messages offered in the window.",
+    ),
+    (
+        "laxity (of a message)",
+        "The time left between a message's completion and its deadline; negative if it was late. It counts from the message's \
+         logical arrival. A message larger than its contract is carried as messages of the contract, each with a logical \
+         arrival and a laxity of its own; from the moment of sending counts `sojourn`. One that was refused or dropped has \
+         neither latency nor laxity: it is in `drops`, and `on_time` counts it as not in time.",
+    ),
+    (
+        "logical arrival",
+        "When a message counts as arrived by its contract: when it is sent, or `min_interval` after the logical arrival of \
+         the one before it, if that is later.",
+    ),
+    (
+        "late (of frames)",
+        "A message of a program's frame is late if it is late from its logical arrival or from its actual one, which is when \
+         the frame was read from its port; how long it waited there before, as far as that can be known, is `waited_p50` \
+         and its neighbours.",
+    ),
+    (
+        "slack",
+        "How far the median message of a channel is from its deadline, on either side. A stop of the platform that is longer may \
+         decide misses and extremes; claims that read them are not judged then, unless they say `stalls = \"accounted\"`.",
+    ),
+    (
+        "absent",
+        "What results do not have, with the reason. A claim that computes with it is not judged; `x == ()` asks whether it is so.",
+    ),
+];
+
+/// Columns of tables in the terminal and the report: table, title, what it is.
+pub(crate) const COLUMNS: &[(&str, &str, &str)] = &[
+    ("channels", "channel", "The channel's name, or how many of a class the row sums up."),
+    ("channels", "offered", "What the source offered in the window: `offered`."),
+    ("channels", "reserved", "The reserved rate: `reserved`."),
+    (
+        "channels",
+        "throughput",
+        "What was transmitted, or delivered where somebody receives, in the window: `throughput`.",
+    ),
+    ("channels", "dropped", "Packets of dropped messages in the window: `dropped_packets`."),
+    ("channels", "missed", "Packets past their deadline in the window: `missed_packets`."),
+    ("channels", "laxity min", "The least laxity of a message in the window: `laxity.min`."),
+    ("channels", "laxity mean", "The mean laxity in the window: `laxity.mean`."),
+    ("channels", "jitter", "The standard deviation of latency in the window: `latency.deviation`."),
+    ("channels", "deadline", "The deadline asked for, over all hops: `deadline`."),
+    ("channels", "worst", "The worst response time of the whole run: `worst`."),
+    ("channels", "worst found", "The worst that `laxity attack` has found: `worst_found`."),
+    ("channels", "bound", "The bound in force: `bound`."),
+    ("channels", "papers' bound", "The bound by the papers' formula: `bound_papers`."),
+    ("channels", "used", "Worst as a share of the bound; above 100 % the bound is broken."),
+    ("channels", "messages dropped", "Messages dropped by cause: `drops`."),
+    (
+        "stages",
+        "stage",
+        "The stage's name; `rx` before it on the receiving side, `@1` after it at the second node.",
+    ),
+    ("stages", "packets", "Packets that passed it in the window."),
+    ("stages", "utilisation", "Busy share of the window, summed over servers."),
+    ("stages", "longest queue", "Most packets that waited in it, of the whole run."),
+    ("stages", "waited mean", "From joining its queue to being served; `p99` and `max` of the same follow."),
+    ("stages", "served mean", "From being served to being done; `p99` and `max` of the same follow."),
+    ("stages", "p99", "99th percentile of what stands before it."),
+    ("stages", "max", "The largest of what stands before it."),
+    ("real time", "events", "Events of the emulation."),
+    ("real time", "inputs", "Inputs from outside."),
+    ("real time", "late median", "Lateness of events: median; `p99`, `p99.9` and `max` of the same follow."),
+    ("real time", "p99", "99th percentile of what stands before it."),
+    ("real time", "p99.9", "99.9th percentile of what stands before it."),
+    ("real time", "max", "The largest of what stands before it."),
+    ("real time", "behind", "Events that were late because the machine is too slow: `behind`."),
+    ("real time", "stalled", "Events that were late because the platform stood still: `stalled`."),
+    ("real time", "stalls total", "For how long it stood still in all: `stall_total`."),
+    ("real time", "longest stall", "For how long at most: `stall_longest`."),
+    ("frames", "frames", "Frames that were written at the other end."),
+    ("frames", "logical p50", "Latency in the model, from the logical arrival: median; `p99` follows."),
+    (
+        "frames",
+        "arrival to delivery p50",
+        "In real time, from being read to being written: median; `p99` and `max` follow.",
+    ),
+    (
+        "frames",
+        "before, at most p50",
+        "In the port before being read, at most: median; `p99` and `max` follow.",
+    ),
+    ("frames", "p99", "99th percentile of what stands before it."),
+    ("frames", "max", "The largest of what stands before it."),
+    ("frames", "deadline", "The channel's deadline."),
+    ("frames", "missed", "Messages late from their logical or their actual arrival, in the window."),
+    ("frames", "of contract", "The rate of its messages as a share of the contract's."),
+    ("delays", "frames", "Frames that were written."),
+    (
+        "delays",
+        "delay too long p50",
+        "How much longer than in the model a frame took: median; `p99` and `max` follow.",
+    ),
+    ("delays", "p99", "99th percentile of what stands before it."),
+    ("delays", "max", "The largest of what stands before it."),
+    ("delays", "early", "Frames that were written too early: an error of Laxity's."),
+    ("delays", "earliest", "By how much at most."),
+    ("stops", "ended at", "When the stop of the platform ended."),
+    ("stops", "length", "How long it was."),
+    ("stops", "while idle", "1 if nothing of Laxity's ran; else it may have been a long step of its own."),
+];
