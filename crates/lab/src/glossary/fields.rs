@@ -112,7 +112,7 @@ fn shape(name: &str, field: &Value) -> String {
         () if is("object") => "values by name".into(),
         () => {
             let referred = record(field).or_else(|| choices().find_map(record));
-            referred.unwrap_or_else(|| "record".into())
+            referred.unwrap_or_else(|| "word".into())
         }
     };
     if optional { format!("{word}, or absent") } else { word }

@@ -57,7 +57,7 @@ impl Ruling {
 ///
 /// A contradicted claim of a paper says something about the paper or about the model; a contradicted test of the
 /// implementation is a bug, and one that holds is no evidence for anybody's system.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Of what the scenario is about: a paper that it reproduces, or a requirement of its author's.
