@@ -241,6 +241,30 @@ fn parameters_that_make_no_source_are_refused() {
     assert!(error.to_string().contains("list.txt has no times"), "{error}");
 }
 
+/// One message at a time, so every wait is seen: of a saving adversary's one in four is longer than it has to be.
+#[test]
+fn a_saving_adversary_waits_longer_at_times() {
+    let interval = Span::from_us(10);
+    let sizes = Sizes::Fixed(Bytes::new(1));
+    let adversary =
+        AdversaryParameters { burst: 1, interval, sizes, start: Time::ZERO, allowance: Allowance::Saving };
+    let all = arrivals(SourceParameters::Adversary(adversary), 1);
+    let waits = all.windows(2).map(|pair| pair[1].at.since(pair[0].at)).collect::<Vec<_>>();
+    assert!(waits.iter().all(|wait| *wait >= interval && *wait < interval * 2));
+    let longer = waits.iter().filter(|wait| **wait > interval).count();
+    assert!((MESSAGES / 6..MESSAGES / 3).contains(&longer), "{longer}");
+}
+
+#[test]
+fn an_error_says_what_would_be_valid() {
+    let sizes = Sizes::Fixed(Bytes::new(1));
+    let periodic =
+        PeriodicParameters { interval: Span::ZERO, multiple: Multiple::ONE, sizes, start: Time::ZERO };
+    let error = Periodic::new(periodic, random(0)).unwrap_err();
+    assert!(!error.valid().is_empty() && error.to_string().ends_with(error.valid()), "{error}");
+    assert!(error.to_string().contains(error.reason()), "{error}");
+}
+
 #[test]
 fn the_last_instant_ends_a_source() {
     let sizes = Sizes::Fixed(Bytes::new(1));

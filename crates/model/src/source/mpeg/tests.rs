@@ -124,3 +124,36 @@ proptest! {
         prop_assert_eq!((is.min.get(), is.max.get()), (min.div_ceil(8), max / 8));
     }
 }
+
+/// Frames of `min` to `max` bits.
+fn asked(min: u64, max: u64, mean: u64, deviation: u64) -> FilmParameters {
+    FilmParameters { min, max, mean, deviation, pattern: Pattern::new("I").unwrap() }
+}
+
+#[test]
+fn what_is_just_a_film_is_not_refused() {
+    let wrong = |parameters: FilmParameters| parameters.check().err().map(|error| error.parameter());
+    // √((24 − 16) (16 − 8)) = 8.
+    assert_eq!(wrong(asked(8, 24, 16, 8)), None);
+    assert_eq!(wrong(asked(8, 24, 16, 9)), Some("deviation"));
+    assert_eq!(wrong(asked(7, 24, 16, 8)), Some("min"));
+    assert_eq!(wrong(asked(8, 1 << 40, 16, 8)), None);
+    assert_eq!(wrong(asked(8, (1 << 40) + 1, 16, 8)), Some("max"));
+    assert_eq!(wrong(asked(16, 24, 16, 8)), Some("mean"));
+    assert_eq!(wrong(asked(8, 16, 16, 8)), Some("mean"));
+}
+
+/// Of frames alike the first is the one at the extreme.
+#[test]
+fn one_frame_each_is_at_the_extremes() {
+    let bits = vec![240.0, 160.0, 160.0, 320.0, 320.0];
+    assert_eq!(asked(80, 400, 200, 80).limit(bits), [30, 10, 20, 50, 40]);
+}
+
+#[test]
+fn a_film_has_both_its_mean_and_its_deviation() {
+    // Mean 20 and deviation 10 B.
+    let film = asked(80, 400, 160, 80);
+    assert!(film.check_fit(&[10, 30]).is_ok());
+    assert!(film.check_fit(&[20, 40]).is_err() && film.check_fit(&[15, 25]).is_err());
+}
