@@ -272,6 +272,16 @@ mod tests {
         assert_eq!((first("address ack"), first("frame")), (Some(2090), Some(2406)), "{told:?}");
     }
 
+    /// Commands and responses are work of the processor, which a faster one would do in less; DMA and frames are not.
+    #[test]
+    fn what_holds_the_processor_is_its_work() {
+        let Description { transmit, receive, .. } = CIM.description();
+        let phases = || transmit.iter().chain(&receive).flat_map(|stage| &stage.phases);
+        assert!(phases().all(|phase| phase.work == (phase.holds == [PROCESSOR])));
+        // Two commands and three responses to send, a command and three responses to receive.
+        assert_eq!((phases().filter(|phase| phase.work).count(), phases().count()), (9, 13));
+    }
+
     /// One command, no acks but the last: 400 + 776 + 100 + 300 = 1576, and 30.
     #[test]
     fn the_simple_interface_has_one_command() {

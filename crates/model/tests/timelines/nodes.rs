@@ -200,6 +200,30 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     assert_eq!(run(&mut node, 100), ["55 departed 0.0 handed 0", "55 Transmitted announced"]);
 }
 
+/// The second stage works 0-10 on the frame that is ready at 13, and sends it 30-37, when it collides; it has the whole of it still to send,
+/// 50-70. Another is given up after 7, which counts as work too.
+#[test]
+fn a_collision_costs_what_was_sent_of_a_frame() {
+    let mut node = Node::without_host(described());
+    let busy = |node: &Node| node.adapter().stages()[1].busy.as_ps() / 1_000_000;
+    node.command(at(0), Command::Transmit(packet(0)));
+    assert_eq!(run(&mut node, 29), ["13 Request"]);
+    node.medium(at(30), Access::Granted);
+    node.medium(at(37), Access::Aborted);
+    assert_eq!((run(&mut node, 100), busy(&node)), (Vec::new(), 10 + 7));
+    node.medium(at(50), Access::Granted);
+    assert_eq!(run(&mut node, 69), [""; 0]);
+    assert_eq!(run(&mut node, 70), ["70 departed 0.0 handed 0", "70 Transmitted announced"]);
+    assert_eq!(busy(&node), 10 + 7 + 20);
+
+    node.command(at(100), Command::Transmit(packet(1)));
+    assert_eq!(run(&mut node, 129), ["113 Request"]);
+    node.medium(at(130), Access::Granted);
+    node.medium(at(137), Access::Lost);
+    assert_eq!(words(&mut node, at(137)), ["137 Failed announced"]);
+    assert_eq!((busy(&node), node.adapter().held(), node.next_deadline()), (37 + 10 + 7, 0, None));
+}
+
 /// A trace numbers the stages of each way from 0.
 #[test]
 fn a_passage_names_its_way_and_the_stage_on_it() {

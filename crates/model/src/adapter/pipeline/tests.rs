@@ -1,5 +1,6 @@
 //! Adapters as descriptions, at work.
 
+mod losses;
 mod stations;
 
 use laxity_qos::channel::{ChannelId, Order};
