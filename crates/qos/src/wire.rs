@@ -178,6 +178,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn an_error_says_what_was_there_and_what_would_be_known() {
+        assert_eq!(WireError::Class(7).to_string(), "class 7, where 0 is real time and 1 best effort");
+        let words =
+            [WireError::Short, WireError::Magic, WireError::Fragment, WireError::Length, WireError::Time];
+        assert!(words.iter().all(|error| error.to_string().len() > 10));
+        assert!(WireError::Version(9).to_string().starts_with("version 9, where "));
+    }
+
     fn packet() -> impl Strategy<Value = Vec<u8>> {
         (any::<[u32; 4]>(), any::<u64>(), 0u64..1 << 50, 0u64..1 << 50, 0usize..300, any::<bool>()).prop_map(
             |(words, message, arrival, span, payload, real_time)| {

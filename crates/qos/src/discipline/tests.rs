@@ -55,6 +55,21 @@ fn a_held_item_says_when() {
     assert!(queue.select(at(50)).is_some());
 }
 
+/// Within 10 of its time it may be served, and at its time it changes rank.
+#[test]
+fn an_item_that_may_be_early_says_when_for_both() {
+    let policy = EarlyPolicy { horizon: Span::from_ms(10), above_best_effort: false };
+    for mut queue in [
+        Discipline::MultiClassEdf(MultiClassEdf::new(policy)),
+        Discipline::FixedPriority(FixedPriority::new(policy)),
+    ] {
+        queue.enqueue(real_time(50, 60), 0);
+        let eligible = [39, 40, 49].map(|now| queue.next_eligible(at(now)));
+        assert_eq!(eligible, [at(40), at(50), at(50)].map(Some));
+        assert_eq!(queue.next_eligible(at(50)), None);
+    }
+}
+
 #[test]
 fn levels_before_arrival() {
     let mut queue = Discipline::FixedPriority(FixedPriority::new(EarlyPolicy::HOLD));
