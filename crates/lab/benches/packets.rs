@@ -1,0 +1,134 @@
+//! What a simulated packet costs: the whole way from source to meters, and how it grows with the number of channels.
+//!
+//! Three ways of a packet: a host whose adapter is the papers' null device; the same host with an adapter of three stages;
+//! six stations of which one is looked at, on a token ring, as in thesis §6.4. Processor time where the system tells it,
+//! medians of runs that take turns. To compare two versions of the simulator, run both on the same machine.
+//!
+//! `cargo bench -p laxity-lab`, or with `-- --quick` for fewer runs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use laxity_lab::scenario::{Experiment, Scenario};
+use laxity_lab::world;
+
+const HOST: &str = r#"
+title = "The way of a packet"
+[host]
+profile = "mc68040"
+[admission]
+formula = "off"
+[run]
+packets = PACKETS
+[[channel]]
+name = "flood"
+class = "best_effort"
+max_message = "16 KiB"
+burst = 4
+source = { kind = "continuous" }
+[[channel]]
+name = "rt"
+class = "real_time"
+count = CHANNELS
+max_message = "4 KiB"
+burst = 2
+min_interval = "INTERVAL ms"
+deadline = "20 ms"
+source = { kind = "periodic", phase = "random" }
+"#;
+
+const NULL: &str = r#"
+[adapter]
+kind = "null"
+startup = "1 us"
+per_byte = "1 ns"
+"#;
+
+const STAGES: &str = r#"
+[adapter]
+kind = "generic"
+[[adapter.transmit]]
+name = "fetch"
+phase = [{ fixed = "20 us" }]
+[[adapter.transmit]]
+name = "dma"
+phase = [{ fixed = "50 us", per_byte = "1 ns", holds = ["bus"] }]
+[[adapter.transmit]]
+name = "link"
+phase = [{ fixed = "20 us", per_byte = "1 ns", medium = true }]
+"#;
+
+const RING: &str = r#"
+[network]
+kind = "token_ring"
+rotation = "10 ms"
+holding = "1 ms"
+"#;
+
+fn experiment(parts: &[&str], channels: u64, packets: u64) -> Experiment {
+    let text = format!("{HOST}{}", parts.concat());
+    // However many channels there are, a tenth of the packets is theirs.
+    let interval = 20 * channels;
+    let text = text.replace("CHANNELS", &channels.to_string()).replace("PACKETS", &packets.to_string());
+    let text = text.replace("INTERVAL", &interval.to_string());
+    let path = PathBuf::from("packets.toml");
+    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|error| panic!("{error}"));
+    let point = scenario.points().next().expect("a scenario has a point");
+    scenario.experiment(&point)
+}
+
+/// Nanoseconds a packet.
+fn cost(experiment: &Experiment, packets: u64) -> f64 {
+    let (run, took) = timed(|| world::run(experiment));
+    let sent: u64 = run.channels.iter().map(|channel| channel.packets).sum();
+    assert!(sent * 100 >= packets * 99, "{sent} of {packets} packets were sent");
+    took.as_secs_f64() * 1e9 / packets as f64
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let (rounds, packets) = if quick { (3, 100_000) } else { (9, 1_000_000) };
+    let ways: [(&str, &[&str]); 3] = [
+        ("host and null adapter", &[NULL]),
+        ("host and three stages", &[STAGES]),
+        ("three stages on a token ring", &[STAGES, RING]),
+    ];
+    let mut costs = ways.map(|_| Vec::new());
+    for _ in 0..rounds {
+        for ((_, parts), costs) in ways.iter().zip(&mut costs) {
+            costs.push(cost(&experiment(parts, 1, packets), packets));
+        }
+    }
+    println!("{:<30} {:>10} {:>14}", "way", "ns/packet", "packets/s");
+    for ((name, _), costs) in ways.iter().zip(&mut costs) {
+        let ns = median(costs);
+        println!("{name:<30} {ns:>10.0} {:>14.0}", 1e9 / ns);
+    }
+    println!("\n{:<30} {:>10}", "channels on the null adapter", "ns/packet");
+    for channels in [1, 10, 100, 1_000, 5_000] {
+        let mut costs: Vec<f64> =
+            (0..3).map(|_| cost(&experiment(&[NULL], channels, packets / 4), packets / 4)).collect();
+        println!("{channels:<30} {:>10.0}", median(&mut costs));
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Runs `body` and says how long it took: on its processor where the system tells (Linux), so that a machine busy with
+/// other work disturbs less, else by the clock on the wall.
+#[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+fn timed<R>(body: impl FnOnce() -> R) -> (R, Duration) {
+    let processor = || {
+        let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        Some(Duration::from_nanos(line.split_whitespace().next()?.parse().ok()?))
+    };
+    let (began, start) = (processor(), std::time::Instant::now());
+    let result = body();
+    let wall = start.elapsed();
+    (result, processor().zip(began).map_or(wall, |(ended, began)| ended - began))
+}
