@@ -48,7 +48,9 @@ fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
         adapter.receive(at(0), packet(1, Class::BestEffort, 0));
         adapter.receive(at(1), packet(7, Class::RealTime, 0));
         adapter.receive(at(1), packet(8, Class::BestEffort, 0));
-        assert_eq!(adapter.buffers_in_use(), 2);
+        // One is served and one waits, whichever it is.
+        let waiting: Vec<_> = adapter.stages().map(|stage| stage.waiting).collect();
+        assert_eq!((adapter.buffers_in_use(), waiting), (2, vec![0, 1, 0]));
         assert_eq!(outcome(&mut adapter, 100), expected, "{overload:?}");
         assert_eq!((adapter.buffers_in_use(), adapter.held()), (0, 0));
     }
@@ -83,4 +85,106 @@ fn buffers_in_use_are_those_of_both_ways() {
     }
     adapter.receive(at(0), packet(9, Class::BestEffort, 0));
     assert_eq!((adapter.buffers_in_use(), adapter.held()), (4, 4));
+}
+
+/// One packet goes through three stages: 10; then 10, 20 on the medium and 10, of which phase `asks` is answered by the host; and 10 more. Another
+/// is received in 100. At `us` the adapter is reset, having stood still since `stop`, when the host gave its answer; how the two were lost,
+/// and for how long the second stage was at work.
+fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
+    let on_medium = Phase { medium: true, ..phase(20, None) };
+    let mut phases = vec![phase(10, None), on_medium, phase(10, None)];
+    if let Some(asks) = asks {
+        phases[asks].tells = Tells::Handshake;
+    }
+    let stages =
+        vec![stage("in", vec![phase(10, None)]), stage("link", phases), stage("out", vec![phase(10, None)])];
+    let mut description = description(stages);
+    description.receive = vec![stage("rx", vec![phase(100, None)])];
+    let mut adapter = Pipeline::new(description);
+    adapter.own_the_link();
+    adapter.command(at(0), Command::Transmit(packet(0, Class::BestEffort, 0))).expect("there is room");
+    adapter.receive(at(0), packet(9, Class::BestEffort, 0));
+    while let Some(next) = adapter.next_deadline().filter(|next| *next <= at(stop.unwrap_or(us))) {
+        adapter.timer(next);
+    }
+    if let Some(stop) = stop {
+        adapter.break_down(at(stop), Breakdown::Stop, true);
+        let answer = Command::Proceed(packet(0, Class::BestEffort, 0));
+        adapter.command(at(stop), answer).expect("an answer is taken");
+    }
+    adapter.reset(at(us));
+    let (mut sent, mut received) = (None, None);
+    while let Some(output) = adapter.poll_output() {
+        match output {
+            AdapterOutput::Response(Response::Failed(_, loss)) => sent = Some(loss),
+            AdapterOutput::Discarded(_, loss) => received = Some(loss),
+            _ => {}
+        }
+    }
+    assert_eq!((received, adapter.held(), adapter.buffers_in_use()), (Some(Loss::Reset), 0, 0));
+    let busy = adapter.stages().nth(1).expect("it is the second").busy;
+    (sent.expect("it was lost"), busy.as_ps() / 1_000_000)
+}
+
+/// On the medium from 20 to 40: a reset before loses the packet, one after only the news of it.
+#[test]
+fn a_reset_behind_the_medium_loses_the_confirmation() {
+    use Loss::{Reset, Unconfirmed};
+    for (us, loss, busy) in
+        [(5, Reset, 0), (15, Reset, 5), (30, Reset, 20), (45, Unconfirmed, 35), (55, Unconfirmed, 40)]
+    {
+        assert_eq!(lost(None, None, us), (loss, busy), "at {us}");
+    }
+    // Waiting for the host's answer since 20, before the medium; or since 40, behind it; and with the answer, standing still.
+    assert_eq!(lost(Some(0), None, 25), (Reset, 10));
+    assert_eq!(lost(Some(0), Some(25), 26), (Reset, 10));
+    assert_eq!(lost(Some(1), None, 45), (Unconfirmed, 30));
+    assert_eq!(lost(Some(1), Some(45), 46), (Unconfirmed, 30));
+}
+
+/// Reserved buffers are buffers, and one too many of a channel is lost where it may not wait.
+#[test]
+fn a_channel_without_a_buffer_of_its_own_loses_its_packet() {
+    for (overload, failed) in [(Overload::Drop, vec![(2, None)]), (Overload::Block, vec![])] {
+        let mut description = description(vec![stage("tx", vec![phase(10, None)])]);
+        description.transmit_buffers = Buffers { pool: Pool::PerChannel(2), overload };
+        let mut adapter = Pipeline::new(description);
+        for number in 0..3 {
+            let command = Command::Transmit(packet(number, Class::BestEffort, 0));
+            adapter.command(at(0), command).expect("there is room");
+        }
+        assert_eq!(adapter.buffers_in_use(), 2);
+        assert_eq!(outcome(&mut adapter, 100), failed, "{overload:?}");
+        assert_eq!(adapter.buffers_in_use(), 0);
+    }
+}
+
+/// Whether more follow is said with each of two frames that are there from the start, without a medium, or with one and a stage before it that only
+/// selects: that takes 30 and the medium 20, so the second is still there when the first has been sent.
+#[test]
+fn more_may_follow_from_the_stages_before() {
+    let select = Phase { work: true, ..phase(30, None) };
+    let on_medium = Phase { medium: true, ..phase(20, None) };
+    for stages in [
+        vec![stage("a", vec![phase(30, None)]), stage("b", vec![phase(20, None)])],
+        vec![stage("a", vec![select]), stage("b", vec![on_medium])],
+    ] {
+        let mut adapter = Pipeline::new(description(stages));
+        if adapter.asks_for_medium() {
+            adapter.own_the_link();
+        }
+        for number in 0..2 {
+            let command = Command::Transmit(packet(number, Class::BestEffort, 0));
+            adapter.command(at(0), command).expect("there is room");
+        }
+        let mut frames = Vec::new();
+        while let Some(next) = adapter.next_deadline() {
+            adapter.timer(next);
+            frames.extend(std::iter::from_fn(|| adapter.poll_output()).filter_map(|output| match output {
+                AdapterOutput::Frame { packet, more } => Some((packet.message, more)),
+                _ => None,
+            }));
+        }
+        assert_eq!(frames, [(0, true), (1, false)]);
+    }
 }
