@@ -1,5 +1,8 @@
 //! The shipped traces, the shapes that users have, and files that are none of them.
 
+#[path = "traces/captures.rs"]
+mod captures;
+
 use std::path::{Path, PathBuf};
 
 use laxity_model::source::trace::{Format, FrameKind, Limits, Position, Trace, parse, read};
@@ -387,4 +390,33 @@ fn damaged_files_are_read_or_refused_but_never_panic() {
         }
     }
     assert!(refused > 2000, "only {refused} damaged files were refused");
+}
+
+/// Traces that hold the same show the same, and others do not, whatever it is that they differ in.
+#[test]
+fn a_trace_shows_a_digest_of_all_that_is_known() {
+    let shown = |text: &str| format!("{:?}", parse("t", &mut text.as_bytes(), Limits::DEFAULT).unwrap());
+    let alike = shown("1\n4\n");
+    assert_eq!(alike, shown("1\n4\n"));
+    let all = [
+        shown("4\n1\n"),
+        shown("1\n1\n"),
+        shown("packet,size=7\n"),
+        shown("packet,dts_time=0.0,size=7\n"),
+        shown("frame,pkt_size=7\n"),
+        shown("frame,pkt_size=7,pict_type=I\n"),
+        shown("frame,pkt_size=7,pict_type=P\n"),
+    ];
+    let digests: std::collections::BTreeSet<_> =
+        all.iter().chain([&alike]).filter_map(|shown| shown.rsplit(", ").next()).collect();
+    // A packet and a frame of which nothing but the size is known are alike.
+    assert_eq!(digests.len(), 7, "{all:?}");
+}
+
+#[test]
+fn formats_have_names_and_json_may_have_a_mark() {
+    let marked = format!("\u{feff}{JSON}");
+    let trace = parse("t", &mut marked.as_bytes(), Limits::DEFAULT).unwrap();
+    assert_eq!(sizes(&trace), sizes(&parse("t", &mut JSON.as_bytes(), Limits::DEFAULT).unwrap()));
+    assert_eq!((trace.format().to_string().as_str(), trace.name()), ("ffprobe JSON", "t"));
 }
