@@ -78,7 +78,7 @@ fn test(root: &Path) -> ExitCode {
     });
     generated::check(root, &mut report);
     report.check("experiments give the rows of docs/reproduction.md", || {
-        let check = ["run", "--quiet", "--release", "--package", "laxity", "--", "reproduce", "--check"];
+        let check = ["run", "--quiet", "--package", "laxity", "--", "reproduce", "--check"];
         step::run(cargo(root, &check))
     });
     elsewhere::check(root, &mut report);
