@@ -33,6 +33,32 @@ pub fn claim_core(wanted: Option<usize>) -> CoreClaim {
     claim(&directory, &candidates)
 }
 
+/// Takes a processor for an emulation and another one for its host in a thread: those that are wanted, or else the last and
+/// the first that no other run has taken.
+pub(crate) fn claim_two_cores(emulation: Option<usize>, host: Option<usize>) -> (CoreClaim, CoreClaim) {
+    match ownership::directory() {
+        Ok(directory) => two(&directory, &cores(), emulation, host),
+        Err(_) => {
+            let untold = |core| CoreClaim { core, is_shared: false, _lock: None };
+            (untold(emulation.or(cores().last().copied())), untold(host.or(cores().first().copied())))
+        }
+    }
+}
+
+fn two(
+    directory: &Path,
+    cores: &[usize],
+    emulation: Option<usize>,
+    host: Option<usize>,
+) -> (CoreClaim, CoreClaim) {
+    let but = |other: Option<usize>| cores.iter().copied().filter(move |core| Some(*core) != other);
+    // The host's choice is the first of them, so they stand the other way round.
+    let for_host = host.map_or_else(|| but(emulation).rev().collect(), |core| vec![core]);
+    let host = claim(directory, &for_host);
+    let for_emulation = emulation.map_or_else(|| but(host.core).collect(), |core| vec![core]);
+    (claim(directory, &for_emulation), host)
+}
+
 fn claim(directory: &Path, candidates: &[usize]) -> CoreClaim {
     for &core in candidates.iter().rev() {
         let path = directory.join(format!("core-{core}.lock"));
@@ -49,6 +75,27 @@ mod tests {
     use std::{env, fs, process};
 
     use super::*;
+
+    #[test]
+    fn an_emulation_and_its_host_never_take_the_same_processor_by_themselves() {
+        let directory = env::temp_dir().join(format!("laxity-core-pairs-{}", process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let (emulation, host) = two(&directory, &[0, 1, 2], None, None);
+        assert_eq!((emulation.core, host.core), (Some(2), Some(0)));
+        assert!(!emulation.is_shared && !host.is_shared);
+        // One is left: the host has it, and the emulation shares another one.
+        let (second, its_host) = two(&directory, &[0, 1, 2], None, None);
+        assert_eq!((second.core, its_host.core), (Some(2), Some(1)));
+        assert!(second.is_shared && !its_host.is_shared);
+        drop((emulation, host, second, its_host));
+        let (wanted, other) = two(&directory, &[0, 1], Some(0), None);
+        assert_eq!((wanted.core, other.core), (Some(0), Some(1)));
+        drop((wanted, other));
+        // A machine of one processor has no other to give; whoever asks is told so.
+        let (none, only) = two(&directory, &[4], None, None);
+        assert_eq!((none.core, only.core), (None, Some(4)));
+        fs::remove_dir_all(directory).unwrap();
+    }
 
     #[test]
     fn runs_take_different_processors_while_there_are_some() {

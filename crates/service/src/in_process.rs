@@ -22,9 +22,10 @@ use laxity_model::adapter::{Notification, Response};
 use laxity_units::{Span, Time};
 
 use crate::Refused;
+use crate::core_claim::claim_two_cores;
 use crate::emulate::{Driven, Emulation, Glance, Options, drive};
 use crate::host::{self, Host, Wires};
-use crate::place::{Placement, cores, spawn_on};
+use crate::place::{Placement, spawn_on};
 use crate::ring::{Consumer, Producer, Watcher, ring};
 use crate::signal::{Interrupt, Raise, StopFlag};
 
@@ -114,8 +115,10 @@ pub fn run(
         return Err("there is nothing to run: the experiment only asks what is admitted".into());
     };
     let experiment = Arc::new(experiment.clone());
-    let options = Options { stop, ..Options::on(experiment.emulation.core) };
-    let host_core = experiment.emulation.host_core.or_else(|| cores().first().copied());
+    // Held until the run is over, so that another one takes others.
+    let (core, claimed_host) = claim_two_cores(experiment.emulation.core, experiment.emulation.host_core);
+    let options = Options { stop, ..Options::on(core.core) };
+    let host_core = claimed_host.core;
     if options.placement.core == host_core {
         let reason = "END and its host each need a processor of their own, and have the same";
         return Err(reason.into());

@@ -152,8 +152,26 @@ pub(crate) fn experiment(
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
     takes_time(cx, &experiment)?;
+    have_ports(cx, &experiment)?;
     analysis(cx, &experiment, &host.spans, &adapter.spans)?;
     Ok(experiment)
+}
+
+/// Refuses channels that carry the frames of a port that is not there: an emulation of theirs would carry nothing.
+fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let mut outcome = Ok(());
+    for channel in experiment.channels.iter().filter(|channel| channel.carries.is_some()) {
+        let node = channel.route[0];
+        if !experiment.ports.iter().any(|port| port.node == node) {
+            let reason = format!(
+                "channel `{}` carries frames of the port at node {node}, and there is none",
+                channel.name
+            );
+            let help = format!("add `[[port]]` with `node = {node}`, or leave out `carries`");
+            outcome = Err(cx.fault(&WHOLE, reason, help));
+        }
+    }
+    outcome
 }
 
 /// Refuses sources without end that nothing slows down: they would send for ever at one instant.

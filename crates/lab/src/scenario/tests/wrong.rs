@@ -109,6 +109,7 @@ fn a_hundred_wrong_files_do_not() {
         ("time = \"2 s\"", "time = \"2 s\"\npackets = 100"),
         ("name = \"bulk\"", "name = \"camera\""),
         ("burst = 10", "burst = 10\ndeadline = \"10 ms\""),
+        ("burst = 10", "burst = 10\ncarries = \"all\""),
         ("burst = 10", "burst = 10\nrefusal = \"expected\""),
         ("burst = 2", "burst = 2\nmin_message = \"17 KiB\""),
         ("burst = 2", "burst = 2\nrefusal = \"maybe\""),
