@@ -14,10 +14,11 @@ const SEED: u64 = 1;
 /// Words with which no scenario has a bound, since no analysis covers what they choose.
 ///
 /// A word that is missing here has to have been drawn with a bound; one that is here, never.
-const UNCOVERED: [(&str, &str); 17] = [
+const UNCOVERED: [(&str, &str); 18] = [
     ("admission.formula", "off"),
     // They are printed beside what holds, and are not what holds.
     ("admission.formula", "papers"),
+    ("admission.formula", "printed"),
     ("fault.kind", "full_queues"),
     ("fault.kind", "lost_interrupts"),
     ("fault.kind", "stall"),
