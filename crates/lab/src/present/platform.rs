@@ -69,17 +69,27 @@ pub(crate) fn stages(results: &Results) -> Grid {
     grid(results, STAGES, Some("stage"), rows)
 }
 
+/// A time of frames that were written, if any were.
+fn written((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
+    (frames.written > 0).then_some(seconds)
+}
+
+/// A time of frames that were read, if any were.
+fn read((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
+    (frames.read > 0).then_some(seconds)
+}
+
 /// What fills the table of frames: title, kind, rank, reading.
 const FRAMES: &[Field<(Frames, Channel)>] = &[
     Field("frames", Kind::Count, 2, |f| Some(f.0.written as f64)),
     Field("logical p50", Kind::Time, 0, |f| of(&f.1.latency, |l| l.p50)),
     Field("p99", Kind::Time, 1, |f| of(&f.1.latency, |l| l.p99)),
-    Field("arrival to delivery p50", Kind::Time, 0, |f| Some(f.0.p50)),
-    Field("p99", Kind::Time, 0, |f| Some(f.0.p99)),
-    Field("max", Kind::Time, 0, |f| Some(f.0.max)),
-    Field("before, at most p50", Kind::Time, 3, |f| Some(f.0.waited_p50)),
-    Field("p99", Kind::Time, 0, |f| Some(f.0.waited_p99)),
-    Field("max", Kind::Time, 1, |f| Some(f.0.waited_max)),
+    Field("arrival to delivery p50", Kind::Time, 0, |f| written(f, f.0.p50)),
+    Field("p99", Kind::Time, 0, |f| written(f, f.0.p99)),
+    Field("max", Kind::Time, 0, |f| written(f, f.0.max)),
+    Field("before, at most p50", Kind::Time, 3, |f| read(f, f.0.waited_p50)),
+    Field("p99", Kind::Time, 0, |f| read(f, f.0.waited_p99)),
+    Field("max", Kind::Time, 1, |f| read(f, f.0.waited_max)),
     Field("deadline", Kind::Time, 2, |f| f.1.deadline),
     Field("missed", Kind::Count, 0, |f| f.1.deadline.map(|_| f.1.missed_messages as f64)),
     Field("of contract", Kind::Share, 4, |f| f.0.of_contract),
@@ -185,6 +195,20 @@ mod tests {
     use super::super::sample;
     use super::*;
     use crate::results::Fitness;
+
+    #[test]
+    fn frames_that_never_came_took_no_time_at_all() {
+        let mut results = sample::sweep();
+        let one = Frames { channel: "one".into(), read: 1, written: 1, ..Frames::default() };
+        let none = Frames { channel: "none".into(), ..Frames::default() };
+        results.runs.truncate(1);
+        results.runs[0].real_time = Some(RealTime { frames: vec![one, none], ..RealTime::default() });
+        let grid = frames(&results);
+        let longest =
+            grid.columns.iter().position(|column| column.title == "arrival to delivery p50").unwrap();
+        assert_ne!(grid.rows[0].cells[longest], "-");
+        assert_eq!(grid.rows[1].cells[longest], "-");
+    }
 
     #[test]
     fn every_column_is_in_the_glossary() {
