@@ -361,6 +361,19 @@ mod tests {
     const REAL_TIME: Takes = Takes::Only(Class::RealTime);
     const BEST_EFFORT: Takes = Takes::Only(Class::BestEffort);
 
+    /// 10, then 20, then what is left of 45 or of 25 since the start, then 5 only for what is longer than 100 B.
+    #[test]
+    fn a_server_has_a_packet_for_all_its_phases() {
+        let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
+        let service = |since, size| {
+            let since = Phase { since_service: true, ..phase(since) };
+            let long = Phase { from: Bytes::new(101), ..phase(5) };
+            let stage = Stage { phases: vec![phase(10), phase(20), since, long], ..stage("a") };
+            stage.service(Bytes::new(size))
+        };
+        assert_eq!([service(45, 100), service(25, 100), service(25, 101)], [45, 30, 35].map(Span::from_us));
+    }
+
     #[test]
     fn every_packet_has_a_way_through() {
         assert_eq!(good().check(), Ok(()));
