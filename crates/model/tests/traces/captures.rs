@@ -73,7 +73,7 @@ fn as_much_was_captured_as_is_there() {
     };
     assert_eq!([decide(8, 60), decide(4, 60), decide(8, 8), decide(0, 1)], [Ok(1), Ok(1), Ok(1), Ok(1)]);
     let lengths = Err(Position::Byte(start + 20));
-    assert_eq!([decide(9, 60), decide(8, 7), decide(0, 0)], [lengths.clone(), lengths.clone(), lengths]);
+    assert_eq!([decide(9, 60), decide(8, 7), decide(0, 0)], [lengths; 3]);
 }
 
 #[test]
