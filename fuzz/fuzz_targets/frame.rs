@@ -2,7 +2,7 @@
 #![no_main]
 
 use laxity_lab::scenario::Carries;
-use laxity_service::frame::Headers;
+use laxity_emulator::frame::Headers;
 
 libfuzzer_sys::fuzz_target!(|frame: &[u8]| {
     let headers = Headers::of(frame);

@@ -38,7 +38,7 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
                 "test",
                 "--quiet",
                 "--package",
-                "laxity-service",
+                "laxity-machine",
                 "--lib",
                 "ring::tests::two_threads",
             ]);
@@ -67,6 +67,8 @@ fn rustup(arguments: &[&str]) -> Command {
 fn nightly(arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).args(arguments);
-    ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"].iter().for_each(|name| drop(command.env_remove(name)));
+    for inherited in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(inherited);
+    }
     command
 }

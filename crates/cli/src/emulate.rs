@@ -4,6 +4,9 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use laxity_emulator::emulate::{Driven, Emulation, Options, drive, no_reports};
+use laxity_emulator::log::{End, Header, Recorded, Recorder};
+use laxity_emulator::tap_port::{Ports, Site, TapBell};
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_lab::output::{self, Draft, Kind};
 use laxity_lab::pipeline::{self, Options as Pipeline};
@@ -11,12 +14,9 @@ use laxity_lab::present::check_target;
 use laxity_lab::results::RealTime;
 use laxity_lab::scenario::files::Disk;
 use laxity_lab::scenario::{Experiment, HostPlace, PointIndex, RunLength, Scenario, Task};
-use laxity_service::claim_core;
-use laxity_service::emulate::{Driven, Emulation, Options, drive, no_reports};
-use laxity_service::log::{End, Header, Recorded, Recorder};
-use laxity_service::signal::StopOnSignal;
-use laxity_service::tap::Tap;
-use laxity_service::tap_port::{Ports, Site, TapBell};
+use laxity_machine::claim_core;
+use laxity_machine::signal::StopOnSignal;
+use laxity_machine::tap::Tap;
 use laxity_units::{Span, Time};
 
 use crate::arguments::Emulate;

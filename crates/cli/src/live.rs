@@ -1,8 +1,8 @@
 //! How an emulation stands while it runs, on standard error: a table that is redrawn, or now and then a line.
 
+use laxity_emulator::emulate::Glance;
 use laxity_lab::scenario::Experiment;
 use laxity_lab::world::{Live, LiveChannel};
-use laxity_service::emulate::Glance;
 use laxity_units::{Span, Time};
 
 use crate::terminal::clean;

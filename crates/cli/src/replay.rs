@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io::BufReader;
 
-use laxity_service::emulate::{self, ReplayError};
-use laxity_service::log::Log;
+use laxity_emulator::emulate::{self, ReplayError};
+use laxity_emulator::log::Log;
 
 use crate::Exit;
 use crate::arguments::Replay;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use laxity_emulator::Runner;
 use laxity_lab::pipeline::{self, Options, Outcome};
 use laxity_lab::present::table;
 use laxity_lab::scenario::{Experiment, Scenario};
-use laxity_service::Runner;
 
 use crate::arguments::{Effort, Run};
 use crate::budget;

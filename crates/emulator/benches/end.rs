@@ -1,0 +1,182 @@
+//! Packets a second through the emulated device and back.
+//!
+//! One thread writes transmit commands into the ring and reads the responses, as a driver would that has always
+//! something to send; the other is END with an adapter of three stages, each with a delay and one with a resource,
+//! on the real clock. Beside it, in the same rounds, entries of the same size go through the same rings to
+//! a thread that only sends them back: what is left of that is the price of the emulation.
+//!
+//! `cargo bench -p laxity-emulator --bench end`, or with `-- --quick` for fewer rounds.
+
+#[cfg(target_os = "linux")]
+#[path = "support/rounds.rs"]
+mod rounds;
+
+#[cfg(target_os = "linux")]
+mod contest {
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    use laxity_emulator::in_process::wires;
+    use laxity_engine::trace::NoTrace;
+    use laxity_engine::{Calendar, Dilation, Epoch, RealClock, Ticks};
+    use laxity_lab::scenario::{Experiment, Scenario};
+    use laxity_lab::world::{self, Elsewhere, Input, Lab};
+    use laxity_machine::place::{Placement, cores, spawn_on};
+    use laxity_machine::ring::ring;
+    use laxity_model::adapter::{Command, Response};
+    use laxity_qos::channel::{ChannelId, Packet};
+    use laxity_qos::discipline::{Class, Tag};
+    use laxity_units::{Bytes, Span, Time};
+
+    use crate::rounds::{interleaved, median, rounds};
+
+    const COUNT: u64 = 1_000_000;
+    /// Packets that the driver has outstanding at most.
+    const DEPTH: u64 = 1024;
+
+    const SCENARIO: &str = r#"
+title = "three stages"
+[host]
+profile = "mc68040"
+[adapter]
+kind = "generic"
+notification = "1 ms"
+
+[[adapter.transmit]]
+name = "fetch"
+phase = [{ fixed = "20 ns" }]
+[[adapter.transmit]]
+name = "dma"
+phase = [{ fixed = "50 ns", per_byte = "100 ps", holds = ["bus"] }]
+[[adapter.transmit]]
+name = "link"
+phase = [{ fixed = "20 ns", per_byte = "80 ps", medium = true }]
+[admission]
+formula = "off"
+[run]
+packets = 1000000
+[[channel]]
+name = "flood"
+class = "best_effort"
+max_message = "1500 B"
+burst = 1
+source = { kind = "continuous" }
+"#;
+
+    fn experiment() -> Experiment {
+        let path = PathBuf::from("end.toml");
+        let files = BTreeMap::from([(path.clone(), SCENARIO.as_bytes().to_vec())]);
+        let scenario =
+            Scenario::read(Path::new(&path), &files).unwrap_or_else(|why| panic!("{}", why.render(false)));
+        let point = scenario.points().next().expect("a scenario has a point");
+        scenario.experiment(&point)
+    }
+
+    fn packet(message: u64) -> Packet {
+        let tag =
+            Tag { class: Class::BestEffort, logical_arrival: Time::ZERO, deadline: Time::MAX, level: 31 };
+        let size = Bytes::new(1500);
+        Packet {
+            channel: ChannelId(0),
+            message,
+            index: 0,
+            count: 1,
+            size,
+            message_size: size,
+            tag,
+            due_from: Time::ZERO,
+            sent: Time::ZERO,
+            created: Time::ZERO,
+            handed: Time::ZERO,
+        }
+    }
+
+    /// Keeps `DEPTH` commands outstanding until `COUNT` responses are back.
+    fn drive(mut write: impl FnMut(Packet) -> bool, mut read: impl FnMut() -> u64) {
+        let (mut written, mut done) = (0, 0);
+        while done < COUNT {
+            while written < COUNT && written - done < DEPTH && write(packet(written)) {
+                written += 1;
+            }
+            done += read();
+        }
+    }
+
+    fn emulated(ticks: Ticks) -> f64 {
+        let experiment = experiment();
+        let epoch = Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
+        let (mut commands, mut responses, far) = wires(1 << 14);
+        let cores = cores();
+        let driver = spawn_on(Placement { core: cores.first().copied(), fifo: None }, "driver", move || {
+            drive(
+                |packet| {
+                    commands.push(Input::Command { node: 0, command: Command::Transmit(packet) }).is_ok()
+                },
+                || responses.pop_each(256, |_| {}) as u64,
+            );
+        });
+        let end = spawn_on(Placement { core: cores.last().copied(), fifo: None }, "end", move || {
+            let doorbell = far.doorbell();
+            let mut trace = NoTrace;
+            let length = match experiment.task {
+                laxity_lab::scenario::Task::Simulate(length) => length,
+                laxity_lab::scenario::Task::Fill(_) => unreachable!("the scenario above simulates"),
+            };
+            let elsewhere = Elsewhere { hosts: &[0], channels: &[] };
+            let mut lab = Lab::with_outside(&experiment, length, &mut trace, far, elsewhere);
+            let mut calendar = Calendar::new();
+            lab.start(&mut calendar);
+            let mut clock = RealClock::new(epoch, doorbell);
+            let outcome = laxity_engine::run(&mut lab, &mut calendar, &mut clock, world::limits(length));
+            COUNT as f64 / epoch.now().max(outcome.now).as_secs_f64()
+        });
+        let rate = end.expect("there is a thread to be had").join().expect("END works to the end");
+        driver.expect("there is a thread to be had").join().expect("every packet comes back");
+        rate
+    }
+
+    fn bare(ticks: Ticks) -> f64 {
+        let (mut commands, mut far) = ring::<Input>(1 << 14);
+        let (mut back, mut responses) = ring::<Response>(1 << 14);
+        let cores = cores();
+        let driver = spawn_on(Placement { core: cores.first().copied(), fifo: None }, "driver", move || {
+            drive(
+                |packet| {
+                    commands.push(Input::Command { node: 0, command: Command::Transmit(packet) }).is_ok()
+                },
+                || responses.pop_each(256, |_| {}) as u64,
+            );
+        });
+        let echo = spawn_on(Placement { core: cores.last().copied(), fifo: None }, "echo", move || {
+            let (began, mut done) = (ticks.read(), 0);
+            while done < COUNT {
+                far.pop_each(256, |input| {
+                    if let Input::Command { command: Command::Transmit(packet), .. } = input {
+                        back.push(Response::Transmitted(packet))
+                            .expect("there is room for what is outstanding");
+                        done += 1;
+                    }
+                });
+            }
+            COUNT as f64 * ticks.per_second() / (ticks.read() - began) as f64
+        });
+        let rate = echo.expect("there is a thread to be had").join().expect("the echo works to the end");
+        driver.expect("there is a thread to be had").join().expect("every packet comes back");
+        rate
+    }
+
+    pub(crate) fn run() {
+        let ticks = Ticks::calibrate();
+        let turns: &mut [&mut dyn FnMut() -> f64] = &mut [&mut || emulated(ticks), &mut || bare(ticks)];
+        let rates = interleaved(rounds(), turns);
+        let [end, bare] = [0, 1].map(|who| median(&rates[who], |rate| *rate));
+        println!("{:<20} {:>14} {:>8}", "contestant", "packets/s", "ratio");
+        println!("{:<20} {end:>14.0} {:>8.2}", "END, three stages", end / bare);
+        println!("{:<20} {bare:>14.0} {:>8.2}", "rings alone", 1.0);
+    }
+}
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    contest::run();
+}

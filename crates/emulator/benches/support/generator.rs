@@ -1,0 +1,233 @@
+//! A generator of packets: a real program's socket in a namespace, behind a device that is to be measured.
+//!
+//! It sends UDP datagrams by batches to an address that nobody but the device answers for, and takes what comes
+//! back. Every datagram has its number and the time it was sent, so that what is lost, comes twice or out of order
+//! is counted and the way there and back is timed. The kernel keeps it from sending more than the device's queue
+//! holds: a full send buffer refuses, and the generator turns to receiving.
+
+#![allow(unsafe_code, reason = "batches of datagrams are sent and received by no safe call")]
+
+use std::io;
+use std::mem;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use laxity_engine::{Lateness, Ticks};
+use laxity_machine::ip::Ip;
+use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::place::{Placed, Placement, spawn_on};
+use laxity_machine::tap::{Tap, TapSetup};
+use laxity_machine::{Mac, Refused};
+use laxity_units::Span;
+
+/// The generator's address and the one it sends to, in both layers.
+pub(crate) const HERE: (Mac, Ipv4Addr) = (Mac([2, 0, 0, 0, 0, 1]), Ipv4Addr::new(10, 77, 0, 1));
+pub(crate) const THERE: (Mac, Ipv4Addr) = (Mac([2, 0, 0, 0, 0, 2]), Ipv4Addr::new(10, 77, 0, 2));
+/// Both ends of every datagram, so that an echo need not exchange them.
+const PORT: u16 = 4000;
+/// Bytes of a frame before the datagram's own: Ethernet, IP, UDP.
+pub(crate) const HEADERS: usize = 14 + 20 + 8;
+const BATCH: usize = 32;
+
+/// A namespace whose one way out is a TAP device.
+pub(crate) struct Site {
+    pub(crate) tap: Tap,
+    pub(crate) namespace: Namespace,
+}
+
+impl Site {
+    /// Makes both, with the addresses of this module.
+    pub(crate) fn new(owner: &Owner) -> Result<Self, Refused> {
+        let namespace = owner.namespace(&format!("lx-bench-{}", std::process::id()))?;
+        let setup = TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false };
+        let tap = Tap::open(&setup, Some(&namespace))?;
+        let ip = Ip::inside(&namespace);
+        ip.address("tap0", IpAddr::V4(HERE.1), 24)?;
+        ip.neighbour("tap0", IpAddr::V4(THERE.1), THERE.0)?;
+        Ok(Self { tap, namespace })
+    }
+}
+
+/// What the generator saw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    /// Datagrams sent.
+    pub(crate) sent: u64,
+    /// Datagrams that came back, each in order.
+    pub(crate) returned: u64,
+    /// Datagrams that came back after a later one, or twice.
+    pub(crate) disordered: u64,
+    /// From sending to receiving.
+    pub(crate) round_trip: Lateness,
+    /// How long it went on, in seconds.
+    pub(crate) seconds: f64,
+}
+
+/// The generator, a socket.
+pub(crate) struct Generator {
+    socket: UdpSocket,
+    ticks: Ticks,
+    frame: usize,
+}
+
+impl Generator {
+    /// A sender of frames of `frame` bytes, with all headers, inside `namespace`.
+    pub(crate) fn new(namespace: &Namespace, ticks: Ticks, frame: usize) -> io::Result<Self> {
+        assert!(
+            (HEADERS + 16..=1514).contains(&frame),
+            "a frame of {frame} bytes does not hold a number and a time"
+        );
+        let socket = namespace.within(|| UdpSocket::bind((HERE.1, PORT))).map_err(io::Error::other)??;
+        socket.connect((THERE.1, PORT))?;
+        socket.set_nonblocking(true)?;
+        let bytes: libc::c_int = 8 << 20;
+        let (level, option, size) = (libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, size_of::<libc::c_int>());
+        // SAFETY: the option is an int, which lives through the call. Refused, the buffer stays as it is.
+        unsafe {
+            let value = (&raw const bytes).cast();
+            libc::setsockopt(socket.as_raw_fd(), level, option, value, size as libc::socklen_t);
+        }
+        Ok(Self { socket, ticks, frame })
+    }
+
+    /// Sends as much as the host lets it for `time`, on a thread of its own that runs at `placement`.
+    pub(crate) fn flood(self, placement: Placement, time: Span) -> Placed<(Self, Seen)> {
+        spawn_on(placement, "generate", move || {
+            let seen = self.run(time);
+            (self, seen)
+        })
+        .expect("there is a thread to be had")
+    }
+
+    fn run(&self, time: Span) -> Seen {
+        let mut seen = Seen::default();
+        let mut out = vec![vec![0_u8; self.frame - HEADERS]; BATCH];
+        let mut back = vec![vec![0_u8; 2048]; BATCH];
+        let mut expected = 0;
+        let began = self.ticks.read();
+        let end = began + self.ticks.in_span(time);
+        // What is under way at the end is waited for, or the next run would meet it; the other thread may be asleep.
+        let quiet = self.ticks.in_span(Span::from_ms(50));
+        let (mut now, mut last) = (began, began);
+        while now < end || now - last < quiet {
+            now = self.ticks.read();
+            if now < end {
+                for (number, datagram) in (seen.sent..).zip(&mut out) {
+                    datagram[..8].copy_from_slice(&number.to_ne_bytes());
+                    datagram[8..16].copy_from_slice(&now.to_ne_bytes());
+                }
+                seen.sent += self.send(&mut out) as u64;
+                last = now;
+            }
+            let count = self.receive(&mut back);
+            let came = self.ticks.read();
+            for datagram in &back[..count] {
+                let [number, sent] = [0, 8].map(|at| {
+                    u64::from_ne_bytes(datagram[at..at + 8].try_into().expect("eight bytes are eight bytes"))
+                });
+                if sent < began {
+                    // Of a run before, held up in the device.
+                    continue;
+                }
+                if number < expected {
+                    seen.disordered += 1;
+                } else {
+                    expected = number + 1;
+                    seen.returned += 1;
+                }
+                seen.round_trip.record(self.ticks.span(came.saturating_sub(sent)));
+                last = came;
+            }
+        }
+        seen.seconds = self.ticks.span(end - began).as_secs_f64();
+        seen
+    }
+
+    /// Sends those of `datagrams` that the host takes, from the first on, and says how many.
+    fn send(&self, datagrams: &mut [Vec<u8>]) -> usize {
+        self.move_batch(datagrams, |fd, headers, count| {
+            // SAFETY: `move_batch` hands over that many headers.
+            unsafe { libc::sendmmsg(fd, headers, count, libc::MSG_DONTWAIT) }
+        })
+    }
+
+    /// Fills `datagrams` from the first on, and says how many.
+    fn receive(&self, datagrams: &mut [Vec<u8>]) -> usize {
+        self.move_batch(datagrams, |fd, headers, count| {
+            // SAFETY: as in `send`.
+            unsafe { libc::recvmmsg(fd, headers, count, libc::MSG_DONTWAIT, ptr::null_mut()) }
+        })
+    }
+
+    fn move_batch(
+        &self,
+        datagrams: &mut [Vec<u8>],
+        call: impl Fn(i32, *mut libc::mmsghdr, u32) -> i32,
+    ) -> usize {
+        assert!(datagrams.len() <= BATCH, "a batch is at most {BATCH}");
+        // SAFETY: both are plain structures for which zeros are a value; the pointers put in are to buffers that live
+        // through the call, with their lengths.
+        let mut vectors: [libc::iovec; BATCH] = unsafe { mem::zeroed() };
+        // SAFETY: as above.
+        let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
+        for ((vector, header), datagram) in vectors.iter_mut().zip(&mut headers).zip(&mut *datagrams) {
+            vector.iov_base = datagram.as_mut_ptr().cast();
+            vector.iov_len = datagram.len();
+            header.msg_hdr.msg_iov = vector;
+            header.msg_hdr.msg_iovlen = 1;
+        }
+        let moved = call(self.socket.as_raw_fd(), headers.as_mut_ptr(), datagrams.len() as u32);
+        // Full, empty and a port that nobody listens at are all "nothing moved".
+        usize::try_from(moved).unwrap_or(0)
+    }
+}
+
+/// A thread that handles the frames of a TAP device until it is told to stop.
+pub(crate) struct Handler {
+    stop: Arc<AtomicBool>,
+    thread: Placed<u64>,
+}
+
+impl Handler {
+    /// Hands every frame of `tap` to `handle` on a spinning thread at `placement`, and sends what it answers.
+    pub(crate) fn start(
+        tap: Arc<Tap>,
+        placement: Placement,
+        mut handle: impl FnMut(&mut [u8]) -> bool + Send + 'static,
+    ) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = spawn_on(placement, "handle", move || {
+            let (mut buffer, mut handled) = ([0; 2048], 0);
+            while !stopped.load(Ordering::Relaxed) {
+                let Some(length) = tap.receive(&mut buffer).expect("the device is up") else {
+                    std::hint::spin_loop();
+                    continue;
+                };
+                handled += 1;
+                if handle(&mut buffer[..length]) {
+                    // What the host does not take, the generator misses.
+                    let _ = tap.send(&buffer[..length]).expect("the device is up");
+                }
+            }
+            handled
+        });
+        Self { stop, thread: thread.expect("there is a thread to be had") }
+    }
+
+    /// Ends it, and answers how many frames it handled.
+    pub(crate) fn stop(self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().expect("the device stays up")
+    }
+}
+
+/// Turns a frame of the generator round; the sums of IP and UDP do not depend on the order of their terms.
+pub(crate) fn turn_round(frame: &mut [u8]) {
+    let (ethernet, packet) = frame.split_at_mut(14);
+    ethernet[..12].rotate_left(6);
+    packet[12..20].rotate_left(4);
+}

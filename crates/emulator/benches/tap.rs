@@ -1,0 +1,252 @@
+//! Packets a second through a bare TAP device: what an emulated adapter behind one is measured against.
+//!
+//! A generator (`support/generator.rs`) on one processor sends UDP as fast as the host lets it; a loop that spins on
+//! the device on another handles the frames. `sink` drops them, which shows what sending costs; `echo` sends each
+//! back, which is the least that any emulation does, and is the baseline. The generator also receives what
+//! comes back, so of an echo's two ways each takes a share of both processors.
+//!
+//! `emulator` is the same with an emulated node in the loop: a frame becomes a message, is processed by a host that costs
+//! nothing, passes an adapter of one stage in no time, and is written back to the device when it has left; all on
+//! the real clock. The channel's queue is what the host's is.
+//!
+//! `cargo bench -p laxity-emulator --bench tap`, or with `-- --quick` for fewer rounds. Needs root.
+
+#[cfg(target_os = "linux")]
+#[path = "support/generator.rs"]
+mod generator;
+#[cfg(target_os = "linux")]
+#[path = "support/rounds.rs"]
+mod rounds;
+
+#[cfg(target_os = "linux")]
+mod contest {
+    use std::collections::BTreeMap;
+    use std::io;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use laxity_emulator::emulate::{Emulation, Options, Running, no_reports, start};
+    use laxity_emulator::tap_port::{Ports, TapBell, Wire};
+    use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
+    use laxity_lab::scenario::{Experiment, Scenario, Task};
+    use laxity_lab::world::{Input, Notice, Outside};
+    use laxity_machine::Refused;
+    use laxity_machine::namespace::Owner;
+    use laxity_machine::place::{Placement, cores};
+    use laxity_machine::tap::Tap;
+    use laxity_units::Span;
+    use laxity_units::Time;
+
+    use crate::generator::{Generator, Handler, Seen, Site, turn_round};
+    use crate::rounds::{interleaved, median, rounds};
+
+    /// A node that sends what its port brings, and brings back to the port what it has sent.
+    const NODE: &str = r#"
+        title = "echo"
+        [host]
+        profile = "mc68040"
+        [host.costs]
+        context_switch = "0 us"
+        cache_miss = "0 us"
+        first_packet = "0 us"
+        packet = "0 us"
+        link_scheduling = "0 us"
+        hand_over = "0 us"
+        interrupt = "0 us"
+        thread_creation = "0 us"
+        receive_packet = "0 us"
+        receive_message = "0 us"
+        send_call = "0 us"
+        [host.subsystem]
+        packet = "2 KiB"
+        link = { paradigm = "O1" }
+        [adapter]
+        kind = "generic"
+        [[adapter.transmit]]
+        name = "link"
+        phase = [{ fixed = "0 us" }]
+        [admission]
+        formula = "off"
+        [run]
+        time = "1000000 s"
+        [[port]]
+        interface = "tap0"
+        [[channel]]
+        name = "echo"
+        class = "best_effort"
+        max_message = "1518 B"
+        burst = 64
+        message_slots = 512
+        carries = "all"
+        source = { kind = "none" }
+    "#;
+
+    fn node() -> Arc<Experiment> {
+        let path = PathBuf::from("echo.toml");
+        let files = BTreeMap::from([(path.clone(), NODE.as_bytes().to_vec())]);
+        let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+        Arc::new(scenario.experiment(&scenario.points().next().expect("a scenario has a point")))
+    }
+
+    /// A device that turns every frame round as it is read, as the bare echo does.
+    struct Turned(Arc<Tap>);
+
+    impl Wire for Turned {
+        #[inline]
+        fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+            let length = Wire::receive(&*self.0, buffer)?;
+            if let Some(length) = length {
+                turn_round(&mut buffer[..length]);
+            }
+            Ok(length)
+        }
+
+        #[inline]
+        fn send(&self, frame: &[u8]) -> io::Result<bool> {
+            Wire::send(&*self.0, frame)
+        }
+    }
+
+    /// The ports, until they are told to stop.
+    struct Stoppable {
+        ports: Ports<Turned>,
+        stop: Arc<AtomicBool>,
+    }
+
+    impl Outside for Stoppable {
+        #[inline]
+        fn next_input(&mut self, now: Time) -> Option<Input> {
+            match self.stop.load(Ordering::Relaxed) {
+                true => Some(Input::Stop).filter(|_| self.stop.swap(false, Ordering::Relaxed)),
+                false => self.ports.next_input(now),
+            }
+        }
+
+        #[inline]
+        fn notice(&mut self, now: Time, notice: Notice) {
+            self.ports.notice(now, notice);
+        }
+    }
+
+    struct Bell(TapBell, Arc<AtomicBool>);
+
+    impl Doorbell for Bell {
+        #[inline]
+        fn is_rung(&mut self) -> bool {
+            self.0.is_rung() || self.1.load(Ordering::Relaxed)
+        }
+
+        #[inline]
+        fn is_rung_before(&mut self, now: u64, due: u64) -> bool {
+            self.0.is_rung_before(now, due) || self.1.load(Ordering::Relaxed)
+        }
+    }
+
+    /// Starts the emulated node at `tap`.
+    fn emulator(tap: &Arc<Tap>, core: usize, ticks: Ticks) -> (Running<Stoppable>, Arc<AtomicBool>) {
+        let experiment = node();
+        let Task::Simulate(length) = experiment.task else { unreachable!("the node is run") };
+        let wires = BTreeMap::from([(0, Arc::new(Turned(tap.clone())))]);
+        let ports = Ports::new(&experiment, wires).expect("the node has its port");
+        let stop = Arc::<AtomicBool>::default();
+        let epoch = Epoch::starting_in(Span::from_ms(5), ticks, Dilation::NONE);
+        // As `laxity emulate` does.
+        let ports = ports.timed_by(move || epoch.now());
+        let emulation = Emulation {
+            experiment,
+            length,
+            doorbell: Bell(TapBell::new(&ports, vec![tap.clone()], epoch), stop.clone()),
+            channels: ports.channels(),
+            outside: Stoppable { ports, stop: stop.clone() },
+            hosts: Vec::new(),
+            epoch,
+            reports: no_reports(),
+            journal: None,
+        };
+        (start(emulation, &Options::on(Some(core))).expect("there is a thread to be had"), stop)
+    }
+
+    const TIME: Span = Span::from_ms(200);
+
+    /// What a run came to: frames handled, and what the generator saw.
+    type Run = (u64, Seen);
+
+    pub(crate) fn main() -> Result<(), Refused> {
+        let cores = cores();
+        let [first, .., last] = cores[..] else {
+            println!("skipped: two spinning threads need two processors, and there is {cores:?}");
+            return Ok(());
+        };
+        let ticks = Ticks::calibrate();
+        let Site { tap, namespace } = Site::new(&Owner::claim()?)?;
+        let rounds = rounds();
+        println!(
+            "thousand packets a second through a TAP device; medians of {rounds} interleaved rounds of {TIME}"
+        );
+        println!(
+            "{:<8} {:>8} {:>8} {:>9} {:>10} {:>14} {:>18} {:>15}",
+            "frame", "sink", "echo", "emulator", "echo/sink", "emulator/echo", "round trip us", "returned %"
+        );
+        let tap = Arc::new(tap);
+        for frame in [64, 1514] {
+            let generate = || {
+                let generator = Generator::new(&namespace, ticks, frame).expect("the address is there");
+                let (_, seen) = generator
+                    .flood(Placement::on(first), TIME)
+                    .join()
+                    .expect("the generator comes to its end");
+                assert_eq!(seen.disordered, 0, "a device keeps the order");
+                seen
+            };
+            let bare = |handle: fn(&mut [u8]) -> bool| -> Run {
+                let handler = Handler::start(tap.clone(), Placement::on(last), handle);
+                let seen = generate();
+                let handled = handler.stop();
+                assert!(seen.returned <= handled.min(seen.sent), "{handled} handled of {seen:?}");
+                (handled, seen)
+            };
+            let mut sink = || bare(|_| false);
+            let mut echo = || {
+                bare(|frame| {
+                    turn_round(frame);
+                    true
+                })
+            };
+            let mut emulated = || -> Run {
+                let (running, stop) = emulator(&tap, last, ticks);
+                let seen = generate();
+                stop.store(true, Ordering::Relaxed);
+                let driven = running.watch(&mut |_| {});
+                let counts = driven.outside.ports.counts();
+                assert_eq!(counts.read, counts.written + counts.refused, "{counts:?}");
+                (counts.written, seen)
+            };
+            let results = interleaved(rounds, &mut [&mut sink, &mut echo, &mut emulated]);
+            let handled = |(handled, seen): &Run| *handled as f64 / seen.seconds / 1e3;
+            let [sink, echo, emulator] = [0, 1, 2].map(|who| median(&results[who], handled));
+            let trip = |(_, seen): &Run| seen.round_trip.quantile(0.5).as_ps() as f64 / 1e6;
+            let returned = |(_, seen): &Run| 100.0 * seen.returned as f64 / seen.sent as f64;
+            let both = |of: &dyn Fn(&Run) -> f64| {
+                let [echo, emulator] = [1, 2].map(|who| median(&results[who], of));
+                format!("{echo:.1} / {emulator:.1}")
+            };
+            println!(
+                "{:<8} {sink:>8.1} {echo:>8.1} {emulator:>9.1} {:>10.2} {:>14.2} {:>18} {:>15}",
+                format!("{frame} B"),
+                echo / sink,
+                emulator / echo,
+                both(&trip),
+                both(&returned)
+            );
+        }
+        Ok(())
+    }
+}
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    if let Err(refused) = contest::main() {
+        println!("skipped: {refused}");
+    }
+}

@@ -1,0 +1,240 @@
+//! This machine as a host: what each step of the subsystem costs here, measured.
+//!
+//! Every cost is measured by doing what it stands for many times over, in batches long enough for the counter to
+//! tell and short enough to fall between two interruptions of the platform. A batch that was interrupted is
+//! long, so the median is what is reported, and the 10th and 90th percentile beside it; a mean would measure
+//! the neighbours.
+//!
+//! The costs are those of the host in [`host`](crate::host): one thread that runs the subsystem. Its handlers
+//! are not threads of the operating system, and a switch between them is a call. `C_sw` is therefore measured
+//! as a host pays it that does have a thread per handler, by two threads on one processor that hand over to each
+//! other.
+//!
+//! What a packet costs grows with its bytes, so costs that may depend on size are measured at several ([`sizes`]), and a
+//! line is put through them ([`Line`]). A profile holds for the sizes between; [`Measured::residual`] says how well.
+
+mod fit;
+mod measures;
+
+use std::fmt::Write as _;
+
+use laxity_engine::Ticks;
+use laxity_units::Span;
+
+pub use fit::{Line, Point};
+use laxity_machine::Refused;
+use laxity_machine::place::{Placement, cores, place};
+
+/// A measured cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Its name in a profile; `C_x`, which is no host's, has one of its own.
+    pub name: &'static str,
+    /// What was found at each size of packet, the smallest first; one point for what has no size.
+    pub points: Vec<Point>,
+    /// The line through them, in nanoseconds.
+    pub line: Line,
+    /// How many batches at each size.
+    pub batches: usize,
+    /// What was done, in words.
+    pub method: String,
+}
+
+impl Measured {
+    /// Of what has no size.
+    fn of(name: &'static str, batches: Vec<f64>, method: impl Into<String>) -> Self {
+        Self::at_sizes(name, vec![(0, batches)], method)
+    }
+
+    /// Of batches at each size, the smallest first.
+    fn at_sizes(name: &'static str, sizes: Vec<(u64, Vec<f64>)>, method: impl Into<String>) -> Self {
+        let batches = sizes.first().map_or(0, |(_, batches)| batches.len());
+        let point = |(size, mut batches): (u64, Vec<f64>)| {
+            batches.sort_by(f64::total_cmp);
+            let at = |share: f64| batches[((batches.len() - 1) as f64 * share).round() as usize];
+            Point { size, median: at(0.5), low: at(0.1), high: at(0.9) }
+        };
+        let points: Vec<Point> = sizes.into_iter().map(point).collect();
+        Self { name, line: Line::through(&points), points, batches, method: method.into() }
+    }
+
+    /// What was found at the largest size.
+    pub fn largest(&self) -> Point {
+        *self.points.last().expect("something was measured")
+    }
+
+    /// Of a packet of no bytes, to the nanosecond; a cost of nothing would be a forgotten one, so at least one where bytes
+    /// add nothing.
+    pub fn value(&self) -> Span {
+        let least = if self.line.per_byte > 0.0 { 0.0 } else { 1.0 };
+        Span::from_ns(self.line.fixed.round().max(least) as u64)
+    }
+
+    /// Of each byte, to the picosecond.
+    pub fn per_byte(&self) -> Span {
+        Span::from_ps((self.line.per_byte * 1e3).round() as u64)
+    }
+
+    /// By how many nanoseconds the line is off where it is most.
+    pub fn residual(&self) -> f64 {
+        self.line.residual(&self.points)
+    }
+
+    /// Why the figure means little, if it does: batches differ by more than it is, or the line is off by as much.
+    pub fn doubt(&self) -> Option<&'static str> {
+        let wide = |point: &Point| point.high - point.low > point.median.max(1.0);
+        let off = self.residual() > self.line.at(self.largest().size) / 2.0;
+        match () {
+            () if self.points.iter().any(wide) => Some("batches differ by more than the figure itself"),
+            () if off && self.line.per_byte > 0.0 => {
+                Some("no line fits: it is off by more than half the figure")
+            }
+            () => None,
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Debug)]
+pub struct Calibration {
+    /// The processor's name.
+    pub processor: String,
+    /// The sizes of packet that were measured, the smallest first.
+    pub sizes: Vec<u64>,
+    /// The costs, in the order of a profile; `adapter_start` (`C_x`) last.
+    pub costs: Vec<Measured>,
+    /// What is done to each byte, by itself: copying, summing up. Parts of costs, and not in a profile.
+    pub parts: Vec<Measured>,
+    /// What would have made it better and was not permitted.
+    pub refused: Vec<Refused>,
+}
+
+/// Measures this machine, on the calling thread and one more; takes some seconds. `packet` is the largest packet, in
+/// bytes.
+pub fn calibrate(packet: u64) -> Result<Calibration, Refused> {
+    let cores = cores();
+    let first = cores.first().copied();
+    let refused = place(Placement { core: first, fifo: None });
+    let ticks = Ticks::calibrate();
+    let sizes = sizes(packet);
+    let costs = measures::all(ticks, &sizes, first, cores.last().copied())?;
+    let parts = measures::parts(ticks, &sizes);
+    Ok(Calibration { processor: processor(), sizes, costs, parts, refused })
+}
+
+/// The sizes that are measured for packets of up to `packet` bytes: shares of it, and the smallest that there is.
+fn sizes(packet: u64) -> Vec<u64> {
+    let mut sizes: Vec<u64> =
+        [packet / 8, packet / 4, packet / 2, packet].into_iter().filter(|s| *s > SMALLEST).collect();
+    sizes.insert(0, SMALLEST.min(packet));
+    sizes
+}
+
+/// An Ethernet frame is not shorter.
+const SMALLEST: u64 = 64;
+
+/// As the kernel names it.
+fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name"));
+    let name = model.and_then(|rest| rest.split_once(':')).map(|(_, name)| name.trim().to_string());
+    name.unwrap_or_else(|| format!("an unnamed {} processor", std::env::consts::ARCH))
+}
+
+impl Calibration {
+    /// A host profile, which `laxity run` takes like any other; `made` says by whom and when.
+    pub fn profile(&self, made: &str) -> String {
+        let mut text = String::new();
+        let link = self.costs.iter().find(|cost| cost.name == ADAPTER_START);
+        let startup = link.map_or(Span::ZERO, Measured::value);
+        let quoted = self.processor.replace(['"', '\\'], " ");
+        let sizes: Vec<String> = self.sizes.iter().map(u64::to_string).collect();
+        let (sizes, least, most) = (sizes.join(", "), self.sizes[0], self.sizes[self.sizes.len() - 1]);
+        let parts: Vec<String> =
+            self.parts.iter().map(|part| format!("{}: {}", part.method, in_words(part))).collect();
+        let _ = write!(
+            text,
+            "# Measured by `laxity calibrate`; a further calibration may replace this file.\n\
+             # {made}\n\
+             title = \"{quoted}, measured\"\nabout = \"\"\"\nEach cost is of a packet of no bytes, and of each byte: a line through \
+             the medians of batches with packets of\n{sizes} B. It holds between them, and a scenario with other packets is \
+             refused. Behind it stand the 10th and 90th\npercentile at the largest, and by how much the line is off at most.\n\
+             {}.\nC_x, from a command in a ring in shared memory to the adapter's reading it on another processor, took \
+             {startup}: it is\nan adapter's `startup` and not in here.\"\"\"\n\n\
+             [measured]\nleast = \"{least} B\"\nmost = \"{most} B\"\n",
+            parts.join(";\n")
+        );
+        for cost in self.costs.iter().filter(|cost| cost.name != ADAPTER_START) {
+            let Measured { name, batches, method, .. } = cost;
+            let _ = write!(text, "\n[{name}]\nvalue = \"{}\"\n", cost.value());
+            if !cost.per_byte().is_zero() {
+                let _ = writeln!(text, "per_byte = \"{}\"", cost.per_byte());
+            }
+            let _ = writeln!(
+                text,
+                "source = \"measured: {method}; {}, {batches} batches\"",
+                spread_in_words(cost)
+            );
+        }
+        text
+    }
+}
+
+/// `300 ns and 0.200 ns a byte`, with the spread.
+fn in_words(cost: &Measured) -> String {
+    format!("{:.0} ns and {:.3} ns a byte, {}", cost.line.fixed, cost.line.per_byte, spread_in_words(cost))
+}
+
+/// Spread, residual, and what is doubtful about them.
+fn spread_in_words(cost: &Measured) -> String {
+    let Point { size, low, high, .. } = cost.largest();
+    let mut words = format!("{low:.0} to {high:.0} ns");
+    if size > 0 {
+        let _ = write!(words, " at {size} B, line off by at most {:.0} ns", cost.residual());
+    }
+    if let Some(doubt) = cost.doubt() {
+        let _ = write!(words, " (means little: {doubt})");
+    }
+    words
+}
+
+/// `C_x`'s name here.
+pub const ADAPTER_START: &str = "adapter_start";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_a_profile_for_the_packets_that_were_measured() {
+        let calibration = calibrate(2048).expect("there is a thread to be had");
+        assert_eq!(calibration.sizes, [64, 256, 512, 1024, 2048]);
+        let path = std::path::Path::new("here.toml");
+        let text = calibration.profile("laxity 0.1.0");
+        let files = std::collections::BTreeMap::from([(path.to_path_buf(), text.clone().into_bytes())]);
+        let profile = laxity_lab::profile::Profile::load(&files, path)
+            .unwrap_or_else(|why| panic!("{}\n{text}", why.render(false)));
+        assert!(profile.sources.iter().all(|cost| cost.source.contains("batches")));
+        let at = |bytes| profile.costs_for(laxity_units::Bytes::new(bytes));
+        assert!(at(64).is_ok() && at(2048).is_ok() && at(63).is_err() && at(2049).is_err());
+        // Whatever machine this is, 2 KiB take longer to copy and sum up than 64 B.
+        assert!(at(2048).unwrap().packet > at(64).unwrap().packet, "{text}");
+        let points = calibration.costs.iter().flat_map(|cost| &cost.points);
+        assert!(points.into_iter().all(|point| point.low <= point.median && point.median <= point.high));
+    }
+
+    #[test]
+    fn a_spread_that_makes_a_figure_meaningless_is_said() {
+        let wide: Vec<f64> = (0..100).map(f64::from).collect();
+        let doubtful = Measured::of("cache_miss", wide, "sweeping");
+        assert!(spread_in_words(&doubtful).contains("means little: batches differ"));
+        assert_eq!(Measured::of("cache_miss", vec![50.0; 100], "sweeping").doubt(), None);
+        let sizes = [(64, 100.0), (256, 100.0), (512, 900.0), (1024, 130.0)];
+        let bent = Measured::at_sizes(
+            "packet",
+            sizes.map(|(size, cost)| (size, vec![cost; 10])).to_vec(),
+            "copying",
+        );
+        assert!(bent.doubt().is_some_and(|doubt| doubt.contains("no line fits")), "{bent:?}");
+    }
+}

@@ -1,0 +1,359 @@
+//! The measurements, one function each.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use laxity_engine::Ticks;
+use laxity_lab::scenario::Transfer;
+use laxity_qos::channel::{
+    Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
+    Role, Step, Subsystem, Work,
+};
+use laxity_qos::discipline::EarlyPolicy;
+use laxity_units::{Bytes, Time};
+
+use super::{ADAPTER_START, Measured};
+use crate::host::Workshop;
+use laxity_machine::Refused;
+use laxity_machine::place::{Placement, spawn_on};
+use laxity_machine::ring::ring;
+use laxity_machine::signal::Interrupt;
+
+/// Batches of each measurement.
+const BATCHES: usize = 201;
+/// Packets in a message, so that the first can be told from the rest.
+const PACKETS: u64 = 16;
+/// Swept between two uses: more than any second-level cache.
+const SWEEP: usize = 4 << 20;
+
+pub(super) fn all(
+    ticks: Ticks,
+    sizes: &[u64],
+    here: Option<usize>,
+    other: Option<usize>,
+) -> Result<Vec<Measured>, Refused> {
+    let [mut first, mut further, mut link, mut hand_over] = [const { Sizes::new() }; 4];
+    let [mut receive, mut complete, mut cache, mut send] = [const { Sizes::new() }; 4];
+    for size in sizes {
+        let packet = Bytes::new(*size);
+        let sent = sending(ticks, packet);
+        for (into, batches) in [&mut first, &mut further, &mut link, &mut hand_over].into_iter().zip(sent) {
+            into.push((*size, batches));
+        }
+        let [one, completing] = receiving(ticks, packet);
+        receive.push((*size, one));
+        complete.push((*size, completing));
+        cache.push((*size, cache_misses(ticks, packet)));
+        send.push((*size, send_call(ticks, packet)));
+    }
+    let copied = "scheduling a handler, copying and summing up a packet, its bookkeeping";
+    let measured = |name, sizes, method: &str| Measured::at_sizes(name, sizes, method);
+    Ok(vec![
+        switch(ticks, here)?,
+        measured(
+            "cache_miss",
+            cache,
+            "copying and summing up a packet after 4 MiB of other data, less without",
+        ),
+        measured("first_packet", first, &format!("{copied}; the first of a message")),
+        measured("packet", further, &format!("{copied}; the 15 that follow it")),
+        measured(
+            "link_scheduling",
+            link,
+            "choosing a packet, writing its header and the command into a ring",
+        ),
+        measured("hand_over", hand_over, "writing a packet's header and the command into a ring"),
+        interrupt(ticks, other)?,
+        creation(ticks, here)?,
+        measured("receive_packet", receive, "demultiplexing, copying and summing up a received packet"),
+        measured("receive_message", complete, "the last packet of a message, less what any other takes"),
+        measured("send_call", send, "policing a message and putting it into its queue"),
+        start(ticks, other)?,
+    ])
+}
+
+/// Batches at each size of packet.
+type Sizes = Vec<(u64, Vec<f64>)>;
+
+/// What is done to each byte, by itself.
+pub(super) fn parts(ticks: Ticks, sizes: &[u64]) -> Vec<Measured> {
+    const TIMES: u64 = 32;
+    let over = |work: &mut dyn FnMut(&mut Workshop)| -> Sizes {
+        let at = |size: &u64| {
+            let mut workshop = Workshop::new(Transfer::Full, Bytes::new(*size));
+            let values = batches(|| each(ticks, TIMES, || work(&mut workshop)));
+            black_box(workshop.sum);
+            (*size, values)
+        };
+        sizes.iter().map(at).collect()
+    };
+    vec![
+        Measured::at_sizes("copy", over(&mut Workshop::copy_next), "copying a packet"),
+        Measured::at_sizes("checksum", over(&mut Workshop::sum_up), "summing up a packet"),
+    ]
+}
+
+/// Nanoseconds that each of `times` turns of `work` takes.
+fn each(ticks: Ticks, times: u64, mut work: impl FnMut()) -> f64 {
+    let began = ticks.read();
+    (0..times).for_each(|_| work());
+    ticks.span(ticks.read() - began).as_secs_f64() * 1e9 / times as f64
+}
+
+fn batches(mut batch: impl FnMut() -> f64) -> Vec<f64> {
+    // The first find cold caches and untrained predictors.
+    (0..5).for_each(|_| {
+        black_box(batch());
+    });
+    (0..BATCHES).map(|_| batch()).collect()
+}
+
+fn config(packet: Bytes) -> Config {
+    let block = Block::Packets(4);
+    Config {
+        processing: Processing::PerChannel,
+        order: Order::MultiClassEdf,
+        early: EarlyPolicy::HOLD,
+        preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
+        link: LinkConfig {
+            paradigm: LinkParadigm::O1,
+            order: Order::MultiClassEdf,
+            early: EarlyPolicy::HOLD,
+            depth: 1,
+        },
+        packet,
+        enforcement: true,
+    }
+}
+
+/// A subsystem with one channel, whose messages are of `PACKETS` packets.
+fn subsystem(packet: Bytes, role: Role) -> Subsystem {
+    let mut subsystem = Subsystem::new(config(packet));
+    let message = Bytes::new(packet.get() * PACKETS);
+    subsystem.open(ChannelConfig { role, ..ChannelConfig::best_effort(message, 8, packet) });
+    subsystem
+}
+
+/// `C_p` of first and further packets, `C_l`, and what is left of it where the adapter schedules.
+fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
+    let mut subsystem = subsystem(packet, Role::Send);
+    let mut workshop = Workshop::new(Transfer::Full, packet);
+    let message = Bytes::new(packet.get() * PACKETS);
+    let now = Time::from_ns(1);
+    let (mut first, mut further, mut link, mut hand_over) = (vec![], vec![], vec![], vec![]);
+    let (mut producer, mut consumer) = ring::<Packet>(64);
+    let nanoseconds = |from: u64, to: u64| ticks.span(to - from).as_secs_f64() * 1e9;
+    for _ in 0..BATCHES * 4 {
+        subsystem.send(now, ChannelId(0), message);
+        let (mut sum_further, mut sum_link, mut sum_hand) = (0.0, 0.0, 0.0);
+        let mut done = 0;
+        while done < PACKETS {
+            let began = ticks.read();
+            match subsystem.next_step(now) {
+                Step::Process { work, .. } => {
+                    workshop.process(work, message);
+                    subsystem.finish(now);
+                    let took = nanoseconds(began, ticks.read());
+                    if matches!(work, Work::FirstPacket { .. }) {
+                        first.push(took);
+                    } else {
+                        sum_further += took;
+                    }
+                }
+                Step::Transmit { packet, .. } => {
+                    let chosen = ticks.read();
+                    workshop.write(&packet);
+                    let _ = producer.push(packet);
+                    let ended = ticks.read();
+                    sum_link += nanoseconds(began, ended);
+                    sum_hand += nanoseconds(chosen, ended);
+                    black_box(consumer.pop());
+                    subsystem.transmitted(now, &packet);
+                    done += 1;
+                }
+                Step::Idle | Step::Application { .. } => unreachable!("a message is in hand"),
+            }
+        }
+        further.push(sum_further / (PACKETS - 1) as f64);
+        link.push(sum_link / PACKETS as f64);
+        hand_over.push(sum_hand / PACKETS as f64);
+    }
+    black_box(workshop.sum);
+    [first, further, link, hand_over]
+}
+
+/// Receiving a packet, and completing a message.
+fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
+    let mut sender = subsystem(packet, Role::Send);
+    let mut receiver = subsystem(packet, Role::Receive);
+    let mut workshop = Workshop::new(Transfer::Full, packet);
+    let message = Bytes::new(packet.get() * PACKETS);
+    let now = Time::from_ns(1);
+    let (mut one, mut completing) = (vec![], vec![]);
+    for _ in 0..BATCHES * 4 {
+        sender.send(now, ChannelId(0), message);
+        let mut packets = Vec::new();
+        while packets.len() < PACKETS as usize {
+            match sender.next_step(now) {
+                Step::Process { .. } => drop(sender.finish(now)),
+                Step::Transmit { packet, .. } => {
+                    sender.transmitted(now, &packet);
+                    packets.push(packet);
+                }
+                Step::Idle | Step::Application { .. } => unreachable!("a message is in hand"),
+            }
+        }
+        let mut sum = 0.0;
+        for packet in &packets {
+            let began = ticks.read();
+            let _ = receiver.receive(now, ChannelId(0), *packet);
+            if let Step::Process { work, .. } = receiver.next_step(now) {
+                workshop.process(work, message);
+            }
+            let delivered = receiver.finish(now).delivered;
+            black_box(receiver.next_step(now));
+            let took = ticks.span(ticks.read() - began).as_secs_f64() * 1e9;
+            if delivered.is_some() { completing.push(took) } else { sum += took }
+        }
+        one.push(sum / (PACKETS - 1) as f64);
+    }
+    let plain = Measured::of("receive_packet", one.clone(), "").largest().median;
+    let surplus = completing.iter().map(|took| (took - plain).max(0.0)).collect();
+    [one, surplus]
+}
+
+fn send_call(ticks: Ticks, packet: Bytes) -> Vec<f64> {
+    batches(|| {
+        let mut subsystem = subsystem(packet, Role::Send);
+        each(ticks, 8, || {
+            black_box(subsystem.send(Time::from_ns(1), ChannelId(0), packet));
+        })
+    })
+}
+
+/// What a packet's processing takes longer when others have used the caches meanwhile.
+fn cache_misses(ticks: Ticks, packet: Bytes) -> Vec<f64> {
+    let mut workshop = Workshop::new(Transfer::Full, packet);
+    let mut sweep = vec![0_u8; SWEEP];
+    let mut work = move || each(ticks, 1, || workshop.process(Work::Packet, packet));
+    let warm = batches(&mut work);
+    let warm = Measured::of("cache_miss", warm, "").largest().median;
+    batches(|| {
+        sweep.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));
+        black_box(&sweep);
+        (work() - warm).max(0.0)
+    })
+}
+
+/// Two threads on one processor that wake each other and sleep.
+fn switch(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
+    const TURNS: u64 = 50;
+    let main = thread::current();
+    let over = Arc::new(AtomicBool::new(false));
+    let turn = Arc::new(AtomicBool::new(false));
+    let (theirs, ended) = (turn.clone(), over.clone());
+    let (send, receive) = std::sync::mpsc::channel();
+    let partner = spawn_on(Placement { core: here, fifo: None }, "calibrate", move || {
+        let _ = send.send(thread::current());
+        while !ended.load(Ordering::Acquire) {
+            if theirs.swap(false, Ordering::AcqRel) {
+                main.unpark();
+            }
+            thread::park();
+        }
+    })?;
+    let other = receive.recv().expect("the thread says who it is");
+    let values = batches(|| {
+        each(ticks, TURNS, || {
+            turn.store(true, Ordering::Release);
+            other.unpark();
+            while turn.load(Ordering::Acquire) {
+                thread::park();
+            }
+        }) / 2.0
+    });
+    over.store(true, Ordering::Release);
+    other.unpark();
+    partner.join().expect("the other thread ends");
+    Ok(Measured::of(
+        "context_switch",
+        values,
+        "two threads on one processor that wake each other by a futex, half a turn",
+    ))
+}
+
+fn creation(ticks: Ticks, here: Option<usize>) -> Result<Measured, Refused> {
+    spawn_on(Placement { core: here, fifo: None }, "calibrate", || ())?.join().expect("nothing can go wrong");
+    let values = batches(|| {
+        each(ticks, 4, || {
+            if let Ok(thread) = spawn_on(Placement { core: here, fifo: None }, "calibrate", || ()) {
+                let _ = thread.join();
+            }
+        })
+    });
+    Ok(Measured::of("thread_creation", values, "creating a thread on this processor and waiting for its end"))
+}
+
+/// What a signal takes from a thread that computes: the gap that it sees.
+fn interrupt(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
+    let (mut line, raise) = Interrupt::line(ticks)?;
+    let over = Arc::new(AtomicBool::new(false));
+    let ended = over.clone();
+    let raiser = spawn_on(Placement { core: other, fifo: None }, "calibrate", move || {
+        while !ended.load(Ordering::Acquire) {
+            let _ = raise.raise();
+            let until = ticks.read() + ticks.in_span(laxity_units::Span::from_us(50));
+            while ticks.read() < until {
+                std::hint::spin_loop();
+            }
+        }
+    })?;
+    let mut values = Vec::new();
+    let (mut last, mut widest) = (ticks.read(), 0);
+    while values.len() < BATCHES * 4 {
+        let now = ticks.read();
+        widest = widest.max(now - last);
+        last = now;
+        if line.take().is_some() {
+            // It may have struck since the last reading.
+            widest = widest.max(ticks.read() - last);
+            values.push(ticks.span(widest).as_secs_f64() * 1e9);
+            (last, widest) = (ticks.read(), 0);
+        }
+    }
+    over.store(true, Ordering::Release);
+    raiser.join().expect("the other thread ends");
+    Ok(Measured::of("interrupt", values, "the gap that a spinning thread sees when a signal strikes it"))
+}
+
+/// `C_x`: from writing a command to the other processor's having read it, half a turn.
+fn start(ticks: Ticks, other: Option<usize>) -> Result<Measured, Refused> {
+    let (mut commands, mut far) = ring::<u64>(64);
+    let (mut back, mut responses) = ring::<u64>(64);
+    let over = Arc::new(AtomicBool::new(false));
+    let ended = over.clone();
+    let echo = spawn_on(Placement { core: other, fifo: None }, "calibrate", move || {
+        while !ended.load(Ordering::Acquire) {
+            if let Some(entry) = far.pop() {
+                let _ = back.push(entry);
+            }
+        }
+    })?;
+    let values = batches(|| {
+        each(ticks, 32, || {
+            let _ = commands.push(1);
+            while responses.pop().is_none() {
+                std::hint::spin_loop();
+            }
+        }) / 2.0
+    });
+    over.store(true, Ordering::Release);
+    echo.join().expect("the other thread ends");
+    Ok(Measured::of(
+        ADAPTER_START,
+        values,
+        "a command to another processor and back through rings, half a turn",
+    ))
+}

@@ -1,0 +1,130 @@
+//! What stands between a world and its outside: tells when inputs were read, counts and logs them, and lets a signal in
+//! as one.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use laxity_engine::trace::NoTrace;
+use laxity_engine::{Calendar, Doorbell, Epoch, World};
+use laxity_lab::world::{Event, Input, Lab, Notice, Outside};
+use laxity_units::Time;
+
+use crate::log::Journal;
+use laxity_machine::signal::StopFlag;
+
+/// An outside that can be told to stop.
+pub(super) struct Gate<O> {
+    inner: O,
+    stop: Option<StopFlag>,
+    /// Tells the time; without it the outside itself does.
+    epoch: Option<Epoch>,
+    /// When the last input was read.
+    read_at: Time,
+    inputs: u64,
+    journal: Option<Journal>,
+    /// The wake whose inputs are being taken, until the first of them is logged: events before it, and its time.
+    wake: Option<(u64, Time)>,
+}
+
+impl<O> Gate<O> {
+    pub(super) fn new(
+        inner: O,
+        stop: Option<StopFlag>,
+        epoch: Option<Epoch>,
+        journal: Option<Journal>,
+    ) -> Self {
+        Self { inner, stop, epoch, read_at: Time::ZERO, inputs: 0, journal, wake: None }
+    }
+
+    /// What it stood before, and how many inputs have passed.
+    pub(super) fn open(self) -> (O, u64) {
+        (self.inner, self.inputs)
+    }
+}
+
+impl<O: Outside> Outside for Gate<O> {
+    const TELLS: bool = O::TELLS;
+
+    #[inline]
+    fn next_input(&mut self, now: Time) -> Option<Input> {
+        let input = match self.stop {
+            Some(flag) if flag.is_set() => {
+                // Once: an input for every question would hold the world up.
+                self.stop = None;
+                Input::Stop
+            }
+            _ => self.inner.next_input(now)?,
+        };
+        self.inputs += 1;
+        let read_at = self.epoch.map_or_else(|| self.inner.read_at(now), |epoch| epoch.now());
+        self.read_at = self.read_at.max(read_at).max(now);
+        if let Some(journal) = &mut self.journal {
+            if let Some((events, at)) = self.wake.take() {
+                journal.wake(events, at);
+            }
+            journal.input(self.read_at, input);
+        }
+        Some(input)
+    }
+
+    #[inline]
+    fn read_at(&self, _now: Time) -> Time {
+        self.read_at
+    }
+
+    #[inline]
+    fn notice(&mut self, now: Time, notice: Notice) {
+        self.inner.notice(now, notice);
+    }
+}
+
+/// A doorbell that a signal rings, too.
+pub(super) struct Bell<D> {
+    inner: D,
+    stop: Option<StopFlag>,
+}
+
+impl<D> Bell<D> {
+    pub(super) fn new(inner: D, stop: Option<StopFlag>) -> Self {
+        Self { inner, stop }
+    }
+}
+
+impl<D: Doorbell> Doorbell for Bell<D> {
+    #[inline(always)]
+    fn is_rung(&mut self) -> bool {
+        self.inner.is_rung() || self.stop.is_some_and(StopFlag::is_set)
+    }
+
+    #[inline(always)]
+    fn is_rung_before(&mut self, now: u64, due: u64) -> bool {
+        self.inner.is_rung_before(now, due) || self.stop.is_some_and(StopFlag::is_set)
+    }
+}
+
+/// A world that counts its events.
+pub(super) struct Counted<'a, O: Outside> {
+    pub(super) lab: Lab<'a, 'static, NoTrace, Gate<O>>,
+    pub(super) events: Rc<Cell<u64>>,
+}
+
+impl<O: Outside> World for Counted<'_, O> {
+    type Event = Event;
+
+    #[inline]
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        self.events.set(self.events.get() + 1);
+        self.lab.handle(now, event, calendar);
+    }
+
+    #[inline]
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.lab.outside().wake = Some((self.events.get(), now));
+        self.lab.poll_inputs(now, calendar);
+    }
+
+    #[inline]
+    fn is_finished(&self) -> bool {
+        self.lab.is_finished()
+    }
+}

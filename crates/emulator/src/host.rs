@@ -1,0 +1,268 @@
+//! A host for real: the communication subsystem under its real driver, on a processor of its own.
+//!
+//! What decides is the code that a simulation runs and admission speaks about. What differs is who pays: here
+//! a step is done, and the time that passes is the time that it took. It copies and sums up the packet, writes its
+//! header, and writes a command into a ring that the emulated adapter reads; the adapter answers into another and, if
+//! it is so configured, interrupts by a signal.
+//!
+//! The processors of the papers are gone. So a step may also be padded ([`Pace::Profile`]): when its work is
+//! done the thread spins until the cost in the profile has passed, and takes interrupts meanwhile, as that
+//! processor would have. Then adapter, driver and scheduling meet as they did on an MC68040, and only what is emulated is
+//! emulated: deadlines are met or missed on a clock.
+
+mod applications;
+mod handling;
+mod work;
+
+pub use work::Workshop;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use laxity_engine::Epoch;
+use laxity_lab::promise::Promise;
+use laxity_lab::scenario::{Experiment, Pace};
+use laxity_lab::world::{HostReport, HostTally, Input, channel_config};
+use laxity_model::adapter::{Command, Notification, Response};
+use laxity_model::host::{Use, Uses, cost_of, use_of};
+use laxity_qos::channel::{ChannelId, Packet, Step, Subsystem, Thread};
+use laxity_qos::costs::HostCosts;
+use laxity_units::{Span, Time};
+
+use applications::Applications;
+use laxity_machine::ring::{Consumer, Producer};
+use laxity_machine::signal::Interrupt;
+
+/// What joins a host to its adapter.
+pub struct Wires {
+    /// Commands to the adapter.
+    pub commands: Producer<Input>,
+    /// Its responses.
+    pub responses: Consumer<Response>,
+    /// Its interrupts, if it does not wait to be polled.
+    pub interrupts: Option<Interrupt>,
+    /// Set when the run is over.
+    pub over: Arc<AtomicBool>,
+    /// Edges of the window that have passed: none, its opening, both.
+    pub edges: Arc<AtomicU8>,
+}
+
+/// A host at work.
+pub struct Host<'a> {
+    experiment: &'a Experiment,
+    epoch: Epoch,
+    costs: HostCosts,
+    pace: Pace,
+    subsystem: Subsystem,
+    applications: Applications,
+    workshop: Workshop,
+    wires: Wires,
+    notification: Notification,
+    last_thread: Option<Thread>,
+    /// When a held packet or message becomes eligible.
+    wakeup: Option<Time>,
+    /// When the response queue is next looked at unasked: polled, or by the watchdog.
+    look: Option<Time>,
+    /// Packets that the adapter has, and since when; kept only for the watchdog.
+    outstanding: VecDeque<(Packet, Time)>,
+    uses: Uses,
+    /// When the thread last looked at the clock.
+    seen: Time,
+    /// What the platform kept it from running: in all, and at a time.
+    stalls: Span,
+    longest_stall: Span,
+    /// What it had done when the window opened, and when it closed, as far as that has happened.
+    at_edges: Vec<HostTally>,
+}
+
+impl<'a> Host<'a> {
+    /// The host of node 0 of `experiment`, with its channels open.
+    pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
+        let host = &experiment.host;
+        let mut subsystem = Subsystem::new(host.subsystem);
+        for (i, promise) in promises.iter().enumerate() {
+            subsystem.open(channel_config(experiment, i, promise));
+        }
+        Self {
+            experiment,
+            epoch,
+            costs: host.costs,
+            pace: experiment.emulation.pace,
+            subsystem,
+            applications: Applications::new(experiment, promises),
+            workshop: Workshop::new(experiment.emulation.transfer, host.subsystem.packet),
+            wires,
+            notification: experiment.adapter.notification(),
+            last_thread: None,
+            wakeup: None,
+            look: None,
+            outstanding: VecDeque::new(),
+            uses: Uses::default(),
+            seen: Time::ZERO,
+            stalls: Span::ZERO,
+            longest_stall: Span::ZERO,
+            at_edges: Vec::with_capacity(2),
+        }
+    }
+
+    /// Works until the run is over.
+    pub fn run(mut self) -> HostReport {
+        while !self.is_over() {
+            let now = self.look();
+            self.note_edges();
+            self.attend(now);
+            self.applications.retry(now, &mut self.subsystem);
+            match self.subsystem.next_step(now) {
+                Step::Idle => {
+                    self.wakeup = self.subsystem.next_wakeup(now);
+                    self.applications.start(now, &mut self.subsystem);
+                }
+                Step::Process { thread, channel, work, .. } => {
+                    self.switch_to(now, thread);
+                    let began = self.epoch.now();
+                    self.workshop
+                        .process(work, self.experiment.channels[channel.0 as usize].spec.max_message);
+                    self.spend(began, cost_of(&self.costs, work), use_of(work), true);
+                    self.subsystem.finish(self.epoch.now());
+                }
+                Step::Transmit { thread, packet, new_thread } => {
+                    self.switch_to(now, thread);
+                    let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
+                    // The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
+                    let began = self.epoch.now();
+                    self.spend(
+                        began,
+                        creation + self.costs.transmit(self.experiment.host.subsystem.link.paradigm),
+                        Use::LinkScheduling,
+                        false,
+                    );
+                    self.hand_over(packet);
+                }
+                Step::Application { channel } => {
+                    self.switch_to(now, Thread::Application(channel));
+                    let messages = self.applications.dispatch(channel, &self.subsystem);
+                    let began = self.epoch.now();
+                    self.spend(began, self.costs.send_call * messages, Use::Application, true);
+                    self.applications.send(self.epoch.now(), channel, &mut self.subsystem);
+                }
+            }
+        }
+        self.report()
+    }
+
+    /// Notes what it has done whenever an edge of the window has passed, to within a step of its own.
+    fn note_edges(&mut self) {
+        let passed = usize::from(self.wires.edges.load(Ordering::Acquire)).min(2);
+        while self.at_edges.len() < passed {
+            self.at_edges.push(self.tally());
+        }
+    }
+
+    fn tally(&self) -> HostTally {
+        let channels = 0..self.experiment.channels.len() as u32;
+        let counters = channels.map(|i| self.subsystem.counters(ChannelId(i)).clone());
+        HostTally { uses: self.uses, counters: counters.collect(), offered: self.applications.offered() }
+    }
+
+    fn is_over(&self) -> bool {
+        self.wires.over.load(Ordering::Acquire)
+    }
+
+    /// The time; a long while since the last look is the platform's doing, for no work here takes as long.
+    fn look(&mut self) -> Time {
+        let now = self.epoch.now();
+        let gap = now.saturating_since(self.seen);
+        if gap >= STALL && self.seen > Time::ZERO {
+            self.stalls += gap;
+            self.longest_stall = self.longest_stall.max(gap);
+        }
+        self.seen = now;
+        now
+    }
+
+    fn switch_to(&mut self, now: Time, thread: Thread) {
+        if self.last_thread.is_some_and(|last| last != thread) {
+            self.spend(now, self.costs.switch(), Use::Switch, true);
+        }
+        self.last_thread = Some(thread);
+    }
+
+    /// Lets the time of a step that began at `began` pass, in which interrupts are taken unless masked.
+    fn spend(&mut self, began: Time, cost: Span, used: Use, interruptible: bool) {
+        if self.pace == Pace::Native {
+            let counted = self.uses.total();
+            if interruptible {
+                self.attend(self.epoch.now());
+            }
+            // What interrupts took is counted as theirs.
+            let interrupts = self.uses.total() - counted;
+            let spent = self.epoch.now().saturating_since(began);
+            self.uses.add(used, spent.saturating_sub(interrupts));
+            return;
+        }
+        let mut ends = began + cost;
+        self.uses.add(used, cost);
+        loop {
+            let now = self.look();
+            if now >= ends {
+                return;
+            }
+            if interruptible {
+                let counted = self.uses.total();
+                self.attend(now);
+                let interrupts = self.uses.total() - counted;
+                // What interrupts took, the step still has to get.
+                let took = self.epoch.now().saturating_since(now).saturating_sub(LOOK).max(interrupts);
+                ends = ends.saturating_add(took);
+            } else {
+                self.applications.start(now, &mut self.subsystem);
+            }
+        }
+    }
+
+    fn hand_over(&mut self, packet: Packet) {
+        let now = self.epoch.now();
+        let packet = Packet { handed: now, ..packet };
+        self.workshop.write(&packet);
+        if self.experiment.host.driver.reset_after.is_some() {
+            self.outstanding.push_back((packet, now));
+        }
+        self.write(Command::Transmit(packet));
+    }
+
+    fn report(mut self) -> HostReport {
+        self.note_edges();
+        let ended = self.tally();
+        let mut edges = std::mem::take(&mut self.at_edges).into_iter();
+        HostReport {
+            node: 0,
+            opened: edges.next().unwrap_or_else(|| ended.clone()),
+            closed: edges.next().unwrap_or_else(|| ended.clone()),
+            ended,
+            said: self.applications.into_said(),
+            longest_queue: self.subsystem.link_queue().1,
+            stalls: self.stalls,
+            longest_stall: self.longest_stall,
+        }
+    }
+}
+
+/// What looking at flags takes when there is nothing: it belongs to the step's own work.
+const LOOK: Span = Span::from_ns(200);
+
+/// Longer than any work between two looks at the clock.
+const STALL: Span = Span::from_us(50);
+
+/// Whether `experiment` can have its host in a thread, or why not.
+pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
+    if experiment.host.ideal || experiment.host.subsystem.preemption.immediate {
+        return Err("immediate preemption is an ideal that no real host has");
+    }
+    if experiment.path.relays > 0
+        || experiment.channels.iter().any(|channel| channel.route.first() != Some(&0))
+    {
+        return Err("a host in a thread sends only; relays and other senders are modelled");
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! The emulated device with its host in the same process: END on one processor, the host on another.
+//!
+//! ```text
+//!   host's thread                        END's thread
+//!   subsystem + driver ──commands ring──▶ world: adapter, medium, other nodes
+//!                      ◀─responses ring── on the real clock
+//!                      ◀──── signal ─────
+//! ```
+//!
+//! Neither thread waits for the other: a ring is read when its reader looks, and both look all the time.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::mpsc;
+
+use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_lab::promise;
+use laxity_lab::scenario::{Experiment, Pace, Task};
+use laxity_lab::world::{Input, Notice, Outside};
+use laxity_model::adapter::{Notification, Response};
+use laxity_units::{Span, Time};
+
+use crate::emulate::{Driven, Emulation, Glance, Options, drive};
+use crate::host::{self, Host, Wires};
+use laxity_machine::Refused;
+use laxity_machine::claim_two_cores;
+use laxity_machine::place::{Placement, spawn_on};
+use laxity_machine::ring::{Consumer, Producer, Watcher, ring};
+use laxity_machine::signal::{Interrupt, Raise, StopFlag};
+
+/// Entries of a ring: more than any host has outstanding, so that a full one is an adapter's doing.
+const RING: usize = 1 << 14;
+/// Time for the threads to be where they should before time begins.
+const LEAD: Span = Span::from_ms(50);
+
+/// Rings for `capacity` entries each: the host's two ends, and the adapter's.
+pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
+    let (commands, commands_far) = ring(capacity);
+    let (responses_far, responses) = ring(capacity);
+    let (waiting, edges) = (VecDeque::new(), Arc::default());
+    let far = Far { commands: commands_far, responses: responses_far, waiting, raise: None, edges };
+    (commands, responses, far)
+}
+
+/// The ends of the rings at the adapter, which are its world's outside.
+pub struct Far {
+    commands: Consumer<Input>,
+    responses: Producer<Response>,
+    /// Responses that the ring had no room for.
+    waiting: VecDeque<Response>,
+    raise: Option<Raise>,
+    /// How many edges of the window have passed.
+    edges: Arc<AtomicU8>,
+}
+
+impl Far {
+    /// Rings while there are commands.
+    pub fn doorbell(&self) -> Watcher<Input> {
+        self.commands.watcher()
+    }
+
+    /// Counts the edges of the window that have passed, for the host.
+    pub fn edges(&self) -> Arc<AtomicU8> {
+        self.edges.clone()
+    }
+
+    /// Announces responses by `raise` from now on.
+    #[must_use]
+    pub fn raising(self, raise: Option<Raise>) -> Self {
+        Self { raise, ..self }
+    }
+}
+
+impl Outside for Far {
+    const TELLS: bool = false;
+
+    #[inline]
+    fn next_input(&mut self, _now: Time) -> Option<Input> {
+        self.commands.pop()
+    }
+
+    #[inline]
+    fn notice(&mut self, _now: Time, notice: Notice) {
+        let (response, announced) = match notice {
+            Notice::Response { response, announced, .. } => (response, announced),
+            Notice::Window { .. } => {
+                self.edges.fetch_add(1, Ordering::Release);
+                return;
+            }
+            Notice::Taken { .. } | Notice::Refused { .. } | Notice::Delivered { .. } => return,
+        };
+        self.waiting.push_back(response);
+        while let Some(&response) = self.waiting.front() {
+            if self.responses.push(response).is_err() {
+                break;
+            }
+            self.waiting.pop_front();
+        }
+        if announced && let Some(raise) = self.raise {
+            // Refused only when the host has ended, as it does when the run is over.
+            let _ = raise.raise();
+        }
+    }
+}
+
+/// Runs `experiment` with its first node's host in a thread of its own, and shows `watch` how it stands.
+pub fn run(
+    experiment: &Experiment,
+    stop: Option<StopFlag>,
+    watch: &mut dyn FnMut(&Glance),
+) -> Result<Driven<Far>, String> {
+    host::check(experiment)?;
+    let Task::Simulate(length) = experiment.task else {
+        return Err("there is nothing to run: the experiment only asks what is admitted".into());
+    };
+    let experiment = Arc::new(experiment.clone());
+    // Held until the run is over, so that another one takes others.
+    let (core, claimed_host) = claim_two_cores(experiment.emulation.core, experiment.emulation.host_core);
+    let options = Options { stop, ..Options::on(core.core) };
+    let host_core = claimed_host.core;
+    if options.placement.core == host_core {
+        let reason = "END and its host each need a processor of their own, and have the same";
+        return Err(reason.into());
+    }
+    let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?);
+    let (commands, responses, far) = wires(RING);
+    let over = Arc::new(AtomicBool::new(false));
+    let (line, lines) = mpsc::channel();
+    let (report, reports) = mpsc::channel();
+    let at_host = {
+        let (experiment, over, edges) = (experiment.clone(), over.clone(), far.edges());
+        move || {
+            let interrupts = match experiment.adapter.notification() {
+                Notification::Interrupt => match Interrupt::line(*epoch.ticks()) {
+                    Ok((interrupts, raise)) => {
+                        let _ = line.send(Ok(Some(raise)));
+                        Some(interrupts)
+                    }
+                    Err(refused) => {
+                        let _ = line.send(Err(refused));
+                        return;
+                    }
+                },
+                Notification::Poll(_) => {
+                    let _ = line.send(Ok(None));
+                    None
+                }
+            };
+            let wires = Wires { commands, responses, interrupts, over, edges };
+            let promises = promise::of_channels(&experiment, experiment.admission.formula);
+            let _ = report.send(Host::new(&experiment, &promises, epoch, wires).run());
+        }
+    };
+    let text = |refused: Refused| refused.to_string();
+    let host = spawn_on(Placement { core: host_core, fifo: None }, "laxity-host", at_host).map_err(text)?;
+    let raise = lines.recv().map_err(|_| "the host's thread ended before it began")?.map_err(text)?;
+    let doorbell = far.doorbell();
+    let emulation = Emulation {
+        experiment,
+        length,
+        outside: far.raising(raise),
+        doorbell,
+        hosts: vec![0],
+        channels: Vec::new(),
+        epoch,
+        reports: Box::new(move |_| {
+            over.store(true, Ordering::Release);
+            reports.recv().into_iter().collect()
+        }),
+        journal: None,
+    };
+    let driven = drive(emulation, &options, watch).map_err(text)?;
+    host.join().map_err(|_| "the host's thread broke off")?;
+    Ok(driven)
+}
+
+/// With a host that takes what its work takes, `C_sf` slows everything else down (thesis §4.4.2).
+fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
+    if experiment.emulation.pace == Pace::Profile {
+        return Ok(Dilation::NONE);
+    }
+    let csf = experiment.host.speedup;
+    let fraction = Dilation::new((csf * 1000.0).round() as u32, 1000);
+    fraction.ok_or_else(|| format!("a clock can go 1/32 to 4096 times as slow, and the speed-up is {csf}"))
+}

@@ -1,0 +1,23 @@
+//! END and what belongs to it: a scenario run in real time against real programs, a host in a thread beside the emulated
+//! adapter, the log of a run and its replay, and the calibration of this machine as a host.
+//!
+//! What is here moves frames and inputs between an emulated host and the machine it runs on (`laxity_machine`), at times that
+//! `laxity_engine::RealClock` tells, and decides nothing about a network: that is the lab's world, the same as in virtual time.
+
+#[cfg(target_os = "linux")]
+pub mod calibrate;
+#[cfg(target_os = "linux")]
+pub mod emulate;
+pub mod frame;
+#[cfg(target_os = "linux")]
+pub mod host;
+#[cfg(target_os = "linux")]
+pub mod in_process;
+pub mod log;
+#[cfg(target_os = "linux")]
+mod runner;
+#[cfg(target_os = "linux")]
+pub mod tap_port;
+
+#[cfg(target_os = "linux")]
+pub use runner::Runner;

@@ -1,0 +1,198 @@
+//! Writing a log: one end at the emulating thread, one at the file.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use laxity_lab::world::Input;
+use laxity_units::Time;
+use serde::Serialize;
+
+use super::{End, Header, MAGIC, Wake};
+use laxity_machine::ring::{Consumer, Producer, ring};
+
+/// Entries between the two threads: at 300 000 inputs a second, each with a wake of its own, a fifth of a second.
+const RING: usize = 1 << 17;
+/// A block is closed when it has so many bytes.
+const BLOCK: usize = 1 << 15;
+
+/// What is pending is written when the ring was found empty so often, some half a second: a run that is killed loses no
+/// more than that.
+const FLUSH: u32 = 256;
+
+/// What the emulating thread hands over.
+#[derive(Debug, Clone, Copy)]
+enum Entry {
+    Wake { events: u64, at: Time },
+    Input { at: Time, input: Input },
+}
+
+/// The emulating thread's end: takes inputs, and waits for nothing.
+pub struct Journal {
+    ring: Producer<Entry>,
+    overrun: Arc<AtomicBool>,
+}
+
+impl Journal {
+    /// A wake at `at`, after `events` events, has inputs.
+    #[inline]
+    pub(crate) fn wake(&mut self, events: u64, at: Time) {
+        self.put(Entry::Wake { events, at });
+    }
+
+    /// One of them, which was read at `at`.
+    #[inline]
+    pub(crate) fn input(&mut self, at: Time, input: Input) {
+        self.put(Entry::Input { at, input });
+    }
+
+    #[inline]
+    fn put(&mut self, entry: Entry) {
+        // Once something is missing, nothing may follow.
+        if !self.overrun.load(Ordering::Relaxed) && self.ring.push(entry).is_err() {
+            self.overrun.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// The end at the file.
+pub struct Recorder {
+    thread: JoinHandle<io::Result<()>>,
+    end: Sender<End>,
+    overrun: Arc<AtomicBool>,
+}
+
+impl Recorder {
+    /// Begins a log in `file`, written on a thread of its own.
+    pub fn start<W: Write + Send + 'static>(mut file: W, header: &Header) -> io::Result<(Journal, Self)> {
+        file.write_all(MAGIC)?;
+        block(&mut file, 0, header)?;
+        // A run that is killed leaves a log that says what it was.
+        file.flush()?;
+        let (producer, entries) = ring(RING);
+        let (end, ends) = mpsc::channel();
+        let overrun = Arc::<AtomicBool>::default();
+        let thread = thread::Builder::new().name("log".into()).spawn(move || write(file, entries, &ends))?;
+        let journal = Journal { ring: producer, overrun: overrun.clone() };
+        Ok((journal, Self { thread, end, overrun }))
+    }
+
+    /// Writes what is left, and `end`; to be called when the emulation has ended.
+    ///
+    /// A log without its end is refused when it is replayed. So it is if the disk was too slow, which is an error.
+    pub fn finish(self, end: End) -> io::Result<()> {
+        let overrun = self.overrun.load(Ordering::Acquire);
+        if overrun {
+            drop(self.end);
+        } else {
+            // Refused only if the thread has ended with an error, which is the answer then.
+            let _ = self.end.send(end);
+        }
+        let written = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        written.and(match overrun {
+            false => Ok(()),
+            true => Err(io::Error::other(
+                "inputs came faster than they could be written, so the log lacks its end and cannot be replayed; a \
+                 faster disk, or a file in memory (/dev/shm), may do",
+            )),
+        })
+    }
+}
+
+/// Until the end is known, or known not to come.
+fn write<W: Write>(mut file: W, mut entries: Consumer<Entry>, ends: &Receiver<End>) -> io::Result<()> {
+    let mut pending = Pending::default();
+    let mut idle = 0;
+    loop {
+        // The emulation has ended before its end is told: what is in the ring then is all.
+        let told = ends.recv_timeout(Duration::from_millis(if entries.is_empty() { 2 } else { 0 }));
+        while entries.pop_each(4096, |entry| pending.take(entry)) > 0 {
+            if pending.bytes >= BLOCK {
+                pending.write_but_last(&mut file)?;
+            }
+        }
+        match told {
+            Err(RecvTimeoutError::Timeout) if entries.is_empty() => {
+                idle += 1;
+                if idle == FLUSH {
+                    idle = 0;
+                    pending.write_but_last(&mut file)?;
+                    file.flush()?;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                pending.write(&mut file)?;
+                return file.flush();
+            }
+            Ok(end) => {
+                pending.write(&mut file)?;
+                block(&mut file, 2, &end)?;
+                return file.flush();
+            }
+        }
+    }
+}
+
+/// Wakes that are not written yet.
+#[derive(Default)]
+struct Pending {
+    wakes: Vec<Wake>,
+    /// About what they will take.
+    bytes: usize,
+    events: u64,
+    at: u64,
+    /// Of the last input, or its wake.
+    read_at: u64,
+}
+
+impl Pending {
+    fn take(&mut self, entry: Entry) {
+        self.bytes += 11;
+        match entry {
+            Entry::Wake { events, at } => {
+                let (events, at) = (events, at.as_ps());
+                let wake = Wake { events: events - self.events, at: at - self.at, inputs: Vec::new() };
+                (self.events, self.at, self.read_at) = (events, at, at);
+                self.wakes.push(wake);
+            }
+            Entry::Input { at, input } => {
+                let wake = self.wakes.last_mut().expect("an input follows its wake");
+                wake.inputs.push((at.as_ps() - self.read_at, input.into()));
+                self.read_at = at.as_ps();
+            }
+        }
+    }
+
+    /// Writes all but the last, whose inputs may not all be here.
+    fn write_but_last<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
+        let last = self.wakes.pop();
+        self.write(file)?;
+        self.bytes += 11 * last.as_ref().map_or(0, |wake| wake.inputs.len());
+        self.wakes.extend(last);
+        Ok(())
+    }
+
+    /// Writes all.
+    fn write<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
+        if self.wakes.is_empty() {
+            return Ok(());
+        }
+        block(file, 1, &self.wakes)?;
+        self.wakes.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// Writes a block of `kind`.
+fn block<W: Write, T: Serialize>(file: &mut W, kind: u8, value: &T) -> io::Result<()> {
+    let bytes = postcard::to_extend(value, vec![kind]).map_err(io::Error::other)?;
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    file.write_all(&length.to_le_bytes())?;
+    file.write_all(&crc32fast::hash(&bytes).to_le_bytes())?;
+    file.write_all(&bytes)
+}

@@ -1,0 +1,417 @@
+//! TAP devices as the outside of an emulation: real programs send into an emulated adapter and receive from one.
+//!
+//! ```text
+//! program ─▶ TAP of node a ─read─▶ slot ─▶ message on the first channel that carries the frame ─▶ world
+//! program ◀─ TAP of node b ◀─write─ slot ◀─ the channel has delivered the message, whole ◀────────┘
+//! ```
+//!
+//! The world decides when a frame arrives and whether; its bytes wait in a slot meanwhile (`store.rs`). Nothing says
+//! that a message was lost on its way, since no network does, so slots are got back by what does come: messages
+//! of a channel arrive in order, and those before one that arrived will not. Where the network lets frames overtake each other,
+//! the last [`OVERTAKEN`] before it may still. And no channel has more slots than its queues along the way have places:
+//! when those are used up, the oldest is given up.
+//!
+//! When there is no free slot, nothing is read, and the frames wait in the device's own queue until the kernel drops
+//! them there: what real hardware does when its host is too slow.
+
+mod bell;
+mod delays;
+mod flight;
+mod site;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use laxity_lab::results::{Delays, Frames};
+use laxity_lab::scenario::{Carries, ChannelSpec, Experiment, PortSpec};
+use laxity_lab::world::{Input, Notice, Outside};
+use laxity_qos::channel::Dropped;
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Time};
+
+use crate::frame::Headers;
+pub use bell::TapBell;
+use delays::{Errors, Stamp, Times};
+use flight::Flight;
+use laxity_machine::tap::Tap;
+pub use site::Site;
+use store::Store;
+
+/// Frames that are read at a wake: with the work that each makes for the world, some ten microseconds, which is how late
+/// an event may become for it.
+const BATCH: usize = 8;
+/// Slots for messages that a channel was offered and has not answered.
+const UNANSWERED: usize = 256;
+/// Slots a channel has for each of its hosts, at most, beside its message queue.
+const LONGEST_HOP: u64 = 1024;
+/// Slots of all channels, at most: 50 MB of frames of ordinary length.
+const MOST_SLOTS: usize = 1 << 15;
+/// How many messages later a message that was overtaken may still come.
+const OVERTAKEN: u64 = 1024;
+
+/// Where frames come from and go to.
+pub trait Wire {
+    /// Reads a frame into `buffer`; `None` if there is none.
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Sends a frame; `false` if it cannot be taken now.
+    fn send(&self, frame: &[u8]) -> io::Result<bool>;
+}
+
+impl Wire for Tap {
+    #[inline]
+    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        Tap::receive(self, buffer)
+    }
+
+    #[inline]
+    fn send(&self, frame: &[u8]) -> io::Result<bool> {
+        Tap::send(self, frame)
+    }
+}
+
+/// With the header of Ethernet and a VLAN tag.
+fn longest_frame(port: &PortSpec) -> usize {
+    usize::from(port.mtu) + 18
+}
+
+/// What became of frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Read from ports.
+    pub read: u64,
+    /// Read, and no channel carries them.
+    pub unmatched: u64,
+    /// Longer than the port's MTU allows: somebody changed it.
+    pub oversize: u64,
+    /// Offered to a channel that was full.
+    pub refused: u64,
+    /// Offered to a channel for which they are too small.
+    pub undersized: u64,
+    /// Offered to a channel that admission refused.
+    pub unadmitted: u64,
+    /// Written to ports.
+    pub written: u64,
+    /// Delivered where the host did not take them, or where there is no port.
+    pub undeliverable: u64,
+    /// Taken by a channel, and something sent later came first, or too much did.
+    pub lost: u64,
+    /// Delivered after they had been taken for lost.
+    pub strays: u64,
+}
+
+/// One port.
+struct Port<W> {
+    wire: Arc<W>,
+    /// The channels that carry its frames, the first match first.
+    carriers: Vec<(Carries, usize)>,
+    /// When it was last seen to have nothing.
+    empty: Time,
+    /// The longest frame, with a VLAN tag.
+    longest: usize,
+    /// The interface, and the node it is at.
+    name: String,
+    trouble: Option<Trouble>,
+}
+
+impl<W> Port<W> {
+    fn fail(&mut self, at: Time, why: io::Error) {
+        let trouble = self.trouble.get_or_insert(Trouble { at, why, count: 0 });
+        trouble.count += 1;
+    }
+}
+
+/// Errors of a port, which is without frames while it has them.
+#[derive(Debug)]
+struct Trouble {
+    /// When the first came, in the time of the run.
+    at: Time,
+    why: io::Error,
+    count: u64,
+}
+
+/// A channel that carries frames.
+struct Carrier {
+    flight: Flight,
+    /// The port at its last node.
+    to: Option<usize>,
+    times: Times,
+}
+
+/// The ports of an experiment, as its outside.
+pub struct Ports<W> {
+    ports: Vec<Port<W>>,
+    /// By channel.
+    carriers: Vec<Option<Carrier>>,
+    store: Store,
+    /// Tells the time of the run, if delays are to be measured.
+    clock: Option<Box<dyn Fn() -> Time + Send>>,
+    /// By slot.
+    stamps: Box<[Stamp]>,
+    errors: Errors,
+    /// When the bell last saw all ports empty, in picoseconds.
+    seen_empty: Arc<AtomicU64>,
+    /// The port to be read next, and how many frames may still be read at this wake.
+    next: usize,
+    left: usize,
+    /// Ports that had nothing at this wake, one after the other.
+    empty: usize,
+    more: Arc<AtomicBool>,
+    counts: Counts,
+}
+
+impl<W: Wire> Ports<W> {
+    /// The ports of `experiment`, each node's with its wire. An error says what the experiment lacks.
+    pub fn new(experiment: &Experiment, mut wires: BTreeMap<usize, Arc<W>>) -> Result<Self, String> {
+        let longest = experiment.ports.iter().map(longest_frame).max().unwrap_or(0);
+        let in_order = experiment.network.impairments.reordering.probability == Default::default();
+        let port_of = |node: usize| experiment.ports.iter().position(|port| port.node == node);
+        let mut ports = Vec::new();
+        for port in &experiment.ports {
+            let wire = wires.remove(&port.node).ok_or_else(|| format!("node {} has no wire", port.node))?;
+            ports.push(Port {
+                wire,
+                carriers: Vec::new(),
+                empty: Time::ZERO,
+                longest: longest_frame(port),
+                name: format!("{} (node {})", port.interface, port.node),
+                trouble: None,
+            });
+        }
+        let mut carriers = Vec::new();
+        for (i, channel) in experiment.channels.iter().enumerate() {
+            let Some(carries) = channel.carries else {
+                carriers.push(None);
+                continue;
+            };
+            let from = port_of(channel.route[0]).ok_or_else(|| {
+                format!(
+                    "channel `{}` carries frames of the port at node {}, and there is none: add `[[port]]` with \
+                     `node = {}`, or leave out `carries`",
+                    channel.name, channel.route[0], channel.route[0]
+                )
+            })?;
+            ports[from].carriers.push((carries, i));
+            let on_the_way = channel.packet_slots.min(LONGEST_HOP).saturating_mul(channel.route.len() as u64);
+            let budget = channel.message_slots as usize + on_the_way as usize + UNANSWERED;
+            let last = *channel.route.last().expect("a route has a node");
+            let flight = Flight::new(budget, if in_order { 0 } else { OVERTAKEN });
+            carriers.push(Some(Carrier { flight, to: port_of(last), times: Times::default() }));
+        }
+        let wanted: usize = carriers.iter().flatten().map(|carrier| carrier.flight.budget()).sum();
+        let slots = wanted.min(MOST_SLOTS) + UNANSWERED;
+        if wanted > MOST_SLOTS {
+            for carrier in carriers.iter_mut().flatten() {
+                carrier.flight.reduce(MOST_SLOTS as f64 / wanted as f64);
+            }
+        }
+        Ok(Self {
+            ports,
+            carriers,
+            // A byte more, so that a frame that is too long shows.
+            store: Store::new(slots, longest + 1),
+            clock: None,
+            stamps: vec![Stamp::default(); slots].into(),
+            errors: Errors::default(),
+            seen_empty: Arc::default(),
+            next: 0,
+            left: BATCH,
+            empty: 0,
+            more: Arc::default(),
+            counts: Counts::default(),
+        })
+    }
+
+    /// Measures delays by `clock`, which tells the real time of the run.
+    #[must_use]
+    pub fn timed_by(self, clock: impl Fn() -> Time + Send + 'static) -> Self {
+        Self { clock: Some(Box::new(clock)), ..self }
+    }
+
+    /// How well delays were kept; none if nothing was written, or no time told.
+    pub fn delays(&self) -> Option<Delays> {
+        self.errors.summary()
+    }
+
+    /// How long the frames of each channel of `experiment` took in real time; nothing if no time was told.
+    pub fn frames(&self, experiment: &Experiment) -> Vec<Frames> {
+        let carried = experiment.channels.iter().zip(&self.carriers);
+        let timed = carried.filter(|_| self.clock.is_some());
+        let summary = |(channel, carrier): (&ChannelSpec, &Option<Carrier>)| {
+            let interval = (channel.class == Class::RealTime).then_some(channel.spec.min_interval);
+            Some(carrier.as_ref()?.times.summary(&channel.name, interval))
+        };
+        timed.filter_map(summary).collect()
+    }
+
+    /// What became of frames so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The channels that carry frames: what an emulation has to be told.
+    pub fn channels(&self) -> Vec<usize> {
+        (0..self.carriers.len()).filter(|i| self.carriers[*i].is_some()).collect()
+    }
+
+    /// Errors of ports, a line for each port that had some.
+    pub fn errors(&self) -> Vec<String> {
+        let line = |port: &Port<W>| {
+            let Trouble { at, why, count } = port.trouble.as_ref()?;
+            let name = &port.name;
+            Some(format!("port {name} could not be read or written, {count} times from {at} on: {why}"))
+        };
+        self.ports.iter().filter_map(line).collect()
+    }
+
+    /// Slots that hold a frame.
+    pub fn held(&self) -> usize {
+        self.store.slots() - self.store.free()
+    }
+
+    /// Ends the reading at this wake.
+    fn rest(&mut self, more: bool) -> Option<Input> {
+        self.left = BATCH;
+        self.empty = 0;
+        self.more.store(more, Ordering::Relaxed);
+        None
+    }
+
+    /// Reads a frame of the port that is next into a slot.
+    #[inline]
+    fn read(&mut self, now: Time) -> Option<u32> {
+        let port = &mut self.ports[self.next];
+        self.store.fill(|buffer| match port.wire.receive(buffer) {
+            Ok(length) => length,
+            Err(why) => {
+                port.fail(now, why);
+                None
+            }
+        })
+    }
+
+    /// Notes when the frame in `slot`, which `channel` carries, was read.
+    #[inline]
+    fn stamp(&mut self, channel: Option<usize>, slot: u32) {
+        let Some(clock) = &self.clock else { return };
+        let read = clock();
+        self.stamps[slot as usize].read = read;
+        if let Some(carrier) = channel.and_then(|channel| self.carriers[channel].as_mut()) {
+            let seen_empty = Time::from_ps(self.seen_empty.load(Ordering::Relaxed));
+            carrier.times.arrive(read, self.ports[self.next].empty.max(seen_empty));
+        }
+    }
+
+    fn write(&mut self, now: Time, channel: usize, slot: u32) {
+        let carrier = self.carriers[channel].as_mut().expect("only what carries frames has slots");
+        let began = self.clock.as_ref().map(|clock| clock());
+        let sent = carrier.to.map(|to| self.ports[to].wire.send(self.store.frame(slot)));
+        match sent {
+            Some(Ok(true)) => {
+                self.counts.written += 1;
+                if let (Some(clock), Some(began)) = (&self.clock, began) {
+                    let Stamp { read, taken } = self.stamps[slot as usize];
+                    let took = clock().saturating_since(read);
+                    self.errors.add(now.saturating_since(taken), began.saturating_since(read), took);
+                    carrier.times.leave(took);
+                }
+            }
+            Some(Ok(false)) | None => self.counts.undeliverable += 1,
+            Some(Err(why)) => {
+                self.counts.undeliverable += 1;
+                if let Some(to) = carrier.to {
+                    self.ports[to].fail(now, why);
+                }
+            }
+        }
+        self.store.release(slot);
+    }
+}
+
+impl<W: Wire> Outside for Ports<W> {
+    fn next_input(&mut self, now: Time) -> Option<Input> {
+        loop {
+            if self.left == 0 {
+                return self.rest(true);
+            }
+            if self.empty == self.ports.len() || self.store.free() == 0 {
+                return self.rest(false);
+            }
+            // Before the look, or a frame that comes between it and the reading of the clock was not there.
+            let looked = self.clock.as_ref().map(|clock| clock());
+            let Some(slot) = self.read(now) else {
+                self.ports[self.next].empty = looked.unwrap_or_default();
+                self.next = (self.next + 1) % self.ports.len();
+                self.empty += 1;
+                continue;
+            };
+            self.left -= 1;
+            self.empty = 0;
+            self.counts.read += 1;
+            let frame = self.store.frame(slot);
+            if frame.len() > self.ports[self.next].longest {
+                self.counts.oversize += 1;
+                self.store.release(slot);
+                self.next = (self.next + 1) % self.ports.len();
+                continue;
+            }
+            let carriers = &self.ports[self.next].carriers;
+            let channel = match carriers[..] {
+                [(Carries::All, channel), ..] => Some(channel),
+                _ => {
+                    let headers = Headers::of(frame);
+                    let carrier = carriers.iter().find(|(carries, _)| headers.are_carried(*carries));
+                    carrier.map(|(_, channel)| *channel)
+                }
+            };
+            let size = Bytes::new(frame.len() as u64);
+            self.stamp(channel, slot);
+            self.next = (self.next + 1) % self.ports.len();
+            match channel {
+                Some(channel) => return Some(Input::Message { channel, size, handle: slot }),
+                None => {
+                    self.counts.unmatched += 1;
+                    self.store.release(slot);
+                }
+            }
+        }
+    }
+
+    fn notice(&mut self, now: Time, notice: Notice) {
+        match notice {
+            Notice::Taken { channel, handle, message } => {
+                self.stamps[handle as usize].taken = now;
+                let carrier = self.carriers[channel].as_mut().expect("only what carries frames has handles");
+                if let Some(lost) = carrier.flight.begin(message, handle) {
+                    self.counts.lost += 1;
+                    self.store.release(lost);
+                }
+            }
+            Notice::Refused { handle, cause, .. } => {
+                match cause {
+                    None => self.counts.unadmitted += 1,
+                    Some(Dropped::Undersized) => self.counts.undersized += 1,
+                    Some(_) => self.counts.refused += 1,
+                }
+                self.store.release(handle);
+            }
+            Notice::Delivered { channel, message } => {
+                let Some(carrier) = &mut self.carriers[channel] else { return };
+                while let Some(lost) = carrier.flight.overdue(message) {
+                    self.counts.lost += 1;
+                    self.store.release(lost);
+                }
+                match carrier.flight.land(message) {
+                    Some(slot) => self.write(now, channel, slot),
+                    None => self.counts.strays += 1,
+                }
+            }
+            Notice::Response { .. } | Notice::Window { .. } => {}
+        }
+    }
+}

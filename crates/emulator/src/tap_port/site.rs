@@ -1,0 +1,151 @@
+//! The namespaces and TAP devices that a scenario's ports ask for, made before a run and gone after it.
+//!
+//! Each port's end is told the Ethernet addresses of all others once and for all: a real network would be asked for
+//! them by broadcast, and an emulated one need not carry broadcasts.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use laxity_lab::scenario::{Experiment, PortSpec};
+
+use laxity_machine::ip::Ip;
+use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::tap::{Drops, Tap, TapSetup};
+use laxity_machine::{Mac, Refused};
+
+/// What an experiment's ports are on this machine; removed when dropped.
+pub struct Site {
+    /// Before the namespaces, so that the devices go first.
+    taps: BTreeMap<usize, Arc<Tap>>,
+    namespaces: Vec<Namespace>,
+    swept: Vec<String>,
+    ports: Vec<PortSpec>,
+}
+
+impl Site {
+    /// Makes what `experiment` asks for, and removes what crashed runs have left.
+    pub fn new(experiment: &Experiment) -> Result<Self, Refused> {
+        let owner = Owner::claim()?;
+        let ports = experiment.ports.clone();
+        let mut namespaces: Vec<Namespace> = Vec::new();
+        for name in ports.iter().filter_map(|port| port.namespace.as_deref()) {
+            if namespaces.iter().all(|made| made.name() != name) {
+                namespaces.push(owner.namespace(name)?);
+            }
+        }
+        let swept = owner.swept().to_vec();
+        let mut site = Self { taps: BTreeMap::new(), namespaces, swept, ports };
+        for port in &site.ports {
+            let tap = site.device(port)?;
+            site.taps.insert(port.node, Arc::new(tap));
+        }
+        for port in &site.ports {
+            site.introduce(port)?;
+        }
+        Ok(site)
+    }
+
+    fn namespace(&self, port: &PortSpec) -> Option<&Namespace> {
+        let name = port.namespace.as_deref()?;
+        self.namespaces.iter().find(|namespace| namespace.name() == name)
+    }
+
+    fn ip(&self, port: &PortSpec) -> Ip<'_> {
+        self.namespace(port).map_or_else(Ip::here, Ip::inside)
+    }
+
+    fn device(&self, port: &PortSpec) -> Result<Tap, Refused> {
+        let ipv6 = matches!(port.address, Some((IpAddr::V6(_), _)));
+        let setup = TapSetup { name: port.interface.clone(), mac: mac(port.node), mtu: port.mtu, ipv6 };
+        let tap = Tap::open(&setup, self.namespace(port))?;
+        match port.address {
+            // Without this the address cannot be used for a second, in which the kernel looks whether another has it.
+            Some((address @ IpAddr::V6(_), prefix)) => {
+                let address = format!("{address}/{prefix}");
+                self.ip(port).run(&["address", "add", &address, "dev", &port.interface, "nodad"])?;
+            }
+            Some((address, prefix)) => self.ip(port).address(&port.interface, address, prefix)?,
+            None => {}
+        }
+        Ok(tap)
+    }
+
+    /// Tells the host behind `port` where the others are.
+    fn introduce(&self, port: &PortSpec) -> Result<(), Refused> {
+        let Some((own, _)) = port.address else { return Ok(()) };
+        for other in self.ports.iter().filter(|other| other.node != port.node) {
+            if let Some((address, _)) = other.address
+                && address.is_ipv4() == own.is_ipv4()
+            {
+                self.ip(port).neighbour(&port.interface, address, mac(other.node))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The devices, by node.
+    pub fn taps(&self) -> BTreeMap<usize, Arc<Tap>> {
+        self.taps.clone()
+    }
+
+    /// What the kernel has dropped at each port so far, by node; without those that it tells nothing of.
+    pub fn drops(&self) -> BTreeMap<usize, Drops> {
+        let of = |port: &PortSpec| {
+            let tap = self.taps.get(&port.node)?;
+            let drops = match self.namespace(port) {
+                None => tap.drops_here(),
+                Some(namespace) => namespace.within(|| tap.drops_here()).ok()?,
+            };
+            Some((port.node, drops.ok()?))
+        };
+        self.ports.iter().filter_map(of).collect()
+    }
+
+    /// The namespace of the port at `node`, if it has one of its own.
+    pub fn namespace_at(&self, node: usize) -> Option<&Namespace> {
+        self.ports.iter().find(|port| port.node == node).and_then(|port| self.namespace(port))
+    }
+
+    /// Namespaces that crashed runs had left, and that are gone now.
+    pub fn swept(&self) -> &[String] {
+        &self.swept
+    }
+
+    /// What was set up, a line for each port, and a command to try.
+    pub fn describe(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .ports
+            .iter()
+            .map(|port| {
+                let place = port
+                    .namespace
+                    .as_deref()
+                    .map_or("this namespace".into(), |name| format!("namespace {name}"));
+                let address = port
+                    .address
+                    .map_or("no address".into(), |(address, prefix)| format!("{address}/{prefix}"));
+                format!(
+                    "node {}: interface {} in {place}, {address}, {}, MTU {}",
+                    port.node,
+                    port.interface,
+                    mac(port.node),
+                    port.mtu
+                )
+            })
+            .collect();
+        let mut addressed = self.ports.iter().filter_map(|port| Some((port, port.address?.0)));
+        if let (Some((from, _)), Some((_, to))) = (addressed.next(), addressed.next()) {
+            let inside =
+                from.namespace.as_deref().map_or(String::new(), |name| format!("ip netns exec {name} "));
+            lines.push(format!("try: {inside}ping {to}"));
+        }
+        lines
+    }
+}
+
+/// The address of the host's end at a node: locally administered, and the same in every run.
+fn mac(node: usize) -> Mac {
+    let [high, low] = (node as u16 + 1).to_be_bytes();
+    Mac([2, b'L', b'X', 0, high, low])
+}

@@ -1,0 +1,256 @@
+//! Worlds under a real clock: order and accounting, never how long anything took.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use laxity_emulator::emulate::{Emulation, Options, ReplayError, drive, no_reports, replay, start};
+use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
+use laxity_engine::trace::NoTrace;
+use laxity_engine::{Calendar, Dilation, Epoch, Stop, Ticks, VirtualClock};
+use laxity_lab::results::Run;
+use laxity_lab::scenario::{Experiment, RunLength, Scenario, Task};
+use laxity_lab::world::{self, Elsewhere, Input, Lab, Nothing, Notice, Outside};
+use laxity_machine::ring::{Consumer, Watcher, ring};
+use laxity_units::{Bytes, Span, Time};
+
+/// A periodic channel and one that the outside may have, from the one node to the other.
+fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        [adapter]
+        kind = "null"
+        startup = "1 us"
+        per_byte = "1 ns"
+        [admission]
+        formula = "off"
+        [path]
+        receive = true
+        propagation = "5 us"
+        [run]
+        time = "{time}"
+        [[channel]]
+        name = "steady"
+        class = "real_time"
+        max_message = "1000 B"
+        burst = 2
+        min_interval = "20 ms"
+        deadline = "15 ms"
+        source = {{ kind = "periodic" }}
+        [[channel]]
+        name = "outside"
+        class = "best_effort"
+        max_message = "1500 B"
+        burst = 4
+        message_slots = 8
+        source = {{ kind = "none" }}
+        "#
+    );
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    ((scenario, files), path)
+}
+
+fn experiment(time: &str) -> (Arc<Experiment>, RunLength) {
+    let ((scenario, _), _) = scenario(time);
+    let experiment = scenario.experiment(&scenario.points().next().unwrap());
+    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
+    (Arc::new(experiment), length)
+}
+
+fn soon() -> Epoch {
+    Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE)
+}
+
+fn emulation<O, D>(time: &str, outside: O, doorbell: D) -> Emulation<O, D> {
+    let (experiment, length) = experiment(time);
+    Emulation {
+        experiment,
+        length,
+        outside,
+        doorbell,
+        hosts: Vec::new(),
+        channels: vec![1],
+        epoch: soon(),
+        reports: no_reports(),
+        journal: None,
+    }
+}
+
+/// Sends what a ring brings, and counts what becomes of it.
+struct Ringed {
+    inputs: Consumer<Input>,
+    taken: u64,
+    refused: u64,
+    delivered: Vec<u64>,
+    /// As many as in `delivered`, for other threads.
+    arrived: Arc<AtomicU64>,
+}
+
+impl Ringed {
+    fn of(sent: &[Input]) -> (Self, Watcher<Input>) {
+        let (mut producer, inputs) = ring(sent.len());
+        assert_eq!(producer.push_all(sent), sent.len());
+        let watcher = inputs.watcher();
+        (Self { inputs, taken: 0, refused: 0, delivered: Vec::new(), arrived: Arc::default() }, watcher)
+    }
+}
+
+impl Outside for Ringed {
+    fn next_input(&mut self, _now: Time) -> Option<Input> {
+        self.inputs.pop()
+    }
+
+    fn notice(&mut self, _now: Time, notice: Notice) {
+        match notice {
+            Notice::Taken { channel, handle, message } => {
+                assert_eq!((channel, u64::from(handle)), (1, self.taken + self.refused));
+                assert_eq!(message, self.taken, "messages are numbered as they are taken");
+                self.taken += 1;
+            }
+            Notice::Refused { channel, handle, cause: _ } => {
+                assert_eq!((channel, u64::from(handle)), (1, self.taken + self.refused));
+                self.refused += 1;
+            }
+            Notice::Delivered { channel: 1, message } => {
+                self.delivered.push(message);
+                self.arrived.fetch_add(1, Ordering::Relaxed);
+            }
+            Notice::Delivered { .. } => {}
+            Notice::Window { .. } => {}
+            Notice::Response { .. } => panic!("every host is part of the world"),
+        }
+    }
+}
+
+#[test]
+fn a_world_in_real_time_is_the_world_in_virtual_time() {
+    let (spec, length) = experiment("230 ms");
+    let mut nothing = NoTrace;
+    let elsewhere = Elsewhere { hosts: &[], channels: &[1] };
+    let mut lab = Lab::with_outside(&spec, length, &mut nothing, Nothing, elsewhere);
+    let mut calendar = Calendar::new();
+    lab.start(&mut calendar);
+    let outcome = laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, world::limits(length));
+    let departures = lab.departures();
+    let (expected, _) = lab.into_run(outcome.now, &[]);
+
+    let mut seen = Vec::new();
+    let real = emulation("230 ms", Nothing, || false);
+    let mut driven = drive(real, &Options::on(None), &mut |glance| seen.push(glance.live.now)).unwrap();
+    assert_eq!((driven.stop, driven.end), (Stop::Until, outcome.now));
+    assert_eq!(driven.departures, departures);
+    let real_time = driven.run.real_time.take().expect("an emulation keeps time");
+    assert_eq!(driven.run, expected);
+    assert_eq!((real_time.events, real_time.inputs), (outcome.events, 0));
+    assert!(seen.is_sorted() && seen.iter().all(|now| *now < driven.end), "{seen:?}");
+}
+
+#[test]
+fn every_input_is_answered_and_what_is_taken_is_delivered_in_order() {
+    const COUNT: u32 = 200;
+    let message = |handle| Input::Message { channel: 1, size: Bytes::new(200), handle };
+    let (outside, watcher) = Ringed::of(&(0..COUNT).map(message).collect::<Vec<_>>());
+    let driven = drive(emulation("100 ms", outside, watcher), &Options::on(None), &mut |_| {}).unwrap();
+    let outside = driven.outside;
+    assert_eq!(outside.taken + outside.refused, u64::from(COUNT));
+    assert!(outside.taken > 0 && outside.refused > 0, "a queue of 8 takes some of 200 at once");
+    assert_eq!(outside.delivered, (0..outside.taken).collect::<Vec<_>>());
+    assert_eq!(driven.run.channels[1].delivered, Some(outside.taken));
+    assert_eq!(driven.run.real_time.unwrap().inputs, u64::from(COUNT));
+}
+
+/// A file that the writer fills and the test reads afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_log_replays_the_run_from_itself_alone() {
+    let (scenario, path) = scenario("3600 s");
+    let point = scenario.0.points().next().unwrap();
+    let experiment = scenario.0.experiment(&point);
+    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
+    let mut header = Header::new(&scenario.0, &point, length, &path, &Recorded::of(&scenario.1));
+    assert!(header.experiment().is_err(), "nothing was read, so nothing is kept");
+    let files = Recorded::of(&scenario.1);
+    Scenario::read(&path, &files).unwrap();
+    header = Header::new(&scenario.0, &point, length, &path, &files);
+    header.channels = vec![1];
+
+    let (mut producer, inputs) = ring(64);
+    let outside = Ringed { inputs, taken: 0, refused: 0, delivered: Vec::new(), arrived: Arc::default() };
+    let (watcher, arrived) = (outside.inputs.watcher(), outside.arrived.clone());
+    let file = Shared::default();
+    let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
+    let mut emulation = emulation("3600 s", outside, watcher);
+    emulation.journal = Some(journal);
+    let running = start(emulation, &Options::on(None)).unwrap();
+    // The times at which they arrive are the machine's; the replay has to meet them.
+    let mut had = 0;
+    for handle in 0..300 {
+        let size = Bytes::new(1 + u64::from(handle) * 7 % 1500);
+        while producer.push(Input::Message { channel: 1, size, handle }).is_err() {
+            std::thread::yield_now();
+        }
+        // Between bursts the world goes on: until another has come out, or it would all be sent at time zero.
+        if handle % 60 == 59 {
+            while arrived.load(Ordering::Relaxed) == had {
+                std::thread::yield_now();
+            }
+            had = arrived.load(Ordering::Relaxed);
+        }
+    }
+    while producer.push(Input::Stop).is_err() {
+        std::thread::yield_now();
+    }
+    let driven = running.watch(&mut |_| {});
+    recorder.finish(End::new(driven.inputs, driven.end, driven.departures)).unwrap();
+    assert_eq!(driven.inputs, 301);
+
+    let bytes = file.0.lock().unwrap().clone();
+    let log = Log::open(bytes.as_slice()).unwrap();
+    assert_eq!(log.header(), &header);
+    let (_, _, experiment) = log.header().experiment().unwrap();
+    let replayed = replay(log, &experiment).unwrap();
+    assert_eq!((replayed.departures, replayed.inputs, replayed.end), (driven.departures, 301, driven.end));
+    assert_eq!(replayed.run, Run { real_time: None, ..driven.run });
+
+    // Another world goes another way, and that is said.
+    let mut other = experiment.clone();
+    other.channels[1].message_slots = 1;
+    let diverged = replay(Log::open(bytes.as_slice()).unwrap(), &other).unwrap_err();
+    assert!(matches!(diverged, ReplayError::Diverged(_)), "{diverged}");
+    // A log that was cut off is replayed as far as it goes, which is the same way.
+    let cut = Log::open(&bytes[..bytes.len() - 3]).unwrap();
+    let cut = replay(cut, &experiment).unwrap();
+    assert!(cut.cut.is_some_and(|why| why.to_string().contains("without its end")));
+    assert_eq!((cut.departures, cut.inputs, cut.end), (driven.departures, 301, driven.end));
+    // What follows the end is said.
+    let longer = [&bytes[..], b"more"].concat();
+    assert_eq!(replay(Log::open(longer.as_slice()).unwrap(), &experiment).unwrap().trailing, 4);
+}
+
+#[test]
+fn an_outside_that_says_stop_ends_the_run() {
+    let (outside, watcher) = Ringed::of(&[Input::Stop]);
+    let driven = drive(emulation("3600 s", outside, watcher), &Options::on(None), &mut |_| {}).unwrap();
+    assert_eq!(driven.stop, Stop::Finished);
+    assert_eq!(driven.run.simulated, driven.end.as_secs_f64());
+}

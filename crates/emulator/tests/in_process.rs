@@ -1,0 +1,132 @@
+//! A host in a thread beside an emulated adapter: what is asserted is order and account, never milliseconds.
+
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use laxity_emulator::Runner;
+use laxity_lab::results::Run;
+use laxity_lab::scenario::{Experiment, Scenario};
+use laxity_machine::place;
+
+fn experiment(text: &str) -> Experiment {
+    let path = Path::new("test.toml");
+    let files = BTreeMap::from([(path.to_path_buf(), text.as_bytes().to_vec())]);
+    let scenario = Scenario::read(path, &files).unwrap_or_else(|why| panic!("{}", why.render(false)));
+    let point = scenario.points().next().expect("a scenario has a point");
+    scenario.experiment(&point)
+}
+
+/// A host with two channels at an adapter of two stages, for a third of a second.
+fn scenario(clock: &str, more: &str) -> String {
+    format!(
+        r#"
+title = "two channels"
+seed = 5
+[host]
+profile = "mc68040"
+[host.driver]
+watchdog = "2 ms"
+reset_after = "30 ms"
+[host.subsystem]
+link = {{ paradigm = "O1", depth = 2 }}
+[adapter]
+kind = "generic"
+[[adapter.transmit]]
+name = "dma"
+phase = [{{ per_byte = "20 ns", holds = ["bus"] }}]
+[[adapter.transmit]]
+name = "link"
+phase = [{{ per_byte = "30 ns", medium = true }}]
+[admission]
+formula = "off"
+[run]
+clock = "{clock}"
+time = "300 ms"
+[emulation]
+host = "thread"
+[[channel]]
+name = "rt"
+class = "real_time"
+max_message = "8 KiB"
+burst = 4
+min_interval = "10 ms"
+deadline = "10 ms"
+source = {{ kind = "periodic" }}
+[[channel]]
+name = "be"
+class = "best_effort"
+max_message = "16 KiB"
+burst = 4
+source = {{ kind = "poisson", rate = "1 MiB/s" }}
+{more}
+"#
+    )
+}
+
+/// Runs it in real time, or says why not.
+fn real(more: &str) -> Option<Run> {
+    if place::cores().len() < 2 {
+        println!("skipped: END and its host need two processors");
+        return None;
+    }
+    // Two of them at once would be four spinning threads.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(Runner::default().run(&experiment(&scenario("real", more))).unwrap_or_else(|why| panic!("{why}")))
+}
+
+/// Every message is completed, dropped with its packets counted, or still on its way.
+fn is_accounted(run: &Run) {
+    for channel in &run.channels {
+        let dropped: u64 =
+            channel.drops.iter().filter(|(cause, _)| *cause == "message_queue").map(|(_, n)| n).sum();
+        let lost = channel.lost_packets;
+        let gone = channel.completed + dropped;
+        assert!(gone <= channel.messages, "{}: {channel:?}", channel.name);
+        // What is left is in queues of a few messages, or lost by a fault.
+        assert!(channel.messages - gone <= 12 + lost, "{}: {channel:?}", channel.name);
+    }
+}
+
+#[test]
+fn the_same_messages_are_sent_as_in_virtual_time() {
+    let Some(run) = real("") else { return };
+    let simulated =
+        Runner::default().run(&experiment(&scenario("virtual", ""))).expect("it can be simulated");
+    is_accounted(&run);
+    // A platform that stands still for longer than the driver is patient makes it reset the adapter, which loses two packets.
+    let resets = run.figures.get("driver_resets").copied().unwrap_or_default();
+    let lost: u64 = run.channels.iter().map(|channel| channel.lost_packets).sum();
+    assert!(lost <= 2 * resets as u64, "{lost} packets lost and {resets} resets");
+    for (real, virtual_) in run.channels.iter().zip(&simulated.channels) {
+        // The end of the run cuts off at most what one stall of the platform made late.
+        assert!(real.messages <= virtual_.messages, "{}", real.name);
+        assert!(real.completed > 0, "{}", real.name);
+        // The host tells what it sent, so it is known how much of it was in time.
+        assert_eq!(real.on_time.is_some(), real.deadline.is_some(), "{}", real.name);
+    }
+    let real_time = run.real_time.expect("it ran in real time");
+    assert!(real_time.events > 0 && real_time.inputs > 0);
+    assert_eq!(run.stages.len(), 2);
+}
+
+#[test]
+fn lost_interrupts_are_found_by_the_watchdog() {
+    let fault = "[[fault]]\nkind = \"lost_interrupts\"\nat = \"50 ms\"\nshare = 0.7";
+    let Some(run) = real(fault) else { return };
+    is_accounted(&run);
+    assert!(run.figures.get("driver_lost_interrupts").is_some_and(|lost| *lost > 0.0), "{:?}", run.figures);
+}
+
+#[test]
+fn an_adapter_that_stops_is_reset() {
+    let Some(run) = real("[[fault]]\nkind = \"stop\"\nat = \"100 ms\"") else { return };
+    is_accounted(&run);
+    let lost: u64 = run.channels.iter().map(|channel| channel.lost_packets).sum();
+    let resets = run.figures.get("driver_resets").copied().unwrap_or_default();
+    assert!(resets >= 1.0, "{:?}", run.figures);
+    assert!((1..=2 * resets as u64).contains(&lost), "two packets are in the adapter at most: {lost}");
+}

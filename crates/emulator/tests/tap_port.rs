@@ -1,0 +1,167 @@
+//! Real programs through an emulated network, and the same again from the log. Skipped, with the reason, where TAP
+//! devices and namespaces are not permitted.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::PathBuf;
+use std::process::id;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use laxity_emulator::emulate::{Emulation, Options, no_reports, replay, start};
+use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
+use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_lab::results::Run;
+use laxity_lab::scenario::{Scenario, Task};
+use laxity_units::Span;
+
+const SENT: u32 = 300;
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Two nodes that lose a frame in ten between them.
+fn scenario() -> String {
+    let (a, b) = (format!("lx-t{}-a", id()), format!("lx-t{}-b", id()));
+    format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "hartos-np"
+        speedup = 1000
+        [adapter]
+        kind = "generic"
+        [[adapter.transmit]]
+        name = "link"
+        phase = [{{ rate = "1 Gbit/s" }}]
+        [admission]
+        formula = "off"
+        [network]
+        kind = "point_to_point"
+        stations = 2
+        impairments = {{ loss = 0.1 }}
+        [run]
+        time = "700 ms"
+        [[port]]
+        node = 0
+        interface = "tap0"
+        namespace = "{a}"
+        address = "10.77.9.1/24"
+        [[port]]
+        node = 1
+        interface = "tap0"
+        namespace = "{b}"
+        address = "10.77.9.2/24"
+        [[channel]]
+        name = "there"
+        from = 0
+        to = 1
+        class = "best_effort"
+        max_message = "1518 B"
+        burst = 64
+        message_slots = 1024
+        carries = "udp 7009"
+        source = {{ kind = "none" }}
+        "#
+    )
+}
+
+#[test]
+fn datagrams_go_through_in_order_and_the_log_replays_them() {
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), scenario().into_bytes())]);
+    let files = Recorded::of(&files);
+    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    let point = scenario.points().next().unwrap();
+    let experiment = Arc::new(scenario.experiment(&point));
+    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
+    let site = match Site::new(&experiment) {
+        Err(refused) if refused.capability().is_some() => {
+            println!("skipped: {refused}");
+            return;
+        }
+        site => site.unwrap(),
+    };
+    let socket = |node: usize, address: [u8; 4], port: u16| {
+        let namespace = site.namespace_at(node).expect("each node has a namespace");
+        namespace.within(|| UdpSocket::bind((Ipv4Addr::from(address), port))).unwrap().unwrap()
+    };
+    let (from, to) = (socket(0, [10, 77, 9, 1], 7009), socket(1, [10, 77, 9, 2], 7009));
+    to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+
+    let ports = Ports::new(&experiment, site.taps()).unwrap();
+    let mut header = Header::new(&scenario, &point, length, &path, &files);
+    header.channels = ports.channels();
+    let file = Shared::default();
+    let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
+    let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+    let ports = ports.timed_by(move || epoch.now());
+    let emulation = Emulation {
+        experiment: experiment.clone(),
+        length,
+        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), epoch),
+        channels: ports.channels(),
+        outside: ports,
+        hosts: Vec::new(),
+        epoch,
+        reports: no_reports(),
+        journal: Some(journal),
+    };
+    let running = start(emulation, &Options::on(None)).unwrap();
+    for number in 0..SENT {
+        from.send_to(&number.to_be_bytes(), (Ipv4Addr::new(10, 77, 9, 2), 7009)).unwrap();
+    }
+    // No channel carries another port.
+    let other = socket(0, [10, 77, 9, 1], 7010);
+    other.send_to(b"no", (Ipv4Addr::new(10, 77, 9, 2), 7010)).unwrap();
+    let driven = running.watch(&mut |_| {});
+    recorder.finish(End::new(driven.inputs, driven.end, driven.departures)).unwrap();
+    drop((from, other));
+
+    let mut received = Vec::new();
+    let mut datagram = [0; 16];
+    to.set_nonblocking(true).unwrap();
+    while let Ok(length) = to.recv(&mut datagram) {
+        received.push(u32::from_be_bytes(datagram[..length].try_into().expect("a number was sent")));
+    }
+    assert!(received.is_sorted_by(|a, b| a < b), "in order, and none twice: {received:?}");
+    let counts = driven.outside.counts();
+    assert_eq!(driven.outside.errors(), [""; 0]);
+    let delays = driven.outside.delays().expect("frames were written");
+    assert_eq!((delays.frames, delays.early), (counts.written, 0));
+    let frames = &driven.outside.frames(&experiment)[0];
+    assert_eq!((frames.read, frames.written), (driven.inputs, counts.written));
+    assert_eq!(site.drops()[&0].unread, 0, "300 frames fit a queue");
+    assert_eq!((counts.written, counts.undeliverable, counts.strays), (received.len() as u64, 0, 0));
+    let channel = &driven.run.channels[0];
+    assert_eq!(channel.delivered, Some(counts.written));
+    assert!(channel.lost_packets > 0 && counts.written > 0, "a tenth of {SENT} is lost: {counts:?}");
+    assert_eq!((counts.unmatched, counts.read), (1, 1 + driven.inputs));
+    assert!(driven.outside.held() as u64 <= channel.lost_packets, "what is held is lost, or was just taken");
+
+    let bytes = file.0.lock().unwrap().clone();
+    let log = Log::open(bytes.as_slice()).unwrap();
+    let (_, _, again) = log.header().experiment().unwrap();
+    let replayed = replay(log, &again).unwrap();
+    assert_eq!(replayed.departures, driven.departures);
+    assert_eq!(replayed.run, Run { real_time: None, ..driven.run });
+
+    let names: Vec<String> = [0, 1].map(|node| site.namespace_at(node).unwrap().name().to_string()).to_vec();
+    drop((driven.outside, site));
+    for name in names {
+        assert!(!PathBuf::from("/run/netns").join(&name).exists(), "{name} is left");
+    }
+}

@@ -1,0 +1,168 @@
+//! TAP devices: where frames of real programs come into an emulated adapter, and out of it.
+//!
+//! The order of setting one up matters: address first, then up, then neighbours. An interface that comes up announces
+//! itself under the address it has then, and neighbours set before are lost. IPv6 is switched off unless asked for,
+//! because it announces itself by multicast for seconds, and what was to be measured starts with frames nobody sent.
+//!
+//! Reading and writing do not wait: the thread that emulates must not sleep in a system call. A device
+//! disappears when it is dropped.
+
+#![allow(unsafe_code, reason = "a TAP device is made by a request that nix does not have")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use crate::Refused;
+use crate::link::{self, Links, Mac};
+use crate::namespace::Namespace;
+
+/// Packets that wait in the kernel until they are read: what a program sends in the milliseconds for which a platform
+/// stands still. The kernel's own 1000 are 2 ms of what it can send.
+const QUEUE: u16 = 4096;
+
+/// What a TAP device is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TapSetup {
+    /// Its name, at most 15 bytes.
+    pub name: String,
+    /// Its address: that of the host's end.
+    pub mac: Mac,
+    /// The largest packet it takes, without the 14 bytes of the Ethernet header.
+    pub mtu: u16,
+    /// Whether IPv6 may speak on it.
+    pub ipv6: bool,
+}
+
+/// A TAP device, up and running, of this process.
+#[derive(Debug)]
+pub struct Tap {
+    file: File,
+    setup: TapSetup,
+}
+
+impl Tap {
+    /// Makes the device, in `namespace` if one is given, else where the calling thread is.
+    ///
+    /// The device stays in its namespace; this handle works in every thread.
+    pub fn open(setup: &TapSetup, namespace: Option<&Namespace>) -> Result<Self, Refused> {
+        let file = match namespace {
+            None => make(setup),
+            Some(namespace) => namespace.within(|| make(setup))?,
+        };
+        Ok(Self { file: file?, setup: setup.clone() })
+    }
+
+    /// What the kernel has dropped at it so far; for a thread in the device's namespace.
+    pub fn drops_here(&self) -> io::Result<Drops> {
+        let table = fs::read_to_string("/proc/thread-self/net/dev")?;
+        drops(&table, &self.setup.name).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// What it was asked to be.
+    pub fn setup(&self) -> &TapSetup {
+        &self.setup
+    }
+
+    /// Reads one frame that the host sent, into `buffer`; `None` if there is none.
+    ///
+    /// A frame that is longer than the buffer is cut: `mtu + 14` bytes hold every one, four more with a VLAN tag, unless
+    /// someone changes the MTU. So a buffer of one byte more tells a frame that is too long.
+    #[inline]
+    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        unless_blocked((&self.file).read(buffer))
+    }
+
+    /// Hands one frame to the host; `false` if it cannot take one now.
+    #[inline]
+    pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
+        Ok(unless_blocked((&self.file).write(frame))?.is_some())
+    }
+}
+
+impl AsFd for Tap {
+    /// For waiting until there is a frame.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Frames that the kernel dropped at a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Drops {
+    /// That programs sent, before they were read: the device's queue was full.
+    pub unread: u64,
+    /// That were written, before programs got them.
+    pub written: u64,
+}
+
+/// The line of `name` in the kernel's table of devices.
+fn drops(table: &str, name: &str) -> Option<Drops> {
+    let line = table.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    // Eight columns of what the host receives, and eight of what it sends; the fourth of each is what was dropped.
+    let columns: Vec<u64> = line.split_whitespace().filter_map(|column| column.parse().ok()).collect();
+    Some(Drops { written: *columns.get(3)?, unread: *columns.get(11)? })
+}
+
+fn unless_blocked(moved: io::Result<usize>) -> io::Result<Option<usize>> {
+    match moved {
+        Ok(count) => Ok(Some(count)),
+        Err(why) if matches!(why.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        Err(why) => Err(why),
+    }
+}
+
+fn make(setup: &TapSetup) -> Result<File, Refused> {
+    let name = &setup.name;
+    let refused = |what: &str, why: io::Error| {
+        Refused::new(format!("{what} of TAP device {name}"), why).needing("CAP_NET_ADMIN")
+    };
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open("/dev/net/tun")
+        .map_err(|why| {
+            Refused::new("open /dev/net/tun", why)
+                .needing("access to /dev/net/tun")
+                .advising("`modprobe tun` loads the driver; a container must be given the device")
+        })?;
+    let mut request = link::request(name).map_err(|why| refused("set the name", why))?;
+    // A device that is there is somebody else's, whether anyone has it open or not.
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
+    // SAFETY: the request takes an `ifreq`, which lives through the call.
+    if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } != 0 {
+        let why = io::Error::last_os_error();
+        return Err(Refused::new(format!("make TAP device {name}"), why)
+            .needing("CAP_NET_ADMIN")
+            .advising("EBUSY means that there is an interface of this name, which is not touched"));
+    }
+    let links = Links::open().map_err(|why| refused("open a socket to set up the interface", why))?;
+    links.set_mac(name, setup.mac).map_err(|why| refused("set the address", why))?;
+    links.set_mtu(name, setup.mtu).map_err(|why| refused("set the MTU", why))?;
+    links.set_queue(name, QUEUE).map_err(|why| refused("set the queue", why))?;
+    if !setup.ipv6 {
+        // Missing where the kernel has no IPv6, and then nothing is to be switched off.
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+    }
+    links.set_up(name).map_err(|why| refused("switch on the interface", why))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_table_says_what_was_dropped() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+                     face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop\n\
+                     lo:     124       2    0    0    0     0          0         0      124       2    0    0\n\
+                     tap01:   9       1    0    1    0     0          0         0       9       1    0    2  0 0 0 0\n\
+                     tap0: 40060     715    0    5    0     0          0         0   174893     923    0    7  0 0 0 0";
+        assert_eq!(drops(table, "tap0"), Some(Drops { unread: 7, written: 5 }));
+        assert_eq!(drops(table, "tap01"), Some(Drops { unread: 2, written: 1 }));
+        assert_eq!(drops(table, "tap"), None);
+    }
+}
