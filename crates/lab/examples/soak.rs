@@ -21,8 +21,9 @@ const TRIES: u32 = 4000;
 const PROGRESS: Duration = Duration::from_secs(10);
 /// A scenario that takes longer than this is worth a line.
 const SLOW: Duration = Duration::from_secs(3);
-/// A scenario that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// A scenario that is still looked at after so many lines of progress hangs. Counted, not timed: the whole search may have been
+/// stopped meanwhile, and its machine put to sleep.
+const PATIENCE: u32 = 4;
 
 struct Arguments {
     time: Duration,
@@ -119,12 +120,13 @@ impl Soak {
             let workers: Vec<_> =
                 (0..self.arguments.threads).map(|number| scope.spawn(move || self.work(number))).collect();
             let mut said = now();
+            let mut seen = vec![(0, 0); workers.len()];
             while !workers.iter().all(|worker| worker.is_finished()) {
                 thread::park_timeout(Duration::from_millis(100));
                 if now() - said > PROGRESS {
                     said = now();
                     self.say();
-                    self.look_for_hangs();
+                    self.look_for_hangs(&mut seen);
                 }
             }
         });
@@ -200,10 +202,14 @@ impl Soak {
     }
 
     /// A run that never gives back its thread cannot be ended; it can be said which it is.
-    fn look_for_hangs(&self) {
-        for look in &self.looks {
-            let look = *look.lock().unwrap();
-            if let Some((number, since)) = look.filter(|(_, since)| since.elapsed() > PATIENCE) {
+    ///
+    /// `seen` has for each thread what it looked at when last asked, and for how many lines it has.
+    fn look_for_hangs(&self, seen: &mut [(u64, u32)]) {
+        for (look, (before, lines)) in self.looks.iter().zip(seen) {
+            let Some((number, since)) = *look.lock().unwrap() else { continue };
+            *lines = if number == *before { *lines + 1 } else { 0 };
+            *before = number;
+            if *lines >= PATIENCE {
                 let text = scenario(self.arguments.seed, number).file.text();
                 let path = self.arguments.out.join(format!("{}-{number}-hangs.toml", self.arguments.seed));
                 let _ = write(&path, &text);
