@@ -229,7 +229,8 @@ fn go(
     }
     let mut logged = Exit::Holds;
     if let (Some(recorder), Some(path)) = (recorder, &arguments.log) {
-        let end = End::new(driven.inputs, driven.end, driven.departures);
+        let end =
+            End::new(driven.inputs, driven.end, driven.departures).keeping(driven.run.real_time.clone());
         match recorder.finish(end) {
             Ok(()) => terminal.note(&format!("`laxity replay {}` runs it again", path.display())),
             // The results are there all the same.

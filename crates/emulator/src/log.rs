@@ -14,7 +14,7 @@
 //! # Format
 //!
 //! ```text
-//! laxity log 2\n   then blocks:   length, u32 │ CRC-32, u32 │ that many bytes of postcard
+//! laxity log 3\n   then blocks:   length, u32 │ CRC-32, u32 │ that many bytes of postcard
 //! first block: Header     further blocks: Vec<Wake>     last block: End, marked by the first byte of each
 //! ```
 //!
@@ -33,6 +33,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use laxity_lab::results::RealTime;
 use laxity_lab::scenario::files::{Files, Opened};
 use laxity_lab::scenario::{Experiment, PointIndex, RunLength, Scenario};
 use laxity_units::{Span, Time};
@@ -43,7 +44,7 @@ pub(crate) use read::Batch;
 pub use read::{Log, LogError};
 pub use write::{Journal, Recorder};
 
-const MAGIC: &[u8] = b"laxity log 2\n";
+const MAGIC: &[u8] = b"laxity log 3\n";
 /// The longest block: a header may hold traces, which may be long.
 const LONGEST: usize = 1 << 30;
 
@@ -152,7 +153,7 @@ struct Wake {
 }
 
 /// How the run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End {
     /// How many inputs there were.
     pub inputs: u64,
@@ -160,12 +161,20 @@ pub struct End {
     end: u64,
     /// The digest of which packet departed from which node when.
     pub departures: u64,
+    /// How well time was kept. A replay keeps it by construction, and would be judged as if the emulation had, too.
+    pub real_time: Option<RealTime>,
 }
 
 impl End {
     /// At `end`, after `inputs` inputs.
     pub fn new(inputs: u64, end: Time, departures: u64) -> Self {
-        Self { inputs, end: end.as_ps(), departures }
+        Self { inputs, end: end.as_ps(), departures, real_time: None }
+    }
+
+    /// With how well time was kept.
+    #[must_use]
+    pub fn keeping(self, real_time: Option<RealTime>) -> Self {
+        Self { real_time, ..self }
     }
 
     /// When it ended.

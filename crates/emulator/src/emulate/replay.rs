@@ -23,7 +23,7 @@ use crate::log::{Batch, Log, LogError};
 /// An emulation that was run again.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Its results: those of the emulation, without how well time was kept.
+    /// Its results: those of the emulation. How well that kept time is told by the log's end, and unknown if it has none.
     pub run: Run,
     /// A digest of which packet departed from which node when: the emulation's.
     pub departures: u64,
@@ -86,7 +86,7 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
     let (cut, trailing) = (script.cut.take(), script.log.trailing());
     // What stopped a world whose log was cut off was no input of the emulation.
     let inputs = ended.inputs - u64::from(cut.is_some() && script.stopped);
-    let replayed =
+    let mut replayed =
         Replayed { run: ended.run, departures: ended.departures, inputs, end: ended.end, cut, trailing };
     let Some(end) = script.log.end() else { return Ok(replayed) };
     if (replayed.departures, replayed.inputs, replayed.end) != (end.departures, end.inputs, end.end()) {
@@ -100,6 +100,7 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
             end.departures
         )));
     }
+    replayed.run.real_time = end.real_time.clone();
     Ok(replayed)
 }
 

@@ -62,8 +62,8 @@ impl<R: Read> Log<R> {
         })?;
         if magic != MAGIC {
             return Err(error(match magic.starts_with(b"laxity log ") {
-                true => "this log has a format that this version does not know; it reads `laxity log 2`",
-                false => "this is no log of an emulation, which begins with `laxity log 2`",
+                true => "this log has a format that this version does not know; it reads `laxity log 3`",
+                false => "this is no log of an emulation, which begins with `laxity log 3`",
             }));
         }
         let mut at = MAGIC.len() as u64;
@@ -86,8 +86,8 @@ impl<R: Read> Log<R> {
     }
 
     /// How the run ended, once all its wakes are read.
-    pub fn end(&self) -> Option<End> {
-        self.end
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
     }
 
     /// How many bytes follow the end of the log, once it is read.
