@@ -1,0 +1,93 @@
+//! The simulator as a WebAssembly module: two functions over its memory, which `run.mjs` calls in node and a page calls as
+//! well. A run asks its surroundings for nothing: no clock, no files, no randomness.
+//!
+//! What it is for today is a proof: that a run has the same bits there as everywhere (`cargo xtask test` compares).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use laxity_lab::scenario::Scenario;
+use laxity_lab::world;
+use sha2::{Digest, Sha256};
+
+/// The first eight bytes of the SHA-256 of the results of a scenario's first point, as JSON, in which every double has its
+/// exact value. The scenario is one that names no files of its own; an error says what is wrong with it.
+pub fn digest(text: &[u8]) -> Result<u64, String> {
+    let path = PathBuf::from("scenario.toml");
+    let files = BTreeMap::from([(path.clone(), text.to_vec())]);
+    let scenario = Scenario::read(&path, &files).map_err(|errors| errors.to_string())?;
+    let point = scenario.points().next().ok_or("a scenario has a point")?;
+    let run = world::run(&scenario.experiment(&point));
+    let json = serde_json::to_vec(&run).map_err(|error| error.to_string())?;
+    Ok(u64::from_be_bytes(Sha256::digest(json)[..8].try_into().expect("a digest is longer")))
+}
+
+/// The module's functions.
+#[allow(unsafe_code, reason = "a page and the module share memory by address")]
+pub mod module {
+    /// Room for `length` bytes of a scenario, which [`laxity_digest`] frees.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn laxity_room(length: usize) -> *mut u8 {
+        Box::leak(vec![0; length].into_boxed_slice()).as_mut_ptr()
+    }
+
+    /// The digest of the scenario in the room at `text`; 0 if there is an error in it.
+    ///
+    /// # Safety
+    ///
+    /// `text` is of [`laxity_room`] with that `length`, and not used again.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn laxity_digest(text: *mut u8, length: usize) -> u64 {
+        // SAFETY: it was leaked from a box of that length, as the caller says, and is given back once.
+        let text = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(text, length)) };
+        super::digest(&text).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIO: &[u8] = br#"
+        title = "One message"
+        [host]
+        profile = "mc68040"
+        [adapter]
+        kind = "null"
+        startup = "40 us"
+        per_byte = "50 ns"
+        [run]
+        time = "100 ms"
+        [[channel]]
+        name = "rt"
+        class = "real_time"
+        max_message = "4 KiB"
+        burst = 1
+        min_interval = "20 ms"
+        deadline = "20 ms"
+        source = { kind = "periodic" }
+    "#;
+
+    #[test]
+    fn a_digest_is_of_the_results_and_an_error_in_words() {
+        let one = digest(SCENARIO).unwrap();
+        assert_eq!(digest(SCENARIO), Ok(one));
+        let longer = String::from_utf8_lossy(SCENARIO).replace("100 ms", "200 ms");
+        assert_ne!(digest(longer.as_bytes()), Ok(one));
+        assert!(digest(b"title = 1").unwrap_err().contains("title"));
+    }
+
+    #[test]
+    #[allow(unsafe_code, reason = "as a page does")]
+    fn a_page_has_the_same() {
+        for (text, expected) in [(SCENARIO, digest(SCENARIO).unwrap()), (b"title = 1".as_slice(), 0)] {
+            let room = module::laxity_room(text.len());
+            // SAFETY: the room has that length, and is used once.
+            let digest = unsafe {
+                room.copy_from_nonoverlapping(text.as_ptr(), text.len());
+                module::laxity_digest(room, text.len())
+            };
+            assert_eq!(digest, expected);
+        }
+    }
+}
