@@ -55,28 +55,14 @@ fn same_bits(root: &Path) -> Result<(), String> {
     let built =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |place| root.join(place));
     node.arg(built.join(target).join("debug/laxity_browser.wasm")).arg(EXPERIMENT);
-    if !available("node", version_of("node")) {
+    if !available("node", program("node", &["--version"])) {
         return Ok(());
     }
     let example = ["run", "--quiet", "--package", "laxity-browser", "--example", "digest", "--", EXPERIMENT];
-    let (here, there) = (printed(cargo(root, &example))?, printed(node)?);
-    println!("{EXPERIMENT}: {} natively, {} as WebAssembly", here.trim(), there.trim());
+    let (here, there) = (step::printed(cargo(root, &example))?, step::printed(node)?);
+    let [native, browser] = [&here, &there].map(|digest| String::from_utf8_lossy(digest));
+    println!("{EXPERIMENT}: {} natively, {} as WebAssembly", native.trim(), browser.trim());
     if here == there { Ok(()) } else { Err("the digests differ".into()) }
-}
-
-fn version_of(program: &str) -> Command {
-    let mut command = Command::new(program);
-    command.arg("--version");
-    command
-}
-
-/// What a command prints, if it ends well.
-fn printed(mut command: Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim_end().to_string()),
-    }
 }
 
 /// Whether `attempt` gets what a step needs; says so if it does not.
@@ -88,16 +74,20 @@ fn available(what: &str, mut attempt: Command) -> bool {
     there
 }
 
-fn rustup(arguments: &[&str]) -> Command {
-    let mut command = Command::new("rustup");
+fn program(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
     command.args(arguments);
     command
 }
 
+fn rustup(arguments: &[&str]) -> Command {
+    program("rustup", arguments)
+}
+
 /// The nightly cargo. Started by another one, a cargo inherits its compiler, which is taken out again.
 fn nightly(arguments: &[&str]) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", "nightly", "cargo"]).args(arguments);
+    let mut command = rustup(&["run", "nightly", "cargo"]);
+    command.args(arguments);
     for inherited in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(inherited);
     }

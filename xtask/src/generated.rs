@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::step::{Report, cargo};
+use crate::step::{self, Report, cargo};
 
 /// A generated file, and the arguments of `laxity` that print it.
 const FILES: [(&str, &[&str]); 4] = [
@@ -48,11 +48,8 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
 /// What `laxity` prints.
 fn laxity(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let mut command = cargo(root, &["run", "--quiet", "--package", "laxity", "--bin", "laxity", "--"]);
-    let output = command.args(arguments).output().map_err(|error| format!("{command:?}: {error}"))?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim_end().to_string()),
-    }
+    command.args(arguments);
+    step::printed(command)
 }
 
 /// The text without the line ends that a checkout on another system may have put in.

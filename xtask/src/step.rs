@@ -104,6 +104,15 @@ pub(crate) fn with_component(root: &Path, component: &str, arguments: &[&str]) -
     run(cargo(root, arguments))
 }
 
+/// What a command prints, if it ends well; what it says is wrong, if not.
+pub(crate) fn printed(mut command: Command) -> Result<Vec<u8>, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim_end().to_string()),
+    }
+}
+
 /// Runs a command to its end.
 pub(crate) fn run(mut command: Command) -> Result<(), String> {
     match command.status() {
