@@ -172,20 +172,7 @@ impl Profile {
             return Err(Unmeasured { measured });
         }
         let bytes = packet.get();
-        let at = |cost: fn(&HostCosts) -> Span| cost(&self.costs) + cost(&self.per_byte) * bytes;
-        Ok(HostCosts {
-            context_switch: at(|c| c.context_switch),
-            cache_miss: at(|c| c.cache_miss),
-            first_packet: at(|c| c.first_packet),
-            packet: at(|c| c.packet),
-            link_scheduling: at(|c| c.link_scheduling),
-            hand_over: at(|c| c.hand_over),
-            interrupt: at(|c| c.interrupt),
-            thread_creation: at(|c| c.thread_creation),
-            receive_packet: at(|c| c.receive_packet),
-            receive_message: at(|c| c.receive_message),
-            send_call: at(|c| c.send_call),
-        })
+        Ok(self.costs.zip(self.per_byte, |fixed, byte| fixed + byte * bytes))
     }
 
     /// Reads the profile at `path`.

@@ -44,18 +44,24 @@ impl HostCosts {
     #[must_use]
     pub fn with_speedup(self, csf: f64) -> Self {
         let part = |span: Span| Span::from_ps((span.as_ps() as f64 / csf).round() as u64);
+        self.zip(self, |cost, _| part(cost))
+    }
+
+    /// Each cost made of the two of its name, `of` this host's and the `other`'s.
+    #[must_use]
+    pub fn zip(self, other: Self, of: impl Fn(Span, Span) -> Span) -> Self {
         Self {
-            context_switch: part(self.context_switch),
-            cache_miss: part(self.cache_miss),
-            first_packet: part(self.first_packet),
-            packet: part(self.packet),
-            link_scheduling: part(self.link_scheduling),
-            hand_over: part(self.hand_over),
-            interrupt: part(self.interrupt),
-            thread_creation: part(self.thread_creation),
-            receive_packet: part(self.receive_packet),
-            receive_message: part(self.receive_message),
-            send_call: part(self.send_call),
+            context_switch: of(self.context_switch, other.context_switch),
+            cache_miss: of(self.cache_miss, other.cache_miss),
+            first_packet: of(self.first_packet, other.first_packet),
+            packet: of(self.packet, other.packet),
+            link_scheduling: of(self.link_scheduling, other.link_scheduling),
+            hand_over: of(self.hand_over, other.hand_over),
+            interrupt: of(self.interrupt, other.interrupt),
+            thread_creation: of(self.thread_creation, other.thread_creation),
+            receive_packet: of(self.receive_packet, other.receive_packet),
+            receive_message: of(self.receive_message, other.receive_message),
+            send_call: of(self.send_call, other.send_call),
         }
     }
 
