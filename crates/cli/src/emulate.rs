@@ -185,6 +185,9 @@ fn go(
     for line in site.describe() {
         terminal.note(&line);
     }
+    for line in site.unsteered() {
+        terminal.note(&format!("warning: {line}"));
+    }
     let mut header = Header::new(scenario, &plan.point, plan.length, &arguments.file, files);
     header.channels = ports.channels();
     // It takes its name as soon as it has its header: a log that is cut off is of use, too.
@@ -209,7 +212,7 @@ fn go(
     let emulation = Emulation {
         experiment: plan.experiment.clone(),
         length: plan.length,
-        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), epoch),
+        doorbell: TapBell::new(&ports, epoch),
         channels: ports.channels(),
         outside: ports,
         hosts: Vec::new(),
@@ -243,9 +246,13 @@ fn go(
     for (node, drops) in site.drops() {
         if drops.unread > 0 {
             terminal.note(&format!(
-                "warning: node {node}: {} frames were dropped by the kernel before they were read, of whatever channel: \
-                 programs send more than is read, or the platform stood still",
-                drops.unread
+                "warning: node {node}: {} frames were dropped by the kernel before they were read, {}: programs send more \
+                 than is read, or the platform stood still",
+                drops.unread,
+                match site.taps().get(&node).is_some_and(|tap| tap.queues() > 1) {
+                    true => "of channels that are guaranteed nothing, or of a real-time channel that sent some thousands at once",
+                    false => "of whatever channel",
+                }
             ));
         }
         if drops.written > 0 {

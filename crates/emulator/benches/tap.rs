@@ -22,12 +22,13 @@ mod rounds;
 mod contest {
     use std::collections::BTreeMap;
     use std::io;
+    use std::os::fd::BorrowedFd;
     use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use laxity_emulator::emulate::{Emulation, Options, Running, no_reports, start};
-    use laxity_emulator::tap_port::{Ports, TapBell, Wire};
+    use laxity_emulator::tap_port::{Polled, Ports, TapBell, Wire};
     use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
     use laxity_lab::scenario::{Experiment, Scenario, Task};
     use laxity_lab::world::{Input, Notice, Outside};
@@ -94,8 +95,8 @@ mod contest {
 
     impl Wire for Turned {
         #[inline]
-        fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-            let length = Wire::receive(&*self.0, buffer)?;
+        fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+            let length = Wire::receive(&*self.0, queue, buffer)?;
             if let Some(length) = length {
                 turn_round(&mut buffer[..length]);
             }
@@ -105,6 +106,12 @@ mod contest {
         #[inline]
         fn send(&self, frame: &[u8]) -> io::Result<bool> {
             Wire::send(&*self.0, frame)
+        }
+    }
+
+    impl Polled for Turned {
+        fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
+            self.0.descriptor(queue)
         }
     }
 
@@ -129,7 +136,7 @@ mod contest {
         }
     }
 
-    struct Bell(TapBell, Arc<AtomicBool>);
+    struct Bell(TapBell<Turned>, Arc<AtomicBool>);
 
     impl Doorbell for Bell {
         #[inline]
@@ -156,7 +163,7 @@ mod contest {
         let emulation = Emulation {
             experiment,
             length,
-            doorbell: Bell(TapBell::new(&ports, vec![tap.clone()], epoch), stop.clone()),
+            doorbell: Bell(TapBell::new(&ports, epoch), stop.clone()),
             channels: ports.channels(),
             outside: Stoppable { ports, stop: stop.clone() },
             hosts: Vec::new(),

@@ -8,6 +8,9 @@
 //! What keeps a network itself going is no program's traffic: ARP, and of ICMPv6 neighbour discovery (RFC 4861) and
 //! multicast listener discovery (RFC 2710, 3810), belong to [`Carries::All`] alone. Of a fragmented packet only the first
 //! fragment has ports, so the others match `tcp` and `udp` without a port only.
+//!
+//! The kernel decides the same of a frame that has not been read, to let it wait in the right queue: see
+//! `tap_port/steering.rs`, which goes where this file goes.
 
 use laxity_lab::scenario::Carries;
 
@@ -20,6 +23,10 @@ enum Protocol {
     Icmp,
     Other,
 }
+
+/// Extension headers of IPv6 that are gone through: RFC 8200 has five kinds, one of which may come twice. Behind more than
+/// that anything is of no known protocol.
+pub(crate) const MOST_EXTENSIONS: usize = 8;
 
 /// What is read of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,8 +98,7 @@ fn ipv6(packet: &[u8]) -> Option<Headers> {
     let dscp = Some((start >> 6) as u8 & 63);
     let mut next = *packet.get(6)?;
     let mut rest = packet.get(40..);
-    // Every extension is at least eight bytes long, so this ends with the frame.
-    loop {
+    for _ in 0..MOST_EXTENSIONS {
         let length = |bytes: &[u8]| bytes.get(1).map(|units| usize::from(*units));
         let extension = match next {
             // Hop by hop, routing, destination: in units of eight bytes, without the first.
@@ -116,6 +122,7 @@ fn ipv6(packet: &[u8]) -> Option<Headers> {
         next = bytes[0];
         rest = bytes.get(extension..);
     }
+    Some(Headers { protocol: transport(next, rest), dscp })
 }
 
 /// A protocol by its number, and what follows the network's header if it is there and no later fragment.
@@ -134,7 +141,7 @@ fn transport(number: u8, rest: Option<&[u8]>) -> Protocol {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -149,7 +156,7 @@ mod tests {
         Carries::Dscp(46),
     ];
 
-    fn framed(tags: &[u16], kind: u16, packet: &[u8]) -> Vec<u8> {
+    pub(crate) fn framed(tags: &[u16], kind: u16, packet: &[u8]) -> Vec<u8> {
         let mut frame = vec![2; 12];
         for tag in tags {
             frame.extend(tag.to_be_bytes());
@@ -161,7 +168,7 @@ mod tests {
     }
 
     /// An IPv4 packet with `options` words of options.
-    fn v4(protocol: u8, dscp: u8, options: u8, offset: u16, rest: &[u8]) -> Vec<u8> {
+    pub(crate) fn v4(protocol: u8, dscp: u8, options: u8, offset: u16, rest: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 20 + usize::from(options) * 4];
         packet[0] = 0x45 + options;
         packet[1] = dscp << 2 | 1;
@@ -172,7 +179,7 @@ mod tests {
     }
 
     /// An IPv6 packet with extension headers, each its number and its bytes, the first of which is filled in.
-    fn v6(extensions: &[(u8, &[u8])], protocol: u8, dscp: u8, rest: &[u8]) -> Vec<u8> {
+    pub(crate) fn v6(extensions: &[(u8, &[u8])], protocol: u8, dscp: u8, rest: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 40];
         packet[..2].copy_from_slice(&(0x6000 | u16::from(dscp) << 6).to_be_bytes());
         packet[6] = extensions.first().map_or(protocol, |extension| extension.0);
@@ -204,6 +211,12 @@ mod tests {
         assert_eq!(matching(&framed(&[], 0x86dd, &v6(&[], 58, 46, &[128]))), [All, Icmp, Dscp(46)]);
         let chain: &[(u8, &[u8])] = &[(0, &[0; 8]), (51, &[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])];
         assert_eq!(matching(&framed(&[], 0x86dd, &v6(chain, 17, 0, &ports))), udp);
+        let destination: (u8, &[u8]) = (60, &[0; 8]);
+        assert_eq!(matching(&framed(&[], 0x86dd, &v6(&[destination; MOST_EXTENSIONS], 17, 0, &ports))), udp);
+        assert_eq!(
+            matching(&framed(&[], 0x86dd, &v6(&[destination; MOST_EXTENSIONS + 1], 17, 0, &ports))),
+            [All]
+        );
     }
 
     #[test]

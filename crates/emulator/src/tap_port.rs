@@ -11,21 +11,28 @@
 //! the last [`OVERTAKEN`] before it may still. And no channel has more slots than its queues along the way have places:
 //! when those are used up, the oldest is given up.
 //!
+//! A port has a queue for each of its real-time channels and one for all else (`steering.rs`); who is read next is `turns.rs`.
+//!
 //! When there is no free slot, nothing is read, and the frames wait in the device's own queue until the kernel drops
-//! them there: what real hardware does when its host is too slow.
+//! them there: what real hardware does when its host is too slow. The last slots are kept for frames of real-time channels.
 
 mod bell;
 mod delays;
 mod flight;
+mod inlet;
 mod site;
+pub mod steering;
 mod store;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use laxity_lab::results::{Delays, Frames};
 use laxity_lab::scenario::{Carries, ChannelSpec, Experiment, PortSpec};
@@ -38,9 +45,11 @@ use crate::frame::Headers;
 pub use bell::TapBell;
 use delays::{Errors, Stamp, Times};
 use flight::Flight;
+use inlet::Inlet;
 use laxity_machine::tap::Tap;
 pub use site::Site;
 use store::Store;
+use turns::Turns;
 
 /// Frames that are read at a wake: with the work that each makes for the world, some ten microseconds, which is how late
 /// an event may become for it.
@@ -56,22 +65,43 @@ const OVERTAKEN: u64 = 1024;
 
 /// Where frames come from and go to.
 pub trait Wire {
-    /// Reads a frame into `buffer`; `None` if there is none.
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+    /// In how many queues frames wait; the first is for those that no real-time channel carries.
+    fn queues(&self) -> usize {
+        1
+    }
+
+    /// Reads a frame of `queue` into `buffer`; `None` if there is none.
+    fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
     /// Sends a frame; `false` if it cannot be taken now.
     fn send(&self, frame: &[u8]) -> io::Result<bool>;
 }
 
+/// A wire that can be waited at.
+pub trait Polled: Wire {
+    /// What is ready to be read when `queue` has a frame.
+    fn descriptor(&self, queue: usize) -> BorrowedFd<'_>;
+}
+
 impl Wire for Tap {
+    fn queues(&self) -> usize {
+        Tap::queues(self)
+    }
+
     #[inline]
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        Tap::receive(self, buffer)
+    fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        Tap::receive(self, queue, buffer)
     }
 
     #[inline]
     fn send(&self, frame: &[u8]) -> io::Result<bool> {
         Tap::send(self, frame)
+    }
+}
+
+impl Polled for Tap {
+    fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
+        Tap::descriptor(self, queue)
     }
 }
 
@@ -110,8 +140,9 @@ struct Port<W> {
     wire: Arc<W>,
     /// The channels that carry its frames, the first match first.
     carriers: Vec<(Carries, usize)>,
-    /// When it was last seen to have nothing.
-    empty: Time,
+    /// Its queues among those of all ports.
+    inlets: Range<usize>,
+    turns: Turns,
     /// The longest frame, with a VLAN tag.
     longest: usize,
     /// The interface, and the node it is at.
@@ -154,13 +185,13 @@ pub struct Ports<W> {
     /// By slot.
     stamps: Box<[Stamp]>,
     errors: Errors,
-    /// When the bell last saw all ports empty, in picoseconds.
-    seen_empty: Arc<AtomicU64>,
+    /// The queues of all ports.
+    inlets: Arc<[Inlet]>,
+    /// Slots that are only for what waits in other than the first queues.
+    kept: usize,
     /// The port to be read next, and how many frames may still be read at this wake.
     next: usize,
     left: usize,
-    /// Ports that had nothing at this wake, one after the other.
-    empty: usize,
     more: Arc<AtomicBool>,
     counts: Counts,
 }
@@ -171,13 +202,16 @@ impl<W: Wire> Ports<W> {
         let longest = experiment.ports.iter().map(longest_frame).max().unwrap_or(0);
         let in_order = experiment.network.impairments.reordering.probability == Default::default();
         let port_of = |node: usize| experiment.ports.iter().position(|port| port.node == node);
-        let mut ports = Vec::new();
+        let (mut ports, mut queues) = (Vec::new(), 0);
         for port in &experiment.ports {
             let wire = wires.remove(&port.node).ok_or_else(|| format!("node {} has no wire", port.node))?;
+            let inlets = queues..queues + wire.queues();
+            queues = inlets.end;
             ports.push(Port {
                 wire,
                 carriers: Vec::new(),
-                empty: Time::ZERO,
+                inlets,
+                turns: Turns::default(),
                 longest: longest_frame(port),
                 name: format!("{} (node {})", port.interface, port.node),
                 trouble: None,
@@ -204,7 +238,9 @@ impl<W: Wire> Ports<W> {
             carriers.push(Some(Carrier { flight, to: port_of(last), times: Times::default() }));
         }
         let wanted: usize = carriers.iter().flatten().map(|carrier| carrier.flight.budget()).sum();
-        let slots = wanted.min(MOST_SLOTS) + UNANSWERED;
+        let inlets: Arc<[Inlet]> = (0..queues).map(|_| Inlet::new()).collect();
+        let kept = if queues > ports.len() { UNANSWERED } else { 0 };
+        let slots = wanted.min(MOST_SLOTS) + UNANSWERED + kept;
         if wanted > MOST_SLOTS {
             for carrier in carriers.iter_mut().flatten() {
                 carrier.flight.reduce(MOST_SLOTS as f64 / wanted as f64);
@@ -218,10 +254,10 @@ impl<W: Wire> Ports<W> {
             clock: None,
             stamps: vec![Stamp::default(); slots].into(),
             errors: Errors::default(),
-            seen_empty: Arc::default(),
+            inlets,
+            kept,
             next: 0,
             left: BATCH,
-            empty: 0,
             more: Arc::default(),
             counts: Counts::default(),
         })
@@ -277,33 +313,53 @@ impl<W: Wire> Ports<W> {
     /// Ends the reading at this wake.
     fn rest(&mut self, more: bool) -> Option<Input> {
         self.left = BATCH;
-        self.empty = 0;
         self.more.store(more, Ordering::Relaxed);
+        // Until a look says otherwise.
+        self.inlets.iter().for_each(Inlet::may_have);
         None
     }
 
-    /// Reads a frame of the port that is next into a slot.
+    /// Reads a frame into a slot, from the next port that has one; answers the port and the queue, too.
     #[inline]
-    fn read(&mut self, now: Time) -> Option<u32> {
-        let port = &mut self.ports[self.next];
-        self.store.fill(|buffer| match port.wire.receive(buffer) {
-            Ok(length) => length,
-            Err(why) => {
-                port.fail(now, why);
-                None
+    fn read(&mut self, now: Time) -> Option<(usize, usize, u32)> {
+        for _ in 0..self.ports.len() {
+            let at = self.next;
+            self.next = if at + 1 == self.ports.len() { 0 } else { at + 1 };
+            let port = &mut self.ports[at];
+            let queues = port.inlets.len();
+            for queue in port.turns.order(queues) {
+                let inlet = &self.inlets[port.inlets.start + queue];
+                let kept = if queue == 0 { self.kept } else { 0 };
+                if !inlet.is_worth_asking() || self.store.free() <= kept {
+                    continue;
+                }
+                // Before the look, or a frame that comes between it and the reading of the clock was not there.
+                let looked = self.clock.as_ref().map(|clock| clock());
+                let slot = self.store.fill(|buffer| match port.wire.receive(queue, buffer) {
+                    Ok(length) => length,
+                    Err(why) => {
+                        port.trouble.get_or_insert(Trouble { at: now, why, count: 0 }).count += 1;
+                        None
+                    }
+                });
+                if let Some(slot) = slot {
+                    port.turns.read(queue, queues);
+                    return Some((at, queue, slot));
+                }
+                inlet.was_empty(looked.unwrap_or_default());
             }
-        })
+        }
+        None
     }
 
-    /// Notes when the frame in `slot`, which `channel` carries, was read.
+    /// Notes when the frame in `slot`, which `channel` carries, was read from `inlet`.
     #[inline]
-    fn stamp(&mut self, channel: Option<usize>, slot: u32) {
+    fn stamp(&mut self, channel: Option<usize>, slot: u32, inlet: usize) {
         let Some(clock) = &self.clock else { return };
         let read = clock();
         self.stamps[slot as usize].read = read;
         if let Some(carrier) = channel.and_then(|channel| self.carriers[channel].as_mut()) {
-            let seen_empty = Time::from_ps(self.seen_empty.load(Ordering::Relaxed));
-            carrier.times.arrive(read, self.ports[self.next].empty.max(seen_empty));
+            carrier.times.arrive(read, self.inlets[inlet].last_empty());
         }
     }
 
@@ -339,28 +395,16 @@ impl<W: Wire> Outside for Ports<W> {
             if self.left == 0 {
                 return self.rest(true);
             }
-            if self.empty == self.ports.len() || self.store.free() == 0 {
-                return self.rest(false);
-            }
-            // Before the look, or a frame that comes between it and the reading of the clock was not there.
-            let looked = self.clock.as_ref().map(|clock| clock());
-            let Some(slot) = self.read(now) else {
-                self.ports[self.next].empty = looked.unwrap_or_default();
-                self.next = (self.next + 1) % self.ports.len();
-                self.empty += 1;
-                continue;
-            };
+            let Some((at, queue, slot)) = self.read(now) else { return self.rest(false) };
             self.left -= 1;
-            self.empty = 0;
             self.counts.read += 1;
-            let frame = self.store.frame(slot);
-            if frame.len() > self.ports[self.next].longest {
+            let (port, frame) = (&self.ports[at], self.store.frame(slot));
+            if frame.len() > port.longest {
                 self.counts.oversize += 1;
                 self.store.release(slot);
-                self.next = (self.next + 1) % self.ports.len();
                 continue;
             }
-            let carriers = &self.ports[self.next].carriers;
+            let carriers = &port.carriers;
             let channel = match carriers[..] {
                 [(Carries::All, channel), ..] => Some(channel),
                 _ => {
@@ -370,8 +414,8 @@ impl<W: Wire> Outside for Ports<W> {
                 }
             };
             let size = Bytes::new(frame.len() as u64);
-            self.stamp(channel, slot);
-            self.next = (self.next + 1) % self.ports.len();
+            let inlet = port.inlets.start + queue;
+            self.stamp(channel, slot, inlet);
             match channel {
                 Some(channel) => return Some(Input::Message { channel, size, handle: slot }),
                 None => {

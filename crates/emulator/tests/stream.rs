@@ -109,7 +109,7 @@ fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
     let emulation = Emulation {
         experiment: experiment.clone(),
         length,
-        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), epoch),
+        doorbell: TapBell::new(&ports, epoch),
         channels: ports.channels(),
         outside: ports,
         hosts: Vec::new(),

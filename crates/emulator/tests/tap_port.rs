@@ -112,7 +112,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     let emulation = Emulation {
         experiment: experiment.clone(),
         length,
-        doorbell: TapBell::new(&ports, site.taps().into_values().collect(), epoch),
+        doorbell: TapBell::new(&ports, epoch),
         channels: ports.channels(),
         outside: ports,
         hosts: Vec::new(),

@@ -10,6 +10,8 @@
 //! capability it needs; the run goes on. What a run cannot do without is an error that says the same.
 
 #[cfg(target_os = "linux")]
+pub mod bpf;
+#[cfg(target_os = "linux")]
 mod core_claim;
 #[cfg(target_os = "linux")]
 mod error;

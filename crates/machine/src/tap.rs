@@ -4,6 +4,10 @@
 //! itself under the address it has then, and neighbours set before are lost. IPv6 is switched off unless asked for,
 //! because it announces itself by multicast for seconds, and what was to be measured starts with frames nobody sent.
 //!
+//! A device may have several queues, each with room of its own, and a program that says which a frame that the host sends
+//! waits in. So what floods one of them takes no room from the others. Without such a program the kernel deals flows
+//! out as it likes.
+//!
 //! Reading and writing do not wait: the thread that emulates must not sleep in a system call. A device
 //! disappears when it is dropped.
 
@@ -15,10 +19,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use crate::Refused;
+use crate::bpf::Loaded;
 use crate::link::{self, Links, Mac};
 use crate::namespace::Namespace;
 
-/// Packets that wait in the kernel until they are read: what a program sends in the milliseconds for which a platform
+/// Packets that wait in a queue of the kernel until they are read: what a program sends in the milliseconds for which a platform
 /// stands still. The kernel's own 1000 are 2 ms of what it can send.
 const QUEUE: u16 = 4096;
 
@@ -33,12 +38,15 @@ pub struct TapSetup {
     pub mtu: u16,
     /// Whether IPv6 may speak on it.
     pub ipv6: bool,
+    /// In how many queues frames wait until they are read: at least one.
+    pub queues: u8,
 }
 
 /// A TAP device, up and running, of this process.
 #[derive(Debug)]
 pub struct Tap {
-    file: File,
+    /// A descriptor for each queue.
+    queues: Vec<File>,
     setup: TapSetup,
 }
 
@@ -47,11 +55,38 @@ impl Tap {
     ///
     /// The device stays in its namespace; this handle works in every thread.
     pub fn open(setup: &TapSetup, namespace: Option<&Namespace>) -> Result<Self, Refused> {
-        let file = match namespace {
+        let queues = match namespace {
             None => make(setup),
             Some(namespace) => namespace.within(|| make(setup))?,
         };
-        Ok(Self { file: file?, setup: setup.clone() })
+        Ok(Self { queues: queues?, setup: setup.clone() })
+    }
+
+    /// Lets `program` say in which queue a frame waits that the host sends: by its answer, modulo their number.
+    pub fn steer(&self, program: &Loaded) -> Result<(), Refused> {
+        let number = program.number();
+        // SAFETY: the request reads the number of a descriptor, and both live through the call.
+        match unsafe { libc::ioctl(self.first().as_raw_fd(), libc::TUNSETSTEERINGEBPF, &raw const number) } {
+            0 => Ok(()),
+            _ => {
+                let what = format!("choose queues of TAP device {}", self.setup.name);
+                Err(Refused::new(what, io::Error::last_os_error()).advising("Linux has this since 4.16"))
+            }
+        }
+    }
+
+    fn first(&self) -> &File {
+        &self.queues[0]
+    }
+
+    /// How many queues it has.
+    pub fn queues(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// For waiting until there is a frame in `queue`.
+    pub fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
+        self.queues[queue].as_fd()
     }
 
     /// What the kernel has dropped at it so far; for a thread in the device's namespace.
@@ -65,26 +100,19 @@ impl Tap {
         &self.setup
     }
 
-    /// Reads one frame that the host sent, into `buffer`; `None` if there is none.
+    /// Reads one frame that the host sent and that waits in `queue`, into `buffer`; `None` if there is none.
     ///
     /// A frame that is longer than the buffer is cut: `mtu + 14` bytes hold every one, four more with a VLAN tag, unless
     /// someone changes the MTU. So a buffer of one byte more tells a frame that is too long.
     #[inline]
-    pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        unless_blocked((&self.file).read(buffer))
+    pub fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        unless_blocked((&self.queues[queue]).read(buffer))
     }
 
     /// Hands one frame to the host; `false` if it cannot take one now.
     #[inline]
     pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
-        Ok(unless_blocked((&self.file).write(frame))?.is_some())
-    }
-}
-
-impl AsFd for Tap {
-    /// For waiting until there is a frame.
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        Ok(unless_blocked(self.first().write(frame))?.is_some())
     }
 }
 
@@ -113,11 +141,30 @@ fn unless_blocked(moved: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-fn make(setup: &TapSetup) -> Result<File, Refused> {
+fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
     let name = &setup.name;
     let refused = |what: &str, why: io::Error| {
         Refused::new(format!("{what} of TAP device {name}"), why).needing("CAP_NET_ADMIN")
     };
+    // A device that is there is somebody else's, whether anyone has it open or not; further queues are of the one just made.
+    let several = if setup.queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
+    let first = queue(name, several | libc::IFF_TUN_EXCL)?;
+    let others = (1..setup.queues).map(|_| queue(name, several));
+    let queues = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
+    let links = Links::open().map_err(|why| refused("open a socket to set up the interface", why))?;
+    links.set_mac(name, setup.mac).map_err(|why| refused("set the address", why))?;
+    links.set_mtu(name, setup.mtu).map_err(|why| refused("set the MTU", why))?;
+    links.set_queue(name, QUEUE).map_err(|why| refused("set the queue", why))?;
+    if !setup.ipv6 {
+        // Missing where the kernel has no IPv6, and then nothing is to be switched off.
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+    }
+    links.set_up(name).map_err(|why| refused("switch on the interface", why))?;
+    Ok(queues)
+}
+
+/// A queue of the device `name`.
+fn queue(name: &str, flags: libc::c_int) -> Result<File, Refused> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -128,9 +175,10 @@ fn make(setup: &TapSetup) -> Result<File, Refused> {
                 .needing("access to /dev/net/tun")
                 .advising("`modprobe tun` loads the driver; a container must be given the device")
         })?;
-    let mut request = link::request(name).map_err(|why| refused("set the name", why))?;
-    // A device that is there is somebody else's, whether anyone has it open or not.
-    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
+    let mut request = link::request(name).map_err(|why| {
+        Refused::new(format!("set the name of TAP device {name}"), why).needing("CAP_NET_ADMIN")
+    })?;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | flags) as libc::c_short;
     // SAFETY: the request takes an `ifreq`, which lives through the call.
     if unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } != 0 {
         let why = io::Error::last_os_error();
@@ -138,15 +186,6 @@ fn make(setup: &TapSetup) -> Result<File, Refused> {
             .needing("CAP_NET_ADMIN")
             .advising("EBUSY means that there is an interface of this name, which is not touched"));
     }
-    let links = Links::open().map_err(|why| refused("open a socket to set up the interface", why))?;
-    links.set_mac(name, setup.mac).map_err(|why| refused("set the address", why))?;
-    links.set_mtu(name, setup.mtu).map_err(|why| refused("set the MTU", why))?;
-    links.set_queue(name, QUEUE).map_err(|why| refused("set the queue", why))?;
-    if !setup.ipv6 {
-        // Missing where the kernel has no IPv6, and then nothing is to be switched off.
-        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
-    }
-    links.set_up(name).map_err(|why| refused("switch on the interface", why))?;
     Ok(file)
 }
 

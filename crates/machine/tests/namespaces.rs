@@ -106,7 +106,7 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
 fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
     let Some(namespace) = namespace(&format!("lx-test-tap-{}", id())) else { return };
     let mac = Mac([2, 0, 0, 0, 0, 1]);
-    let setup = TapSetup { name: "tap0".into(), mac, mtu: 1400, ipv6: false };
+    let setup = TapSetup { name: "tap0".into(), mac, mtu: 1400, ipv6: false, queues: 1 };
     let Some(tap) = permitted(Tap::open(&setup, Some(&namespace))) else { return };
     let (here, there) = (Ipv4Addr::new(10, 9, 8, 1), Ipv4Addr::new(10, 9, 8, 2));
     let peer = Mac([2, 0, 0, 0, 0, 2]);
@@ -118,9 +118,9 @@ fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
 
     let socket = namespace.within(|| UdpSocket::bind((here, 7))).unwrap().unwrap();
     let mut frame = [0; 1500];
-    assert_eq!(tap.receive(&mut frame).unwrap(), None, "a frame that nobody sent");
+    assert_eq!(tap.receive(0, &mut frame).unwrap(), None, "a frame that nobody sent");
     socket.send_to(b"there and back", (there, 7)).unwrap();
-    let length = tap.receive(&mut frame).unwrap().expect("a frame was sent");
+    let length = tap.receive(0, &mut frame).unwrap().expect("a frame was sent");
     assert_eq!((length, &frame[..6], &frame[6..12]), (14 + 20 + 8 + 14, &peer.0[..], &mac.0[..]));
 
     // Back it goes: addresses of both kinds change places, which leaves the sums of IP and UDP as they are.
@@ -141,7 +141,7 @@ fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
 #[test]
 fn a_device_that_cannot_be_made_says_why() {
     let Some(namespace) = namespace(&format!("lx-test-err-{}", id())) else { return };
-    let mut setup = TapSetup { name: "a/b".into(), mac: Mac([2; 6]), mtu: 1500, ipv6: false };
+    let mut setup = TapSetup { name: "a/b".into(), mac: Mac([2; 6]), mtu: 1500, ipv6: false, queues: 1 };
     let bad = Tap::open(&setup, Some(&namespace)).unwrap_err().to_string();
     assert!(bad.contains("\"a/b\" is no name"), "{bad}");
     setup.name = "tap0".into();

@@ -42,7 +42,7 @@ impl Site {
     /// Makes both, with the addresses of this module.
     pub(crate) fn new(owner: &Owner) -> Result<Self, Refused> {
         let namespace = owner.namespace(&format!("lx-bench-{}", std::process::id()))?;
-        let setup = TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false };
+        let setup = TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false, queues: 1 };
         let tap = Tap::open(&setup, Some(&namespace))?;
         let ip = Ip::inside(&namespace);
         ip.address("tap0", IpAddr::V4(HERE.1), 24)?;
@@ -203,7 +203,7 @@ impl Handler {
         let thread = spawn_on(placement, "handle", move || {
             let (mut buffer, mut handled) = ([0; 2048], 0);
             while !stopped.load(Ordering::Relaxed) {
-                let Some(length) = tap.receive(&mut buffer).expect("the device is up") else {
+                let Some(length) = tap.receive(0, &mut buffer).expect("the device is up") else {
                     std::hint::spin_loop();
                     continue;
                 };

@@ -14,12 +14,15 @@ use laxity_machine::namespace::{Namespace, Owner};
 use laxity_machine::tap::{Drops, Tap, TapSetup};
 use laxity_machine::{Mac, Refused};
 
+use super::steering::Steering;
+
 /// What an experiment's ports are on this machine; removed when dropped.
 pub struct Site {
     /// Before the namespaces, so that the devices go first.
     taps: BTreeMap<usize, Arc<Tap>>,
     namespaces: Vec<Namespace>,
     swept: Vec<String>,
+    unsteered: Vec<String>,
     ports: Vec<PortSpec>,
 }
 
@@ -35,10 +38,12 @@ impl Site {
             }
         }
         let swept = owner.swept().to_vec();
-        let mut site = Self { taps: BTreeMap::new(), namespaces, swept, ports };
+        let mut site = Self { taps: BTreeMap::new(), namespaces, swept, unsteered: Vec::new(), ports };
         for port in &site.ports {
-            let tap = site.device(port)?;
+            let steering = Steering::of(experiment, port.node);
+            let (tap, unsteered) = site.device(port, &steering)?;
             site.taps.insert(port.node, Arc::new(tap));
+            site.unsteered.extend(unsteered);
         }
         for port in &site.ports {
             site.introduce(port)?;
@@ -55,10 +60,9 @@ impl Site {
         self.namespace(port).map_or_else(Ip::here, Ip::inside)
     }
 
-    fn device(&self, port: &PortSpec) -> Result<Tap, Refused> {
-        let ipv6 = matches!(port.address, Some((IpAddr::V6(_), _)));
-        let setup = TapSetup { name: port.interface.clone(), mac: mac(port.node), mtu: port.mtu, ipv6 };
-        let tap = Tap::open(&setup, self.namespace(port))?;
+    /// The device of a port, and what its frames have to do without.
+    fn device(&self, port: &PortSpec, steering: &Steering) -> Result<(Tap, Option<String>), Refused> {
+        let (tap, unsteered) = queued(port, steering, self.namespace(port))?;
         match port.address {
             // Without this the address cannot be used for a second, in which the kernel looks whether another has it.
             Some((address @ IpAddr::V6(_), prefix)) => {
@@ -68,7 +72,7 @@ impl Site {
             Some((address, prefix)) => self.ip(port).address(&port.interface, address, prefix)?,
             None => {}
         }
-        Ok(tap)
+        Ok((tap, unsteered))
     }
 
     /// Tells the host behind `port` where the others are.
@@ -112,6 +116,11 @@ impl Site {
         &self.swept
     }
 
+    /// Ports whose frames all wait in one queue though some are guaranteed something, a line with the reason for each.
+    pub fn unsteered(&self) -> &[String] {
+        &self.unsteered
+    }
+
     /// What was set up, a line for each port, and a command to try.
     pub fn describe(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
@@ -141,6 +150,37 @@ impl Site {
             lines.push(format!("try: {inside}ping {to}"));
         }
         lines
+    }
+}
+
+/// A device with the queues that `steering` asks for, or with one and the reason.
+///
+/// The kernel is asked whether it takes the program before there is a device: how many queues one has is said when it is made.
+fn queued(
+    port: &PortSpec,
+    steering: &Steering,
+    namespace: Option<&Namespace>,
+) -> Result<(Tap, Option<String>), Refused> {
+    let ipv6 = matches!(port.address, Some((IpAddr::V6(_), _)));
+    let setup =
+        TapSetup { name: port.interface.clone(), mac: mac(port.node), mtu: port.mtu, ipv6, queues: 1 };
+    if steering.queues() == 1 {
+        return Ok((Tap::open(&setup, namespace)?, None));
+    }
+    let steered = steering.program().hand_over().and_then(|program| {
+        let tap = Tap::open(&TapSetup { queues: steering.queues(), ..setup.clone() }, namespace)?;
+        tap.steer(&program).map(|()| tap)
+    });
+    match steered {
+        Ok(tap) => Ok((tap, None)),
+        Err(refused) => {
+            let line = format!(
+                "node {}: all frames of interface {} wait in one queue, where a flood can push out those of a real-time \
+                 channel before they are read: {refused}",
+                port.node, port.interface
+            );
+            Ok((Tap::open(&setup, namespace)?, Some(line)))
+        }
     }
 }
 

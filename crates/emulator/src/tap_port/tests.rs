@@ -16,12 +16,18 @@ use super::{BATCH, Ports, Wire};
 #[derive(Default)]
 struct Memory {
     in_frames: Mutex<VecDeque<Vec<u8>>>,
+    /// What waits in a queue behind the first.
+    first_class: Mutex<VecDeque<Vec<u8>>>,
     out: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Wire for Memory {
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        let frame = self.in_frames.lock().unwrap().pop_front();
+    fn queues(&self) -> usize {
+        2
+    }
+
+    fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let frame = [&self.in_frames, &self.first_class][queue].lock().unwrap().pop_front();
         Ok(frame.map(|frame| {
             buffer[..frame.len()].copy_from_slice(&frame);
             frame.len()
@@ -143,9 +149,24 @@ fn a_wake_reads_a_batch_and_says_that_there_is_more() {
 }
 
 #[test]
+fn what_is_guaranteed_is_read_first_and_the_rest_does_not_starve() {
+    let (mut ports, a, _) = ports(&experiment(true, ""));
+    a.in_frames.lock().unwrap().extend((100..200).map(|n| frame(true, n)));
+    a.first_class.lock().unwrap().extend((0..12).map(|n| frame(true, n)));
+    let mut order = Vec::new();
+    while order.len() < 16 {
+        while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
+            order.push(number(ports.store.frame(handle)));
+            ports.notice(Time::ZERO, Notice::Refused { channel, handle, cause: Some(Dropped::MessageQueue) });
+        }
+    }
+    assert_eq!(order, [0, 1, 2, 3, 100, 4, 5, 6, 7, 101, 8, 9, 10, 11, 102, 103]);
+}
+
+#[test]
 fn without_a_free_slot_nothing_is_read() {
     let (mut ports, a, _) = ports(&experiment(false, ""));
-    let slots = ports.store.slots();
+    let (slots, kept) = (ports.store.slots() - ports.kept, ports.kept);
     a.in_frames.lock().unwrap().extend((0..slots as u32 + 50).map(|n| frame(true, n)));
     let mut handles = Vec::new();
     for _ in 0..slots {
@@ -154,6 +175,20 @@ fn without_a_free_slot_nothing_is_read() {
         }
     }
     assert_eq!((handles.len(), a.in_frames.lock().unwrap().len()), (slots, 50));
+    // The last are for frames of real-time channels.
+    a.first_class.lock().unwrap().extend((0..kept as u32 + 7).map(|n| frame(true, n)));
+    for _ in 0..kept {
+        while ports.next_input(Time::ZERO).is_some() {}
+    }
+    assert_eq!((ports.store.free(), a.first_class.lock().unwrap().len()), (0, 7));
+    a.first_class.lock().unwrap().clear();
+    for handle in handles.drain(..=kept) {
+        ports.notice(Time::ZERO, Notice::Refused { channel: 0, handle, cause: None });
+    }
+    while let Some(Input::Message { handle, .. }) = ports.next_input(Time::ZERO) {
+        handles.push(handle);
+    }
+    assert_eq!(ports.store.free(), kept);
     ports.notice(Time::ZERO, Notice::Refused { channel: 0, handle: handles[7], cause: None });
     assert!(ports.next_input(Time::ZERO).is_some(), "a freed slot is used again");
     assert!(ports.next_input(Time::ZERO).is_none());

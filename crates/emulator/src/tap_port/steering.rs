@@ -1,0 +1,303 @@
+//! In which queue of its port a frame waits until it is read.
+//!
+//! A queue has room for so many frames, and the kernel drops what comes to a full one. With one queue for all, a flood that
+//! no channel guarantees anything pushes out the frames of those that have a guarantee, before anybody has seen which
+//! they are. So each real-time channel has a queue of its own, the first is everybody else's, and the kernel is given a
+//! program that finds a frame's channel as [`crate::frame`] does. It runs as the sender's call hands the frame
+//! over, so what floods pays for being sorted.
+//!
+//! The program decides where a frame waits, and no more: which channel carries it is decided when it is read.
+
+use laxity_lab::scenario::{Carries, Experiment};
+use laxity_machine::bpf::{Field, Label, Operation, Program, Register, Width};
+use laxity_qos::discipline::Class;
+
+use crate::frame::{Headers, MOST_EXTENSIONS};
+
+#[cfg(test)]
+mod tests;
+
+/// Queues of a port, at most: each is one more to ask when it is looked for frames. Channels beyond share the last.
+const MOST_QUEUES: u8 = 8;
+
+/// Which queue is whose, at one port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Steering {
+    /// What a channel carries and the queue of those frames, the first match first. Queue 0 is for what matches none.
+    rules: Vec<(Carries, u8)>,
+    queues: u8,
+}
+
+impl Steering {
+    /// For the port of `experiment` at `node`.
+    pub fn of(experiment: &Experiment, node: usize) -> Self {
+        let mut steering = Self { rules: Vec::new(), queues: 1 };
+        for channel in experiment.channels.iter().filter(|channel| channel.route[0] == node) {
+            let Some(carries) = channel.carries else { continue };
+            let queue = match channel.class {
+                Class::RealTime => {
+                    steering.queues = MOST_QUEUES.min(steering.queues + 1);
+                    steering.queues - 1
+                }
+                _ => 0,
+            };
+            steering.rules.push((carries, queue));
+            if carries == Carries::All {
+                break;
+            }
+        }
+        // One channel for all needs nothing sorted.
+        if steering.rules.len() == 1 && steering.rules[0].0 == Carries::All {
+            steering.queues = 1;
+        }
+        steering
+    }
+
+    /// How many queues there are; with one there is nothing to decide.
+    pub fn queues(&self) -> u8 {
+        self.queues
+    }
+
+    /// Where a frame with these headers waits.
+    pub fn queue(&self, headers: &Headers) -> u8 {
+        let rule = self.rules.iter().find(|(carries, _)| headers.are_carried(*carries));
+        rule.map_or(0, |(_, queue)| *queue)
+    }
+
+    /// The same, for the kernel.
+    pub fn program(&self) -> Program {
+        let mut reader = Reader::new();
+        reader.headers();
+        reader.rules(&self.rules);
+        reader.program
+    }
+}
+
+/// The place that is read at next; beyond every frame once there is nothing more to read.
+const PLACE: Register = Register::R7;
+/// The differentiated services code point, or [`NO_CODE`].
+const CODE: Register = Register::R8;
+/// The number of the protocol. ICMP of IPv6 becomes that of IPv4.
+const PROTOCOL: Register = Register::R9;
+const LOADED: Register = Register::R0;
+/// Source and destination port, or [`NO_PORT`], once all is loaded. Until then they are spoilt by every load.
+const FROM: Register = Register::R1;
+const TO: Register = Register::R2;
+const SPOILT: Register = Register::R1;
+
+const NO_CODE: i32 = 64;
+const NO_PORT: i32 = -1;
+/// No protocol has this number (it is reserved), and no rule names it.
+const OTHER: i32 = 255;
+/// Farther than any frame is long.
+const NOWHERE: i32 = 1 << 24;
+
+const ICMP: i32 = 1;
+const TCP: i32 = 6;
+const UDP: i32 = 17;
+const ICMP_V6: i32 = 58;
+
+/// Writes the program, in the order of `frame.rs`.
+struct Reader {
+    program: Program,
+    /// Place and protocol are known, but of the packet there is only what does not begin it: a later fragment.
+    later: Label,
+    /// Place and protocol are known.
+    transport: Label,
+    /// The protocol is none that a rule could name.
+    other: Label,
+    /// There are no ports to be read, or nothing at all.
+    portless: Label,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let mut program = Program::new();
+        let [later, transport, other, portless] = [(); 4].map(|()| program.label());
+        Self { program, later, transport, other, portless }
+    }
+
+    /// Goes to `otherwise` unless there are `bytes` from the place on.
+    fn need(&mut self, bytes: i32, otherwise: Label) {
+        self.program.copy(LOADED, PLACE);
+        self.loaded(Operation::Add, bytes);
+        self.program.describe(SPOILT, Field::Length);
+        self.program.jump_if_greater(LOADED, SPOILT, otherwise);
+    }
+
+    fn load(&mut self, width: Width, offset: i32) {
+        self.program.load(width, PLACE, offset);
+    }
+
+    fn load_into(&mut self, to: Register, offset: i32) {
+        self.load(Width::One, offset);
+        self.program.copy(to, LOADED);
+    }
+
+    fn loaded(&mut self, operation: Operation, constant: i32) {
+        self.program.calculate(operation, LOADED, constant);
+    }
+
+    fn set(&mut self, register: Register, constant: i32) {
+        self.program.calculate(Operation::Set, register, constant);
+    }
+
+    fn pass(&mut self, bytes: i32) {
+        self.program.calculate(Operation::Add, PLACE, bytes);
+    }
+
+    fn headers(&mut self) {
+        self.program.copy(Register::R6, Register::R1);
+        self.set(CODE, NO_CODE);
+        self.set(PROTOCOL, OTHER);
+        let [v4, v6] = [(); 2].map(|()| self.program.label());
+        self.ethernet(v4, v6);
+        self.program.place(v4);
+        self.ipv4();
+        self.program.place(v6);
+        self.ipv6();
+        self.transport();
+    }
+
+    fn ethernet(&mut self, v4: Label, v6: Label) {
+        self.set(PLACE, 12);
+        // A tag that an adapter is left to put in is not among the bytes yet, so a frame with three may wait elsewhere than
+        // it is carried.
+        for _ in 0..=2 {
+            let tagged = self.program.label();
+            self.need(2, self.portless);
+            self.load(Width::Two, 0);
+            self.pass(2);
+            self.program.jump_if(LOADED, 0x0800, v4);
+            self.program.jump_if(LOADED, 0x86dd, v6);
+            self.program.jump_if(LOADED, 0x8100, tagged);
+            self.program.jump_unless(LOADED, 0x88a8, self.portless);
+            self.program.place(tagged);
+            self.pass(2);
+        }
+        self.program.jump(self.portless);
+    }
+
+    fn ipv4(&mut self) {
+        self.need(10, self.portless);
+        self.load(Width::One, 0);
+        self.loaded(Operation::ShiftRight, 4);
+        self.program.jump_unless(LOADED, 4, self.portless);
+        self.load(Width::One, 0);
+        self.loaded(Operation::And, 15);
+        self.set(SPOILT, 5);
+        self.program.jump_if_greater(SPOILT, LOADED, self.portless);
+        self.load_into(CODE, 1);
+        self.program.calculate(Operation::ShiftRight, CODE, 2);
+        self.load_into(PROTOCOL, 9);
+        self.load(Width::Two, 6);
+        self.loaded(Operation::And, 0x1fff);
+        self.program.jump_unless(LOADED, 0, self.later);
+        self.load(Width::One, 0);
+        self.loaded(Operation::And, 15);
+        self.loaded(Operation::ShiftLeft, 2);
+        self.program.add(PLACE, LOADED);
+        self.program.jump(self.transport);
+    }
+
+    fn ipv6(&mut self) {
+        self.need(7, self.portless);
+        self.load(Width::Two, 0);
+        self.loaded(Operation::ShiftRight, 12);
+        self.program.jump_unless(LOADED, 6, self.portless);
+        self.load(Width::Two, 0);
+        self.loaded(Operation::ShiftRight, 6);
+        self.loaded(Operation::And, 63);
+        self.program.copy(CODE, LOADED);
+        self.load_into(PROTOCOL, 6);
+        self.pass(40);
+        for _ in 0..MOST_EXTENSIONS {
+            self.extension();
+        }
+        self.program.jump(self.transport);
+    }
+
+    /// Passes an extension header, if what the protocol says is one.
+    fn extension(&mut self) {
+        let [eights, fours, fragment, next] = [(); 4].map(|()| self.program.label());
+        for kind in [0, 43, 60] {
+            self.program.jump_if(PROTOCOL, kind, eights);
+        }
+        self.program.jump_if(PROTOCOL, 51, fours);
+        self.program.jump_if(PROTOCOL, 44, fragment);
+        self.program.jump(self.transport);
+        for (kind, uncounted, unit) in [(eights, 1, 3), (fours, 2, 2)] {
+            self.program.place(kind);
+            self.need(2, self.other);
+            self.load_into(PROTOCOL, 0);
+            self.load(Width::One, 1);
+            self.loaded(Operation::Add, uncounted);
+            self.loaded(Operation::ShiftLeft, unit);
+            self.program.add(PLACE, LOADED);
+            self.program.jump(next);
+        }
+        self.program.place(fragment);
+        self.need(1, self.other);
+        self.load_into(PROTOCOL, 0);
+        self.need(4, self.later);
+        self.load(Width::Two, 2);
+        self.loaded(Operation::ShiftRight, 3);
+        self.program.jump_unless(LOADED, 0, self.later);
+        self.pass(8);
+        self.program.place(next);
+    }
+
+    fn transport(&mut self) {
+        let ports = self.program.label();
+        self.program.place(self.later);
+        self.set(PLACE, NOWHERE);
+        self.program.place(self.transport);
+        self.program.jump_unless(PROTOCOL, ICMP_V6, ports);
+        self.need(1, self.other);
+        self.load(Width::One, 0);
+        for kind in (130..=137).chain([143]) {
+            self.program.jump_if(LOADED, kind, self.other);
+        }
+        self.set(PROTOCOL, ICMP);
+        self.program.place(ports);
+        // Of whatever protocol: a rule looks at the protocol first.
+        self.need(4, self.portless);
+        self.load(Width::Four, 0);
+        self.program.copy(FROM, LOADED);
+        self.program.calculate(Operation::ShiftRight, FROM, 16);
+        self.program.copy(TO, LOADED);
+        self.program.calculate(Operation::And, TO, 0xffff);
+        let decide = self.program.label();
+        self.program.jump(decide);
+        self.program.place(self.other);
+        self.set(PROTOCOL, OTHER);
+        self.program.place(self.portless);
+        self.set(FROM, NO_PORT);
+        self.set(TO, NO_PORT);
+        self.program.place(decide);
+    }
+
+    fn rules(&mut self, rules: &[(Carries, u8)]) {
+        for (carries, queue) in rules {
+            let [found, next] = [(); 2].map(|()| self.program.label());
+            match *carries {
+                // The last of the rules, behind which nothing can be reached.
+                Carries::All => return self.program.answer((*queue).into()),
+                Carries::Icmp => self.program.jump_unless(PROTOCOL, ICMP, next),
+                Carries::Dscp(code) => self.program.jump_unless(CODE, code.into(), next),
+                Carries::Tcp(port) | Carries::Udp(port) => {
+                    let wanted = if matches!(carries, Carries::Tcp(_)) { TCP } else { UDP };
+                    self.program.jump_unless(PROTOCOL, wanted, next);
+                    if let Some(port) = port {
+                        self.program.jump_if(FROM, port.into(), found);
+                        self.program.jump_unless(TO, port.into(), next);
+                    }
+                }
+            }
+            self.program.place(found);
+            self.program.answer((*queue).into());
+            self.program.place(next);
+        }
+        self.program.answer(0);
+    }
+}

@@ -1,0 +1,206 @@
+//! A flood at a port, beside frames of a real-time channel, while nobody reads: the kernel drops of the flood, and of nothing
+//! else. Asserted are order and account; no time is measured. Skipped, with the reason, where TAP devices, namespaces and
+//! programs for frames are not permitted.
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code, reason = "a thread's capabilities are taken away by no safe call")]
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::path::PathBuf;
+use std::process::id;
+use std::sync::Arc;
+use std::time::Duration;
+
+use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
+use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_lab::scenario::{Scenario, Task};
+use laxity_units::Span;
+
+/// Several times what a queue of the kernel holds.
+const FLOOD: u32 = 20_000;
+/// After so many of the flood one of the stream is sent.
+const EVERY: u32 = 100;
+const TO: Ipv4Addr = Ipv4Addr::new(10, 77, 7, 2);
+
+fn scenario() -> Scenario {
+    read(&two_namespaces())
+}
+
+fn read(text: &str) -> Scenario {
+    let path = PathBuf::from("test.toml");
+    let files = BTreeMap::from([(path.clone(), text.as_bytes().to_vec())]);
+    Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn two_namespaces() -> String {
+    let (a, b) = (format!("lx-f{}-a", id()), format!("lx-f{}-b", id()));
+    format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "hartos-np"
+        speedup = 1000
+        [host.subsystem]
+        packet = "1600 B"
+        [adapter]
+        kind = "generic"
+        [[adapter.transmit]]
+        name = "link"
+        phase = [{{ rate = "1 Gbit/s" }}]
+        [admission]
+        formula = "off"
+        [network]
+        kind = "point_to_point"
+        stations = 2
+        [run]
+        time = "1 s"
+        [[port]]
+        node = 0
+        interface = "tap0"
+        namespace = "{a}"
+        address = "10.77.7.1/24"
+        [[port]]
+        node = 1
+        interface = "tap0"
+        namespace = "{b}"
+        address = "10.77.7.2/24"
+        [[channel]]
+        name = "flood"
+        from = 0
+        to = 1
+        class = "best_effort"
+        max_message = "1518 B"
+        burst = 16
+        carries = "udp 7010"
+        source = {{ kind = "none" }}
+        [[channel]]
+        name = "stream"
+        from = 0
+        to = 1
+        class = "real_time"
+        max_message = "200 B"
+        burst = 256
+        message_slots = 512
+        min_interval = "1 ms"
+        deadline = "500 us"
+        carries = "udp"
+        source = {{ kind = "periodic" }}
+        "#
+    )
+}
+
+#[test]
+fn a_flood_pushes_out_nothing_of_a_real_time_channel() {
+    let scenario = scenario();
+    let experiment = Arc::new(scenario.experiment(&scenario.points().next().unwrap()));
+    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
+    let site = match Site::new(&experiment) {
+        Err(refused) if refused.capability().is_some() => {
+            println!("skipped: {refused}");
+            return;
+        }
+        site => site.unwrap(),
+    };
+    if let [why, ..] = site.unsteered() {
+        println!("skipped: {why}");
+        return;
+    }
+    let socket = |node: usize, address: Ipv4Addr, port: u16| {
+        let namespace = site.namespace_at(node).expect("each node has a namespace");
+        namespace.within(|| UdpSocket::bind((address, port))).unwrap().unwrap()
+    };
+    let here = Ipv4Addr::new(10, 77, 7, 1);
+    let (stream, to) = (socket(0, here, 7009), socket(1, TO, 7009));
+    // Several flows, or a kernel that deals flows out by chance might put all of it where the stream is not.
+    let flood: Vec<UdpSocket> = (7020..7036).map(|port| socket(0, here, port)).collect();
+    // Somebody is there for the flood, or its host would answer that nobody is.
+    let _there = socket(1, TO, 7010);
+    // A full queue is no error of a sender's, and no reason to wait for.
+    for number in 0..FLOOD {
+        flood[number as usize % flood.len()].send_to(&[0; 900], (TO, 7010)).unwrap();
+        if number % EVERY == 0 {
+            stream.send_to(&(number / EVERY).to_be_bytes(), (TO, 7009)).unwrap();
+        }
+    }
+
+    let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
+    let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
+    let emulation = Emulation {
+        experiment: experiment.clone(),
+        length,
+        doorbell: TapBell::new(&ports, epoch),
+        channels: ports.channels(),
+        outside: ports,
+        hosts: Vec::new(),
+        epoch,
+        reports: no_reports(),
+        journal: None,
+    };
+    let driven = start(emulation, &Options::on(None)).unwrap().watch(&mut |_| {});
+
+    let mut received = Vec::new();
+    let mut message = [0; 16];
+    to.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    while let Ok(length) = to.recv(&mut message) {
+        received.push(u32::from_be_bytes(message[..length].try_into().expect("a number was sent")));
+    }
+    assert_eq!(received, (0..FLOOD / EVERY).collect::<Vec<_>>(), "none is missing, and all are in order");
+    let (counts, unread) = (driven.outside.counts(), site.drops()[&0].unread);
+    assert_eq!(driven.outside.errors(), [""; 0]);
+    assert_eq!(counts.read + unread, u64::from(FLOOD + FLOOD / EVERY), "{counts:?}");
+    assert!(unread > u64::from(FLOOD) / 2, "the flood was more than a queue holds: {unread}");
+    let [flood, stream] = &driven.outside.frames(&experiment)[..] else { panic!("two channels") };
+    assert_eq!(stream.read, u64::from(FLOOD / EVERY));
+    assert!(flood.read > 0, "what is guaranteed is not all that is read");
+}
+
+/// Takes from the calling thread what it would need to give the kernel a program. What it starts has it again.
+fn without_programs() {
+    const WORDS: usize = 2;
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        thread: i32,
+    }
+    let header = Header { version: 0x2008_0522, thread: 0 };
+    // Effective, permitted and inheritable, of the lower 32 and of those above.
+    let mut sets = [[0_u32; 3]; WORDS];
+    let (system, program) = (21, 39 - 32);
+    // SAFETY: both calls are given the header and the sets of its version, which live through them.
+    unsafe {
+        assert_eq!(libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()), 0);
+        sets[0][0] &= !(1 << system);
+        sets[1][0] &= !(1 << program);
+        assert_eq!(libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()), 0);
+    }
+}
+
+#[test]
+fn where_the_kernel_takes_no_program_there_is_one_queue_and_it_is_said() {
+    let closed = std::fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled");
+    if closed.is_ok_and(|closed| closed.trim() == "0") {
+        println!("skipped: the kernel takes programs of this kind from everybody");
+        return;
+    }
+    let (a, b) = (format!("lxf{}a", id()), format!("lxf{}b", id()));
+    let kept = |line: &&str| !line.trim().starts_with("namespace") && !line.trim().starts_with("address");
+    let text: String = two_namespaces().lines().filter(kept).map(|line| format!("{line}\n")).collect();
+    let text = text.replacen("\"tap0\"", &format!("\"{a}\""), 1).replacen("\"tap0\"", &format!("\"{b}\""), 1);
+    let scenario = read(&text);
+    let experiment = scenario.experiment(&scenario.points().next().unwrap());
+    let made = std::thread::spawn(move || {
+        without_programs();
+        Site::new(&experiment)
+    });
+    let site = match made.join().unwrap() {
+        Err(refused) if refused.capability().is_some() => {
+            println!("skipped: {refused}");
+            return;
+        }
+        site => site.unwrap(),
+    };
+    let [said] = site.unsteered() else { panic!("one port has a real-time channel: {:?}", site.unsteered()) };
+    assert!(said.contains("node 0") && said.contains(&a) && said.contains("CAP_BPF"), "{said}");
+    assert!(site.taps().values().all(|tap| tap.queues() == 1));
+}

@@ -1,0 +1,268 @@
+//! Programs that the kernel runs on a frame (eBPF), put together instruction by instruction.
+//!
+//! All that is wanted of the kernel is that it sorts frames by their headers, which takes a hundred instructions made of a
+//! scenario's words at run time. A compiler and a library to load its objects would be many times as much, so this is
+//! an assembler: what it offers is what such a classifier uses. The kernel checks every program before it runs
+//! it, so a mistake here is a refusal and no more.
+//!
+//! Registers: the program is called with the frame's description in [`Register::R1`] and answers in [`Register::R0`].
+//! [`Program::load`] wants that description in [`Register::R6`] and spoils R0 to R5; R6 to R9 keep what they hold. The
+//! instruction set is RFC 9669's, of which loads from a packet are the historic part.
+
+#![allow(unsafe_code, reason = "the kernel takes programs by a system call that no crate here wraps")]
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::Refused;
+
+/// A register of 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Register {
+    /// The answer, and what a load from the frame loads.
+    R0,
+    /// Spoilt by a load from the frame, as is R2.
+    R1,
+    /// See R1.
+    R2,
+    /// The frame's description.
+    R6 = 6,
+    /// Kept, as are R8 and R9.
+    R7,
+    /// See R7.
+    R8,
+    /// See R7.
+    R9,
+}
+
+/// How much of a frame is loaded; the first byte is the highest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Four bytes.
+    Four = 0x00,
+    /// Two bytes.
+    Two = 0x08,
+    /// A byte.
+    One = 0x10,
+}
+
+/// What is known of a frame beside its bytes, by its place in `struct __sk_buff`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// Its length in bytes.
+    Length = 0,
+    /// The number of its type in Ethernet, as it lies in memory.
+    Kind = 16,
+}
+
+/// Arithmetic with a constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Becomes the constant.
+    Set = 0xb7,
+    /// Plus.
+    Add = 0x07,
+    /// Bitwise and.
+    And = 0x57,
+    /// Times two to the power of the constant.
+    ShiftLeft = 0x67,
+    /// Divided by it, rounded down.
+    ShiftRight = 0x77,
+}
+
+/// A place in a program that is jumped to, always forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label(usize);
+
+/// An instruction: operation, registers (destination low, source high), distance of a jump or offset, constant.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Instruction {
+    operation: u8,
+    registers: u8,
+    offset: i16,
+    constant: i32,
+}
+
+/// A program in the making.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    code: Vec<Instruction>,
+    /// Where each label is, once it is.
+    labels: Vec<Option<usize>>,
+    /// Jumps, and where to.
+    jumps: Vec<(usize, Label)>,
+}
+
+impl Program {
+    /// One without instructions.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn push(&mut self, operation: u8, to: Register, from: Register, offset: i16, constant: i32) {
+        let registers = to as u8 | (from as u8) << 4;
+        self.code.push(Instruction { operation, registers, offset, constant });
+    }
+
+    /// `register` becomes itself with `constant`, by `operation`.
+    pub fn calculate(&mut self, operation: Operation, register: Register, constant: i32) {
+        self.push(operation as u8, register, Register::R0, 0, constant);
+    }
+
+    /// `to` becomes `from`.
+    pub fn copy(&mut self, to: Register, from: Register) {
+        self.push(0xbf, to, from, 0, 0);
+    }
+
+    /// `to` becomes itself plus `from`.
+    pub fn add(&mut self, to: Register, from: Register) {
+        self.push(0x0f, to, from, 0, 0);
+    }
+
+    /// `to` becomes a field of the description that R6 holds.
+    pub fn describe(&mut self, to: Register, field: Field) {
+        self.push(0x61, to, Register::R6, field as i16, 0);
+    }
+
+    /// R0 becomes what is in the frame `offset` bytes behind the place in `base`. A frame that is too short for that ends the
+    /// program with 0.
+    pub fn load(&mut self, width: Width, base: Register, offset: i32) {
+        self.push(0x40 | width as u8, Register::R0, base, 0, offset);
+    }
+
+    /// A place to jump to, which is to be placed later.
+    pub fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    /// `label` is here.
+    pub fn place(&mut self, label: Label) {
+        self.labels[label.0] = Some(self.code.len());
+    }
+
+    fn jump_by(&mut self, operation: u8, register: Register, other: Register, constant: i32, label: Label) {
+        self.jumps.push((self.code.len(), label));
+        self.push(operation, register, other, 0, constant);
+    }
+
+    /// On to `label`.
+    pub fn jump(&mut self, label: Label) {
+        self.jump_by(0x05, Register::R0, Register::R0, 0, label);
+    }
+
+    /// On to `label` if `register` is `constant`.
+    pub fn jump_if(&mut self, register: Register, constant: i32, label: Label) {
+        self.jump_by(0x15, register, Register::R0, constant, label);
+    }
+
+    /// On to `label` unless `register` is `constant`.
+    pub fn jump_unless(&mut self, register: Register, constant: i32, label: Label) {
+        self.jump_by(0x55, register, Register::R0, constant, label);
+    }
+
+    /// On to `label` if `register` is greater than `other`.
+    pub fn jump_if_greater(&mut self, register: Register, other: Register, label: Label) {
+        self.jump_by(0x2d, register, other, 0, label);
+    }
+
+    /// Ends with `answer`.
+    pub fn answer(&mut self, answer: i32) {
+        self.calculate(Operation::Set, Register::R0, answer);
+        self.push(0x95, Register::R0, Register::R0, 0, 0);
+    }
+
+    /// The instructions, with every jump's distance. A label that is jumped to and has no place is a mistake of the caller's.
+    fn assembled(&self) -> Vec<Instruction> {
+        let mut code = self.code.clone();
+        for (at, label) in &self.jumps {
+            let to = self.labels[label.0].expect("a label that is jumped to has its place");
+            code[*at].offset = i16::try_from(to - at - 1).expect("a classifier is shorter than 32768");
+        }
+        code
+    }
+
+    /// Hands it to the kernel as a filter of a socket's frames, whose answer is a number.
+    pub fn hand_over(&self) -> Result<Loaded, Refused> {
+        let code = self.assembled();
+        let licence = c"MIT";
+        let request = Request {
+            kind: 1,
+            instructions: code.len() as u32,
+            code: code.as_ptr() as u64,
+            licence: licence.as_ptr() as u64,
+            ..Request::default()
+        };
+        const LOAD: libc::c_long = 5;
+        // SAFETY: the request says where code and licence are, which live through the call, and how long the code is.
+        let descriptor =
+            unsafe { libc::syscall(libc::SYS_bpf, LOAD, &raw const request, mem::size_of::<Request>()) };
+        if descriptor < 0 {
+            return Err(Refused::new("load a program for frames", io::Error::last_os_error())
+                .needing("CAP_BPF")
+                .advising("the kernel must have been built with CONFIG_BPF_SYSCALL"));
+        }
+        // SAFETY: the call made this descriptor, and nobody else has it.
+        Ok(Loaded(unsafe { OwnedFd::from_raw_fd(descriptor as i32) }))
+    }
+}
+
+/// What the kernel is asked: the part of its `union bpf_attr` for loading.
+#[repr(C)]
+#[derive(Default)]
+struct Request {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    licence: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    version: u32,
+    flags: u32,
+}
+
+/// A program that the kernel has.
+#[derive(Debug)]
+pub struct Loaded(OwnedFd);
+
+impl Loaded {
+    /// The number by which the kernel knows it here.
+    pub(crate) fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jump_goes_as_far_as_its_label() {
+        let mut program = Program::new();
+        let (near, far) = (program.label(), program.label());
+        program.jump_if(Register::R1, 7, far);
+        program.jump(near);
+        program.place(near);
+        program.answer(1);
+        program.place(far);
+        program.answer(2);
+        let distances: Vec<i16> = program.assembled().iter().map(|instruction| instruction.offset).collect();
+        assert_eq!(distances, [3, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn instructions_are_those_of_the_instruction_set() {
+        let mut program = Program::new();
+        program.copy(Register::R6, Register::R1);
+        program.load(Width::Two, Register::R7, 12);
+        program.describe(Register::R9, Field::Kind);
+        program.calculate(Operation::ShiftRight, Register::R8, 3);
+        let bytes = |i: &Instruction| (i.operation, i.registers, i.offset, i.constant);
+        let code: Vec<_> = program.assembled().iter().map(bytes).collect();
+        // The encodings of RFC 9669, sections 3 and 4.
+        assert_eq!(code, [(0xbf, 0x16, 0, 0), (0x48, 0x70, 0, 12), (0x61, 0x69, 16, 0), (0x77, 0x08, 0, 3)]);
+    }
+}
