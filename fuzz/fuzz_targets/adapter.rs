@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use laxity_lab::present::adapter;
-use laxity_lab::scenario::AdapterFile;
+use laxity_report::present::adapter;
+use laxity_scenario::AdapterFile;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let files = BTreeMap::from([(PathBuf::from("/fuzz.toml"), data.to_vec())]);

@@ -1,7 +1,7 @@
 //! Frames as any program may send them: told apart without a panic, and always alike.
 #![no_main]
 
-use laxity_lab::scenario::Carries;
+use laxity_world::experiment::Carries;
 use laxity_emulator::frame::Headers;
 
 libfuzzer_sys::fuzz_target!(|frame: &[u8]| {

@@ -44,12 +44,13 @@ pub(crate) fn check(root: &Path, report: &mut Report) {
     }
 }
 
-/// Runs an experiment natively and as WebAssembly, in node if it is there, and compares what came of it. The lab and all that is
-/// below it have to build for a target without a system for that.
+/// Runs an experiment natively and as WebAssembly, in node if it is there, and compares what came of it; the lab and all that is
+/// below it have to compile for a target without a system, too.
 fn same_bits(root: &Path) -> Result<(), String> {
     let target = "wasm32-unknown-unknown";
     let build = ["build", "--quiet", "--package", "laxity-browser", "--lib", "--target", target];
     step::run(cargo(root, &build))?;
+    step::run(cargo(root, &["check", "--quiet", "--package", "laxity-lab", "--target", target]))?;
     let mut node = Command::new("node");
     node.current_dir(root).arg("crates/browser/run.mjs");
     let built =

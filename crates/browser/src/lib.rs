@@ -3,21 +3,15 @@
 //!
 //! What it is for today is a proof: that a run has the same bits there as everywhere (`cargo xtask test` compares).
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
-use laxity_lab::scenario::Scenario;
-use laxity_lab::world;
+use laxity_scenario::Scenario;
 use sha2::{Digest, Sha256};
 
 /// The first eight bytes of the SHA-256 of the results of a scenario's first point, as JSON, in which every double has its
 /// exact value. The scenario is one that names no files of its own; an error says what is wrong with it.
 pub fn digest(text: &[u8]) -> Result<u64, String> {
-    let path = PathBuf::from("scenario.toml");
-    let files = BTreeMap::from([(path.clone(), text.to_vec())]);
-    let scenario = Scenario::read(&path, &files).map_err(|errors| errors.to_string())?;
+    let scenario = Scenario::from_text("scenario.toml", text).map_err(|errors| errors.to_string())?;
     let point = scenario.points().next().ok_or("a scenario has a point")?;
-    let run = world::run(&scenario.experiment(&point));
+    let run = laxity_world::run(&scenario.experiment(&point));
     let json = serde_json::to_vec(&run).map_err(|error| error.to_string())?;
     Ok(u64::from_be_bytes(Sha256::digest(json)[..8].try_into().expect("a digest is longer")))
 }

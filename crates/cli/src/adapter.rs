@@ -1,8 +1,8 @@
 //! `laxity adapter`: adapter files, checked and shown.
 
-use laxity_lab::output::{self, Kind};
-use laxity_lab::present::adapter;
-use laxity_lab::scenario::AdapterFile;
+use laxity_report::output::{self, Kind};
+use laxity_report::present::adapter;
+use laxity_scenario::AdapterFile;
 
 use crate::Exit;
 use crate::arguments::{AdapterCheck, AdapterCommand, AdapterShow};

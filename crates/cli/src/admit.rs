@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use laxity_lab::promise::{self, Hop, Promise};
-use laxity_lab::scenario::{Experiment, LocalDeadline, Refusal, Scenario, Task};
 use laxity_qos::admission::Test;
 use laxity_qos::channel::Order;
+use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
+use laxity_world::promise::{self, Hop, Promise};
 
 use crate::Exit;
 use crate::arguments::Admit;
 use crate::terminal::{Terminal, clean};
 
 pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
-    let scenario = match Scenario::load(&arguments.file) {
+    let scenario = match laxity_lab::load(&arguments.file) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));

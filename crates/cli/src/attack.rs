@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use laxity_lab::attack::{self, AttackedPoint, Found, Options, Progress, Record, Unattacked, WriteError};
-use laxity_lab::output;
-use laxity_lab::scenario::{Experiment, PointIndex, Scenario};
+use laxity_report::output;
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
+use laxity_world::experiment::Experiment;
 
 use crate::Exit;
 use crate::arguments::Attack;
@@ -15,7 +16,7 @@ use crate::terminal::{Bar, Stopwatch, Terminal, clean};
 const STEPS: u64 = 4000;
 
 pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
-    let scenario = match Scenario::load(&arguments.file) {
+    let scenario = match laxity_lab::load(&arguments.file) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));

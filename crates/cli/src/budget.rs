@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use laxity_lab::claims::Budget;
+use laxity_report::claims::Budget;
 
 const TIME: Duration = Duration::from_secs(2);
 const MEMORY: u64 = 64 << 20;

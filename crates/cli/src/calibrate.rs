@@ -1,7 +1,7 @@
 //! `laxity calibrate`.
 
 use laxity_emulator::calibrate;
-use laxity_lab::output::{self, Kind};
+use laxity_report::output::{self, Kind};
 
 use crate::arguments::Calibrate;
 use crate::terminal::{Terminal, clean};

@@ -1,7 +1,5 @@
 //! `laxity check`.
 
-use laxity_lab::scenario::Scenario;
-
 use crate::Exit;
 use crate::arguments::Check;
 use crate::terminal::{Terminal, clean};
@@ -9,7 +7,7 @@ use crate::terminal::{Terminal, clean};
 pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
     for file in &arguments.files {
-        match Scenario::load(file) {
+        match laxity_lab::load(file) {
             Ok(scenario) => {
                 let points = counted(scenario.points().count(), "point");
                 let claims = counted(scenario.claims.len(), "claim");

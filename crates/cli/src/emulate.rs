@@ -8,16 +8,17 @@ use laxity_emulator::emulate::{Driven, Emulation, Options, drive, no_reports};
 use laxity_emulator::log::{End, Header, Recorded, Recorder};
 use laxity_emulator::tap_port::{Ports, Site, TapBell};
 use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::output::{self, Draft, Kind};
-use laxity_lab::pipeline::{self, Options as Pipeline};
-use laxity_lab::present::check_target;
-use laxity_lab::results::RealTime;
-use laxity_lab::scenario::files::Disk;
-use laxity_lab::scenario::{Experiment, HostPlace, PointIndex, RunLength, Scenario, Task};
+use laxity_lab::campaign::{self, Options as Pipeline};
 use laxity_machine::claim_core;
 use laxity_machine::signal::StopOnSignal;
 use laxity_machine::tap::Tap;
+use laxity_report::output::{self, Draft, Kind};
+use laxity_report::present::check_target;
+use laxity_scenario::files::Disk;
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::{Span, Time};
+use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
+use laxity_world::results::RealTime;
 
 use crate::arguments::Emulate;
 use crate::budget;
@@ -52,7 +53,7 @@ impl Failed {
 
 pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
     let files = Recorded::of(&Disk);
-    let scenario = match Scenario::read(&arguments.file, &files) {
+    let scenario = match laxity_lab::read(&arguments.file, &files) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));
@@ -94,14 +95,14 @@ pub(crate) fn conclude(
     scenario: &Scenario,
     point: &PointIndex,
     clock: &str,
-    run: laxity_lab::results::Run,
+    run: laxity_world::results::Run,
     (out, no_report): (Option<PathBuf>, bool),
     terminal: &mut Terminal,
 ) -> Exit {
     let budget = Some(budget::of_a_script as fn() -> _);
     let options = Pipeline { out, no_report, budget, stamp: stamp::now(), ..Pipeline::default() };
     let mut wait = || terminal.note(&waiting(&clean(&scenario.name)));
-    match pipeline::of_point(scenario, &options, point, clock, run, &mut wait) {
+    match campaign::of_point(scenario, &options, point, clock, run, &mut wait) {
         Ok(outcome) => {
             show(&outcome, terminal);
             if scenario.points().nth(1).is_some() && !scenario.claims.is_empty() {

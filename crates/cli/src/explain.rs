@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use laxity_lab::glossary;
+use laxity_report::glossary;
 
 use crate::Exit;
 use crate::arguments::Explain;

@@ -1,9 +1,9 @@
 //! How an emulation stands while it runs, on standard error: a table that is redrawn, or now and then a line.
 
 use laxity_emulator::emulate::Glance;
-use laxity_lab::scenario::Experiment;
-use laxity_lab::world::{Live, LiveChannel};
 use laxity_units::{Span, Time};
+use laxity_world::experiment::Experiment;
+use laxity_world::{Live, LiveChannel};
 
 use crate::terminal::clean;
 

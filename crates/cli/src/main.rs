@@ -25,7 +25,7 @@ mod trace;
 use std::process::ExitCode;
 
 use clap::Parser;
-use laxity_lab::results::Standing;
+use laxity_world::results::Standing;
 
 use arguments::{Arguments, Command};
 use terminal::Terminal;
@@ -85,9 +85,9 @@ fn main() -> ExitCode {
         Command::Replay(options) => replay::replay(options, &mut terminal),
         Command::Schema(options) => {
             let schema = match (options.profile, options.adapter) {
-                (true, _) => laxity_lab::scenario::profile_schema(),
-                (false, true) => laxity_lab::scenario::adapter_schema(),
-                (false, false) => laxity_lab::scenario::schema(),
+                (true, _) => laxity_scenario::profile_schema(),
+                (false, true) => laxity_scenario::adapter_schema(),
+                (false, false) => laxity_scenario::schema(),
             };
             terminal.line(&format!("{schema:#}"));
             Exit::Holds
@@ -95,8 +95,8 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::explain(options, &mut terminal),
         Command::Reference(options) => {
             terminal.print(&match (options.claims, options.glossary) {
-                (true, _) => laxity_lab::glossary::claims_reference(),
-                (false, true) => laxity_lab::glossary::glossary(),
+                (true, _) => laxity_report::glossary::claims_reference(),
+                (false, true) => laxity_report::glossary::glossary(),
                 (false, false) => reference::markdown(),
             });
             Exit::Holds

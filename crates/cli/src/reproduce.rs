@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use laxity_lab::output::{self, Kind};
-use laxity_lab::pipeline;
-use laxity_lab::results::Verdict;
-use laxity_lab::scenario::{ClockKind, Scenario};
+use laxity_lab::campaign;
+use laxity_report::output::{self, Kind};
+use laxity_scenario::Scenario;
+use laxity_world::experiment::ClockKind;
+use laxity_world::results::Verdict;
 
 use crate::Exit;
 use crate::arguments::Reproduce;
@@ -70,7 +71,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
         for (file, scenario) in files.iter().zip(scenarios) {
             let watch = Stopwatch::start();
             let out = Path::new("results").join(system).join(&scenario.name);
-            let options = pipeline::Options { retries: RETRIES, ..run::options(out, &arguments.effort) };
+            let options = campaign::Options { retries: RETRIES, ..run::options(out, &arguments.effort) };
             let outcome = match run::go(scenario, &options, terminal) {
                 Ok(outcome) => outcome,
                 Err(failed) => {
@@ -147,7 +148,7 @@ fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut T
             terminal.line(&format!("{name}: in real time, not run again"));
             continue;
         }
-        let options = pipeline::Options { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
+        let options = campaign::Options { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
         let outcome = match run::go(scenario, &options, terminal) {
             Ok(outcome) => outcome,
             Err(failed) => return failed,

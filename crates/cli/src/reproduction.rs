@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_lab::results::{Origin, Ruling, Verdict};
+use laxity_world::results::{Origin, Ruling, Verdict};
 
 use crate::terminal::clean;
 

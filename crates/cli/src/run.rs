@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use laxity_emulator::Runner;
-use laxity_lab::pipeline::{self, Options, Outcome};
-use laxity_lab::present::table;
-use laxity_lab::scenario::{Experiment, Scenario};
+use laxity_lab::campaign::{self, Options, Outcome};
+use laxity_report::present::table;
+use laxity_scenario::Scenario;
+use laxity_world::experiment::Experiment;
 
 use crate::arguments::{Effort, Run};
 use crate::budget;
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
 pub(crate) fn load(files: &[PathBuf], terminal: &Terminal) -> Option<Vec<Scenario>> {
     let mut scenarios = Vec::new();
     for file in files {
-        match Scenario::load(file) {
+        match laxity_lab::load(file) {
             Ok(scenario) => scenarios.push(scenario),
             Err(diagnostics) => terminal.note(&diagnostics.render(terminal.error_colour())),
         }
@@ -71,7 +72,7 @@ fn directories(arguments: &Run, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, 
     Ok(outs)
 }
 
-/// The pipeline's options for results in `out`.
+/// A campaign's options for results in `out`.
 pub(crate) fn options(out: PathBuf, effort: &Effort) -> Options {
     let (threads, fresh) = (effort.threads, effort.fresh);
     let (budget, stamp) = (Some(budget::of_a_script as fn() -> _), stamp::now());
@@ -91,19 +92,19 @@ pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) ->
     let bar = Bar::new(&scenario.name);
     let runner = Runner::default();
     let run = |experiment: &Experiment| runner.run(experiment);
-    let outcome = pipeline::run_by(scenario, options, &run, &mut |progress| bar.update(progress));
+    let outcome = campaign::run_by(scenario, options, &run, &mut |progress| bar.update(progress));
     drop(bar);
     outcome.map_err(|error| refuse(scenario, &error, terminal))
 }
 
 /// Shows why a scenario has no outcome.
-pub(crate) fn refuse(scenario: &Scenario, error: &pipeline::Error, terminal: &Terminal) -> Exit {
+pub(crate) fn refuse(scenario: &Scenario, error: &campaign::Error, terminal: &Terminal) -> Exit {
     terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
     match error {
-        pipeline::Error::Unjudged(_) | pipeline::Error::SweptSeed | pipeline::Error::Output(_) => {
+        campaign::Error::Unjudged(_) | campaign::Error::SweptSeed | campaign::Error::Output(_) => {
             Exit::BadInput
         }
-        pipeline::Error::Broken { .. } | pipeline::Error::Refused { .. } => Exit::Broken,
+        campaign::Error::Broken { .. } | campaign::Error::Refused { .. } => Exit::Broken,
     }
 }
 

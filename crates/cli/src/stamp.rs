@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use laxity_lab::present::Stamp;
+use laxity_report::present::Stamp;
 
 /// The commit that this program was built from, or `unknown`.
 pub(crate) const BUILD: &str = env!("LAXITY_BUILD");

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use laxity_lab::output;
-use laxity_lab::pipeline::Progress;
+use laxity_lab::campaign::Progress;
+use laxity_report::output;
 use laxity_units::Span;
 
 use crate::Exit;

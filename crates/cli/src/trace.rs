@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use laxity_engine::trace::{NoTrace, PerfettoTrace};
 use laxity_engine::{FrameCapture, Interface, LinkType};
-use laxity_lab::output::{self, Draft, Kind};
-use laxity_lab::scenario::Scenario;
-use laxity_lab::world::{self, FrameSink};
+use laxity_report::output::{self, Draft, Kind};
 use laxity_units::{Bytes, Time};
+use laxity_world::FrameSink;
 
 use crate::Exit;
 use crate::arguments::Trace;
@@ -19,7 +18,7 @@ use crate::terminal::{Terminal, clean};
 const SNAP: Bytes = Bytes::new(128);
 
 pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
-    let scenario = match Scenario::load(&arguments.file) {
+    let scenario = match laxity_lab::load(&arguments.file) {
         Ok(scenario) => scenario,
         Err(diagnostics) => {
             terminal.note(&diagnostics.render(terminal.error_colour()));
@@ -57,7 +56,7 @@ pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
 }
 
 fn watch(
-    experiment: &laxity_lab::scenario::Experiment,
+    experiment: &laxity_world::experiment::Experiment,
     arguments: &Trace,
     inputs: &[PathBuf],
 ) -> Result<(), output::Error> {
@@ -71,10 +70,10 @@ fn watch(
     if let Some(path) = &arguments.perfetto {
         let (draft, file) = Draft::begin(path, Kind::Trace, inputs)?;
         let mut trace = PerfettoTrace::new(BufWriter::new(file));
-        world::observe(experiment, &mut trace, frames);
+        laxity_world::observe(experiment, &mut trace, frames);
         finish(draft, trace.finish())?;
     } else {
-        world::observe(experiment, &mut NoTrace, frames);
+        laxity_world::observe(experiment, &mut NoTrace, frames);
     }
     if let Some(capture) = capture {
         finish(capture.draft, capture.frames.finish())?;

@@ -13,20 +13,19 @@ mod rounds;
 
 #[cfg(target_os = "linux")]
 mod contest {
-    use std::collections::BTreeMap;
-    use std::path::{Path, PathBuf};
 
     use laxity_emulator::in_process::wires;
     use laxity_engine::trace::NoTrace;
     use laxity_engine::{Calendar, Dilation, Epoch, RealClock, Ticks};
-    use laxity_lab::scenario::{Experiment, Scenario};
-    use laxity_lab::world::{self, Elsewhere, Input, Lab};
     use laxity_machine::place::{Placement, cores, spawn_on};
     use laxity_machine::ring::ring;
     use laxity_model::adapter::{Command, Response};
     use laxity_qos::channel::{ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
+    use laxity_scenario::Scenario;
     use laxity_units::{Bytes, Span, Time};
+    use laxity_world::experiment::Experiment;
+    use laxity_world::{Assembly, Elsewhere, Input};
 
     use crate::rounds::{interleaved, median, rounds};
 
@@ -64,12 +63,9 @@ source = { kind = "continuous" }
 "#;
 
     fn experiment() -> Experiment {
-        let path = PathBuf::from("end.toml");
-        let files = BTreeMap::from([(path.clone(), SCENARIO.as_bytes().to_vec())]);
         let scenario =
-            Scenario::read(Path::new(&path), &files).unwrap_or_else(|why| panic!("{}", why.render(false)));
-        let point = scenario.points().next().expect("a scenario has a point");
-        scenario.experiment(&point)
+            Scenario::from_text("end.toml", SCENARIO).unwrap_or_else(|why| panic!("{}", why.render(false)));
+        scenario.first()
     }
 
     fn packet(message: u64) -> Packet {
@@ -119,15 +115,16 @@ source = { kind = "continuous" }
             let doorbell = far.doorbell();
             let mut trace = NoTrace;
             let length = match experiment.task {
-                laxity_lab::scenario::Task::Simulate(length) => length,
-                laxity_lab::scenario::Task::Fill(_) => unreachable!("the scenario above simulates"),
+                laxity_world::experiment::Task::Simulate(length) => length,
+                laxity_world::experiment::Task::Fill(_) => unreachable!("the scenario above simulates"),
             };
             let elsewhere = Elsewhere { hosts: &[0], channels: &[] };
-            let mut lab = Lab::with_outside(&experiment, length, &mut trace, far, elsewhere);
+            let mut assembly = Assembly::with_outside(&experiment, length, &mut trace, far, elsewhere);
             let mut calendar = Calendar::new();
-            lab.start(&mut calendar);
+            assembly.start(&mut calendar);
             let mut clock = RealClock::new(epoch, doorbell);
-            let outcome = laxity_engine::run(&mut lab, &mut calendar, &mut clock, world::limits(length));
+            let outcome =
+                laxity_engine::run(&mut assembly, &mut calendar, &mut clock, laxity_world::limits(length));
             COUNT as f64 / epoch.now().max(outcome.now).as_secs_f64()
         });
         let rate = end.expect("there is a thread to be had").join().expect("END works to the end");

@@ -23,21 +23,21 @@ mod contest {
     use std::collections::BTreeMap;
     use std::io;
     use std::os::fd::BorrowedFd;
-    use std::path::PathBuf;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use laxity_emulator::emulate::{Emulation, Options, Running, no_reports, start};
     use laxity_emulator::tap_port::{Polled, Ports, TapBell, Wire};
     use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
-    use laxity_lab::scenario::{Experiment, Scenario, Task};
-    use laxity_lab::world::{Input, Notice, Outside};
     use laxity_machine::Refused;
     use laxity_machine::namespace::Owner;
     use laxity_machine::place::{Placement, cores};
     use laxity_machine::tap::Tap;
+    use laxity_scenario::Scenario;
     use laxity_units::Span;
     use laxity_units::Time;
+    use laxity_world::experiment::{Experiment, Task};
+    use laxity_world::{Input, Notice, Outside};
 
     use crate::generator::{Generator, Handler, Seen, Site, turn_round};
     use crate::rounds::{interleaved, median, rounds};
@@ -84,10 +84,8 @@ mod contest {
     "#;
 
     fn node() -> Arc<Experiment> {
-        let path = PathBuf::from("echo.toml");
-        let files = BTreeMap::from([(path.clone(), NODE.as_bytes().to_vec())]);
-        let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
-        Arc::new(scenario.experiment(&scenario.points().next().expect("a scenario has a point")))
+        let scenario = Scenario::from_text("echo.toml", NODE).unwrap_or_else(|errors| panic!("{errors}"));
+        Arc::new(scenario.first())
     }
 
     /// A device that turns every frame round as it is read, as the bare echo does.

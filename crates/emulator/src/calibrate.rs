@@ -19,11 +19,11 @@ mod measures;
 use std::fmt::Write as _;
 
 use laxity_engine::Ticks;
+use laxity_machine::Refused;
+use laxity_machine::place::{Placement, cores, place};
 use laxity_units::Span;
 
 pub use fit::{Line, Point};
-use laxity_machine::Refused;
-use laxity_machine::place::{Placement, cores, place};
 
 /// A measured cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +212,7 @@ mod tests {
         let path = std::path::Path::new("here.toml");
         let text = calibration.profile("laxity 0.1.0");
         let files = std::collections::BTreeMap::from([(path.to_path_buf(), text.clone().into_bytes())]);
-        let profile = laxity_lab::profile::Profile::load(&files, path)
+        let profile = laxity_scenario::profile::Profile::load(&files, path)
             .unwrap_or_else(|why| panic!("{}\n{text}", why.render(false)));
         assert!(profile.sources.iter().all(|cost| cost.source.contains("batches")));
         let at = |bytes| profile.costs_for(laxity_units::Bytes::new(bytes));

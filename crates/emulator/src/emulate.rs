@@ -25,16 +25,16 @@ use laxity_engine::trace::NoTrace;
 use laxity_engine::{
     Attribution, Calendar, Clock, Doorbell, During, Epoch, Gap, Lateness, Limits, RealClock, Stop,
 };
-use laxity_lab::results::{self, Fitness, RealTime, Run, Stops};
-use laxity_lab::scenario::{Experiment, RunLength};
-use laxity_lab::world::{self, Elsewhere, HostReport, Lab, Live, Outside};
-use laxity_units::{Span, Time};
-
-use crate::log::Journal;
-use gate::{Bell, Counted, Gate};
 use laxity_machine::Refused;
 use laxity_machine::place::{Awake, Placed, Placement, cores, keep_awake, spawn_on};
 use laxity_machine::signal::StopFlag;
+use laxity_units::{Span, Time};
+use laxity_world::experiment::{Experiment, RunLength};
+use laxity_world::results::{self, Fitness, RealTime, Run, Stops};
+use laxity_world::{Assembly, Elsewhere, HostReport, Live, Outside};
+
+use crate::log::Journal;
+use gate::{Bell, Counted, Gate};
 pub use replay::{ReplayError, Replayed, replay};
 
 /// How hosts that are elsewhere are asked what they did, on the emulating thread, at the end of the run: they are to stop
@@ -274,11 +274,12 @@ impl<O: Outside> Course<'_, O> {
         reports: Reports,
     ) -> Ended<O> {
         let mut nothing = NoTrace;
-        let lab = Lab::with_outside(self.experiment, self.length, &mut nothing, self.outside, self.elsewhere);
-        let mut world = Counted { lab, events: self.events };
+        let assembly =
+            Assembly::with_outside(self.experiment, self.length, &mut nothing, self.outside, self.elsewhere);
+        let mut world = Counted { assembly, events: self.events };
         let mut calendar = Calendar::new();
-        world.lab.start(&mut calendar);
-        let until = world::limits(self.length).until;
+        world.assembly.start(&mut calendar);
+        let until = laxity_world::limits(self.length).until;
         let mut lateness = Lateness::default();
         let (stop, end) = loop {
             let slice = self.slice.map_or(until, |slice| calendar.now().saturating_add(slice).min(until));
@@ -287,10 +288,10 @@ impl<O: Outside> Course<'_, O> {
             if outcome.stop != Stop::Until || slice == until {
                 break (outcome.stop, outcome.now);
             }
-            show(world.lab.live(outcome.now), &lateness);
+            show(world.assembly.live(outcome.now), &lateness);
         };
-        let departures = world.lab.departures();
-        let (run, gate) = world.lab.into_run(end, &reports(end));
+        let departures = world.assembly.departures();
+        let (run, gate) = world.assembly.into_run(end, &reports(end));
         let (outside, inputs) = gate.open();
         Ended { run, outside, end, stop, inputs, departures, lateness }
     }

@@ -12,7 +12,7 @@
 //! The kernel decides the same of a frame that has not been read, to let it wait in the right queue: see
 //! `tap_port/steering.rs`, which goes where this file goes.
 
-use laxity_lab::scenario::Carries;
+use laxity_world::experiment::Carries;
 
 /// What protocol a frame's packet is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

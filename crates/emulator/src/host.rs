@@ -14,25 +14,24 @@ mod applications;
 mod handling;
 mod work;
 
-pub use work::Workshop;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use laxity_engine::Epoch;
-use laxity_lab::promise::Promise;
-use laxity_lab::scenario::{Experiment, Pace};
-use laxity_lab::world::{HostReport, HostTally, Input, channel_config};
+use laxity_machine::ring::{Consumer, Producer};
+use laxity_machine::signal::Interrupt;
 use laxity_model::adapter::{Command, Notification, Response};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
 use laxity_qos::channel::{ChannelId, Packet, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
+use laxity_world::experiment::{Experiment, Pace};
+use laxity_world::promise::Promise;
+use laxity_world::{HostReport, HostTally, Input, channel_config};
 
 use applications::Applications;
-use laxity_machine::ring::{Consumer, Producer};
-use laxity_machine::signal::Interrupt;
+pub use work::Workshop;
 
 /// What joins a host to its adapter.
 pub struct Wires {

@@ -15,19 +15,19 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::mpsc;
 
 use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::promise;
-use laxity_lab::scenario::{Experiment, Pace, Task};
-use laxity_lab::world::{Input, Notice, Outside};
-use laxity_model::adapter::{Notification, Response};
-use laxity_units::{Span, Time};
-
-use crate::emulate::{Driven, Emulation, Glance, Options, drive};
-use crate::host::{self, Host, Wires};
 use laxity_machine::Refused;
 use laxity_machine::claim_two_cores;
 use laxity_machine::place::{Placement, spawn_on};
 use laxity_machine::ring::{Consumer, Producer, Watcher, ring};
 use laxity_machine::signal::{Interrupt, Raise, StopFlag};
+use laxity_model::adapter::{Notification, Response};
+use laxity_units::{Span, Time};
+use laxity_world::experiment::{Experiment, Pace, Task};
+use laxity_world::promise;
+use laxity_world::{Input, Notice, Outside};
+
+use crate::emulate::{Driven, Emulation, Glance, Options, drive};
+use crate::host::{self, Host, Wires};
 
 /// Entries of a ring: more than any host has outstanding, so that a full one is an adapter's doing.
 const RING: usize = 1 << 14;

@@ -2,7 +2,8 @@
 //! adapter, the log of a run and its replay, and the calibration of this machine as a host.
 //!
 //! What is here moves frames and inputs between an emulated host and the machine it runs on (`laxity_machine`), at times that
-//! `laxity_engine::RealClock` tells, and decides nothing about a network: that is the lab's world, the same as in virtual time.
+//! `laxity_engine::RealClock` tells, and decides nothing about a network: that is `laxity_world::Assembly`, the same as in
+//! virtual time.
 
 #[cfg(target_os = "linux")]
 pub mod calibrate;

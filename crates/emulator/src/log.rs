@@ -33,10 +33,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use laxity_lab::results::RealTime;
-use laxity_lab::scenario::files::{Files, Opened};
-use laxity_lab::scenario::{Experiment, PointIndex, RunLength, Scenario};
+use laxity_scenario::claim::Unread;
+use laxity_scenario::files::{Files, Opened};
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::{Span, Time};
+use laxity_world::experiment::{Experiment, RunLength};
+use laxity_world::results::RealTime;
 use serde::{Deserialize, Serialize};
 
 use packet::LoggedInput;
@@ -119,7 +121,8 @@ impl Header {
     pub fn experiment(&self) -> Result<(Scenario, PointIndex, Experiment), String> {
         let files: BTreeMap<PathBuf, Vec<u8>> =
             self.files.iter().map(|(path, bytes)| (PathBuf::from(path), bytes.clone())).collect();
-        let scenario = Scenario::read(Path::new(&self.scenario), &files)
+        // Its scripts were looked at when it was logged, and are again if the replay is judged.
+        let scenario = Scenario::read(Path::new(&self.scenario), &files, &Unread)
             .map_err(|errors| format!("the logged scenario is none to this version:\n{errors}"))?;
         if scenario.hash != self.hash {
             return Err(format!(

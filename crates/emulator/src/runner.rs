@@ -6,9 +6,8 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use laxity_lab::results::Run;
-use laxity_lab::scenario::{ClockKind, Experiment, HostPlace};
-use laxity_lab::world;
+use laxity_world::experiment::{ClockKind, Experiment, HostPlace};
+use laxity_world::results::Run;
 
 use crate::in_process;
 
@@ -24,7 +23,7 @@ impl Runner {
         match experiment.clock {
             ClockKind::Virtual => {
                 let _shared = self.machine.read().unwrap_or_else(PoisonError::into_inner);
-                Ok(world::run(experiment))
+                Ok(laxity_world::run(experiment))
             }
             ClockKind::Real => {
                 let _alone = self.machine.write().unwrap_or_else(PoisonError::into_inner);

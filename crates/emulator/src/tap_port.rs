@@ -34,19 +34,19 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_lab::results::{Delays, Frames};
-use laxity_lab::scenario::{Carries, ChannelSpec, Experiment, PortSpec};
-use laxity_lab::world::{Input, Notice, Outside};
+use laxity_machine::tap::Tap;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Time};
+use laxity_world::experiment::{Carries, ChannelSpec, Experiment, PortSpec};
+use laxity_world::results::{Delays, Frames};
+use laxity_world::{Input, Notice, Outside};
 
 use crate::frame::Headers;
 pub use bell::TapBell;
 use delays::{Errors, Stamp, Times};
 use flight::Flight;
 use inlet::Inlet;
-use laxity_machine::tap::Tap;
 pub use site::Site;
 use store::Store;
 use turns::Turns;

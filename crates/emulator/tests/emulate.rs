@@ -11,10 +11,12 @@ use laxity_emulator::emulate::{Emulation, Options, ReplayError, drive, no_report
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
 use laxity_engine::trace::NoTrace;
 use laxity_engine::{Calendar, Dilation, Epoch, Stop, Ticks, VirtualClock};
-use laxity_lab::scenario::{Experiment, RunLength, Scenario, Task};
-use laxity_lab::world::{self, Elsewhere, Input, Lab, Nothing, Notice, Outside};
 use laxity_machine::ring::{Consumer, Watcher, ring};
+use laxity_scenario::Scenario;
+use laxity_scenario::claim::Unread;
 use laxity_units::{Bytes, Span, Time};
+use laxity_world::experiment::{Experiment, RunLength, Task};
+use laxity_world::{Assembly, Elsewhere, Input, Nothing, Notice, Outside};
 
 /// A periodic channel and one that the outside may have, from the one node to the other.
 fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
@@ -53,7 +55,7 @@ fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
     );
     let path = PathBuf::from("test.toml");
     let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
-    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = Scenario::read(&path, &files, &Unread).unwrap_or_else(|errors| panic!("{errors}"));
     ((scenario, files), path)
 }
 
@@ -134,12 +136,13 @@ fn a_world_in_real_time_is_the_world_in_virtual_time() {
     let (spec, length) = experiment("230 ms");
     let mut nothing = NoTrace;
     let elsewhere = Elsewhere { hosts: &[], channels: &[1] };
-    let mut lab = Lab::with_outside(&spec, length, &mut nothing, Nothing, elsewhere);
+    let mut assembly = Assembly::with_outside(&spec, length, &mut nothing, Nothing, elsewhere);
     let mut calendar = Calendar::new();
-    lab.start(&mut calendar);
-    let outcome = laxity_engine::run(&mut lab, &mut calendar, &mut VirtualClock, world::limits(length));
-    let departures = lab.departures();
-    let (expected, _) = lab.into_run(outcome.now, &[]);
+    assembly.start(&mut calendar);
+    let outcome =
+        laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, laxity_world::limits(length));
+    let departures = assembly.departures();
+    let (expected, _) = assembly.into_run(outcome.now, &[]);
 
     let mut seen = Vec::new();
     let real = emulation("230 ms", Nothing, || false);
@@ -189,7 +192,7 @@ fn a_log_replays_the_run_from_itself_alone() {
     let mut header = Header::new(&scenario.0, &point, length, &path, &Recorded::of(&scenario.1));
     assert!(header.experiment().is_err(), "nothing was read, so nothing is kept");
     let files = Recorded::of(&scenario.1);
-    Scenario::read(&path, &files).unwrap();
+    Scenario::read(&path, &files, &Unread).unwrap();
     header = Header::new(&scenario.0, &point, length, &path, &files);
     header.channels = vec![1];
 

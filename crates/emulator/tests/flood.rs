@@ -4,9 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "a thread's capabilities are taken away by no safe call")]
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::path::PathBuf;
 use std::process::id;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +12,9 @@ use std::time::Duration;
 use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
 use laxity_emulator::tap_port::{Ports, Site, TapBell};
 use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::scenario::{Scenario, Task};
+use laxity_scenario::Scenario;
 use laxity_units::Span;
+use laxity_world::experiment::Task;
 
 /// Several times what a queue of the kernel holds.
 const FLOOD: u32 = 20_000;
@@ -28,9 +27,7 @@ fn scenario() -> Scenario {
 }
 
 fn read(text: &str) -> Scenario {
-    let path = PathBuf::from("test.toml");
-    let files = BTreeMap::from([(path.clone(), text.as_bytes().to_vec())]);
-    Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"))
+    Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
 fn two_namespaces() -> String {

@@ -2,21 +2,18 @@
 
 #![cfg(target_os = "linux")]
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use laxity_emulator::Runner;
-use laxity_lab::results::Run;
-use laxity_lab::scenario::{Experiment, Scenario};
 use laxity_machine::place;
+use laxity_scenario::Scenario;
+use laxity_world::experiment::Experiment;
+use laxity_world::results::Run;
 
 fn experiment(text: &str) -> Experiment {
-    let path = Path::new("test.toml");
-    let files = BTreeMap::from([(path.to_path_buf(), text.as_bytes().to_vec())]);
-    let scenario = Scenario::read(path, &files).unwrap_or_else(|why| panic!("{}", why.render(false)));
-    let point = scenario.points().next().expect("a scenario has a point");
-    scenario.experiment(&point)
+    let scenario =
+        Scenario::from_text("test.toml", text).unwrap_or_else(|why| panic!("{}", why.render(false)));
+    scenario.first()
 }
 
 /// A host with two channels at an adapter of two stages, for a third of a second.

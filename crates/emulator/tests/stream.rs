@@ -3,9 +3,7 @@
 //! devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::path::PathBuf;
 use std::process::id;
 use std::sync::Arc;
 use std::thread;
@@ -14,8 +12,9 @@ use std::time::Duration;
 use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
 use laxity_emulator::tap_port::{Ports, Site, TapBell};
 use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::scenario::{Scenario, Task};
+use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
+use laxity_world::experiment::Task;
 
 const SENT: u64 = 60;
 const INTERVAL: Span = Span::from_ms(10);
@@ -81,10 +80,8 @@ fn scenario() -> String {
 
 #[test]
 fn a_stream_beside_a_flood_is_whole_in_order_and_never_early() {
-    let path = PathBuf::from("test.toml");
-    let files = BTreeMap::from([(path.clone(), scenario().into_bytes())]);
-    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
-    let experiment = Arc::new(scenario.experiment(&scenario.points().next().unwrap()));
+    let scenario = Scenario::from_text("test.toml", scenario()).unwrap_or_else(|errors| panic!("{errors}"));
+    let experiment = Arc::new(scenario.first());
     assert_eq!(experiment.channels[0].spec.min_message.get(), 42, "not what the virtual source would send");
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
     let site = match Site::new(&experiment) {

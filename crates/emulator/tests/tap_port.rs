@@ -14,9 +14,11 @@ use laxity_emulator::emulate::{Emulation, Options, no_reports, replay, start};
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
 use laxity_emulator::tap_port::{Ports, Site, TapBell};
 use laxity_engine::{Dilation, Epoch, Ticks};
-use laxity_lab::results::Run;
-use laxity_lab::scenario::{Scenario, Task};
+use laxity_scenario::Scenario;
+use laxity_scenario::claim::Unread;
 use laxity_units::Span;
+use laxity_world::experiment::Task;
+use laxity_world::results::Run;
 
 const SENT: u32 = 300;
 
@@ -84,7 +86,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     let path = PathBuf::from("test.toml");
     let files = BTreeMap::from([(path.clone(), scenario().into_bytes())]);
     let files = Recorded::of(&files);
-    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = Scenario::read(&path, &files, &Unread).unwrap_or_else(|errors| panic!("{errors}"));
     let point = scenario.points().next().unwrap();
     let experiment = Arc::new(scenario.experiment(&point));
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };

@@ -4,7 +4,7 @@
 //! component, each holding that component's own small event enum. The world hands an event to its component
 //! with a `match` that the compiler sees through. Boxed events, or components behind `dyn`, would cost an
 //! allocation or an unpredictable call for each of ten million events a second, and would buy only that a
-//! world can be assembled without naming its type; the lab names it.
+//! world can be assembled without naming its type; the crate `world` names it.
 
 use laxity_units::Time;
 

@@ -6,12 +6,10 @@
 //!
 //! `cargo bench -p laxity-lab`, or with `-- --quick` for fewer runs.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use laxity_lab::scenario::{Experiment, Scenario};
-use laxity_lab::world;
+use laxity_scenario::Scenario;
+use laxity_world::experiment::Experiment;
 
 const HOST: &str = r#"
 title = "The way of a packet"
@@ -72,16 +70,13 @@ fn experiment(parts: &[&str], channels: u64, packets: u64) -> Experiment {
     let interval = 20 * channels;
     let text = text.replace("CHANNELS", &channels.to_string()).replace("PACKETS", &packets.to_string());
     let text = text.replace("INTERVAL", &interval.to_string());
-    let path = PathBuf::from("packets.toml");
-    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
-    let scenario = Scenario::read(&path, &files).unwrap_or_else(|error| panic!("{error}"));
-    let point = scenario.points().next().expect("a scenario has a point");
-    scenario.experiment(&point)
+    let scenario = Scenario::from_text("packets.toml", &text).unwrap_or_else(|error| panic!("{error}"));
+    scenario.first()
 }
 
 /// Nanoseconds a packet.
 fn cost(experiment: &Experiment, packets: u64) -> f64 {
-    let (run, took) = timed(|| world::run(experiment));
+    let (run, took) = timed(|| laxity_world::run(experiment));
     let sent: u64 = run.channels.iter().map(|channel| channel.packets).sum();
     assert!(sent * 100 >= packets * 99, "{sent} of {packets} packets were sent");
     took.as_secs_f64() * 1e9 / packets as f64

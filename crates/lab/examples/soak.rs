@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use laxity_lab::draw::{self, Failure, Property, Table, Tally, Verdict, files, scenario, shrink};
+use laxity_lab::property::{Failure, Property, Tally, Verdict};
+use laxity_scenario::draw::{self, Table, files, scenario, shrink};
 use laxity_units::Span;
 
 const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--with PATH=WORD]...";

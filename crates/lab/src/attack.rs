@@ -33,16 +33,15 @@ use std::sync::Mutex;
 
 use laxity_engine::Seed;
 use laxity_units::Span;
+use laxity_world::experiment::Experiment;
+use laxity_world::results::Run;
 
+use crate::parallel;
+use climb::{Climb, Worst};
+use ground::Ground;
 pub use record::{Attacked, AttackedPoint, Record, alike, beside};
 pub use scene::{Play, Scene, conforms};
 pub use write::{WriteError, write};
-
-use crate::pipeline::parallel;
-use crate::results::Run;
-use crate::scenario::Experiment;
-use climb::{Climb, Worst};
-use ground::Ground;
 
 /// Climbs for each channel.
 const CLIMBS: usize = 4;
@@ -132,7 +131,7 @@ pub fn attack(
     let runs = parallel::ordered(
         experiments.len(),
         options.threads,
-        &|item| Ok::<_, ()>(crate::world::run(&experiments[item])),
+        &|item| Ok::<_, ()>(laxity_world::run(&experiments[item])),
         &mut |_| (),
     );
     let plain = runs.unwrap_or_default();

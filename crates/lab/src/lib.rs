@@ -1,18 +1,39 @@
-//! From a scenario file to a verdict: parse, sweep, run, measure, judge, show.
+//! From a scenario file to a verdict: read, run every point, judge, show; and the searches that go beyond one run.
+//!
+//! [`campaign`] runs the points of a scenario on all cores, keeps what is done, judges the claims and writes the directory of
+//! results. [`attack`] looks for the worst that an admitted channel can meet; [`property`] says what must be so of any scenario
+//! whatever, and is held against drawn ones.
+//!
+//! It is where the halves meet: [`laxity_scenario`] reads a file and knows no script, [`laxity_report`] knows the scripts and reads no
+//! file, and [`load`] reads with both. It knows no terminal and no socket; points in real time are run by whom the caller names.
 
 pub mod attack;
-pub mod claims;
-mod coverage;
-pub mod diagnostic;
-pub mod draw;
-pub mod glossary;
-mod measure;
-pub mod output;
-pub mod pipeline;
-pub mod present;
-pub mod profile;
-pub mod promise;
-pub mod results;
-pub mod scenario;
-pub mod sweep;
-pub mod world;
+pub mod campaign;
+mod parallel;
+pub mod property;
+#[cfg(test)]
+mod scratch;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use laxity_report::claims::Compiler;
+use laxity_scenario::Scenario;
+use laxity_scenario::diagnostic::Diagnostics;
+use laxity_scenario::files::{Disk, Files};
+
+/// Reads the scenario at `path` and all it names; the scripts of its claims compile, and name what there will be.
+pub fn load(path: &Path) -> Result<Scenario, Diagnostics> {
+    read(path, &Disk)
+}
+
+/// The same of `text`, as if it stood in a file called `name`; it can name no other files than those that come with Laxity.
+pub fn from_text(name: &str, text: impl AsRef<[u8]>) -> Result<Scenario, Diagnostics> {
+    let file = PathBuf::from(name);
+    read(&file, &BTreeMap::from([(file.clone(), text.as_ref().to_vec())]))
+}
+
+/// The same of `files`.
+pub fn read(path: &Path, files: &dyn Files) -> Result<Scenario, Diagnostics> {
+    Scenario::read(path, files, &Compiler)
+}

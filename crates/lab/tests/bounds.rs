@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use laxity_lab::draw::{Failure, Property, Table, Tally, Verdict, scenario, shrink};
+use laxity_lab::property::{Failure, Property, Tally, Verdict};
+use laxity_scenario::draw::{Table, scenario, shrink};
 
 const CASES: u64 = 4000;
 const SEED: u64 = 1;

@@ -6,9 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use laxity_lab::promise::{Promise, promises};
-use laxity_lab::scenario::{Experiment, Scenario};
-use laxity_lab::world;
+use laxity_world::experiment::Experiment;
+use laxity_world::promise::{Promise, promises};
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exceeded");
@@ -23,7 +22,7 @@ fn files() -> Vec<PathBuf> {
 fn broken(experiment: &Experiment) -> Vec<String> {
     let formula = experiment.admission.formula.expect("these scenarios ask for bounds");
     let promises = promises(experiment, formula);
-    let run = world::run(experiment);
+    let run = laxity_world::run(experiment);
     let mut broken = Vec::new();
     for (i, channel) in run.channels.iter().enumerate().filter(|(_, channel)| channel.class == "real_time") {
         match (channel.bound, &promises) {
@@ -47,7 +46,7 @@ fn no_bound_is_exceeded_again() {
     let mut failures = Vec::new();
     let files = files();
     for file in &files {
-        let scenario = Scenario::load(file).unwrap_or_else(|errors| panic!("{errors}"));
+        let scenario = laxity_lab::load(file).unwrap_or_else(|errors| panic!("{errors}"));
         for point in scenario.points() {
             for failure in broken(&scenario.experiment(&point)) {
                 failures.push(format!("{}: {failure}", scenario.name));

@@ -1,11 +1,7 @@
 //! What the README promises of its own example.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
-use laxity_lab::pipeline::{self, Options};
-use laxity_lab::results::{Ruling, Run};
-use laxity_lab::scenario::Scenario;
+use laxity_lab::campaign::{self, Options};
+use laxity_world::results::{Ruling, Run};
 
 const README: &str = include_str!("../../../README.md");
 
@@ -19,10 +15,8 @@ fn camera(changed: &[(&str, &str)]) -> (Ruling, Run) {
         assert!(text.contains(old), "the camera has no `{old}`");
         text = text.replacen(old, new, 1);
     }
-    let file = Path::new("camera.toml");
-    let files = BTreeMap::from([(file.to_path_buf(), text.into_bytes())]);
-    let scenario = Scenario::read(file, &files).unwrap_or_else(|errors| panic!("{errors}"));
-    let mut outcome = pipeline::run(&scenario, &Options::default(), &mut |_| {}).unwrap();
+    let scenario = laxity_lab::from_text("camera.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut outcome = campaign::run(&scenario, &Options::default(), &mut |_| {}).unwrap();
     assert!(outcome.errors.is_empty(), "{:?}", outcome.errors);
     (outcome.verdicts.remove(0).ruling, outcome.results.runs.remove(0))
 }

@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use laxity_engine::Ticks;
-use laxity_lab::scenario::Transfer;
+use laxity_machine::Refused;
+use laxity_machine::place::{Placement, spawn_on};
+use laxity_machine::ring::ring;
+use laxity_machine::signal::Interrupt;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
     Role, Step, Subsystem, Work,
 };
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
+use laxity_world::experiment::Transfer;
 
 use super::{ADAPTER_START, Measured};
 use crate::host::Workshop;
-use laxity_machine::Refused;
-use laxity_machine::place::{Placement, spawn_on};
-use laxity_machine::ring::ring;
-use laxity_machine::signal::Interrupt;
 
 /// Batches of each measurement.
 const BATCHES: usize = 201;

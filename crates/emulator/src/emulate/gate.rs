@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use laxity_engine::trace::NoTrace;
 use laxity_engine::{Calendar, Doorbell, Epoch, World};
-use laxity_lab::world::{Event, Input, Lab, Notice, Outside};
+use laxity_machine::signal::StopFlag;
 use laxity_units::Time;
+use laxity_world::{Assembly, Event, Input, Notice, Outside};
 
 use crate::log::Journal;
-use laxity_machine::signal::StopFlag;
 
 /// An outside that can be told to stop.
 pub(super) struct Gate<O> {
@@ -104,7 +104,7 @@ impl<D: Doorbell> Doorbell for Bell<D> {
 
 /// A world that counts its events.
 pub(super) struct Counted<'a, O: Outside> {
-    pub(super) lab: Lab<'a, 'static, NoTrace, Gate<O>>,
+    pub(super) assembly: Assembly<'a, 'static, NoTrace, Gate<O>>,
     pub(super) events: Rc<Cell<u64>>,
 }
 
@@ -114,17 +114,17 @@ impl<O: Outside> World for Counted<'_, O> {
     #[inline]
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         self.events.set(self.events.get() + 1);
-        self.lab.handle(now, event, calendar);
+        self.assembly.handle(now, event, calendar);
     }
 
     #[inline]
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        self.lab.outside().wake = Some((self.events.get(), now));
-        self.lab.poll_inputs(now, calendar);
+        self.assembly.outside().wake = Some((self.events.get(), now));
+        self.assembly.poll_inputs(now, calendar);
     }
 
     #[inline]
     fn is_finished(&self) -> bool {
-        self.lab.is_finished()
+        self.assembly.is_finished()
     }
 }

@@ -11,10 +11,10 @@ use std::io::Read;
 use std::rc::Rc;
 
 use laxity_engine::{Clock, Wait};
-use laxity_lab::results::Run;
-use laxity_lab::scenario::Experiment;
-use laxity_lab::world::{Elsewhere, Input, Notice, Outside};
 use laxity_units::{Span, Time};
+use laxity_world::experiment::Experiment;
+use laxity_world::results::Run;
+use laxity_world::{Elsewhere, Input, Notice, Outside};
 
 use super::gate::Gate;
 use super::{Course, no_reports};

@@ -1,12 +1,12 @@
 //! The applications of a host: when each sends. What becomes of a send that finds no room is the model's ([`Senders`]).
 
-use laxity_lab::promise::Promise;
-use laxity_lab::scenario::{Experiment, RunLength, Task};
-use laxity_lab::world::{Said, source_stream};
 use laxity_model::host::Senders;
 use laxity_model::source::{Arrival, Source};
 use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
+use laxity_world::experiment::{Experiment, RunLength, Task};
+use laxity_world::promise::Promise;
+use laxity_world::{Said, source_stream};
 
 /// One per channel.
 pub(super) struct Applications {

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use laxity_lab::world::Input;
 use laxity_model::adapter::{Command, Notification, Response};
 use laxity_model::host::Use;
 use laxity_qos::channel::Packet;
 use laxity_units::Time;
+use laxity_world::Input;
 
 use super::Host;
 

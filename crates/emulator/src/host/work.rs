@@ -4,10 +4,10 @@
 //! copied, from where an application would have left it into a packet buffer, and summed up as IP's checksum is;
 //! and its header is really written. With headers only (thesis §4.4.2) the payload stays where it is.
 
-use laxity_lab::scenario::Transfer;
 use laxity_qos::channel::{Packet, Work};
 use laxity_qos::wire::{HEADER_LEN, Header};
 use laxity_units::Bytes;
+use laxity_world::experiment::Transfer;
 
 /// Packet buffers, used in turn: more than a first-level cache holds, as the buffers of a busy host are.
 const BUFFERS: usize = 64;

@@ -1,10 +1,10 @@
 //! Inputs as they stand in a log: the shape here is the format, and does not follow when the model's types change.
 
-use laxity_lab::world::Input;
 use laxity_model::adapter::Command;
 use laxity_qos::channel::{ChannelId, Packet};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Bytes, Time};
+use laxity_world::Input;
 use serde::{Deserialize, Serialize};
 
 /// An input. The handle of a message is its sender's own name for it, and means nothing to anyone else.

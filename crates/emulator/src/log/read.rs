@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
 
-use laxity_lab::world::Input;
 use laxity_units::Time;
+use laxity_world::Input;
 use serde::de::DeserializeOwned;
 
 use super::{End, Header, LONGEST, MAGIC, Wake};

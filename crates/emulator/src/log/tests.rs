@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use laxity_lab::results::RealTime;
-use laxity_lab::world::Input;
 use laxity_units::{Bytes, Span, Time};
+use laxity_world::Input;
+use laxity_world::results::RealTime;
 use proptest::prelude::*;
 
 use super::{Batch, End, Header, Length, Log, LogError, Recorder};

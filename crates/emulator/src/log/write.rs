@@ -7,12 +7,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use laxity_lab::world::Input;
+use laxity_machine::ring::{Consumer, Producer, ring};
 use laxity_units::Time;
+use laxity_world::Input;
 use serde::Serialize;
 
 use super::{End, Header, MAGIC, Wake};
-use laxity_machine::ring::{Consumer, Producer, ring};
 
 /// Entries between the two threads: at 300 000 inputs a second, each with a wake of its own, a fifth of a second.
 const RING: usize = 1 << 17;

@@ -9,8 +9,8 @@
 //! frame was not there.
 
 use laxity_engine::Lateness;
-use laxity_lab::results::{Delays, Frames};
 use laxity_units::{Span, Time};
+use laxity_world::results::{Delays, Frames};
 
 /// What is known of a frame that lies in a slot.
 #[derive(Debug, Clone, Copy, Default)]

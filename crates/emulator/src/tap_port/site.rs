@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use laxity_lab::scenario::{Experiment, PortSpec};
+use laxity_world::experiment::{Experiment, PortSpec};
 
 use laxity_machine::ip::Ip;
 use laxity_machine::namespace::{Namespace, Owner};

@@ -8,9 +8,9 @@
 //!
 //! The program decides where a frame waits, and no more: which channel carries it is decided when it is read.
 
-use laxity_lab::scenario::{Carries, Experiment};
 use laxity_machine::bpf::{Field, Label, Operation, Program, Register, Width};
 use laxity_qos::discipline::Class;
+use laxity_world::experiment::{Carries, Experiment};
 
 use crate::frame::{Headers, MOST_EXTENSIONS};
 

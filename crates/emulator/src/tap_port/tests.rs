@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use laxity_lab::scenario::{Experiment, Scenario};
-use laxity_lab::world::{Input, Notice, Outside};
 use laxity_qos::channel::Dropped;
+use laxity_scenario::Scenario;
 use laxity_units::Time;
+use laxity_world::experiment::Experiment;
+use laxity_world::{Input, Notice, Outside};
 use proptest::prelude::*;
 
 use super::{BATCH, Ports, Wire};
@@ -89,10 +89,8 @@ fn experiment(rest: bool, network: &str) -> Experiment {
         {rest}
         "#
     );
-    let path = PathBuf::from("test.toml");
-    let files = BTreeMap::from([(path.clone(), text.into_bytes())]);
-    let scenario = Scenario::read(&path, &files).unwrap_or_else(|errors| panic!("{errors}"));
-    scenario.experiment(&scenario.points().next().unwrap())
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    scenario.first()
 }
 
 fn ports(experiment: &Experiment) -> (Ports<Memory>, Arc<Memory>, Arc<Memory>) {

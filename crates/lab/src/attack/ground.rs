@@ -5,12 +5,11 @@ use laxity_qos::channel::{Block, Order};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
+use laxity_world::experiment::{ClockKind, Experiment, LocalDeadline, RunLength, Task};
+use laxity_world::results::Run;
 
 use super::scene::{Play, Scene, conforms};
 use super::sight::Sight;
-use crate::results::Run;
-use crate::scenario::{ClockKind, Experiment, LocalDeadline, RunLength, Task};
-use crate::world;
 
 /// Longest lead before the critical instant: whatever is set up there takes no longer, and every run pays for it.
 const LONGEST_LEAD: Span = Span::from_ms(200);
@@ -62,30 +61,32 @@ impl Ground {
         // What the first host has of a bound over all: each has as much.
         let hosts = u64::from(experiment.path.relays) + 1;
         let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
-        let player = |(channel, ran): (&crate::scenario::ChannelSpec, &crate::results::Channel)| {
-            let real_time = channel.class == Class::RealTime;
-            let bound = ran.bound.and_then(Span::from_secs_f64);
-            let block =
-                if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };
-            let packets = match block {
-                Block::Packets(n) => u64::from(n),
-                Block::Message | Block::Never => u64::MAX,
+        let player =
+            |(channel, ran): (&laxity_world::experiment::ChannelSpec, &laxity_world::results::Channel)| {
+                let real_time = channel.class == Class::RealTime;
+                let bound = ran.bound.and_then(Span::from_secs_f64);
+                let block =
+                    if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };
+                let packets = match block {
+                    Block::Packets(n) => u64::from(n),
+                    Block::Message | Block::Never => u64::MAX,
+                };
+                let block =
+                    subsystem.packet.get().saturating_mul(packets).min(channel.spec.max_message.get());
+                Player {
+                    name: channel.name.clone(),
+                    spec: channel.spec,
+                    real_time,
+                    sends: !real_time || bound.is_some(),
+                    bound,
+                    local: bound
+                        .filter(|_| by_bound)
+                        .map(|bound| bound / hosts)
+                        .or(channel.deadline)
+                        .unwrap_or(Span::MAX),
+                    block: Bytes::new(block),
+                }
             };
-            let block = subsystem.packet.get().saturating_mul(packets).min(channel.spec.max_message.get());
-            Player {
-                name: channel.name.clone(),
-                spec: channel.spec,
-                real_time,
-                sends: !real_time || bound.is_some(),
-                bound,
-                local: bound
-                    .filter(|_| by_bound)
-                    .map(|bound| bound / hosts)
-                    .or(channel.deadline)
-                    .unwrap_or(Span::MAX),
-                block: Bytes::new(block),
-            }
-        };
         let players: Vec<Player> = experiment.channels.iter().zip(&plain.channels).map(player).collect();
         // Long enough for every channel to have sent once before, which is how a thread comes to be switched from.
         let sends = |player: &&Player| player.sends && player.real_time;
@@ -110,7 +111,7 @@ impl Ground {
     /// Puts `scene` on, and says the longest response time of each channel.
     pub(super) fn play(&mut self, scene: &Scene) -> Vec<Option<Span>> {
         self.put_on(scene);
-        let run = world::run(&self.experiment);
+        let run = laxity_world::run(&self.experiment);
         run.channels.iter().map(|channel| channel.worst.and_then(Span::from_secs_f64)).collect()
     }
 
@@ -118,7 +119,7 @@ impl Ground {
     pub(super) fn watch(&mut self, scene: &Scene, target: usize) -> Sight {
         self.put_on(scene);
         let mut sight = Sight::of(&self.players[target].name);
-        world::observe(&self.experiment, &mut sight, None);
+        laxity_world::observe(&self.experiment, &mut sight, None);
         sight.sort();
         sight
     }

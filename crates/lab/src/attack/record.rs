@@ -8,13 +8,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use laxity_report::output::{self, Kind};
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
+use laxity_world::experiment::{Experiment, RunLength, SourceSpec, Task};
+use laxity_world::results::Run;
 use serde::{Deserialize, Serialize};
 
 use super::Found;
-use crate::output::{self, Kind};
-use crate::results::Run;
-use crate::scenario::{Experiment, PointIndex, RunLength, Scenario, SourceSpec, Task};
 
 /// All that was found of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use laxity_model::source::{Arrival, ScriptParameters, Sizes, SourceParameters};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Span, Time};
 
-use crate::scenario::SourceSpec;
+use laxity_world::experiment::SourceSpec;
 
 /// Messages of best effort in a scene, at most; a flood has no number.
 const MOST_PULSES: usize = 400;

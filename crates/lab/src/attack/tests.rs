@@ -1,14 +1,12 @@
 //! The search as a whole: against worst cases worked out by hand, and against itself.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::{Bytes, Time};
 
 use super::*;
-use crate::output::tests::Scratch;
-use crate::scenario::{PointIndex, Scenario};
+use crate::scratch::Scratch;
 
 /// A host whose every step is a round number, and two channels.
 ///
@@ -74,8 +72,7 @@ fn text(subsystem: &str, startup: &str) -> String {
 }
 
 fn scenario(text: &str) -> Scenario {
-    let files: BTreeMap<PathBuf, Vec<u8>> = [(PathBuf::from("by-hand.toml"), text.into())].into();
-    Scenario::read(Path::new("by-hand.toml"), &files).unwrap_or_else(|errors| panic!("{errors:?}"))
+    crate::from_text("by-hand.toml", text).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
 fn only(text: &str) -> Experiment {
@@ -158,7 +155,7 @@ fn a_search_stops_when_it_is_told_to_and_attacks_only_what_it_is_told() {
 #[should_panic(expected = "leaves the contract")]
 fn what_leaves_the_contract_is_not_played() {
     let experiment = only(&text(O1, "50 us"));
-    let mut ground = Ground::new(&experiment, &crate::world::run(&experiment)).unwrap();
+    let mut ground = Ground::new(&experiment, &laxity_world::run(&experiment)).unwrap();
     let mut scene = ground.empty(0);
     let twice = [laxity_model::source::Arrival { at: Time::ZERO, size: Bytes::new(1000) }; 2];
     scene.plays[0] = Play::Script(twice.into());
@@ -188,24 +185,27 @@ fn what_is_written_runs_to_the_same_worst() {
         "count = 2\nclass = \"real_time\"\nmax_message = \"4 kB\"",
     );
     fs::write(folder.0.join("mine-too.toml"), text + sweep + bulk).unwrap();
-    let scenario = Scenario::load(&folder.0.join("mine-too.toml")).unwrap();
+    let scenario = crate::load(&folder.0.join("mine-too.toml")).unwrap();
     let point = scenario.points().nth(1).unwrap();
     let found = search(&scenario.experiment(&point), &options(300));
     assert_eq!(found.len(), 3);
     for found in &found {
         let path = folder.0.join("deeper/still").join(format!("{}.toml", found.name));
         write(&scenario, &point, found, &path).unwrap();
-        let again = Scenario::load(&path).unwrap();
-        let run = crate::world::run(&again.experiment(&PointIndex::default()));
+        let again = crate::load(&path).unwrap();
+        let run = laxity_world::run(&again.experiment(&PointIndex::default()));
         let channel = run.channel(&found.name).unwrap();
         assert_eq!(channel.worst.and_then(Span::from_secs_f64), Some(found.worst));
         assert_eq!(channel.bound.and_then(Span::from_secs_f64), Some(found.bound));
         // An attack may write its own file again, and nothing else.
         write(&scenario, &point, found, &path).unwrap();
         let taken = write(&scenario, &point, found, &folder.0.join("mine-too.toml"));
-        assert!(matches!(taken, Err(WriteError::Output(crate::output::Error::Refused { .. }))), "{taken:?}");
+        assert!(
+            matches!(taken, Err(WriteError::Output(laxity_report::output::Error::Refused { .. }))),
+            "{taken:?}"
+        );
     }
-    assert!(Scenario::load(&folder.0.join("mine-too.toml")).is_ok());
+    assert!(crate::load(&folder.0.join("mine-too.toml")).is_ok());
 
     let record_of = |found: &[Found]| {
         let kept: Vec<_> = found.iter().map(|found| (found.clone(), None)).collect();
@@ -217,7 +217,7 @@ fn what_is_written_runs_to_the_same_worst() {
     record.write(&folder.0).unwrap();
     assert_eq!(Record::read(&folder.0, "another file"), None);
     let record = Record::read(&folder.0, &scenario.hash).unwrap();
-    let mut run = crate::world::run(&scenario.experiment(&point));
+    let mut run = laxity_world::run(&scenario.experiment(&point));
     record.tell("P = 1", &mut run);
     assert_eq!(run.channels[0].worst_found, None, "that is another point");
     record.tell(&scenario.describe(&point), &mut run);

@@ -9,13 +9,13 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use laxity_model::source::Arrival;
+use laxity_report::output::{self, Kind};
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
+use laxity_world::experiment::ChannelSpec;
 use toml::de::{DeTable, DeValue};
 
 use super::{Found, Play, Scene};
-use crate::output::{self, Kind};
-use crate::scenario::{ChannelSpec, PointIndex, Scenario};
-use crate::world;
 
 /// Why a scene could not be written down.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ pub fn write(scenario: &Scenario, point: &PointIndex, found: &Found, path: &Path
     let text = text(scenario, point, found, scene, folder);
     output::write(path, Kind::Scene, &scenario.inputs(), text.as_bytes())?;
     let differs = |instead: String| WriteError::Differs { path: path.to_path_buf(), instead };
-    let written = Scenario::load(path).map_err(|errors| differs(errors.render(false)))?;
+    let written = crate::load(path).map_err(|errors| differs(errors.render(false)))?;
     let only = written.points().next().expect("a scenario has a point");
-    let run = world::run(&written.experiment(&only));
+    let run = laxity_world::run(&written.experiment(&only));
     let channel = &run.channels[found.channel];
     let worst = channel.worst.and_then(Span::from_secs_f64);
     let bound = channel.bound.and_then(Span::from_secs_f64);

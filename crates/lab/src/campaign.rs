@@ -1,0 +1,349 @@
+//! From a scenario to verdicts on disk: run every point, judge, present.
+//!
+//! A sweep can take minutes and be stopped at any moment, so every finished point is kept at once and not
+//! run again; a directory of results, on the other hand, is written only when every point has run and
+//! the claims have been judged, and takes its name last. Stopping half-way leaves kept points and nothing that
+//! looks like an outcome.
+//!
+//! ```text
+//! scenario ──points──▶ workers ──Run──▶ in the sweep's order ──▶ Results ──judge──▶ Verdicts ──▶ files
+//!                        ▲ │
+//!                        │ ▼
+//!                     kept points
+//! ```
+//!
+//! The order in which workers finish shows nowhere: results are put in the sweep's order, and a point has
+//! nothing in common with any other.
+
+mod point;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use laxity_report::claims::{Budget, Judge, Judgement};
+use laxity_report::output::{self, Workplace};
+use laxity_report::present::{self, Making, Stamp, Written};
+use laxity_scenario::claim::ClaimError;
+use laxity_scenario::{PointIndex, Scenario};
+use laxity_world::experiment::{ClockKind, Experiment};
+use laxity_world::results::{Provenance, Results, Run, Standing, Tally, Verdict};
+
+use crate::attack::{self, Record};
+use crate::parallel;
+use point::{Finished, point};
+use store::Store;
+
+/// How to run a scenario.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The directory of results; `None` writes nothing and keeps no points.
+    pub out: Option<PathBuf>,
+    /// Points that run at once; `None` for one per core.
+    pub threads: Option<NonZero<usize>>,
+    /// Runs points again that were kept.
+    pub fresh: bool,
+    /// Judges, and leaves the directory of results as it is.
+    pub no_report: bool,
+    /// Root seed in place of the scenario's.
+    pub seed: Option<u64>,
+    /// How often a point in real time that is not fit to be judged by is run again; the fittest counts.
+    pub retries: usize,
+    /// Makes what each script of a claim may take; without one, only endless loops and huge values end it.
+    pub budget: Option<fn() -> Budget>,
+    /// What tells this build from another of the same version; points that another build ran are not used.
+    pub build: String,
+    /// Who makes the outcome, and when: what its report says of it.
+    pub stamp: Stamp,
+}
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Points finished.
+    pub done: usize,
+    /// Those among them that an earlier run had kept.
+    pub kept: usize,
+    /// Points in all.
+    pub total: usize,
+    /// Another run is at work for the same directory of results, and this one waits for it.
+    pub waiting: bool,
+}
+
+/// A scenario run to its end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// What was measured.
+    pub results: Results,
+    /// One per claim, in the order of the file.
+    pub verdicts: Vec<Verdict>,
+    /// What is wrong with the scripts of claims that could not be judged for it.
+    pub errors: Vec<ClaimError>,
+    /// What was written; `None` if nothing was to be, or could be.
+    pub written: Option<Written>,
+    /// Why the directory of results could not be written. What stands there is of an earlier run, if anything.
+    pub unwritten: Option<String>,
+    /// Why points could not be kept for another run, if they were to be.
+    pub unkept: Option<String>,
+    /// How often points ran again because the machine had disturbed them.
+    pub reruns: usize,
+}
+
+impl Outcome {
+    /// Whether every claim holds, and every channel is admitted that is to be.
+    pub fn holds(&self) -> bool {
+        self.standing() == Standing::Holds
+    }
+
+    /// What it comes to.
+    pub fn standing(&self) -> Standing {
+        let tally = Tally::of(&self.verdicts);
+        match () {
+            () if !self.errors.is_empty() => Standing::BadClaim,
+            () if tally.contradicted > 0 || self.results.has_unexpected_refusal() => Standing::Fails,
+            () if tally.not_judged > 0 => Standing::NotJudged,
+            () => Standing::Holds,
+        }
+    }
+}
+
+/// Why a scenario has no outcome.
+#[derive(Debug)]
+pub enum Error {
+    /// Claims whose scripts cannot be read. Nothing ran.
+    Unjudged(Vec<ClaimError>),
+    /// A seed was given, and the sweep sets its own.
+    SweptSeed,
+    /// A point broke an invariant of the program: an error of ours, not of the scenario's.
+    Broken {
+        /// The point in words; empty for a scenario without a sweep.
+        point: String,
+        /// What it said.
+        message: String,
+    },
+    /// A point could not be run here: the machine lacks something that its clock needs.
+    Refused {
+        /// The point in words; empty for a scenario without a sweep.
+        point: String,
+        /// What is lacking.
+        message: String,
+    },
+    /// The directory that was named for the results is not ours to write.
+    Output(output::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Unjudged(errors) => {
+                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                f.write_str(&errors.join("\n"))
+            }
+            Error::SweptSeed => {
+                f.write_str("the sweep sets the seed itself, it cannot be given from outside")
+            }
+            Error::Broken { point, message } if point.is_empty() => write!(f, "the run broke off: {message}"),
+            Error::Broken { point, message } => write!(f, "the run at {point} broke off: {message}"),
+            Error::Refused { point, message } if point.is_empty() => {
+                write!(f, "it cannot be run here: {message}")
+            }
+            Error::Refused { point, message } => write!(f, "{point} cannot be run here: {message}"),
+            Error::Output(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What runs one point, whose place in the sweep is filled in afterwards; or says what it lacks.
+pub type Runner<'a> = &'a (dyn Fn(&Experiment) -> Result<Run, String> + Sync);
+
+/// Runs every point of `scenario` under virtual time, judges its claims and writes the directory of results.
+pub fn run(
+    scenario: &Scenario,
+    options: &Options,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
+    run_by(scenario, options, &|experiment| Ok(laxity_world::run(experiment)), observe)
+}
+
+/// The same with points run by `runner`, as their clocks may ask for.
+pub fn run_by(
+    scenario: &Scenario,
+    options: &Options,
+    runner: Runner<'_>,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Error> {
+    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+    let total = scenario.points().count();
+    let place = Place::take(scenario, options, &mut || {
+        observe(Progress { done: 0, kept: 0, total, waiting: true });
+    })?;
+    let Finishing { runs, kept, unkept, reruns } = points(scenario, options, runner, &place, observe)?;
+    let results = Results { provenance: provenance(scenario, options), axes: scenario.axes.clone(), runs };
+    let judgement = judge.judge(&results, options.budget);
+    Ok(Outcome { unkept, reruns, ..finish(scenario, options, &place, kept, results, judgement) })
+}
+
+/// What came of one point of `scenario` that ran elsewhere, by the clock of that name.
+///
+/// Claims of a scenario with a sweep are about all of it, so they are judged only if this point is all there is.
+/// Calls `waiting` if another run is at work for the same directory of results, and waits for it.
+pub fn of_point(
+    scenario: &Scenario,
+    options: &Options,
+    point: &PointIndex,
+    clock: &str,
+    run: Run,
+    waiting: &mut dyn FnMut(),
+) -> Result<Outcome, Error> {
+    let judge = Judge::compile(&scenario.claims).map_err(Error::Unjudged)?;
+    let mut axes = scenario.axes.clone();
+    for (axis, index) in axes.iter_mut().zip(point.indices()) {
+        axis.points = vec![axis.points[*index].clone()];
+    }
+    let run = Run { point: vec![0; axes.len()], ..run };
+    let provenance = Provenance { clock: clock.into(), ..provenance(scenario, options) };
+    let results = Results { provenance, axes, runs: vec![run] };
+    let alone = scenario.points().nth(1).is_none();
+    let judgement = if alone { judge.judge(&results, options.budget) } else { Judgement::default() };
+    let place = Place::take(scenario, options, waiting)?;
+    Ok(finish(scenario, options, &place, 0, results, judgement))
+}
+
+/// Where an outcome goes, or why it goes nowhere.
+enum Place {
+    /// Nothing is to be written.
+    Nowhere,
+    /// The directory of results is ours until this goes.
+    Taken(Workplace),
+    /// Nothing can be written there, as on a full disk: that costs the files, and not the outcome.
+    Lost(String),
+}
+
+impl Place {
+    fn take(scenario: &Scenario, options: &Options, waiting: &mut dyn FnMut()) -> Result<Place, Error> {
+        let Some(out) = &options.out else { return Ok(Place::Nowhere) };
+        let inputs = scenario.inputs();
+        let place = match options.no_report {
+            true => Ok(()),
+            false => present::check_target(out, &inputs),
+        };
+        match place.and_then(|()| Workplace::take(out, waiting)) {
+            Ok(place) => Ok(Place::Taken(place)),
+            Err(error @ output::Error::Refused { .. }) => Err(Error::Output(error)),
+            Err(error @ output::Error::Failed { .. }) => Ok(Place::Lost(error.to_string())),
+        }
+    }
+}
+
+fn finish(
+    scenario: &Scenario,
+    options: &Options,
+    place: &Place,
+    kept: usize,
+    mut results: Results,
+    Judgement { verdicts, errors }: Judgement,
+) -> Outcome {
+    tell_attacks(scenario, options, &mut results);
+    let written = match place {
+        _ if options.no_report => Ok(None),
+        Place::Nowhere => Ok(None),
+        Place::Lost(why) => Err(why.clone()),
+        Place::Taken(place) => {
+            let making = Making { inputs: &scenario.inputs(), stamp: &options.stamp, kept };
+            present::write_all(place, making, &results, &verdicts, &scenario.figures)
+                .map(Some)
+                .map_err(|error| error.to_string())
+        }
+    };
+    let (written, unwritten) = match written {
+        Ok(written) => (written, None),
+        Err(why) => (None, Some(why)),
+    };
+    Outcome { results, verdicts, errors, written, unwritten, unkept: None, reruns: 0 }
+}
+
+/// Puts beside the worst of each channel what an attack on the same file has found. Only now: a verdict is about what ran.
+fn tell_attacks(scenario: &Scenario, options: &Options, results: &mut Results) {
+    let record = options.out.as_deref().map(attack::beside);
+    let Some(record) = record.and_then(|directory| Record::read(&directory, &scenario.hash)) else { return };
+    for run in &mut results.runs {
+        let point = PointIndex::at(&run.point).describe(&results.axes);
+        record.tell(&point, run);
+    }
+}
+
+fn provenance(scenario: &Scenario, options: &Options) -> Provenance {
+    Provenance {
+        name: scenario.name.clone(),
+        title: scenario.title.clone(),
+        about: scenario.about.clone(),
+        seed: options.seed.unwrap_or(scenario.seed),
+        file_hash: scenario.hash.clone(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        clock: clocks(scenario),
+    }
+}
+
+/// The clocks that the points run under.
+fn clocks(scenario: &Scenario) -> String {
+    let clocks: Vec<ClockKind> = scenario.points().map(|point| scenario.experiment(&point).clock).collect();
+    let any = |clock| clocks.contains(&clock);
+    match (any(ClockKind::Virtual), any(ClockKind::Real)) {
+        (true, true) => "virtual and real",
+        (_, true) => "real",
+        (_, false) => "virtual",
+    }
+    .into()
+}
+
+/// All points.
+struct Finishing {
+    /// In the sweep's order.
+    runs: Vec<Run>,
+    /// How many an earlier run had kept.
+    kept: usize,
+    /// Why some could not be kept.
+    unkept: Option<String>,
+    /// How often points ran again.
+    reruns: usize,
+}
+
+fn points(
+    scenario: &Scenario,
+    options: &Options,
+    runner: Runner<'_>,
+    place: &Place,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<Finishing, Error> {
+    let points: Vec<PointIndex> = scenario.points().collect();
+    let (store, mut unkept) = match place {
+        Place::Nowhere => (None, None),
+        Place::Lost(why) => (None, Some(why.clone())),
+        Place::Taken(place) => match Store::of(place) {
+            Ok(store) => (Some(store), None),
+            Err(error) => {
+                (None, Some(format!("points cannot be kept beside {}: {error}", place.target().display())))
+            }
+        },
+    };
+    let work = |index: usize| point(scenario, options, runner, store.as_ref(), &points[index]);
+    let mut progress = Progress { done: 0, kept: 0, total: points.len(), waiting: false };
+    observe(progress);
+    let finished = parallel::ordered(points.len(), options.threads, &work, &mut |finished: &Finished| {
+        progress.done += 1;
+        progress.kept += usize::from(finished.kept);
+        observe(progress);
+    })?;
+    if let Some(store) = &store {
+        store.keep_only(finished.iter().map(|finished| finished.key.as_str()));
+    }
+    unkept = unkept.or_else(|| finished.iter().find_map(|finished| finished.unkept.clone()));
+    let reruns = finished.iter().map(|finished| finished.reruns).sum();
+    let runs = finished.into_iter().map(|finished| finished.run).collect();
+    Ok(Finishing { runs, kept: progress.kept, unkept, reruns })
+}

@@ -1,0 +1,94 @@
+//! One point of a sweep: kept by an earlier run, or run now, and again if the machine disturbed it.
+
+use std::fmt::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use laxity_scenario::{PointIndex, Scenario};
+use laxity_world::experiment::Experiment;
+use laxity_world::results::Run;
+use sha2::{Digest, Sha256};
+
+use super::store::Store;
+use super::{Error, Options, Runner};
+
+/// One point, run now or earlier.
+pub(super) struct Finished {
+    pub(super) run: Run,
+    pub(super) key: String,
+    pub(super) kept: bool,
+    /// Why it could not be kept.
+    pub(super) unkept: Option<String>,
+    /// How often it ran again because it was not fit to be judged by.
+    pub(super) reruns: usize,
+}
+
+pub(super) fn point(
+    scenario: &Scenario,
+    options: &Options,
+    runner: Runner<'_>,
+    store: Option<&Store>,
+    point: &PointIndex,
+) -> Result<Finished, Error> {
+    let mut experiment = scenario.experiment(point);
+    if let Some(seed) = options.seed {
+        if experiment.seed != scenario.seed {
+            return Err(Error::SweptSeed);
+        }
+        experiment.seed = seed;
+    }
+    let key = key(&experiment, options);
+    let before = store.filter(|_| !options.fresh).and_then(|store| store.load(&key));
+    let kept = before.as_ref().is_some_and(|run| options.retries == 0 || is_fit(run));
+    let (mut fittest, mut reruns) = match before {
+        Some(run) => (run, 0),
+        None => (once(scenario, runner, point, &experiment)?, 0),
+    };
+    while !kept && reruns < options.retries && !is_fit(&fittest) {
+        reruns += 1;
+        let again = once(scenario, runner, point, &experiment)?;
+        if again.strain() < fittest.strain() {
+            fittest = again;
+        }
+    }
+    let run = Run { point: point.indices().to_vec(), ..fittest };
+    let keeps = store.filter(|_| !kept);
+    let unkept = keeps.and_then(|store| store.save(&key, &run).err()).map(|error| error.to_string());
+    Ok(Finished { run, key, kept, unkept, reruns })
+}
+
+fn is_fit(run: &Run) -> bool {
+    run.strain() <= 1.0
+}
+
+/// Runs the point. A panic is an invariant of ours that broke; that says at which point, and lets the others' results
+/// stand.
+fn once(
+    scenario: &Scenario,
+    runner: Runner<'_>,
+    point: &PointIndex,
+    experiment: &Experiment,
+) -> Result<Run, Error> {
+    let run = catch_unwind(AssertUnwindSafe(|| runner(experiment))).map_err(|panic| {
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
+        Error::Broken { point: scenario.describe(point), message: message.unwrap_or_default() }
+    })?;
+    run.map_err(|message| Error::Refused { point: scenario.describe(point), message })
+}
+
+/// What decides the outcome of a point: the experiment with all that its files say, and who runs it. Its
+/// place in the sweep and the claims do not, so that either can be edited without running again.
+fn key(experiment: &Experiment, options: &Options) -> String {
+    struct Hash(Sha256);
+    impl Write for Hash {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Sha256::new());
+    let version = env!("CARGO_PKG_VERSION");
+    // The derived form shows every field, traces included, and costs no memory on its way to the hash.
+    write!(hash, "{version}\0{}\0{experiment:?}", options.build).expect("hashing does not fail");
+    hash.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,60 @@
+//! Points that have run, kept in the workplace beside the directory of results.
+//!
+//! They stand there and not inside, because the directory of results is replaced as a whole.
+//! A point is one file, complete from the moment it has its name; what cannot be read counts as not there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use laxity_report::output::{self, Workplace};
+use laxity_world::results::Run;
+
+/// The kept points of one directory of results.
+#[derive(Debug)]
+pub(super) struct Store {
+    directory: PathBuf,
+}
+
+impl Store {
+    /// The store of a workplace: `results/.s5.laxity/points` for `results/s5`.
+    pub(super) fn of(place: &Workplace) -> io::Result<Store> {
+        Ok(Store { directory: place.directory("points")? })
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.directory.join(format!("{key}.json"))
+    }
+
+    /// The run of that key, if it was kept and is whole.
+    pub(super) fn load(&self, key: &str) -> Option<Run> {
+        serde_json::from_slice(&fs::read(self.path(key)).ok()?).ok()
+    }
+
+    /// Keeps a run.
+    pub(super) fn save(&self, key: &str, run: &Run) -> Result<(), output::Error> {
+        let temporary = self.directory.join(format!("{key}.tmp"));
+        let written = fs::File::create(&temporary).and_then(|mut file| {
+            file.write_all(&serde_json::to_vec(run)?)?;
+            file.sync_all()?;
+            fs::rename(&temporary, self.path(key))
+        });
+        written.map_err(|error| {
+            drop(fs::remove_file(&temporary));
+            output::Error::Failed { path: self.path(key), error }
+        })
+    }
+
+    /// Forgets all other points and whatever was left half written. Failing to is no harm.
+    pub(super) fn keep_only<'a>(&self, keys: impl Iterator<Item = &'a str>) {
+        let wanted: BTreeSet<PathBuf> = keys.map(|key| self.path(key)).collect();
+        for entry in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let ours = path.extension().is_some_and(|ending| ending == "json" || ending == "tmp");
+            if ours && !wanted.contains(&path) {
+                drop(fs::remove_file(path));
+            }
+        }
+    }
+}

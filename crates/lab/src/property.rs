@@ -1,0 +1,243 @@
+//! What must be so of every scenario: each bound holds, and nothing of who keeps a contract is lost.
+
+mod conformance;
+mod tally;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use laxity_engine::trace::NoTrace;
+use laxity_engine::{Calendar, Stop, VirtualClock};
+use laxity_qos::admission::Formula;
+use laxity_qos::discipline::Class;
+use laxity_units::Span;
+
+use laxity_scenario::draw::files;
+use laxity_world::experiment::{ChannelSpec, Experiment, RunLength, Task};
+use laxity_world::promise::{Promise, promises};
+use laxity_world::results::{Channel, Run};
+use laxity_world::{Assembly, Elsewhere, Nothing, limits, run};
+
+use conformance::conforms;
+pub use tally::Tally;
+
+/// How a scenario is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Property {
+    /// The share of its bound that a message may take: 1, or less to see that the finder finds.
+    pub share: f64,
+    /// Events after which a run is given up.
+    pub events: u64,
+    /// Runs everything twice, which has to come to the same.
+    pub twice: bool,
+}
+
+impl Default for Property {
+    fn default() -> Self {
+        Self { share: 1.0, events: 400_000, twice: false }
+    }
+}
+
+/// What became of a scenario.
+#[derive(Debug, Clone)]
+pub enum Verdict {
+    /// It is not valid; why, as the user is told.
+    Invalid(String),
+    /// It ran for longer than anybody waits.
+    Endless,
+    /// All is as it must be.
+    Kept(Kept),
+    /// Something is not.
+    Broken(Failure),
+}
+
+/// What a scenario that is as it must be has to show.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// Channels with a bound of which a message completed.
+    pub bounds: usize,
+    /// The largest worst case of those as a share of its bound.
+    pub closest: f64,
+    /// Why there is none, if so.
+    pub unbounded: Option<&'static str>,
+}
+
+/// What must not be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// A message took longer than the bound of its channel.
+    Exceeded {
+        /// The channel.
+        channel: String,
+        /// Its bound in seconds.
+        bound: f64,
+        /// The longest that a message of it took.
+        worst: f64,
+    },
+    /// A channel that has a bound and keeps its contract lost messages for want of room.
+    Lost {
+        /// The channel.
+        channel: String,
+        /// Of what there was too little.
+        cause: String,
+        /// How many messages.
+        count: u64,
+    },
+    /// More messages of a channel that has a bound and keeps its contract are under way at the end than can be.
+    Starved {
+        /// The channel.
+        channel: String,
+        /// How many.
+        under_way: u64,
+    },
+    /// The same file twice gave different results.
+    Differs,
+    /// Reading, running or saying what is wrong panicked.
+    Panicked(String),
+    /// It is not valid, and nobody says why.
+    Wordless,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Exceeded { channel, bound, worst } => {
+                let (bound, worst) = (bound * 1e3, worst * 1e3);
+                write!(f, "{channel}: bound {bound:.6} ms, worst {worst:.6} ms")
+            }
+            Failure::Lost { channel, cause, count } => {
+                write!(f, "{channel} keeps its contract and lost {count} messages: {cause}")
+            }
+            Failure::Starved { channel, under_way } => {
+                write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")
+            }
+            Failure::Differs => f.write_str("the same file twice gives different results"),
+            Failure::Panicked(message) => write!(f, "panicked: {message}"),
+            Failure::Wordless => f.write_str("refused without a word"),
+        }
+    }
+}
+
+impl Failure {
+    /// Whether `other` is of the same kind.
+    pub fn is_like(&self, other: &Failure) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl Property {
+    /// Reads and runs the scenario `text`, and judges it.
+    pub fn check(&self, text: &str) -> Verdict {
+        catch_unwind(AssertUnwindSafe(|| self.look(text))).unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied());
+            Verdict::Broken(Failure::Panicked(message.unwrap_or("without a word").to_string()))
+        })
+    }
+
+    fn look(&self, text: &str) -> Verdict {
+        let experiment = match read(text) {
+            Ok(experiment) => experiment,
+            Err(message) if message.trim().is_empty() => return Verdict::Broken(Failure::Wordless),
+            Err(message) => return Verdict::Invalid(message),
+        };
+        let Some(run) = run_within(&experiment, self.events) else { return Verdict::Endless };
+        if self.twice {
+            let again = read(text).ok().and_then(|experiment| run_within(&experiment, self.events));
+            if again.as_ref() != Some(&run) {
+                return Verdict::Broken(Failure::Differs);
+            }
+        }
+        match experiment.task {
+            Task::Fill(_) => Verdict::Kept(Kept { unbounded: Some("nothing was run"), ..Kept::default() }),
+            // The papers' formulas are printed beside what holds, and are not what holds.
+            Task::Simulate(_)
+                if matches!(experiment.admission.formula, Some(Formula::Papers | Formula::Printed)) =>
+            {
+                Verdict::Kept(Kept { unbounded: Some("the papers' formulas"), ..Kept::default() })
+            }
+            Task::Simulate(_) => self.judge(&experiment, &run),
+        }
+    }
+
+    fn judge(&self, experiment: &Experiment, run: &Run) -> Verdict {
+        let mut kept = Kept::default();
+        for (spec, channel) in experiment.channels.iter().zip(&run.channels) {
+            let departs = channel.bound.zip(channel.worst);
+            let arrives = channel.delivery_bound.zip(channel.delivery_worst);
+            for (bound, worst) in departs.into_iter().chain(arrives) {
+                if worst > bound * self.share {
+                    let channel = channel.name.clone();
+                    return Verdict::Broken(Failure::Exceeded { channel, bound, worst });
+                }
+                kept.closest = kept.closest.max(if bound > 0.0 { worst / bound } else { 1.0 });
+            }
+            kept.bounds += usize::from(departs.is_some() || arrives.is_some());
+            let Some(bound) = channel.bound else { continue };
+            if let Some(failure) = unkept(experiment, spec, channel, bound) {
+                return Verdict::Broken(failure);
+            }
+        }
+        kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));
+        Verdict::Kept(kept)
+    }
+}
+
+fn why_unbounded(experiment: &Experiment) -> &'static str {
+    match experiment.admission.formula.map(|formula| promises(experiment, formula)) {
+        None => "admission is off",
+        Some(Err(uncovered)) => uncovered.0,
+        Some(Ok(promises)) => {
+            match promises.channels.iter().any(|promise| matches!(promise, Promise::Admitted(_))) {
+                true => "no message of an admitted channel completed",
+                false => "every channel is refused",
+            }
+        }
+    }
+}
+
+/// What a channel with a bound is owed beside it, if it keeps its contract.
+fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
+    let enforced = experiment.host.subsystem.enforcement;
+    // What is lost on the way or by an adapter is nobody's here.
+    let intact = channel.lost_packets == 0 && !channel.drops.contains_key("adapter");
+    if spec.class != Class::RealTime || !enforced || !intact || !conforms(spec) {
+        return None;
+    }
+    let name = channel.name.clone();
+    if let Some((cause, count)) = channel.drops.iter().find(|(_, count)| **count > 0) {
+        return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
+    }
+    // All of a burst may be ahead of its time, and the last of those before not be due yet.
+    let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;
+    let under_way = channel.messages.saturating_sub(channel.completed);
+    (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
+}
+
+/// The run of a scenario that may not end by itself: `None` if it has not after so many `events`.
+fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
+    let Task::Simulate(length) = experiment.task else { return Some(run(experiment)) };
+    // What is owed to a channel is owed in all of the run.
+    let length = match length {
+        RunLength::Time { total, .. } => RunLength::Time { total, warmup: Span::ZERO, cooldown: Span::ZERO },
+        RunLength::Packets { total, .. } => RunLength::Packets { total, warmup: 0, cooldown: 0 },
+    };
+    let trace = &mut NoTrace;
+    let mut assembly = Assembly::with_outside(experiment, length, trace, Nothing, Elsewhere::default());
+    let mut calendar = Calendar::new();
+    assembly.start(&mut calendar);
+    let limits = limits(length).events(events);
+    let outcome = laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, limits);
+    (outcome.stop != Stop::Events).then(|| assembly.into_run(outcome.now, &[]).0)
+}
+
+/// The experiment that `text` is, or what the user is told.
+fn read(text: &str) -> Result<Experiment, String> {
+    let path = Path::new("drawn.toml");
+    let mut files = files();
+    files.insert(path.to_path_buf(), text.as_bytes().to_vec());
+    let scenario = crate::read(path, &files).map_err(|errors| errors.render(false))?;
+    let point = scenario.points().next().expect("a file without a sweep has one point");
+    Ok(scenario.experiment(&point))
+}

@@ -1,0 +1,50 @@
+//! Whether a channel's source keeps to the channel's contract, whatever it draws.
+
+use laxity_model::source::{Arrival, Sizes, SourceParameters};
+use laxity_qos::discipline::Class;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Bytes, Span, Time};
+
+use laxity_world::experiment::{ChannelSpec, SourceSpec};
+
+/// Whether the channel never sends more, larger or smaller messages than its contract has it.
+///
+/// Where a look at the whole run would be needed (a trace, chance, what goes when there is room), the answer is no.
+pub(super) fn conforms(channel: &ChannelSpec) -> bool {
+    let SourceSpec::Timed { parameters, .. } = &channel.source else {
+        return matches!(channel.source, SourceSpec::None);
+    };
+    let spec = &channel.spec;
+    let sizes = match parameters {
+        SourceParameters::Script(script) => return listed(spec, &script.messages),
+        SourceParameters::Periodic(p) => p.sizes,
+        SourceParameters::Bursty(p) => p.sizes,
+        SourceParameters::Adversary(p) => p.sizes,
+        SourceParameters::Poisson(_) | SourceParameters::Recorded(_) => return false,
+    };
+    let (least, most): (Bytes, Bytes) = match sizes {
+        Sizes::Fixed(size) => (size, size),
+        Sizes::Uniform { least, most } => (least, most),
+    };
+    let arrivals = match parameters {
+        SourceParameters::Adversary(p) => p.burst <= spec.burst && p.interval >= spec.min_interval,
+        // `batch` messages at once, and again after `every`, which is rounded down by a picosecond.
+        _ => parameters.envelope().is_some_and(|envelope| {
+            let needed = spec.min_interval.saturating_mul(u64::from(envelope.batch));
+            envelope.extra == 0 && envelope.batch <= spec.burst && envelope.every + Span::from_ps(1) >= needed
+        }),
+    };
+    channel.class == Class::RealTime && arrivals && spec.min_message <= least && most <= spec.max_message
+}
+
+/// Whether the messages of a list are what `spec` allows: one an interval, and up to a burst of them at once.
+fn listed(spec: &TrafficSpec, messages: &[Arrival]) -> bool {
+    // How far ahead of its times the channel is; a burst ahead is as far as it may be.
+    let most = spec.min_interval.saturating_mul(u64::from(spec.burst));
+    let (mut ahead, mut before) = (Span::ZERO, Time::ZERO);
+    messages.iter().all(|message| {
+        ahead = ahead.saturating_sub(message.at.saturating_since(before)).saturating_add(spec.min_interval);
+        before = message.at;
+        ahead <= most && (spec.min_message..=spec.max_message).contains(&message.size)
+    })
+}

@@ -1,0 +1,245 @@
+//! The script engine: its limits, and the helpers it offers.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rhai::OptimizationLevel;
+use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, FnPtr, INT, ImmutableString, NativeCallContext};
+
+use super::absent::{Absent, Fault};
+use super::answers::Answers;
+use super::record::Vocabulary;
+use super::{absent, operators, record, shape};
+
+/// What a function answers a script: a value, or why there is none.
+pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
+
+/// An engine whose global helpers see `runs`.
+pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
+    let mut engine = Engine::new();
+    limit(&mut engine, runs.len());
+    let meter = meter.clone();
+    // Rarely enough to cost little; an operation copies two megabytes at most.
+    engine.on_progress(move |operations| {
+        (operations % 8 == 0).then(|| meter.exceeded()).flatten().map(Into::into)
+    });
+    operators::register(&mut engine, answers);
+    absent::register(&mut engine);
+    record::register(&mut engine);
+    register_lists(&mut engine, answers);
+    register_shapes(&mut engine, answers);
+    register_formats(&mut engine);
+    register_globals(&mut engine, runs, vocabulary);
+    engine
+}
+
+/// What a script may take, asked while it runs: why it has to end, if it has.
+pub type Budget = Box<dyn Fn() -> Option<String>>;
+
+/// The budget of the script that runs, if it has one.
+#[derive(Clone, Default)]
+pub(super) struct Meter(Rc<RefCell<Option<Budget>>>);
+
+impl Meter {
+    /// From now on this is the budget.
+    pub(super) fn start(&self, budget: Option<Budget>) {
+        self.0.replace(budget);
+    }
+
+    fn exceeded(&self) -> Option<String> {
+        self.0.borrow().as_ref().and_then(|budget| budget())
+    }
+}
+
+/// Elements that a list may have, those of lists in it included.
+const LONGEST_LIST: usize = 20_000;
+
+/// Generous for a claim over thousands of runs, and reached within seconds by a loop that never ends. A list is copied
+/// whenever it is passed, so its length is what an operation may take.
+fn limit(engine: &mut Engine, runs: usize) {
+    engine.set_max_operations(20_000_000);
+    engine.set_max_call_levels(32);
+    engine.set_max_expr_depths(128, 64);
+    engine.set_max_string_size(64 * 1024);
+    engine.set_max_array_size(LONGEST_LIST.max(runs.saturating_mul(2)));
+    engine.set_max_map_size(10_000);
+    engine.set_max_variables(1000);
+    engine.set_max_functions(200);
+    engine.set_strict_variables(true);
+    engine.set_fail_on_invalid_map_property(true);
+    // Folding constants would use the language's own operators instead of ours.
+    engine.set_optimization_level(OptimizationLevel::None);
+    for symbol in ["eval", "print", "debug"] {
+        engine.disable_symbol(symbol);
+    }
+}
+
+/// Lists: what holds of all, of any, and one value of each.
+fn register_lists(engine: &mut Engine, answers: &Answers) {
+    let give = answers.clone();
+    engine.register_fn("all", move |context: NativeCallContext, list: &mut Array, test: FnPtr| {
+        give.give(decide(&context, list, &test, ("all", false), &give))
+    });
+    for name in ["any", "some"] {
+        let give = answers.clone();
+        engine.register_fn(name, move |context: NativeCallContext, list: &mut Array, test: FnPtr| {
+            give.give(decide(&context, list, &test, (name, true), &give))
+        });
+    }
+    engine.register_fn("column", |context: NativeCallContext, list: &mut Array, of: FnPtr| {
+        column(&context, list, &of)
+    });
+}
+
+/// Looks for an element whose test answers `wanted`; the answer is `wanted` if there is one.
+///
+/// An element without an answer decides nothing by itself: one that answers `wanted` decides all the same, and only if
+/// there is none is the whole without an answer.
+fn decide(
+    context: &NativeCallContext,
+    list: &Array,
+    test: &FnPtr,
+    (name, wanted): (&str, bool),
+    answers: &Answers,
+) -> Answer<bool> {
+    if list.is_empty() {
+        return absent::absent(format!("`{name}` over nothing says nothing"));
+    }
+    let mut unanswered = None;
+    for element in list {
+        match test.call_within_context::<bool>(context, (element.clone(),)) {
+            Ok(answer) if answer == wanted && !answers.are_all_wanted() => return Ok(wanted),
+            Ok(_) => {}
+            Err(error) if Absent::ends(&error) => unanswered = unanswered.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    unanswered.map_or(Ok(!wanted), Err)
+}
+
+fn column(context: &NativeCallContext, list: &Array, of: &FnPtr) -> Answer<Array> {
+    list.iter().map(|element| of.call_within_context::<Dynamic>(context, (element.clone(),))).collect()
+}
+
+/// Helpers that see all runs without naming them.
+fn register_globals(engine: &mut Engine, runs: &Array, vocabulary: &Vocabulary) {
+    let all = runs.clone();
+    engine.register_fn("column", move |context: NativeCallContext, of: FnPtr| column(&context, &all, &of));
+    let all = runs.clone();
+    engine
+        .register_fn("where", move |axis: ImmutableString, x: FLOAT| record::filter(&all, &axis, &x.into()));
+    let all = runs.clone();
+    engine.register_fn("where", move |axis: ImmutableString, n: INT| record::filter(&all, &axis, &n.into()));
+    let all = runs.clone();
+    engine.register_fn("where", move |axis: ImmutableString, text: ImmutableString| {
+        record::filter(&all, &axis, &text.into())
+    });
+    let names = vocabulary.clone();
+    engine.register_fn("axis", move |axis: ImmutableString| names.axis_values(&axis));
+}
+
+/// A test of a column of numbers against a tolerance.
+type Shape = (&'static str, fn(&[f64], f64) -> bool);
+
+/// One number of a column of numbers.
+type Statistic = (&'static str, fn(&[f64]) -> f64);
+
+fn negated(xs: &[f64]) -> Vec<f64> {
+    xs.iter().map(|x| -x).collect()
+}
+
+fn register_shapes(engine: &mut Engine, answers: &Answers) {
+    let shapes: [Shape; 6] = [
+        ("rising", shape::rising),
+        ("falling", |xs, tol| shape::rising(&negated(xs), tol)),
+        ("never_falling", shape::never_falling),
+        ("never_rising", |xs, tol| shape::never_falling(&negated(xs), tol)),
+        ("monotone", |xs, tol| shape::never_falling(xs, tol) || shape::never_falling(&negated(xs), tol)),
+        ("flat", shape::flat),
+    ];
+    for (name, holds) in shapes {
+        let give = answers.clone();
+        engine.register_fn(name, move |list: Array, tol: Dynamic| -> Answer<bool> {
+            let shaped = || -> Answer<bool> {
+                let xs = shape::numbers(&list, 2).map_err(in_call(name))?;
+                Ok(holds(&xs, tolerance(&tol).map_err(in_call(name))?))
+            };
+            give.give(shaped())
+        });
+    }
+    let statistics: [Statistic; 4] =
+        [("max", shape::max), ("min", shape::min), ("mean", shape::mean), ("sum", |xs| xs.iter().sum())];
+    for (name, of) in statistics {
+        engine.register_fn(name, move |list: Array| -> Answer<f64> {
+            Ok(of(&shape::numbers(&list, 1).map_err(in_call(name))?))
+        });
+    }
+    engine.register_fn("argmax", |list: Array| -> Answer<INT> {
+        Ok(shape::argmax(&shape::numbers(&list, 1).map_err(in_call("argmax"))?) as INT)
+    });
+    engine.register_fn("argmin", |list: Array| -> Answer<INT> {
+        Ok(shape::argmax(&negated(&shape::numbers(&list, 1).map_err(in_call("argmin"))?)) as INT)
+    });
+    let give = answers.clone();
+    engine.register_fn("near", move |a: Dynamic, b: Dynamic, tol: Dynamic| -> Answer<bool> {
+        let near = || -> Result<bool, Fault> {
+            Ok(shape::near(shape::number(&a)?, shape::number(&b)?, tolerance(&tol)?))
+        };
+        give.give(near().map_err(in_call("near")))
+    });
+    let fit = |name, xs: &Array, ys: &Array| -> Answer<shape::Line> {
+        let read = |list: &Array| shape::numbers(list, 2).map_err(in_call(name));
+        shape::fit(&read(xs)?, &read(ys)?).map_err(in_call(name))
+    };
+    engine.register_fn("slope", move |xs: Array, ys: Array| fit("slope", &xs, &ys).map(|line| line.slope));
+    engine.register_fn("r2", move |xs: Array, ys: Array| fit("r2", &xs, &ys).map(|line| line.r2));
+    engine.register_fn("linear", move |xs: Array, ys: Array, tol: Dynamic| -> Answer<bool> {
+        let tolerance = tolerance(&tol).map_err(in_call("linear"))?;
+        Ok(fit("linear", &xs, &ys)?.r2 >= 1.0 - tolerance)
+    });
+}
+
+/// A tolerance: a share, so that `1` for "one percent" is caught.
+fn tolerance(value: &Dynamic) -> Result<f64, Fault> {
+    let share = shape::number(value)?;
+    if (0.0..1.0).contains(&share) {
+        return Ok(share);
+    }
+    let why = format!("a tolerance of `{share}`; it is a share from 0 to below 1, `0.01` for one percent");
+    Err(Fault::Slip(why))
+}
+
+fn in_call(name: &'static str) -> impl Fn(Fault) -> Box<EvalAltResult> {
+    move |fault| fault.within(name).into()
+}
+
+/// Numbers in a unit, for `shows`; a metric that was not measured reads so.
+fn register_formats(engine: &mut Engine) {
+    // Text joined with a number or a list reads as it would if `shows` ended in it.
+    let append = |text: ImmutableString, value: Dynamic| -> Answer<String> {
+        Ok(format!("{text}{}", shape::words(&value).map_err(in_call("+"))?))
+    };
+    engine.register_fn("+", move |text: ImmutableString, x: FLOAT| append(text, x.into()));
+    engine.register_fn("+", move |text: ImmutableString, list: Array| append(text, list.into()));
+    engine.register_fn("+", move |text: ImmutableString, (): ()| append(text, Dynamic::UNIT));
+    engine.register_fn("+", move |text: ImmutableString, x: Absent| append(text, x.into()));
+    for (name, scale, digits, unit) in [
+        ("ms", 1e3, 3, " ms"),
+        ("us", 1e6, 1, " µs"),
+        ("kib", 1.0 / 1024.0, 1, " KiB"),
+        ("mb", 1e-6, 3, " MB"),
+        ("percent", 100.0, 2, " %"),
+    ] {
+        engine.register_fn(name, move |x: Dynamic| -> Answer<String> {
+            if Absent::of(&x).is_some() {
+                return Ok("not measured".into());
+            }
+            let x = shape::number(&x).map_err(in_call(name))?;
+            Ok(shape::decimal(x * scale, digits) + unit)
+        });
+    }
+    engine.register_fn("round", |x: Dynamic, digits: INT| -> Answer<String> {
+        let x = shape::number(&x).map_err(in_call("round"))?;
+        Ok(shape::decimal(x, digits.clamp(0, 12) as usize))
+    });
+}

@@ -1,0 +1,46 @@
+//! What a channel's results lack, and why, in words that end a claim.
+
+use laxity_world::results::Channel;
+
+/// Why `field` of `channel` has no value to judge by, though `measured` says that there is one; `None` if it has.
+///
+/// Counts of what went wrong are zero where nothing went at all, and would make a channel that carried nothing the best of
+/// all.
+pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<String> {
+    let name = &channel.name;
+    let went = match field {
+        "missed_packets" | "missed_messages" | "delivered_late" => {
+            channel.packets > 0 || channel.completed > 0
+        }
+        "drops" | "dropped_packets" | "lost_packets" => channel.messages > 0,
+        _ => true,
+    };
+    if measured && went {
+        return None;
+    }
+    if field == "refused" {
+        return Some(format!("channel `{name}` was not refused"));
+    }
+    if let Some(refused) = &channel.refused {
+        return Some(format!("channel `{name}` was refused ({})", refused.reason));
+    }
+    if !went {
+        return Some(match channel.messages {
+            0 => format!("channel `{name}` carried nothing in the window"),
+            sent => format!("channel `{name}` carried none of the {sent} messages it was offered"),
+        });
+    }
+    Some(match field {
+        "bound" | "bound_papers" | "delivery_bound" if channel.bound.is_none() => {
+            match channel.no_bound.as_str() {
+                "" => format!("channel `{name}` has no bound, and asks for none"),
+                why => format!("channel `{name}` has no bound: {why}"),
+            }
+        }
+        "reserved" | "deadline" => format!("channel `{name}` is {}, and has no `{field}`", channel.class),
+        _ if channel.completed == 0 => {
+            format!("channel `{name}` carried nothing in the window, so it has no `{field}`")
+        }
+        _ => format!("channel `{name}` has no `{field}`"),
+    })
+}

@@ -1,0 +1,361 @@
+//! Results as scripts see them: records whose every field is there, or an error that says what is.
+//!
+//! The fields come from the serialised form, so a metric added to [`laxity_world::results`] is at once one that
+//! a claim can name; nothing here lists them.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use laxity_scenario::diagnostic::nearest;
+use laxity_world::figures;
+use laxity_world::results::{Axis, AxisPoint, Results, Run};
+use rhai::{Array, Dynamic, Engine, FLOAT, INT, ImmutableString, Map};
+
+use super::absent::{Absent, absent};
+use super::engine::Answer;
+use super::lacks;
+use super::shape::near;
+use super::stalls::{Spoilt, Witness};
+
+/// Names that the results define, shared by all records.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    axes: Vec<Axis>,
+    /// Causes of drops and uses of resources: one that a run lacks counts zero there, a name that no run
+    /// has is a slip.
+    counters: BTreeSet<String>,
+    /// Sees which figures of disturbed runs are read.
+    pub(super) witness: Witness,
+}
+
+/// Shared [`Names`].
+pub(super) type Vocabulary = Rc<Names>;
+
+/// Causes that a claim may name although nothing in the whole sweep was dropped for them.
+const CAUSES: [&str; 5] = ["message_queue", "policed", "packet_queue", "incomplete", "adapter"];
+
+impl Names {
+    /// The names in `results`.
+    pub(super) fn of(results: &Results) -> Vocabulary {
+        let channels = results.runs.iter().flat_map(|run| &run.channels).flat_map(|c| c.drops.keys());
+        let resources = results.runs.iter().flat_map(|run| &run.resources).flat_map(|r| r.uses.keys());
+        let known = CAUSES.iter().map(|cause| (*cause).to_string());
+        let counters = channels.chain(resources).cloned().chain(known).collect();
+        Rc::new(Names { axes: results.axes.clone(), counters, witness: Witness::default() })
+    }
+
+    fn axis(&self, name: &str) -> Answer<(usize, &Axis)> {
+        let found = self.axes.iter().enumerate().find(|(_, axis)| axis.name == name);
+        found.ok_or_else(|| missing("axis", name, "axes", self.axes.iter().map(|axis| axis.name.as_str())))
+    }
+
+    /// The values of an axis, in order.
+    pub(super) fn axis_values(&self, name: &str) -> Answer<Array> {
+        Ok(self.axis(name)?.1.points.iter().map(value).collect())
+    }
+}
+
+/// What kind of record, where it matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Run,
+    Counters,
+    Figures,
+    Other,
+}
+
+/// A group of named values.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    kind: Kind,
+    /// What it is, for messages: ``channel `0` ``.
+    name: Rc<str>,
+    fields: Rc<Map>,
+    /// Positions on the axes; of a run only.
+    point: Rc<[usize]>,
+    vocabulary: Vocabulary,
+    /// How far what is in it is spoilt by the platform, if it is.
+    spoilt: Option<Rc<Spoilt>>,
+}
+
+/// Every run as a record.
+pub(super) fn runs(results: &Results, vocabulary: &Vocabulary) -> Array {
+    results.runs.iter().map(|run| Dynamic::from(record_of(run, vocabulary))).collect()
+}
+
+fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
+    let positions: Rc<[usize]> = run.point.clone().into();
+    // Serialising a plain structure of numbers and text to values cannot fail.
+    let raw = rhai::serde::to_dynamic(run).expect("results are plain values");
+    let Some(mut fields) = raw.try_cast::<Map>() else { unreachable!("a run is a structure") };
+
+    let axes = vocabulary.axes.iter().zip(positions.iter());
+    let points: Vec<(&str, &AxisPoint)> =
+        axes.filter_map(|(axis, index)| Some((axis.name.as_str(), axis.points.get(*index)?))).collect();
+    let label = points.iter().map(|(axis, point)| format!("{axis} = {}", point.text)).collect::<Vec<_>>();
+    let spoilt = Spoilt::of(run, &label.join(", "));
+    let build = Builder { vocabulary, point: &positions, spoilt };
+    let sound = Builder { vocabulary, point: &positions, spoilt: None };
+    let point: Map = points.iter().map(|(axis, point)| ((*axis).into(), value(point))).collect();
+    fields.insert("point".into(), sound.map("the point".into(), point, Kind::Other).into());
+    fields.insert("label".into(), label.join(", ").into());
+
+    let (mut all, mut rt, mut be) = (Array::new(), Array::new(), Array::new());
+    for (channel, raw) in run.channels.iter().zip(list(fields.remove("channels"))) {
+        let mut raw = raw.cast::<Map>();
+        for (field, value) in &mut raw {
+            if let Some(why) = lacks::why(channel, field, !value.is_unit()) {
+                *value = Absent::new(why).into();
+            }
+        }
+        let record = build.value(&format!("channel `{}`", channel.name), raw.into());
+        match channel.class.as_str() {
+            "real_time" => rt.push(record.clone()),
+            _ => be.push(record.clone()),
+        }
+        all.push(record);
+    }
+    for (name, channels) in [("channels", all), ("rt", rt), ("be", be)] {
+        fields.insert(name.into(), channels.into());
+    }
+    let resources = run.resources.iter().zip(list(fields.remove("resources")));
+    let resources = resources.map(|(r, raw)| build.value(&format!("resource `{}`", r.name), raw)).collect();
+    fields.insert("resources".into(), Dynamic::from_array(resources));
+    let stages = run.stages.iter().zip(list(fields.remove("stages")));
+    let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
+    fields.insert("stages".into(), Dynamic::from_array(stages));
+    let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
+        // How well the clock was kept is of the platform, and what frames took is of what was emulated.
+        Some(real_time) => {
+            let mut real_time = real_time.cast::<Map>();
+            let frames = list(real_time.remove("frames"));
+            let frames = frames.into_iter().map(|frames| build.value("frames", frames)).collect();
+            let record = sound.value("the real time", real_time.into());
+            let mut record = record.cast::<Record>();
+            Rc::make_mut(&mut record.fields).insert("frames".into(), Dynamic::from_array(frames));
+            record.into()
+        }
+        None => Absent::new("the run was in virtual time").into(),
+    };
+    fields.insert("real_time".into(), real_time);
+    let figures = fields.remove("figures").and_then(Dynamic::try_cast::<Map>).unwrap_or_default();
+    fields.insert("figures".into(), build.map("the figures".into(), figures, Kind::Figures).into());
+
+    let name = if label.is_empty() { "the run".to_string() } else { format!("the run {}", label.join(", ")) };
+    sound.map(name, fields, Kind::Run)
+}
+
+fn list(value: Option<Dynamic>) -> Array {
+    value.and_then(Dynamic::try_cast::<Array>).unwrap_or_default()
+}
+
+/// The value of an axis at a point: its number, or its text if it has none.
+fn value(point: &AxisPoint) -> Dynamic {
+    point.value.map_or_else(|| point.text.clone().into(), Dynamic::from_float)
+}
+
+struct Builder<'a> {
+    vocabulary: &'a Vocabulary,
+    point: &'a Rc<[usize]>,
+    spoilt: Option<Rc<Spoilt>>,
+}
+
+impl Builder<'_> {
+    /// Maps become records, all the way down.
+    fn value(&self, name: &str, raw: Dynamic) -> Dynamic {
+        if raw.is_unit() {
+            return Absent::new(format!("{name} was not measured")).into();
+        }
+        if !raw.is_map() {
+            return raw;
+        }
+        let map = raw.cast::<Map>();
+        let nested = |(field, raw): (_, Dynamic)| {
+            let counters = matches!(&field as &str, "drops" | "uses") && raw.is_map();
+            let inner = format!("`{field}` of {name}");
+            let value = match counters {
+                true => self.counters(inner, raw.cast()).into(),
+                false => self.value(&inner, raw),
+            };
+            (field, value)
+        };
+        let fields = map.into_iter().map(nested).collect();
+        self.map(name.to_string(), fields, Kind::Other).into()
+    }
+
+    fn counters(&self, name: String, mut fields: Map) -> Record {
+        let total =
+            fields.values().fold(Dynamic::from_int(0), |sum, count| match (sum.as_int(), count.as_int()) {
+                (Ok(a), Ok(b)) => Dynamic::from_int(a + b),
+                _ => (sum.as_float().unwrap_or_default() + count.as_float().unwrap_or_default()).into(),
+            });
+        fields.insert("total".into(), total);
+        // Whoever got here has read the field that holds them.
+        Record { spoilt: None, ..self.map(name, fields, Kind::Counters) }
+    }
+
+    fn map(&self, name: String, fields: Map, kind: Kind) -> Record {
+        Record {
+            kind,
+            name: name.into(),
+            fields: fields.into(),
+            point: self.point.clone(),
+            vocabulary: self.vocabulary.clone(),
+            spoilt: self.spoilt.clone(),
+        }
+    }
+}
+
+impl From<Record> for Dynamic {
+    fn from(record: Record) -> Dynamic {
+        Dynamic::from(record)
+    }
+}
+
+impl Record {
+    /// The field of that name, if it is there and finite.
+    fn field(&mut self, name: &str) -> Answer<Dynamic> {
+        if let Some(spoilt) = &self.spoilt {
+            self.vocabulary.witness.see(spoilt, name);
+        }
+        match self.fields.get(name) {
+            Some(value) => match value.as_float() {
+                Ok(x) if !x.is_finite() => absent(format!("`{name}` of {} is `{x}`", self.name)),
+                _ => Ok(value.clone()),
+            },
+            None if self.kind == Kind::Counters && self.vocabulary.counters.contains(name) => {
+                Ok(Dynamic::from_int(0))
+            }
+            None if self.kind == Kind::Figures
+                && figures::ALL
+                    .iter()
+                    .any(|(figure, _)| *figure == name.split('@').next().unwrap_or(name)) =>
+            {
+                Ok(Absent::new(format!(
+                    "there is no figure `{name}` at {}: nothing of the kind happened",
+                    self.name
+                ))
+                .into())
+            }
+            None => {
+                let mut known: BTreeSet<&str> = self.fields.keys().map(|key| key as &str).collect();
+                if self.kind == Kind::Counters {
+                    known.extend(self.vocabulary.counters.iter().map(String::as_str));
+                }
+                let meant = meant(name, known.iter().copied());
+                Err(format!("{} has no `{name}`{meant}; it has {}", self.name, listed(known)).into())
+            }
+        }
+    }
+
+    fn run(&self) -> Answer<()> {
+        match self.kind {
+            Kind::Run => Ok(()),
+            _ => {
+                Err(format!("{} is not a run: axes, channels and resources belong to runs", self.name).into())
+            }
+        }
+    }
+
+    fn at(&mut self, axis: &str) -> Answer<Dynamic> {
+        Ok(value(self.axis_point(axis)?))
+    }
+
+    fn axis_point(&self, axis: &str) -> Answer<&AxisPoint> {
+        self.run()?;
+        let (i, axis) = self.vocabulary.axis(axis)?;
+        let point = self.point.get(i).and_then(|index| axis.points.get(*index));
+        point.ok_or_else(|| format!("{} has no point on the axis `{}`", self.name, axis.name).into())
+    }
+
+    /// The member of a list of records whose `name` is `name`.
+    fn member(&mut self, list: &str, what: &str, name: &str) -> Answer<Dynamic> {
+        self.run()?;
+        let list = self.fields[list].as_array_ref().map_err(|kind| format!("{list} is a {kind}"))?;
+        let mut names = Vec::new();
+        for member in list.iter() {
+            let own = member.read_lock::<Record>().and_then(|record| record.fields.get("name").cloned());
+            let own = own.map(|own| own.to_string()).unwrap_or_default();
+            if own == name {
+                return Ok(member.clone());
+            }
+            names.push(own);
+        }
+        Err(missing(what, name, &format!("{what}s"), names.iter().map(String::as_str)))
+    }
+}
+
+/// The runs of `list` at `wanted` on `axis`; never none.
+pub(super) fn filter(list: &Array, axis: &str, wanted: &Dynamic) -> Answer<Array> {
+    let mut found = Array::new();
+    let mut vocabulary = None;
+    for run in list {
+        let record = run.read_lock::<Record>();
+        let record = record.ok_or_else(|| format!("`where` filters runs, not a {}", run.type_name()))?;
+        let point = record.axis_point(axis)?;
+        let hit = match (point.value, wanted.as_float(), wanted.as_int()) {
+            (Some(value), Ok(x), _) => near(value, x, 1e-9),
+            (Some(value), _, Ok(n)) => near(value, n as f64, 1e-9),
+            _ => wanted.is_string() && wanted.to_string() == point.text,
+        };
+        if hit {
+            found.push(run.clone());
+        }
+        vocabulary = Some(record.vocabulary.clone());
+    }
+    if found.is_empty() {
+        let points =
+            vocabulary.iter().flat_map(|names| names.axis(axis).map(|(_, axis)| axis.points.clone()));
+        let texts: Vec<String> = points.flatten().map(|point| point.text).collect();
+        let texts = listed(texts.iter().map(String::as_str));
+        return Err(format!("no run here has `{axis}` = `{wanted}`; its points are {texts}").into());
+    }
+    Ok(found)
+}
+
+/// Gives scripts the records.
+pub(super) fn register(engine: &mut Engine) {
+    engine.register_type_with_name::<Record>("record");
+    engine.register_indexer_get(|record: &mut Record, name: ImmutableString| record.field(&name));
+    engine.register_fn("at", |run: &mut Record, axis: ImmutableString| run.at(&axis));
+    let channel = |run: &mut Record, name: &str| run.member("channels", "channel", name);
+    engine.register_fn("channel", move |run: &mut Record, name: ImmutableString| channel(run, &name));
+    engine.register_fn("channel", move |run: &mut Record, name: INT| channel(run, &name.to_string()));
+    let resource = |run: &mut Record, name: ImmutableString| run.member("resources", "resource", &name);
+    engine.register_fn("resource", resource);
+    let stage = |run: &mut Record, name: ImmutableString| run.member("stages", "stage", &name);
+    engine.register_fn("stage", stage);
+    engine.register_fn("keys", |record: &mut Record| -> Array {
+        record.fields.keys().map(|key| key.as_str().into()).collect()
+    });
+    engine.register_fn("where", |list: &mut Array, axis: ImmutableString, x: FLOAT| {
+        filter(list, &axis, &x.into())
+    });
+    engine.register_fn("where", |list: &mut Array, axis: ImmutableString, n: INT| {
+        filter(list, &axis, &n.into())
+    });
+    engine.register_fn("where", |list: &mut Array, axis: ImmutableString, text: ImmutableString| {
+        filter(list, &axis, &text.into())
+    });
+}
+
+fn missing<'a, E: From<String>>(
+    what: &str,
+    name: &str,
+    plural: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> E {
+    let known: Vec<&str> = known.into_iter().collect();
+    let meant = meant(name, known.iter().copied());
+    format!("there is no {what} `{name}`{meant}; the {plural} are {}", listed(known)).into()
+}
+
+/// `, did you mean …?` if `name` is close to one of `known`.
+fn meant<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or(String::new(), |meant| format!(", did you mean `{meant}`?"))
+}
+
+fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { "none".into() } else { names.join(", ") }
+}

@@ -1,0 +1,74 @@
+//! Scripts looked at before anything has run: whether they compile, and whether they name what there will be.
+
+use laxity_scenario::claim::{Claim, ClaimError, Scripts};
+use laxity_world::results::{Axis, Provenance, Results, Run};
+use rhai::EvalAltResult;
+
+use super::answers::Answers;
+use super::{Court, Judge, slip};
+
+/// Sweeps of more points are not tried: it would take longer than it saves.
+const MOST_POINTS: usize = 2000;
+
+/// Reads the scripts of a scenario's claims as those who will judge by them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Compiler;
+
+impl Scripts for Compiler {
+    fn compile(&self, claim: &Claim) -> Vec<ClaimError> {
+        Judge::compile(std::slice::from_ref(claim)).err().unwrap_or_default()
+    }
+
+    fn try_on(&self, claims: &[Claim], axes: &[Axis], stub: Vec<Run>) -> Vec<ClaimError> {
+        Judge::compile(claims).map_or_else(|_| Vec::new(), |judge| judge.try_on_stub(axes, stub))
+    }
+}
+
+impl Judge {
+    /// Tries every script on stubs of `runs` ([`laxity_world::stub`]), and reports those that name what cannot be there.
+    ///
+    /// What a script makes of the numbers is no concern here: a stub has none.
+    fn try_on_stub(&self, axes: &[Axis], runs: Vec<Run>) -> Vec<ClaimError> {
+        if runs.len() > MOST_POINTS {
+            return Vec::new();
+        }
+        let provenance = Provenance::default();
+        let results = Results { provenance, axes: axes.to_vec(), runs };
+        let mut errors: Vec<ClaimError> = Vec::new();
+        for answers in Answers::on_stub() {
+            let court = Court::answering(&results, &answers, None);
+            for compiled in &self.claims {
+                let claim = &compiled.claim;
+                let scripts = [("holds", Some(&claim.holds), Some(&compiled.holds))];
+                let shows = ("shows", claim.shows.as_ref(), compiled.shows.as_ref());
+                for (script, text, ast) in scripts.into_iter().chain([shows]) {
+                    let known = errors.iter().any(|error| error.id == claim.id && error.script == script);
+                    let (Some(text), Some(ast), false) = (text, ast, known) else { continue };
+                    let mut scope = court.scope();
+                    let outcome = court.engine.eval_ast_with_scope::<rhai::Dynamic>(&mut scope, ast);
+                    errors.extend(
+                        outcome
+                            .err()
+                            .filter(|error| is_slip(error))
+                            .map(|error| *slip(claim, script, text, &error)),
+                    );
+                }
+            }
+        }
+        errors
+    }
+}
+
+/// Whether a script would be wrong on any results of this shape.
+fn is_slip(error: &EvalAltResult) -> bool {
+    match error.unwrap_inner() {
+        EvalAltResult::ErrorRuntime(..) => super::Absent::cause(error).is_none(),
+        EvalAltResult::ErrorFunctionNotFound(..)
+        | EvalAltResult::ErrorVariableNotFound(..)
+        | EvalAltResult::ErrorPropertyNotFound(..)
+        | EvalAltResult::ErrorDotExpr(..)
+        | EvalAltResult::ErrorIndexingType(..)
+        | EvalAltResult::ErrorDataRace(..) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,233 @@
+//! Every word that Laxity answers in: fields, metrics, columns, verdicts, and what scripts can call.
+//!
+//! The words come from where they are defined, the types of results and the tables that print them, so that what is said
+//! of a word cannot fall behind the word. `laxity explain` and the generated references in docs/ are made from here.
+
+mod fields;
+mod words;
+
+use std::collections::BTreeSet;
+
+#[cfg(test)]
+use crate::claims;
+use fields::{OF_FILES, RECORDS, Record};
+use laxity_scenario::diagnostic::nearest;
+use laxity_world::figures;
+use laxity_world::metric::metrics;
+pub(crate) use words::COLUMNS;
+use words::{CAUSES, HELPERS, NOTIONS, OF_SCRIPTS, VERDICTS};
+
+/// A word explained.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term {
+    /// The word.
+    pub name: String,
+    /// Of what, and how to get at it.
+    pub place: String,
+    /// What kind of value, with its unit; empty if it is none.
+    pub shape: String,
+    /// What it means, and when it is absent.
+    pub means: String,
+}
+
+fn term(name: &str, place: &str, shape: &str, means: &str) -> Term {
+    Term { name: name.into(), place: place.into(), shape: shape.into(), means: means.into() }
+}
+
+/// Every word, in the order of the references; a word that stands for several things comes several times.
+pub fn terms() -> Vec<Term> {
+    let mut terms: Vec<Term> =
+        VERDICTS.iter().map(|(name, means)| term(name, "a verdict", "", means)).collect();
+    terms.extend(NOTIONS.iter().map(|(name, means)| term(name, "a notion", "", means)));
+    terms.extend(RECORDS.iter().flat_map(fields::of));
+    terms.extend(OF_SCRIPTS.iter().map(|(name, shape, means)| term(name, "claims", shape, means)));
+    terms.extend(HELPERS.iter().map(|(name, means, _)| term(name, "a function of claims", "", means)));
+    terms
+        .extend(CAUSES.iter().map(|(name, means)| term(name, "a cause of drops: `c.drops`", "count", means)));
+    let figures = figures::ALL.iter();
+    terms.extend(figures.map(|(name, means)| {
+        let place = format!("a figure: `r.figures.{name}`; `{name}@1` at the second node");
+        term(name, &place, "number, or absent if nothing of the kind happened", means)
+    }));
+    terms.extend(metrics().into_iter().map(|(name, means)| {
+        let column = name.replace('.', "_");
+        let place = format!(
+            "a metric: `{name}` on a figure's axis, `{column}` in the Parquet file if it is measured"
+        );
+        term(&name, &place, "", &means)
+    }));
+    terms.extend(
+        COLUMNS.iter().map(|(table, title, means)| {
+            term(title, &format!("a column of the table of {table}"), "", means)
+        }),
+    );
+    terms.extend(OF_FILES.iter().flat_map(fields::of));
+    terms
+}
+
+/// What `word` stands for; or, if for nothing, words that are near it.
+pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
+    let wanted = word.trim().to_lowercase();
+    // As it is written in a script, a figure or a file.
+    let bare = wanted.rsplit(['.', ':']).next().unwrap_or(&wanted).split('@').next().unwrap_or_default();
+    let all = terms();
+    let named = |name: &str| -> Vec<Term> {
+        let is = |term: &&Term| {
+            let known = term.name.to_lowercase();
+            known == name || known.replace('.', "_") == name || known.split(" (").next() == Some(name)
+        };
+        all.iter().filter(is).cloned().collect()
+    };
+    for name in [wanted.as_str(), &wanted.replace('_', " "), bare] {
+        let found = named(name);
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    let names: BTreeSet<&str> = all.iter().map(|term| term.name.as_str()).collect();
+    let close = nearest(&wanted, names.iter().copied()).map(String::from);
+    let within = names.iter().filter(|name| wanted.len() > 2 && name.to_lowercase().contains(&wanted));
+    let mut near: Vec<String> = close.into_iter().chain(within.map(|name| (*name).to_string())).collect();
+    near.dedup();
+    near.truncate(8);
+    Err(near)
+}
+
+const MADE: &str = "<!-- Made by `cargo xtask generate` from crates/report; do not edit. -->\n\n";
+
+/// The reference of claims, as Markdown.
+pub fn claims_reference() -> String {
+    let mut text = format!("# What a claim can say\n\n{MADE}");
+    text += "A claim is a [Rhai](https://rhai.rs) expression over finished results; `holds` decides it and `shows` gives the figures. \
+             `laxity explain WORD` prints any of this.\n\n\
+             Comparing what is absent has no answer, and the claim is *not judged*: neither green nor red. An unknown name is an \
+             error, found before anything runs. Times are in seconds and sizes in bytes; `/` divides really.\n\n\
+             ```toml\n[[claim]]\nid = \"on-time\"\nsays = \"Every frame is sent by its deadline\"\n\
+             holds = 'runs.all(|r| r.rt.all(|c| c.on_time == 1 && c.worst <= c.bound))'\nshows = 'ms(runs[0].channel(\"camera\").worst)'\n```\n\n\
+             ## Functions\n\n| name | what it is | for example |\n|---|---|---|\n";
+    for (name, means, example) in HELPERS {
+        text += &row(&[&code(name), means, &code(example)]);
+    }
+    for record in RECORDS {
+        text += &section(record);
+        if record.kind == "Run" {
+            for (name, shape, means) in OF_SCRIPTS.iter().filter(|(name, ..)| *name != "total") {
+                text += &row(&[&code(name), shape, means]);
+            }
+        }
+    }
+    text += "\n## Causes of drops\n\n`c.drops.message_queue`; `c.drops.total` is all of them.\n\n| name | why |\n|---|---|\n";
+    for (name, means) in CAUSES {
+        text += &row(&[&code(name), means]);
+    }
+    text += "\n## Figures\n\n`r.figures.admitted`; with `@1` behind the name at the second node. Absent if nothing of the kind happened.\n\n\
+             | name | what it is |\n|---|---|\n";
+    for (name, means) in figures::ALL {
+        text += &row(&[&code(name), means]);
+    }
+    text
+}
+
+/// The glossary, as Markdown.
+pub fn glossary() -> String {
+    let mut text = format!("# Glossary\n\n{MADE}");
+    text += "Words of tables, reports and files. [claims.md](claims.md) has the fields that claims see; they are also those of the JSON \
+             file, in the same nesting.\n\n## Verdicts\n\n| word | what it means |\n|---|---|\n";
+    for (name, means) in VERDICTS {
+        text += &row(&[name, means]);
+    }
+    text += "\nOther exit codes: 2 if the input is bad (a scenario, an argument, a script), 3 if the work could not be done.\n\n## Notions\n\n\
+             | word | what it means |\n|---|---|\n";
+    for (name, means) in NOTIONS {
+        text += &row(&[name, means]);
+    }
+    text += "\n## Metrics\n\nOn a figure's axis under this name (`y = \"laxity.min\"`), in the Parquet file with `_` for `.`; seconds, bytes, bytes \
+             per second.\n\n| name | what it is |\n|---|---|\n";
+    for (name, means) in metrics() {
+        text += &row(&[&code(&name), &means]);
+    }
+    text += "\n## Columns of tables\n\n| table | column | what it is |\n|---|---|---|\n";
+    for (table, title, means) in COLUMNS {
+        text += &row(&[table, title, means]);
+    }
+    for record in OF_FILES {
+        text += &section(record);
+    }
+    text
+}
+
+/// The fields of a record under a heading.
+fn section(record: &Record) -> String {
+    let mut text = format!(
+        "\n## {}\n\n{}\n\n| name | value | what it is |\n|---|---|---|\n",
+        record.title, record.access
+    );
+    for field in fields::of(record) {
+        text += &row(&[&code(&field.name), &field.shape, &field.means]);
+    }
+    text
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn row(cells: &[&str]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_explained_as_it_is_written_anywhere() {
+        for word in [
+            "laxity.min",
+            "c.on_time",
+            "laxity_p99",
+            "not judged",
+            "window",
+            "figure:admitted",
+            "Worst found",
+        ] {
+            assert!(explain(word).is_ok(), "{word}: {:?}", explain(word));
+        }
+        let on_time = explain("on_time").unwrap();
+        assert!(on_time.iter().any(|term| term.shape == "share, 0 to 1, or absent"), "{on_time:?}");
+    }
+
+    #[test]
+    fn an_unknown_word_has_near_ones() {
+        assert!(explain("throughptu").unwrap_err().contains(&"throughput".to_string()));
+        assert!(explain("missed_").unwrap_err().len() > 1);
+        assert!(explain("xyzzy").unwrap_err().is_empty());
+    }
+
+    #[test]
+    fn references_name_every_word_and_break_no_table() {
+        let both = [claims_reference(), glossary()].concat();
+        for term in terms() {
+            assert!(both.contains(&term.name), "{} is in neither reference", term.name);
+            assert!(!term.means.is_empty(), "{} means nothing", term.name);
+        }
+        let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+        let mut before = 0;
+        for line in both.lines() {
+            let now = if line.starts_with('|') { columns(line) } else { 0 };
+            assert!(now == 0 || before == 0 || now == before, "{line}");
+            before = now;
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_claim() {
+        for (name, _, example) in HELPERS {
+            assert!(example.contains(name), "{name} is not in its example");
+            if let Err(why) = claims::tried(example) {
+                panic!("{name}: {why}");
+            }
+        }
+    }
+}

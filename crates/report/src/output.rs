@@ -1,0 +1,277 @@
+//! Files that a person names for output, and what may be replaced by them.
+//!
+//! A path on a command line is typed by hand, and the slip that names the scenario where the trace was meant must not
+//! cost the scenario. So a path is written only if nothing is there, or an empty file, or what Laxity wrote there
+//! before ([`Kind`] says how that is told); never through a link, and never to a device, a pipe or a file that
+//! this very run reads. A list of files that we have written would not do: it can be lost, copied with a directory
+//! or be older than what stands there now. The file itself says whose it is.
+//!
+//! What is written appears whole or not at all: it grows under a name of its own beside the path, and takes the
+//! path's name last. A reader never sees half of it, and what stood there before stays until then.
+
+mod kind;
+mod workplace;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use kind::Kind;
+pub use workplace::Workplace;
+pub(crate) use workplace::target;
+
+/// Why something was not written.
+#[derive(Debug)]
+pub enum Error {
+    /// What stands at the path is not ours to replace: a slip of whoever named it.
+    Refused {
+        /// Where.
+        path: PathBuf,
+        /// What stands there, and what would be valid.
+        reason: String,
+    },
+    /// The file system would not.
+    Failed {
+        /// Where.
+        path: PathBuf,
+        /// What it said.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    /// What stands at `path` is not ours to replace: `reason` says what it is, and what would be valid.
+    pub fn refused(path: &Path, reason: impl Into<String>) -> Self {
+        Error::Refused { path: path.to_path_buf(), reason: reason.into() }
+    }
+
+    /// The file system would not, at `path`.
+    pub fn failed(path: &Path, error: io::Error) -> Self {
+        Error::Failed { path: path.to_path_buf(), error }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused { path, reason } => write!(f, "{} {reason}", path.display()),
+            Error::Failed { path, error } => write!(f, "{} cannot be written: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Whether a file of that `kind` may be written to `path` by a run that reads `inputs`; asked before any work is
+/// done for it.
+///
+/// # Errors
+///
+/// [`Error::Refused`] with what stands there, [`Error::Failed`] if that cannot be found out.
+pub fn check(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(), Error> {
+    let same = |input: &PathBuf| match (fs::canonicalize(path), fs::canonicalize(input)) {
+        (Ok(path), Ok(input)) => path == input,
+        _ => false,
+    };
+    let valid = format!("valid is a new file, or {} that Laxity wrote", kind.words());
+    if path.file_name().is_none() {
+        return Err(Error::refused(path, format!("is no file's name; {valid}")));
+    }
+    if inputs.iter().any(same) {
+        return Err(Error::refused(path, format!("is read by this very command; {valid}")));
+    }
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::failed(path, error)),
+    };
+    let what = metadata.file_type();
+    if what.is_symlink() {
+        let to = fs::read_link(path).map(|to| format!(" to {}", to.display())).unwrap_or_default();
+        return Err(Error::refused(path, format!("is a link{to}; name the file itself: {valid}")));
+    }
+    if what.is_dir() {
+        return Err(Error::refused(path, format!("is a directory; {valid}")));
+    }
+    if !what.is_file() {
+        return Err(Error::refused(path, format!("is a device, a pipe or a socket; {valid}")));
+    }
+    if metadata.len() == 0 || kind.wrote(path).map_err(|error| Error::failed(path, error))? {
+        return Ok(());
+    }
+    Err(Error::refused(path, format!("exists, and Laxity did not write it as {}; {valid}", kind.words())))
+}
+
+/// A file on its way: it has a name of its own until it is whole, and goes away if it never is.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    temporary: PathBuf,
+    kind: Kind,
+    named: bool,
+}
+
+impl Draft {
+    /// A new file for `path`, which gets that name by [`finish`](Self::finish); and the file to write to.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`], and if the file cannot be made.
+    pub fn begin(path: &Path, kind: Kind, inputs: &[PathBuf]) -> Result<(Draft, File), Error> {
+        check(path, kind, inputs)?;
+        let mut name = OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        // Two commands may be at the same file; each writes one of its own, and the last name counts.
+        name.push(format!(".laxity-{}", std::process::id()));
+        let temporary = path.with_file_name(name);
+        let file = File::create_new(&temporary).map_err(|error| Error::failed(path, error))?;
+        Ok((Draft { path: path.to_path_buf(), temporary, kind, named: false }, file))
+    }
+
+    /// Gives it its name; everything has been written to `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`], since others may have written there meanwhile; and if the disk has no room after all.
+    pub fn finish(self, file: &File) -> Result<(), Error> {
+        file.sync_all().map_err(|error| Error::failed(&self.path, error))?;
+        self.name()
+    }
+
+    /// Gives it its name now, and lets it grow: for what is of use also if it is cut off.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`], since others may have written there meanwhile.
+    pub fn name(mut self) -> Result<(), Error> {
+        check(&self.path, self.kind, &[])?;
+        fs::rename(&self.temporary, &self.path).map_err(|error| Error::failed(&self.path, error))?;
+        self.named = true;
+        Ok(())
+    }
+
+    /// The error of its path.
+    pub fn failed(&self, error: io::Error) -> Error {
+        Error::failed(&self.path, error)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.named {
+            // Nobody is left to tell; a hidden file stays behind at worst.
+            drop(fs::remove_file(&self.temporary));
+        }
+    }
+}
+
+/// Writes `bytes` to `path` as a whole.
+///
+/// # Errors
+///
+/// As [`check`], and what the file system says.
+pub fn write(path: &Path, kind: Kind, inputs: &[PathBuf], bytes: &[u8]) -> Result<(), Error> {
+    let (draft, mut file) = Draft::begin(path, kind, inputs)?;
+    match io::Write::write_all(&mut file, bytes) {
+        Ok(()) => draft.finish(&file),
+        Err(error) => Err(draft.failed(error)),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A directory of the test's own, gone afterwards.
+    pub(crate) struct Scratch(pub(crate) PathBuf);
+
+    impl Scratch {
+        pub(crate) fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("laxity-report-{name}-{}", std::process::id()));
+            drop(fs::remove_dir_all(&path));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+
+    const PROFILE: &[u8] = b"# Measured by `laxity calibrate`.\n";
+
+    fn refusal(path: &Path, inputs: &[PathBuf]) -> String {
+        match write(path, Kind::Profile, inputs, PROFILE) {
+            Err(error @ Error::Refused { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_laxity_wrote_is_replaced_and_nothing_else_is_left() {
+        let scratch = Scratch::new("replaced");
+        let path = scratch.0.join("host.toml");
+        for more in ["", "title = \"again\"\n"] {
+            let bytes = [PROFILE, more.as_bytes()].concat();
+            write(&path, Kind::Profile, &[], &bytes).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+        fs::write(&path, "").unwrap();
+        write(&path, Kind::Profile, &[], PROFILE).unwrap();
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_others_wrote_is_refused_and_left_alone() {
+        let scratch = Scratch::new("others");
+        let path = scratch.0.join("host.toml");
+        fs::write(&path, "title = \"years of work\"").unwrap();
+        let said = refusal(&path, &[]);
+        assert!(said.contains("host.toml exists") && said.contains("valid is a new file"), "{said}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "title = \"years of work\"");
+        assert!(refusal(&scratch.0, &[]).contains("is a directory"));
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_input_is_never_replaced_even_if_laxity_wrote_it() {
+        let scratch = Scratch::new("input");
+        let path = scratch.0.join("host.toml");
+        write(&path, Kind::Profile, &[], PROFILE).unwrap();
+        let otherwise = scratch.0.join("../").join(scratch.0.file_name().unwrap()).join("host.toml");
+        assert!(refusal(&path, &[otherwise]).contains("is read by this very command"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_devices_are_refused() {
+        let scratch = Scratch::new("links");
+        let (real, link) = (scratch.0.join("real.toml"), scratch.0.join("link.toml"));
+        write(&real, Kind::Profile, &[], PROFILE).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert!(refusal(&link, &[]).contains("is a link to "));
+        let dangling = scratch.0.join("dangling.toml");
+        std::os::unix::fs::symlink(scratch.0.join("nowhere"), &dangling).unwrap();
+        assert!(refusal(&dangling, &[]).contains("is a link to "));
+        assert!(refusal(Path::new("/dev/null"), &[]).contains("is a device"));
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_failure_names_the_path_and_leaves_nothing() {
+        let scratch = Scratch::new("failure");
+        let path = scratch.0.join("no such directory/host.toml");
+        let error = write(&path, Kind::Profile, &[], PROFILE).unwrap_err();
+        assert!(
+            matches!(error, Error::Failed { .. })
+                && error.to_string().contains("host.toml cannot be written")
+        );
+        let (draft, _) = Draft::begin(&scratch.0.join("host.toml"), Kind::Profile, &[]).unwrap();
+        drop(draft);
+        assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
+    }
+}

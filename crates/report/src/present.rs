@@ -1,0 +1,26 @@
+//! Everything people look at: a table for the terminal, figures, a report, and files for machines.
+//!
+//! All of it is made from one [`Results`](laxity_world::results::Results) and the verdicts on it, by functions
+//! from values to text or bytes; only [`write_all`] touches a disk. Equal results give equal bytes, so that
+//! an outcome can be compared by its files. Wherever a worst case is shown, its bound stands beside it.
+
+pub mod adapter;
+mod error;
+pub mod figure;
+mod grid;
+pub mod json;
+mod merge;
+pub mod parquet;
+mod platform;
+mod promised;
+pub mod report;
+#[cfg(test)]
+mod sample;
+mod stamp;
+pub mod table;
+mod units;
+mod write;
+
+pub use error::Error;
+pub use stamp::Stamp;
+pub use write::{Making, Written, check_target, write_all};

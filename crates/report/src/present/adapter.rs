@@ -1,0 +1,190 @@
+//! An adapter as a table and as a block diagram: what a packet passes, what each part costs it, and which
+//! part is the first to be busy all the time.
+//!
+//! The totals are of the description alone. A stage with several servers passes packets at a multiple of its
+//! rate, and a resource that several phases hold adds them all up, so the stage that takes longest need not be the one
+//! that limits: in the CIM 250 it is the bus that DMA and Fiber Channel share. What the host adds, the
+//! medium and waiting are a simulation's business; the throughput here is a bound from above for packets of one
+//! size, sent and not received.
+
+mod diagram;
+mod svg;
+mod words;
+
+use std::borrow::Cow;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use laxity_model::adapter::{
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue, Selection,
+    Stage, Takes,
+};
+use laxity_qos::channel::Order;
+use laxity_scenario::AdapterFile;
+use laxity_units::{Bytes, Span};
+use laxity_world::experiment::Adapter;
+
+pub use diagram::svg;
+use words::{
+    buffers, clean, command_queue, duration, holds, notification, poll, queue, rate, resource, whose,
+};
+
+/// The sizes that tables show.
+const SIZES: [Bytes; 4] = [Bytes::new(64), Bytes::new(1500), Bytes::from_kib(4), Bytes::from_kib(64)];
+
+/// The adapter as text for a terminal of `width` columns, ending in a newline; `None` for as wide as it gets.
+pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
+    let description = &*described(&file.adapter);
+    let mut out = format!("{}  {}\n\n", clean(&file.name), clean(&file.title));
+    let mut line = |what: &str, says: String| out.push_str(&format!("{what:<17} {says}\n"));
+    let interface = &description.interface;
+    for (number, queue) in interface.queues.iter().enumerate() {
+        line(if number == 0 { "command queues" } else { "" }, command_queue(queue));
+    }
+    line("commands", poll(interface.poll));
+    line("responses", notification(interface.notification));
+    line("transmit buffers", buffers(&description.transmit_buffers));
+    line("receive buffers", buffers(&description.receive_buffers));
+    let held = |index: usize| phases(description).any(|phase| phase.holds.contains(&index));
+    let resources = description.resources.iter().enumerate().filter(|(index, _)| held(*index));
+    for (number, (_, each)) in resources.enumerate() {
+        line(if number == 0 { "resources" } else { "" }, resource(each));
+    }
+    out.push('\n');
+    out.push_str(&stages("transmit", &description.transmit, description, width));
+    if description.receive.is_empty() {
+        out.push_str("\nreceive: a frame is at the host as soon as it has come in\n");
+    } else {
+        out.push('\n');
+        out.push_str(&stages("receive", &description.receive, description, width));
+    }
+    out.push('\n');
+    out.push_str(&limits(description, width));
+    out
+}
+
+fn phases(description: &Description) -> impl Iterator<Item = &Phase> {
+    description.transmit.iter().chain(&description.receive).flat_map(|stage| &stage.phases)
+}
+
+/// A row per phase, with its queues at the first of a stage, and a sum of all.
+fn stages(side: &str, stages: &[Stage], description: &Description, width: Option<u16>) -> String {
+    let mut table = table(width);
+    let head = [side, "servers", "queues", "phase", "whose", "holds"].map(String::from);
+    table.set_header(head.into_iter().chain(SIZES.map(|size| size.to_string())));
+    for stage in stages {
+        for (number, phase) in stage.phases.iter().enumerate() {
+            let first = |text: String| if number == 0 { text } else { String::new() };
+            let queues: Vec<String> = stage.queues.iter().map(queue).collect();
+            let turn = if stage.selection == Selection::RoundRobin { " in turn" } else { "" };
+            let times = SIZES.map(|size| match phase.applies(size) {
+                true => duration(phase.delay.of(size)),
+                false => "-".into(),
+            });
+            let row = [
+                first(clean(&stage.name)),
+                first(stage.servers.to_string()),
+                first(queues.join("; ") + turn),
+                words::phase(phase).join(" + "),
+                whose(phase),
+                holds(phase, &description.resources),
+            ];
+            table.add_row(row.into_iter().chain(times));
+        }
+    }
+    let sums = SIZES.map(|size| duration(stages.iter().map(|stage| stage.service(size)).sum()));
+    let row = ["sum", "", "", "", "", ""].map(String::from);
+    table.add_row(row.into_iter().chain(sums));
+    numbers_right(&mut table, 6);
+    lines(&table)
+}
+
+/// What a packet of each size takes of the part that limits, and the throughput that leaves.
+fn limits(description: &Description, width: Option<u16>) -> String {
+    let mut table = table(width);
+    table.set_header(["packets of", "limited by", "which takes", "throughput at most"]);
+    for size in SIZES {
+        let (part, time) = bottleneck(description, size);
+        let throughput = if time.is_zero() { "-".into() } else { rate(size, time) };
+        table.add_row([size.to_string(), part, duration(time), throughput]);
+    }
+    numbers_right(&mut table, 2);
+    lines(&table)
+}
+
+/// The stage or resource that a sent packet of `size` takes the most of, and how much: time per server.
+fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
+    let mut most = (String::new(), Span::ZERO);
+    let mut consider = |part: String, time: Span, servers: u32| {
+        // Of equals the first: the packet meets it before the others.
+        let each = time / u64::from(servers);
+        if most.0.is_empty() || each > most.1 {
+            most = (part, each);
+        }
+    };
+    for stage in &description.transmit {
+        consider(format!("stage {}", clean(&stage.name)), stage.service(size), stage.servers);
+    }
+    let sent = || description.transmit.iter().flat_map(|stage| &stage.phases).filter(|p| p.applies(size));
+    for (index, resource) in description.resources.iter().enumerate() {
+        let held = sent().filter(|phase| phase.holds.contains(&index));
+        let time = held.map(|phase| phase.delay.of(size)).sum();
+        consider(format!("resource {}", clean(&resource.name)), time, resource.servers);
+    }
+    most
+}
+
+/// The adapter in the terms of a description: a null device is a stage that takes `L_x`.
+fn described(adapter: &Adapter) -> Cow<'_, Description> {
+    let costs = match adapter {
+        Adapter::Described(description) => return Cow::Borrowed(description),
+        Adapter::Null(costs) => costs,
+    };
+    let delay = Delay { fixed: costs.startup, per_byte: costs.per_byte, ..Delay::default() };
+    let queue =
+        Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload: Overload::Block };
+    let link = Stage {
+        name: "link".into(),
+        servers: 1,
+        queues: vec![queue],
+        selection: Selection::Priority,
+        phases: vec![Phase { delay, ..Phase::default() }],
+    };
+    Cow::Owned(Description {
+        interface: Interface {
+            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+            poll: None,
+            notification: Notification::Interrupt,
+        },
+        resources: Vec::new(),
+        transmit: vec![link],
+        receive: Vec::new(),
+        transmit_buffers: Buffers::default(),
+        receive_buffers: Buffers::default(),
+    })
+}
+
+fn table(width: Option<u16>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    match width {
+        Some(width) => table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width),
+        None => table.set_content_arrangement(ContentArrangement::Disabled),
+    };
+    table
+}
+
+fn numbers_right(table: &mut Table, from: usize) {
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if number == 0 { 0 } else { 1 }, 1));
+        if number >= from {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+fn lines(table: &Table) -> String {
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+//! Figures: what a scenario asks to see, drawn as SVG.
+//!
+//! A [`FigureSpec`] names a metric and an axis; the rest (units, ticks, colours, which lines there are)
+//! follows from the results. Axes of the sweep that a figure names nowhere become panels side by side, so
+//! that no line mixes points of different experiments. Lines differ in colour *and* marker, and the colours
+//! are told apart by colour-blind readers; a figure follows the reader's light or dark scheme by a style
+//! sheet of its own.
+
+mod bars;
+mod lines;
+mod series;
+mod style;
+mod ticks;
+
+use laxity_scenario::figure::{FigureError, FigureSpec};
+use laxity_world::metric::{Metric, Owner};
+use laxity_world::results::Results;
+
+/// The figure as an SVG document that needs nothing else.
+pub fn svg(results: &Results, spec: &FigureSpec) -> Result<String, FigureError> {
+    spec.check(&results.axes)?;
+    check_names(spec, results)?;
+    Ok(if spec.x.is_empty() { bars::draw(results, spec) } else { lines::draw(results, spec) })
+}
+
+/// Whether every channel or resource it names is there.
+fn check_names(spec: &FigureSpec, results: &Results) -> Result<(), FigureError> {
+    let mut have: Vec<String> = Vec::new();
+    for run in &results.runs {
+        let names: Vec<&String> = match spec.y.owner() {
+            Owner::Channel => run.channels.iter().map(|c| &c.name).collect(),
+            Owner::Resource => run.resources.iter().map(|r| &r.name).collect(),
+            Owner::Run => return Ok(()),
+        };
+        for name in names {
+            if !have.contains(name) {
+                have.push(name.clone());
+            }
+        }
+    }
+    match spec.channels.iter().find(|channel| !have.contains(channel)) {
+        Some(channel) if !results.runs.is_empty() => {
+            Err(FigureError::NoChannel { figure: spec.name(), channel: channel.clone(), have })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is worth seeing if a scenario names no figure.
+///
+/// Over the first numeric axis of several points (or else the first axis of several points): throughput,
+/// smallest laxity, worst response beside its bound, misses, drops, utilisation and every further figure,
+/// each only if some run measured it. For a single run: bound beside worst as bars.
+pub fn defaults(results: &Results) -> Vec<FigureSpec> {
+    let metric = |name: &str| name.parse::<Metric>().expect("a metric of our own");
+    let several = || results.axes.iter().filter(|axis| axis.points.len() > 1);
+    let numeric = several().find(|axis| axis.points.iter().all(|p| p.value.is_some()));
+    let channels = || results.runs.iter().flat_map(|run| &run.channels);
+    let measured = |name: &str| channels().any(|c| metric(name).of_channel(c).is_some());
+    let happened = |name: &str| channels().any(|c| metric(name).of_channel(c).is_some_and(|v| v > 0.0));
+    let Some(x) = numeric.or_else(|| several().next()) else {
+        let bars = channels().any(|c| c.worst.is_some() && (c.bound.is_some() || c.deadline.is_some()));
+        return if bars { vec![FigureSpec::new("", metric("worst"))] } else { Vec::new() };
+    };
+    let mut figures = Vec::new();
+    let mut add = |wanted: bool, name: &str| {
+        if wanted {
+            figures.push(FigureSpec::new(&x.name, metric(name)));
+        }
+    };
+    add(happened("throughput"), "throughput");
+    add(measured("laxity.min"), "laxity.min");
+    add(channels().any(|c| c.worst.is_some() && c.bound.is_some()), "worst");
+    add(happened("missed_packets"), "missed_packets");
+    add(happened("dropped_packets"), "dropped_packets");
+    add(results.runs.iter().any(|run| !run.resources.is_empty()), "utilisation");
+    let mut names: Vec<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        add(true, &format!("figure:{name}"));
+    }
+    if figures.iter().any(|f| f.y.name() == "worst") {
+        // The worst response of a best-effort channel dwarfs every bound: show whom a bound protects.
+        let bounded = |c: &&laxity_world::results::Channel| c.bound.is_some();
+        let mut names: Vec<String> = Vec::new();
+        for channel in channels().filter(bounded) {
+            if !names.contains(&channel.name) {
+                names.push(channel.name.clone());
+            }
+        }
+        let all = results.runs.iter().all(|run| run.channels.iter().all(|c| names.contains(&c.name)));
+        if !all && names.len() <= series::LINES {
+            figures.iter_mut().filter(|f| f.y.name() == "worst").for_each(|f| f.channels = names.clone());
+        }
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn spec(x: &str, y: &str) -> FigureSpec {
+        FigureSpec::new(x, y.parse().unwrap())
+    }
+
+    #[test]
+    fn every_metric_draws_on_every_sample() {
+        for results in [sample::sweep(), sample::grid(), sample::gaps(), sample::hostile()] {
+            for y in ["throughput", "laxity.min", "worst", "missed_packets", "utilisation", "figure:admitted"]
+            {
+                for log in [false, true] {
+                    let figure = FigureSpec { log_x: log, log_y: log, ..spec("load", y) };
+                    let drawn = svg(&results, &figure).unwrap();
+                    assert!(drawn.starts_with("<svg") && drawn.trim_end().ends_with("</svg>"));
+                    assert!(!drawn.contains("NaN") && !drawn.contains("<script"));
+                }
+            }
+            assert!(svg(&results, &spec("", "worst")).unwrap().contains("bound"));
+        }
+        let empty = Results { runs: vec![], ..sample::sweep() };
+        assert!(svg(&empty, &spec("load", "throughput")).unwrap().contains("no run measured throughput"));
+        assert!(svg(&empty, &spec("", "worst")).unwrap().contains("no channel measured"));
+    }
+
+    #[test]
+    fn a_figure_of_what_there_is_not_says_what_there_is() {
+        let results = sample::grid();
+        let error = svg(&results, &spec("lod", "throughput")).unwrap_err().to_string();
+        assert_eq!(error, "figure `throughput-over-lod`: there is no axis `lod`; there is load, P, scheme");
+        let channel = FigureSpec { channels: vec!["rt9".into()], ..spec("load", "throughput") };
+        assert!(svg(&results, &channel).unwrap_err().to_string().contains("rt0, rt1, rt2, be"));
+        let only = BTreeMap::from([("scheme".to_string(), "O3".to_string())]);
+        let point = FigureSpec { only, ..spec("load", "throughput") };
+        assert!(svg(&results, &point).unwrap_err().to_string().contains("O1, O2"));
+    }
+
+    #[test]
+    fn a_scenario_describes_a_figure_in_few_words() {
+        let read: FigureSpec = serde_json::from_str(r#"{"x": "load", "y": "laxity.min"}"#).unwrap();
+        assert_eq!((read.name(), read.title()), ("laxity.min-over-load".into(), "Smallest laxity".into()));
+        let error = serde_json::from_str::<FigureSpec>(r#"{"x": "load", "y": "laxity"}"#).unwrap_err();
+        assert!(error.to_string().contains("`laxity` is not a metric"), "{error}");
+    }
+
+    #[test]
+    fn a_bound_never_stands_among_the_lines_of_others() {
+        let mut results = sample::sweep();
+        let panels = |results: &Results| series::plot(results, &spec("load", "worst")).panels;
+        let limits = |results: &mut Results, limits: [(f64, f64); 2]| {
+            for run in &mut results.runs {
+                run.channels.truncate(2);
+                for (channel, (worst, bound)) in run.channels.iter_mut().zip(limits) {
+                    (channel.worst, channel.bound) = (Some(worst), Some(bound));
+                }
+            }
+        };
+        limits(&mut results, [(0.010, 0.020), (0.015, 0.030)]);
+        assert_eq!(panels(&results).len(), 1);
+        // The second keeps its bound, and lies above the first's.
+        limits(&mut results, [(0.010, 0.012), (0.015, 0.030)]);
+        let apart = panels(&results);
+        let titles: Vec<&str> = apart.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(titles, ["rt0", "rt1"]);
+        assert!(apart.iter().all(|panel| panel.lines.len() == 1));
+        assert!(apart[0].lines[0].bounds.iter().all(|(_, bound)| bound.is_some()));
+        assert_eq!((apart[0].lines[0].look, apart[1].lines[0].look), (0, 1));
+    }
+
+    #[test]
+    fn defaults_show_what_was_measured() {
+        let names = |results: &Results| defaults(results).iter().map(FigureSpec::name).collect::<Vec<_>>();
+        assert!(names(&sample::sweep()).contains(&"worst-over-load".to_string()));
+        assert!(names(&sample::grid()).contains(&"figure-admitted-over-load".to_string()));
+        assert_eq!(names(&sample::single()), ["worst"]);
+        assert!(defaults(&Results { runs: vec![], axes: vec![], ..sample::sweep() }).is_empty());
+    }
+}

@@ -1,0 +1,319 @@
+//! Results as rows and columns of text, before anything decides how rows and columns look.
+//!
+//! The terminal and the report print the same grids. A column has one unit; a column that no row fills
+//! does not exist. Bound and worst measured response stand side by side, and `used` is their quotient:
+//! above 100 % a bound is broken, which is the one thing no reader may miss.
+
+use laxity_world::metric::Kind;
+use laxity_world::metric::{dropped_messages, used};
+use laxity_world::results::{Channel, Results, Run};
+
+use super::merge::{by_class, tightness};
+use super::units::{Format, Readable, fixed};
+
+/// How bad what a row says is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Mark {
+    /// As promised, or nothing was promised.
+    Plain,
+    /// A real-time channel missed deadlines or lost packets.
+    Missed,
+    /// Admission refused a channel that nobody expected it to refuse.
+    Refused,
+    /// The measured worst case exceeds its bound.
+    Broken,
+}
+
+/// A column's head.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) title: String,
+    pub(crate) unit: &'static str,
+    /// Numbers stand to the right, names to the left.
+    pub(crate) numeric: bool,
+    /// Which columns go first when there is no room; 0 never goes.
+    pub(crate) rank: u8,
+}
+
+/// A row; the cells of the sweep's axes come first.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<String>,
+    /// Whether it is the first of its sweep point.
+    pub(crate) leads: bool,
+    pub(crate) mark: Mark,
+}
+
+/// Rows and columns of text.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Grid {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// What [`channels`] shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// One row per point and class of channels.
+    Classes,
+    /// One row per point and channel.
+    Channels,
+    /// The same with causes of drops and jitter.
+    Everything,
+}
+
+/// What fills a column of the channel grid: title, kind, rank, reading.
+struct Field(&'static str, Kind, u8, fn(&Channel) -> Option<f64>);
+
+const FIELDS: &[Field] = &[
+    Field("offered", Kind::Rate, 4, |c| Some(c.offered)),
+    Field("reserved", Kind::Rate, 6, |c| c.reserved),
+    Field("throughput", Kind::Rate, 1, |c| Some(c.throughput)),
+    Field("dropped", Kind::Count, 3, |c| Some(c.dropped_packets as f64)),
+    Field("missed", Kind::Count, 2, |c| c.deadline.map(|_| c.missed_packets as f64)),
+    Field("laxity min", Kind::Time, 5, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min)),
+    Field("laxity mean", Kind::Time, 8, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.mean)),
+    Field("jitter", Kind::Time, 9, |c| c.latency.as_ref().filter(|s| s.count > 0).map(|s| s.deviation)),
+    Field("deadline", Kind::Time, 0, |c| c.deadline),
+    Field("worst", Kind::Time, 0, |c| c.worst),
+    Field("worst found", Kind::Time, 0, |c| c.worst_found),
+    Field("bound", Kind::Time, 0, |c| c.bound),
+    Field("papers' bound", Kind::Time, 7, |c| c.bound_papers),
+];
+
+/// The titles of the columns of channels.
+#[cfg(test)]
+pub(crate) fn titles() -> Vec<&'static str> {
+    FIELDS.iter().map(|field| field.0).collect()
+}
+
+/// How bad what a channel got is.
+pub(crate) fn mark(channel: &Channel) -> Mark {
+    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
+    let broken = used(channel).is_some_and(|u| u > 1.0 + 1e-12);
+    let promised = channel.deadline.is_some();
+    let refused = channel.refused.as_ref().is_some_and(|refused| !refused.expected);
+    match () {
+        () if refused => Mark::Refused,
+        () if broken => Mark::Broken,
+        () if promised && channel.missed_packets + channel.missed_messages + channel.late_outside > 0 => {
+            Mark::Missed
+        }
+        () => Mark::Plain,
+    }
+}
+
+/// What `used` prints: a share that rounds down to 100 % while it is above it says so.
+pub(crate) fn used_text(channel: &Channel) -> String {
+    match used(channel) {
+        None if channel.refused.is_some() => "refused".into(),
+        None => "-".into(),
+        Some(u) if mark(channel) == Mark::Broken => {
+            if u < 1.0005 {
+                ">100.0".into()
+            } else {
+                fixed(u * 100.0, 1)
+            }
+        }
+        Some(u) => fixed(u * 100.0, 1),
+    }
+}
+
+/// The channels at every point.
+pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
+    let shown: Vec<(&Run, Vec<Channel>)> = results
+        .runs
+        .iter()
+        .map(|run| match detail {
+            Detail::Classes => (run, by_class(&run.channels)),
+            Detail::Channels | Detail::Everything => (run, run.channels.clone()),
+        })
+        .collect();
+    let all = || shown.iter().flat_map(|(_, channels)| channels);
+    if all().next().is_none() {
+        return Grid::default();
+    }
+    let fields: Vec<&Field> = FIELDS
+        .iter()
+        .filter(|field| detail == Detail::Everything || field.0 != "jitter")
+        .filter(|field| all().any(|c| (field.3)(c).is_some()))
+        .collect();
+    let formats = formats(&fields, &shown);
+    let fields: Vec<(&Field, Format)> = fields.into_iter().zip(formats).collect();
+    let with_used = all().any(|c| used(c).is_some() || c.refused.is_some());
+    let with_causes = detail == Detail::Everything && all().any(|c| dropped_messages(c) > 0);
+
+    let mut columns = axis_columns(results);
+    columns.push(Column { title: "channel".into(), unit: "", numeric: false, rank: 0 });
+    columns.extend(fields.iter().map(|(field, format)| Column {
+        title: field.0.into(),
+        unit: if field.1 == Kind::Count { "pkt" } else { format.scale.unit },
+        numeric: true,
+        rank: field.2,
+    }));
+    if with_used {
+        columns.push(Column { title: "used".into(), unit: "%", numeric: true, rank: 0 });
+    }
+    if with_causes {
+        columns.push(Column { title: "messages dropped".into(), unit: "", numeric: false, rank: 9 });
+    }
+
+    let mut rows = Vec::new();
+    for (run, channels) in &shown {
+        for (i, channel) in channels.iter().enumerate() {
+            let mut cells = point_cells(results, run);
+            cells.push(channel.name.clone());
+            cells.extend(fields.iter().map(|(field, format)| format.cell((field.3)(channel))));
+            if with_used {
+                cells.push(used_text(channel));
+            }
+            if with_causes {
+                cells.push(causes(channel));
+            }
+            rows.push(Row { cells, leads: i == 0, mark: mark(channel) });
+        }
+    }
+    Grid { columns, rows }
+}
+
+/// How each field prints. What is compared along a row has one unit: rates with rates, and all times, in that of what
+/// was promised; a best-effort worst case must not set it. What is compared digit by digit has as many decimals.
+fn formats(fields: &[&Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
+    let all = || shown.iter().flat_map(|(_, channels)| channels);
+    let promised = || all().filter(|c| c.bound.or(c.deadline).is_some());
+    let response = |field: &Field| matches!(field.0, "worst" | "worst found" | "bound" | "papers' bound");
+    let largest = |values: Vec<f64>| values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
+    let of_kind = |kind| fields.iter().filter(move |field| field.1 == kind);
+    let rates = of_kind(Kind::Rate).flat_map(|field| all().filter_map(field.3)).collect();
+    let limits = |c: &Channel| {
+        [c.deadline, c.worst, c.worst_found, c.bound, c.bound_papers].into_iter().flatten().collect()
+    };
+    let limits: Vec<f64> = promised().flat_map(limits as fn(&Channel) -> Vec<f64>).collect();
+    let times = match limits.is_empty() {
+        false => limits,
+        true => of_kind(Kind::Time).flat_map(|field| all().filter_map(field.3)).map(f64::abs).collect(),
+    };
+    let (rate, time) = (Kind::Rate.scale(largest(rates)), Kind::Time.scale(largest(times)));
+    let compared: Vec<f64> =
+        promised().flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten().collect();
+    let format = |field: &&Field| match field.1 {
+        Kind::Time if response(field) && !compared.is_empty() => {
+            Format::at(Kind::Time, time, compared.iter().copied(), 3)
+        }
+        Kind::Time => Format::at(Kind::Time, time, all().filter_map(field.3), 2),
+        Kind::Rate => Format::at(Kind::Rate, rate, all().filter_map(field.3), 2),
+        kind => Format::of(kind, all().filter_map(field.3)),
+    };
+    fields.iter().map(format).collect()
+}
+
+/// The further figures of every point.
+pub(crate) fn figures(results: &Results) -> Grid {
+    let mut names: Vec<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    named(results, &names, |run, name| run.figures.get(name).copied(), Kind::of_figure)
+}
+
+/// The utilisation of every resource at every point.
+pub(crate) fn resources(results: &Results) -> Grid {
+    let mut names: Vec<&String> = Vec::new();
+    for resource in results.runs.iter().flat_map(|run| &run.resources) {
+        if !names.contains(&&resource.name) {
+            names.push(&resource.name);
+        }
+    }
+    let utilisation = |run: &Run, name: &str| {
+        run.resources.iter().find(|resource| resource.name == name).map(|resource| resource.utilisation)
+    };
+    named(results, &names, utilisation, |_| Kind::Share)
+}
+
+/// One row per point, one column per name.
+fn named(
+    results: &Results,
+    names: &[&String],
+    read: impl Fn(&Run, &str) -> Option<f64>,
+    kind: impl Fn(&str) -> Kind,
+) -> Grid {
+    if names.is_empty() {
+        return Grid::default();
+    }
+    let formats: Vec<Format> = names
+        .iter()
+        .map(|name| Format::of(kind(name), results.runs.iter().filter_map(|run| read(run, name))))
+        .collect();
+    let mut columns = axis_columns(results);
+    columns.extend(names.iter().zip(&formats).map(|(name, format)| Column {
+        title: name.replace('_', " "),
+        unit: format.scale.unit,
+        numeric: true,
+        rank: 0,
+    }));
+    let rows = results.runs.iter().map(|run| {
+        let mut cells = point_cells(results, run);
+        cells.extend(names.iter().zip(&formats).map(|(name, format)| format.cell(read(run, name))));
+        Row { cells, leads: true, mark: Mark::Plain }
+    });
+    Grid { columns, rows: rows.collect() }
+}
+
+/// Every channel at the point of the sweep where it came closest to its bound, in order of appearance;
+/// only channels that were promised something and measured.
+pub(crate) fn tightest(results: &Results) -> Vec<(&Run, &Channel)> {
+    let mut found: Vec<(&Run, &Channel)> = Vec::new();
+    for run in &results.runs {
+        for channel in run.channels.iter().filter(|c| tightness(c) > f64::NEG_INFINITY) {
+            match found.iter_mut().find(|(_, c)| alike(c, channel)) {
+                Some(best) if tightness(channel) > tightness(best.1) => *best = (run, channel),
+                Some(_) => {}
+                None => found.push((run, channel)),
+            }
+        }
+    }
+    found.sort_by_key(|(_, c)| c.bound.is_none());
+    found
+}
+
+/// The same channel, both times with a bound or both times without: a promise kept at some points of a sweep
+/// is not to be hidden by what happened where none was given.
+pub(crate) fn alike(a: &Channel, b: &Channel) -> bool {
+    a.name == b.name && a.bound.is_some() == b.bound.is_some()
+}
+
+/// The point of a sweep in words, `load = 1200 KiB/s, P = 4`; empty for a single run.
+pub(crate) fn point_text(results: &Results, run: &Run) -> String {
+    let names = results.axes.iter().map(|axis| axis.name.as_str());
+    let parts: Vec<String> =
+        names.zip(point_cells(results, run)).map(|(name, text)| format!("{name} = {text}")).collect();
+    parts.join(", ")
+}
+
+pub(crate) fn axis_columns(results: &Results) -> Vec<Column> {
+    let axes = results.axes.iter();
+    axes.map(|axis| Column {
+        title: axis.name.clone(),
+        unit: "",
+        numeric: axis.points.iter().all(|p| p.value.is_some()),
+        rank: 0,
+    })
+    .collect()
+}
+
+pub(crate) fn point_cells(results: &Results, run: &Run) -> Vec<String> {
+    let text = |(i, axis): (usize, &laxity_world::results::Axis)| {
+        let point = run.point.get(i).and_then(|p| axis.points.get(*p));
+        point.map_or_else(|| "-".into(), |p| p.text.clone())
+    };
+    results.axes.iter().enumerate().map(text).collect()
+}
+
+fn causes(channel: &Channel) -> String {
+    let named: Vec<String> = channel
+        .drops
+        .iter()
+        .filter(|(_, n)| **n > 0)
+        .map(|(cause, n)| format!("{} {n}", cause.replace('_', " ")))
+        .collect();
+    if named.is_empty() { "-".into() } else { named.join(", ") }
+}

@@ -1,0 +1,151 @@
+//! Many channels as one, for tables and figures that would not fit otherwise.
+//!
+//! A merged channel keeps a worst case a worst case. Rates and counts add up; a smallest laxity is the
+//! smallest of all; deadline, bound and worst response are those of *one* channel, the tightest, because
+//! the worst of one channel beside the bound of another says nothing.
+
+use laxity_world::metric::used;
+use laxity_world::results::{Channel, Refused, Summary};
+
+/// The channels of each class as one, in order of the classes' first appearance.
+pub(crate) fn by_class(channels: &[Channel]) -> Vec<Channel> {
+    let mut classes: Vec<(&str, Vec<&Channel>)> = Vec::new();
+    for channel in channels {
+        match classes.iter_mut().find(|(class, _)| *class == channel.class) {
+            Some((_, members)) => members.push(channel),
+            None => classes.push((&channel.class, vec![channel])),
+        }
+    }
+    classes.into_iter().map(|(_, members)| merged(&members)).collect()
+}
+
+/// How a class is written for people.
+pub(crate) fn class_name(class: &str) -> String {
+    class.replace('_', "-")
+}
+
+/// How close a channel came to its bound, or to its deadline if it has no bound.
+pub(crate) fn tightness(channel: &Channel) -> f64 {
+    let of_deadline = || channel.worst.zip(channel.deadline).map(|(worst, deadline)| worst / deadline);
+    used(channel).or_else(of_deadline).filter(|t| t.is_finite()).unwrap_or(f64::NEG_INFINITY)
+}
+
+fn merged(members: &[&Channel]) -> Channel {
+    if let [only] = members {
+        return (*only).clone();
+    }
+    let first = members[0];
+    let key = |c: &Channel| (tightness(c), c.worst.unwrap_or(f64::NEG_INFINITY));
+    let tightest = members.iter().fold(first, |best, c| if key(c) > key(best) { c } else { best });
+    let total = |read: fn(&Channel) -> u64| members.iter().map(|c| read(c)).sum();
+    let mut drops = std::collections::BTreeMap::new();
+    for (cause, n) in members.iter().flat_map(|c| &c.drops) {
+        *drops.entry(cause.clone()).or_insert(0) += n;
+    }
+    Channel {
+        name: format!("{} {}", members.len(), class_name(&first.class)),
+        class: first.class.clone(),
+        reserved: members.iter().filter_map(|c| c.reserved).reduce(|a, b| a + b),
+        deadline: tightest.deadline,
+        bound: tightest.bound,
+        bound_papers: tightest.bound_papers,
+        refused: refused(members),
+        no_bound: members
+            .iter()
+            .map(|c| &c.no_bound)
+            .find(|why| !why.is_empty())
+            .cloned()
+            .unwrap_or_default(),
+        worst: tightest.worst,
+        worst_found: tightest.worst_found,
+        offered: members.iter().map(|c| c.offered).sum(),
+        throughput: members.iter().map(|c| c.throughput).sum(),
+        messages: total(|c| c.messages),
+        completed: total(|c| c.completed),
+        packets: total(|c| c.packets),
+        missed_packets: total(|c| c.missed_packets),
+        missed_messages: total(|c| c.missed_messages),
+        late_outside: total(|c| c.late_outside),
+        // The worst of them: a share of shares would hide it.
+        on_time: members.iter().filter_map(|c| c.on_time).reduce(f64::min),
+        drops,
+        dropped_packets: total(|c| c.dropped_packets),
+        lost_packets: total(|c| c.lost_packets),
+        delivered: members.iter().filter_map(|c| c.delivered).reduce(|a, b| a + b),
+        delivered_late: members.iter().filter_map(|c| c.delivered_late).reduce(|a, b| a + b),
+        delivery_bound: tightest.delivery_bound,
+        delivery_worst: tightest.delivery_worst,
+        delivery: pooled(members, |c| c.delivery.as_ref()),
+        laxity: pooled(members, |c| c.laxity.as_ref()),
+        latency: pooled(members, |c| c.latency.as_ref()),
+        sojourn: pooled(members, |c| c.sojourn.as_ref()),
+        queueing: pooled(members, |c| c.queueing.as_ref()),
+        access: pooled(members, |c| c.access.as_ref()),
+    }
+}
+
+/// The refusal among them that matters most: one that nobody expects, if there is one.
+fn refused(members: &[&Channel]) -> Option<Refused> {
+    let all = || members.iter().filter_map(|c| c.refused.as_ref());
+    all().find(|refused| !refused.expected).or_else(|| all().next()).cloned()
+}
+
+/// The distribution of all messages together. Count, extremes, mean and deviation are exact; percentiles
+/// cannot be had from percentiles, so the outer ones are the worst of any member and the median a mean.
+fn pooled(members: &[&Channel], read: fn(&Channel) -> Option<&Summary>) -> Option<Summary> {
+    let parts: Vec<&Summary> = members.iter().filter_map(|c| read(c)).filter(|s| s.count > 0).collect();
+    let count: u64 = parts.iter().map(|s| s.count).sum();
+    if count == 0 {
+        return None;
+    }
+    let weighted = |read: fn(&Summary) -> f64| {
+        parts.iter().map(|s| read(s) * s.count as f64).sum::<f64>() / count as f64
+    };
+    let least = |read: fn(&Summary) -> f64| parts.iter().map(|s| read(s)).fold(f64::INFINITY, f64::min);
+    let most = |read: fn(&Summary) -> f64| parts.iter().map(|s| read(s)).fold(f64::NEG_INFINITY, f64::max);
+    let mean = weighted(|s| s.mean);
+    let square = weighted(|s| s.deviation * s.deviation + s.mean * s.mean);
+    Some(Summary {
+        count,
+        min: least(|s| s.min),
+        mean,
+        deviation: (square - mean * mean).max(0.0).sqrt(),
+        p1: least(|s| s.p1),
+        p50: weighted(|s| s.p50),
+        p99: most(|s| s.p99),
+        max: most(|s| s.max),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bound_and_worst_stay_of_one_channel() {
+        let channel = |bound, worst, offered| Channel {
+            class: "real_time".into(),
+            bound: Some(bound),
+            worst: Some(worst),
+            offered,
+            ..Channel::default()
+        };
+        let merged = by_class(&[channel(0.04, 0.02, 1.0), channel(0.01, 0.009, 2.0)]);
+        assert_eq!(merged.len(), 1);
+        assert_eq!((merged[0].bound, merged[0].worst), (Some(0.01), Some(0.009)));
+        assert_eq!(merged[0].offered, 3.0);
+        assert_eq!(merged[0].name, "2 real-time");
+    }
+
+    #[test]
+    fn pooling_is_exact_where_it_can_be() {
+        let part = |count, mean| Channel {
+            class: "c".into(),
+            laxity: Some(Summary { count, min: mean, mean, max: mean, ..Summary::default() }),
+            ..Channel::default()
+        };
+        let pooled = by_class(&[part(1, 0.0), part(3, 4.0)])[0].laxity.clone().unwrap();
+        assert_eq!((pooled.count, pooled.min, pooled.mean, pooled.max), (4, 0.0, 3.0, 4.0));
+        assert!((pooled.deviation - 3f64.sqrt()).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,279 @@
+//! Results as Parquet, for whoever computes with them.
+//!
+//! Long format: one row per run and channel; a run without channels has one row, so that its figures are
+//! not lost. Columns, in this order:
+//!
+//! * `run`, the run's number; per axis of the sweep its name, with numbers where every point has one and
+//!   with text otherwise, and `<axis>_text` as written beside numbers; `simulated`, `window`;
+//! * `channel`, `class` and every metric of [`Metric`](super::Metric) under its own name with `_` for `.`
+//!   (`laxity_min`, with `laxity_count` beside), and `drops_<cause>`;
+//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `figure_<name>`.
+//!
+//! Units are SI: seconds, bytes, bytes per second. Absent values are null. The provenance, and each axis's
+//! label, stand in the file's key-value metadata under `laxity.…`. Equal results give equal bytes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ::parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::SerializedFileWriter;
+use ::parquet::schema::types::{Type, TypePtr};
+
+use laxity_world::metric::{DISTRIBUTIONS, SCALARS, STATISTICS};
+use laxity_world::results::{Axis, Channel, Results, Run};
+
+/// A column and the values of all its rows.
+struct Column {
+    name: String,
+    values: Values,
+}
+
+enum Values {
+    Text(Vec<Option<String>>),
+    Double(Vec<Option<f64>>),
+    Integer(Vec<Option<i64>>),
+}
+
+/// One row: a run and, unless the run has none, one of its channels.
+type Row<'a> = (usize, &'a Run, Option<&'a Channel>);
+
+/// The file's bytes.
+pub fn bytes(results: &Results) -> Result<Vec<u8>, super::Error> {
+    encode(results).map_err(|error| super::Error::Parquet(error.to_string()))
+}
+
+fn encode(results: &Results) -> Result<Vec<u8>, ParquetError> {
+    let columns = columns(results);
+    let mut fields = Vec::new();
+    for column in &columns {
+        fields.push(column.field()?);
+    }
+    let schema = Arc::new(Type::group_type_builder("laxity").with_fields(fields).build()?);
+    let properties = WriterProperties::builder()
+        .set_created_by("laxity".into())
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(metadata(results)))
+        .build();
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    let mut group = writer.next_row_group()?;
+    for column in &columns {
+        let mut into = group.next_column()?.expect("as many columns as the schema has");
+        match &column.values {
+            Values::Text(values) => {
+                let (levels, present) = split(values, |text| ByteArray::from(text.as_bytes().to_vec()));
+                into.typed::<ByteArrayType>().write_batch(&present, Some(&levels), None)?;
+            }
+            Values::Double(values) => {
+                let (levels, present) = split(values, |value| *value);
+                into.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+            }
+            Values::Integer(values) => {
+                let (levels, present) = split(values, |value| *value);
+                into.typed::<Int64Type>().write_batch(&present, Some(&levels), None)?;
+            }
+        }
+        into.close()?;
+    }
+    group.close()?;
+    writer.into_inner()
+}
+
+/// Definition levels of all rows, and the values of those that have one.
+fn split<T, V>(values: &[Option<T>], convert: impl Fn(&T) -> V) -> (Vec<i16>, Vec<V>) {
+    let levels = values.iter().map(|v| i16::from(v.is_some())).collect();
+    (levels, values.iter().flatten().map(convert).collect())
+}
+
+impl Column {
+    fn field(&self) -> Result<TypePtr, ParquetError> {
+        let physical = match self.values {
+            Values::Text(_) => Physical::BYTE_ARRAY,
+            Values::Double(_) => Physical::DOUBLE,
+            Values::Integer(_) => Physical::INT64,
+        };
+        let field = Type::primitive_type_builder(&self.name, physical).with_repetition(Repetition::OPTIONAL);
+        let field = match self.values {
+            Values::Text(_) => {
+                field.with_logical_type(Some(LogicalType::String)).with_converted_type(ConvertedType::UTF8)
+            }
+            _ => field,
+        };
+        Ok(Arc::new(field.build()?))
+    }
+}
+
+fn columns(results: &Results) -> Vec<Column> {
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for (i, run) in results.runs.iter().enumerate() {
+        if run.channels.is_empty() {
+            rows.push((i, run, None));
+        }
+        rows.extend(run.channels.iter().map(|channel| (i, run, Some(channel))));
+    }
+    let doubles = |name: String, read: &dyn Fn(&Row<'_>) -> Option<f64>| Column {
+        name,
+        values: Values::Double(rows.iter().map(read).collect()),
+    };
+    let integers = |name: String, read: &dyn Fn(&Row<'_>) -> Option<u64>| Column {
+        name,
+        values: Values::Integer(
+            rows.iter().map(|row| read(row).and_then(|n| i64::try_from(n).ok())).collect(),
+        ),
+    };
+    let texts = |name: String, read: &dyn Fn(&Row<'_>) -> Option<String>| Column {
+        name,
+        values: Values::Text(rows.iter().map(read).collect()),
+    };
+
+    let mut measured = vec![
+        doubles("simulated".into(), &|row| Some(row.1.simulated)),
+        doubles("window".into(), &|row| Some(row.1.window)),
+        texts("channel".into(), &|row| row.2.map(|c| c.name.clone())),
+        texts("class".into(), &|row| row.2.map(|c| c.class.clone())),
+    ];
+    for scalar in SCALARS {
+        measured.push(if scalar.counted {
+            integers(scalar.name.into(), &|row| row.2.and_then(scalar.read).map(|v| v as u64))
+        } else {
+            doubles(scalar.name.into(), &|row| row.2.and_then(scalar.read))
+        });
+    }
+    for distribution in DISTRIBUTIONS {
+        let summary = |row: &Row<'_>| row.2.and_then(distribution.read).cloned();
+        measured.push(integers(format!("{}_count", distribution.name), &|row| summary(row).map(|s| s.count)));
+        for statistic in STATISTICS {
+            let name = format!("{}_{}", distribution.name, statistic.name);
+            // The numbers of an empty summary are nobody's.
+            let read = |row: &Row<'_>| summary(row).filter(|s| s.count > 0).map(|s| (statistic.read)(&s));
+            measured.push(doubles(name, &read));
+        }
+    }
+    let channels = || results.runs.iter().flat_map(|run| &run.channels);
+    let causes: BTreeSet<&String> = channels().flat_map(|c| c.drops.keys()).collect();
+    for cause in causes {
+        // A cause that a channel does not name took nothing from it.
+        let read = |row: &Row<'_>| row.2.map(|c| c.drops.get(cause).copied().unwrap_or(0));
+        measured.push(integers(format!("drops_{cause}"), &read));
+    }
+    let resources: BTreeSet<&String> =
+        results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
+    for name in resources {
+        let read = |row: &Row<'_>| row.1.resources.iter().find(|r| r.name == *name).map(|r| r.utilisation);
+        measured.push(doubles(format!("utilisation_{name}"), &read));
+    }
+    let figures: BTreeSet<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
+    for name in figures {
+        measured.push(doubles(format!("figure_{name}"), &|row| row.1.figures.get(name).copied()));
+    }
+
+    let mut columns = vec![integers("run".into(), &|row| Some(row.0 as u64))];
+    let mut taken: BTreeSet<String> = measured.iter().map(|c| c.name.clone()).collect();
+    taken.insert("run".into());
+    for (i, axis) in results.axes.iter().enumerate() {
+        let point = |row: &Row<'_>| row.1.point.get(i).and_then(|p| axis.points.get(*p));
+        let name = free_name(&mut taken, axis);
+        let text = |row: &Row<'_>| point(row).map(|p| p.text.clone());
+        if axis.points.iter().all(|p| p.value.is_some()) {
+            columns.push(doubles(name.clone(), &|row| point(row).and_then(|p| p.value)));
+            columns.push(texts(format!("{name}_text"), &text));
+        } else {
+            columns.push(texts(name, &text));
+        }
+    }
+    columns.extend(measured);
+    columns
+}
+
+/// A column name for an axis: its own, unless a metric or another axis has that.
+fn free_name(taken: &mut BTreeSet<String>, axis: &Axis) -> String {
+    let mut name = axis.name.clone();
+    while taken.contains(&name) || taken.contains(&format!("{name}_text")) {
+        name = format!("axis_{name}");
+    }
+    taken.insert(name.clone());
+    taken.insert(format!("{name}_text"));
+    name
+}
+
+fn metadata(results: &Results) -> Vec<KeyValue> {
+    let p = &results.provenance;
+    let mut pairs = vec![
+        ("laxity.name".to_string(), p.name.clone()),
+        ("laxity.title".into(), p.title.clone()),
+        ("laxity.about".into(), p.about.clone()),
+        ("laxity.seed".into(), p.seed.to_string()),
+        ("laxity.file_hash".into(), p.file_hash.clone()),
+        ("laxity.version".into(), p.version.clone()),
+        ("laxity.clock".into(), p.clock.clone()),
+        ("laxity.units".into(), "seconds, bytes, bytes per second".into()),
+    ];
+    pairs.extend(results.axes.iter().map(|axis| (format!("laxity.axis.{}", axis.name), axis.label.clone())));
+    pairs.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+    use ::parquet::record::Field;
+
+    use super::super::sample;
+    use super::*;
+
+    /// Every row as pairs of column and value.
+    fn read(bytes: Vec<u8>) -> (SerializedFileReader<bytes::Bytes>, Vec<Vec<(String, Field)>>) {
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let rows = reader.get_row_iter(None).unwrap();
+        let pairs = rows.map(|row| row.unwrap().into_columns()).collect();
+        (reader, pairs)
+    }
+
+    fn field<'a>(row: &'a [(String, Field)], name: &str) -> &'a Field {
+        &row.iter().find(|(column, _)| column == name).unwrap_or_else(|| panic!("no column {name}")).1
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let results = sample::sweep();
+        let (reader, rows) = read(bytes(&results).unwrap());
+        assert_eq!(rows.len(), 32);
+        for (row, (run, channel)) in
+            rows.iter().zip(results.runs.iter().flat_map(|run| run.channels.iter().map(move |c| (run, c))))
+        {
+            let load = results.axes[0].points[run.point[0]].value.unwrap();
+            assert_eq!(*field(row, "load"), Field::Double(load));
+            assert_eq!(*field(row, "channel"), Field::Str(channel.name.clone()));
+            assert_eq!(*field(row, "throughput"), Field::Double(channel.throughput));
+            assert_eq!(*field(row, "packets"), Field::Long(channel.packets as i64));
+            let least = channel.laxity.as_ref().map_or(Field::Null, |s| Field::Double(s.min));
+            assert_eq!(*field(row, "laxity_min"), least);
+            let dropped = channel.drops.get("message_queue").copied().unwrap_or(0);
+            assert_eq!(*field(row, "drops_message_queue"), Field::Long(dropped as i64));
+            assert_eq!(*field(row, "utilisation_cpu"), Field::Double(run.resources[0].utilisation));
+        }
+        let pairs = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
+        let value = |key: &str| pairs.iter().find(|p| p.key == key).and_then(|p| p.value.clone()).unwrap();
+        assert_eq!(value("laxity.seed"), "1");
+        assert_eq!(value("laxity.axis.load"), "offered best-effort load (KiB/s)");
+    }
+
+    #[test]
+    fn equal_results_give_equal_bytes() {
+        assert_eq!(bytes(&sample::grid()).unwrap(), bytes(&sample::grid()).unwrap());
+    }
+
+    #[test]
+    fn runs_without_channels_and_clashing_names_are_kept() {
+        let mut results = sample::gaps();
+        results.axes[0].name = "channel".into();
+        let (_, rows) = read(bytes(&results).unwrap());
+        assert_eq!(rows.len(), 29);
+        assert_eq!(*field(&rows[4], "channel"), Field::Null);
+        assert_eq!(*field(&rows[4], "axis_channel"), Field::Double(1200.0));
+        let empty = Results { runs: vec![], ..sample::sweep() };
+        assert_eq!(read(bytes(&empty).unwrap()).1.len(), 0);
+    }
+}

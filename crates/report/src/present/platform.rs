@@ -1,0 +1,280 @@
+//! What stages of adapters did, and how well real time was kept, as rows and columns of text.
+
+use laxity_world::metric::Kind;
+use laxity_world::results::{Channel, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary};
+
+use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells};
+use super::units::{Format, Readable};
+
+/// Runs that are not fit and are named one by one here, at most.
+const NAMED: usize = 4;
+
+/// Whether what ran in real time can be judged by, a line each, and whether that is bad news; none if nothing did.
+pub(crate) fn fitness(results: &Results) -> Vec<(String, bool)> {
+    let real = || results.runs.iter().filter_map(|run| Some((run, &run.real_time.as_ref()?.fitness)));
+    if let ([_], Some((_, fitness))) = (results.runs.as_slice(), real().next()) {
+        return vec![(format!("real time: {}", fitness.words()), !fitness.is_fit())];
+    }
+    let unfit: Vec<_> = real().filter(|(_, fitness)| !fitness.is_fit()).collect();
+    let mut lines = match (real().count(), unfit.len()) {
+        (0, _) => return Vec::new(),
+        (all, 0) => vec![(format!("real time: all {all} points are fit to be judged by"), false)],
+        (all, some) => vec![(format!("real time: {some} of {all} points are NOT FIT to be judged by"), true)],
+    };
+    for (run, fitness) in unfit.iter().take(NAMED) {
+        lines.push((format!("at {}: {}", super::grid::point_text(results, run), fitness.words()), true));
+    }
+    if let Some(more) = unfit.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        lines.push((format!("and {more} more"), true));
+    }
+    lines
+}
+
+/// What fills a column: title, kind, rank, reading.
+struct Field<T>(&'static str, Kind, u8, fn(&T) -> Option<f64>);
+
+/// The rows of a run, each with its name if it has one.
+type Rows<T> = Vec<(Option<String>, T)>;
+
+fn of(summary: &Option<Summary>, read: fn(&Summary) -> f64) -> Option<f64> {
+    summary.as_ref().filter(|summary| summary.count > 0).map(read)
+}
+
+const STAGES: &[Field<Stage>] = &[
+    Field("packets", Kind::Count, 2, |s| Some(s.packets as f64)),
+    Field("utilisation", Kind::Share, 0, |s| Some(s.utilisation)),
+    Field("longest queue", Kind::Count, 0, |s| Some(s.longest_queue as f64)),
+    Field("waited mean", Kind::Time, 0, |s| of(&s.waited, |w| w.mean)),
+    Field("p99", Kind::Time, 1, |s| of(&s.waited, |w| w.p99)),
+    Field("max", Kind::Time, 0, |s| of(&s.waited, |w| w.max)),
+    Field("served mean", Kind::Time, 0, |s| of(&s.served, |w| w.mean)),
+    Field("p99", Kind::Time, 4, |s| of(&s.served, |w| w.p99)),
+    Field("max", Kind::Time, 3, |s| of(&s.served, |w| w.max)),
+];
+
+const REAL_TIME: &[Field<RealTime>] = &[
+    Field("events", Kind::Count, 2, |r| Some(r.events as f64)),
+    Field("inputs", Kind::Count, 2, |r| Some(r.inputs as f64)),
+    Field("late median", Kind::Time, 0, |r| Some(r.late_p50)),
+    Field("p99", Kind::Time, 1, |r| Some(r.late_p99)),
+    Field("p99.9", Kind::Time, 0, |r| Some(r.late_p999)),
+    Field("max", Kind::Time, 0, |r| Some(r.late_max)),
+    Field("behind", Kind::Count, 0, |r| Some(r.behind as f64)),
+    Field("stalled", Kind::Count, 0, |r| Some(r.stalled as f64)),
+    Field("stalls total", Kind::Time, 0, |r| Some(r.stall_total)),
+    Field("longest stall", Kind::Time, 0, |r| Some(r.stall_longest)),
+];
+
+/// The stages of described adapters, at every point.
+pub(crate) fn stages(results: &Results) -> Grid {
+    let rows = |run: &Run| run.stages.iter().map(|stage| (Some(stage.name.clone()), stage.clone())).collect();
+    grid(results, STAGES, Some("stage"), rows)
+}
+
+/// A time of frames that were written, if any were.
+fn written((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
+    (frames.written > 0).then_some(seconds)
+}
+
+/// A time of frames that were read, if any were.
+fn read((frames, _): &(Frames, Channel), seconds: f64) -> Option<f64> {
+    (frames.read > 0).then_some(seconds)
+}
+
+/// What fills the table of frames: title, kind, rank, reading.
+const FRAMES: &[Field<(Frames, Channel)>] = &[
+    Field("frames", Kind::Count, 2, |f| Some(f.0.written as f64)),
+    Field("logical p50", Kind::Time, 0, |f| of(&f.1.latency, |l| l.p50)),
+    Field("p99", Kind::Time, 1, |f| of(&f.1.latency, |l| l.p99)),
+    Field("arrival to delivery p50", Kind::Time, 0, |f| written(f, f.0.p50)),
+    Field("p99", Kind::Time, 0, |f| written(f, f.0.p99)),
+    Field("max", Kind::Time, 0, |f| written(f, f.0.max)),
+    Field("before, at most p50", Kind::Time, 3, |f| read(f, f.0.waited_p50)),
+    Field("p99", Kind::Time, 0, |f| read(f, f.0.waited_p99)),
+    Field("max", Kind::Time, 1, |f| read(f, f.0.waited_max)),
+    Field("deadline", Kind::Time, 2, |f| f.1.deadline),
+    Field("missed", Kind::Count, 0, |f| f.1.deadline.map(|_| f.1.missed_messages as f64)),
+    Field("of contract", Kind::Share, 4, |f| f.0.of_contract),
+];
+
+const DELAYS: &[Field<Delays>] = &[
+    Field("frames", Kind::Count, 2, |d| Some(d.frames as f64)),
+    Field("delay too long p50", Kind::Time, 0, |d| Some(d.p50)),
+    Field("p99", Kind::Time, 0, |d| Some(d.p99)),
+    Field("max", Kind::Time, 0, |d| Some(d.max)),
+    Field("early", Kind::Count, 0, |d| Some(d.early as f64)),
+    Field("earliest", Kind::Time, 1, |d| Some(d.earliest)),
+];
+
+const GAPS: &[Field<Gap>] = &[
+    Field("ended at", Kind::Time, 0, |g| Some(g.at)),
+    Field("length", Kind::Time, 0, |g| Some(g.length)),
+    Field("while idle", Kind::Count, 0, |g| Some(f64::from(u8::from(g.idle)))),
+];
+
+/// Frames of real programs: from a message's logical arrival in the model, and from the frame's actual one in real time.
+pub(crate) fn frames(results: &Results) -> Grid {
+    let with_channel = |run: &Run, frames: &Frames| {
+        let channel = run.channel(&frames.channel).cloned().unwrap_or_default();
+        (Some(frames.channel.clone()), (frames.clone(), channel))
+    };
+    let rows = |run: &Run| {
+        let frames = run.real_time.iter().flat_map(|real| &real.frames);
+        frames.map(|frames| with_channel(run, frames)).collect()
+    };
+    grid(results, FRAMES, Some("channel"), rows)
+}
+
+/// How well delays were kept.
+pub(crate) fn delays(results: &Results) -> Grid {
+    let rows = |run: &Run| {
+        let delays = run.real_time.iter().filter_map(|real| real.delays.clone());
+        delays.map(|delays| (None, delays)).collect()
+    };
+    grid(results, DELAYS, None, rows)
+}
+
+/// When the platform stood still longest.
+pub(crate) fn gaps(results: &Results) -> Grid {
+    let rows = |run: &Run| {
+        let gaps = run.real_time.iter().flat_map(|real| &real.gaps);
+        gaps.map(|gap| (None, gap.clone())).collect()
+    };
+    grid(results, GAPS, None, rows)
+}
+
+/// How well the clock was kept, at every point that ran in real time.
+///
+/// *behind* counts events that were late because the machine is too slow for what is emulated, *stalled* those that
+/// were late because the platform stood still.
+pub(crate) fn real_time(results: &Results) -> Grid {
+    let rows = |run: &Run| run.real_time.iter().map(|real| (None, real.clone())).collect();
+    grid(results, REAL_TIME, None, rows)
+}
+
+fn grid<T>(
+    results: &Results,
+    fields: &[Field<T>],
+    name: Option<&str>,
+    rows: impl Fn(&Run) -> Rows<T>,
+) -> Grid {
+    let found: Vec<(&Run, Rows<T>)> = results.runs.iter().map(|run| (run, rows(run))).collect();
+    let all = || found.iter().flat_map(|(_, rows)| rows).map(|(_, row)| row);
+    if all().next().is_none() {
+        return Grid::default();
+    }
+    // Mean, p99 and max of one thing are compared along the row; how late events are spans too many powers of ten.
+    let waiting = |field: &&Field<T>| field.1 == Kind::Time && name.is_some();
+    let times = fields.iter().filter(waiting).flat_map(|field| all().filter_map(field.3));
+    let time = Kind::Time.scale(times.fold(0.0, f64::max));
+    let format = |field: &Field<T>| match waiting(&field) {
+        true => Format::at(field.1, time, all().filter_map(field.3), 2),
+        false => Format::of(field.1, all().filter_map(field.3)),
+    };
+    let formats: Vec<Format> = fields.iter().map(format).collect();
+    let mut columns = axis_columns(results);
+    columns.extend(name.map(|name| Column { title: name.into(), unit: "", numeric: false, rank: 0 }));
+    columns.extend(fields.iter().zip(&formats).map(|(field, format)| Column {
+        title: field.0.into(),
+        unit: format.scale.unit,
+        numeric: true,
+        rank: field.2,
+    }));
+    let mut lines = Vec::new();
+    for (run, rows) in &found {
+        for (i, (name, row)) in rows.iter().enumerate() {
+            let mut cells = point_cells(results, run);
+            cells.extend(name.clone());
+            cells.extend(fields.iter().zip(&formats).map(|(field, format)| format.cell((field.3)(row))));
+            lines.push(Row { cells, leads: i == 0, mark: Mark::Plain });
+        }
+    }
+    Grid { columns, rows: lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use laxity_world::results::Fitness;
+
+    #[test]
+    fn frames_that_never_came_took_no_time_at_all() {
+        let mut results = sample::sweep();
+        let one = Frames { channel: "one".into(), read: 1, written: 1, ..Frames::default() };
+        let none = Frames { channel: "none".into(), ..Frames::default() };
+        results.runs.truncate(1);
+        results.runs[0].real_time = Some(RealTime { frames: vec![one, none], ..RealTime::default() });
+        let grid = frames(&results);
+        let longest =
+            grid.columns.iter().position(|column| column.title == "arrival to delivery p50").unwrap();
+        assert_ne!(grid.rows[0].cells[longest], "-");
+        assert_eq!(grid.rows[1].cells[longest], "-");
+    }
+
+    #[test]
+    fn every_column_is_in_the_glossary() {
+        fn titles<T>(table: &'static str, fields: &[Field<T>]) -> Vec<(&'static str, &'static str)> {
+            fields.iter().map(|field| (table, field.0)).collect()
+        }
+        let mut all = titles("stages", STAGES);
+        all.extend(titles("real time", REAL_TIME));
+        all.extend(titles("frames", FRAMES));
+        all.extend(titles("delays", DELAYS));
+        all.extend(titles("stops", GAPS));
+        all.extend(super::super::grid::titles().into_iter().map(|title| ("channels", title)));
+        for column in all {
+            assert!(
+                crate::glossary::COLUMNS.iter().any(|(table, title, _)| (*table, *title) == column),
+                "{column:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn fitness_is_said_of_what_ran_in_real_time_and_of_nothing_else() {
+        let mut results = sample::sweep();
+        for run in &mut results.runs {
+            run.real_time = None;
+        }
+        assert!(fitness(&results).is_empty());
+        let late = |latest_share| {
+            let fitness = Fitness { latest: 1.0, latest_share, ..Fitness::default() };
+            Some(RealTime { fitness, ..RealTime::default() })
+        };
+        results.runs[1].real_time = late(0.0);
+        assert_eq!(
+            fitness(&results),
+            [("real time: all 1 points are fit to be judged by".to_string(), false)]
+        );
+        results.runs[0].real_time = late(0.5);
+        let lines = fitness(&results);
+        assert_eq!(lines[0], ("real time: 1 of 2 points are NOT FIT to be judged by".to_string(), true));
+        assert!(lines.len() == 2 && lines[1].0.contains("NOT FIT for rates and means") && lines[1].1);
+        results.runs.truncate(1);
+        assert!(fitness(&results)[0].0.starts_with("real time: NOT FIT"));
+    }
+
+    #[test]
+    fn only_what_ran_in_real_time_and_had_stages_has_rows() {
+        let mut results = sample::sweep();
+        for run in &mut results.runs {
+            (run.stages, run.real_time) = (Vec::new(), None);
+        }
+        assert_eq!((stages(&results), real_time(&results)), (Grid::default(), Grid::default()));
+        let run = &mut results.runs[1];
+        let waited = Summary { count: 3, mean: 2e-6, p99: 4e-6, max: 5e-6, ..Summary::default() };
+        let wire = Stage { name: "wire".into(), packets: 3, waited: Some(waited), ..Stage::default() };
+        run.stages = vec![wire, Stage { name: "dma".into(), ..Stage::default() }];
+        run.real_time = Some(RealTime { events: 9, late_p50: 1.2e-8, late_max: 3e-3, ..RealTime::default() });
+        let (stages, real) = (stages(&results), real_time(&results));
+        assert_eq!((stages.rows.len(), real.rows.len()), (2, 1));
+        assert!(stages.rows.iter().chain(&real.rows).all(|row| !row.cells.is_empty()));
+        for grid in [&stages, &real] {
+            assert!(grid.rows.iter().all(|row| row.cells.len() == grid.columns.len()));
+        }
+        assert!(stages.rows[0].cells.contains(&"wire".to_string()));
+        let waited = stages.columns.iter().position(|column| column.title == "waited mean").unwrap();
+        assert_eq!((stages.columns[waited].unit, stages.rows[1].cells[waited].as_str()), ("us", "-"));
+    }
+}

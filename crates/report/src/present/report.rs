@@ -1,0 +1,368 @@
+//! One page that says what an experiment showed.
+//!
+//! The page needs nothing but itself: styles and figures stand in it, there is no script, and a content
+//! policy forbids it to load anything, so that a name in a scenario file can do nothing. It follows the
+//! reader's light or dark scheme and prints.
+
+use laxity_scenario::figure::FigureSpec;
+use laxity_world::metric::Kind;
+use laxity_world::results::{Channel, Results, Ruling, Run, Tally, Verdict};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, Value, context};
+use serde::Serialize;
+
+use super::grid::{self, Detail, Grid, Mark};
+use super::units::{Format, Readable, fixed, typeset};
+use super::{Error, Stamp, figure, platform, promised};
+
+const PAGE: &str = include_str!("report.html.j2");
+const STYLE: &str = include_str!("report.css");
+/// Tables of more points than this start folded.
+const POINTS_OPEN: usize = 4;
+
+/// The page, made by and when `stamp` says; figures that suit the results if `figures` is empty.
+pub fn html(
+    results: &Results,
+    verdicts: &[Verdict],
+    figures: &[FigureSpec],
+    stamp: &Stamp,
+) -> Result<String, Error> {
+    let defaults;
+    let figures = if figures.is_empty() {
+        defaults = figure::defaults(results);
+        &defaults
+    } else {
+        figures
+    };
+    let mut drawings = Vec::new();
+    for spec in figures {
+        drawings.push(Value::from_safe_string(figure::svg(results, spec)?));
+    }
+    let tally = Tally::of(verdicts);
+    let held = tally.hold + tally.within;
+    let (bounds, time_unit) = bounds(results);
+    let broken = bounds.iter().filter(|b| b.state == "broken").count();
+
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.expect("the usual delimiters"));
+    let p = &results.provenance;
+    let page = environment.render_str(
+        PAGE,
+        context! {
+            style => Value::from_safe_string(STYLE.to_string()),
+            provenance => Serde(p.clone()),
+            stamp => Serde(stamp.clone()),
+            paragraphs => Serde(paragraphs(&p.about)),
+            verdicts => Serde(cards(verdicts)),
+            fitness => Serde(fitness(results)),
+            promised => Serde(promised(results)),
+            held => held,
+            open => verdicts.len() - held,
+            tally => tally.words(),
+            sweep => Serde(sweep(results)),
+            runs => results.runs.len(),
+            simulated => Kind::Time.quantity(results.runs.iter().map(|run| run.simulated).sum()),
+            broken => broken,
+            proved => bounds.iter().filter(|b| b.bound_at.is_some()).count(),
+            bounds => Serde(bounds),
+            time_unit => time_unit,
+            papers => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.bound_papers.is_some()),
+            attacked => results.runs.iter().flat_map(|r| &r.channels).any(|c| c.worst_found.is_some()),
+            figures => drawings,
+            tables => Serde(tables(results)),
+        },
+    );
+    Ok(page.expect("the page is compiled in and its context is plain data"))
+}
+
+/// A claim and what came of it.
+#[derive(Serialize)]
+struct Card {
+    id: String,
+    says: String,
+    word: &'static str,
+    /// `good`, `bad` or `open`.
+    state: &'static str,
+    detail: String,
+    figure: String,
+    reason: String,
+}
+
+fn cards(verdicts: &[Verdict]) -> Vec<Card> {
+    let card = |verdict: &Verdict| Card {
+        id: verdict.id.clone(),
+        says: format!("{}{}", verdict.origin.prefix(), verdict.says),
+        word: verdict.ruling.word(),
+        state: match verdict.ruling {
+            Ruling::Holds | Ruling::HoldsWithin { .. } => "good",
+            Ruling::Contradicted => "bad",
+            Ruling::NotJudged { .. } => "open",
+        },
+        detail: verdict.ruling.detail().to_string(),
+        figure: verdict.figure.clone(),
+        reason: verdict.reason.clone(),
+    };
+    verdicts.iter().map(card).collect()
+}
+
+/// A line on what was not promised, or how well time was kept.
+#[derive(Serialize)]
+struct PromisedLine {
+    text: String,
+    state: &'static str,
+}
+
+fn promised(results: &Results) -> Vec<PromisedLine> {
+    let notes = promised::notes(results).into_iter();
+    notes
+        .map(|note| PromisedLine { text: note.text, state: if note.fails { "bad" } else { "open" } })
+        .collect()
+}
+
+fn fitness(results: &Results) -> Vec<PromisedLine> {
+    let line = |(text, unfit)| PromisedLine { text, state: if unfit { "bad" } else { "good" } };
+    platform::fitness(results).into_iter().map(line).collect()
+}
+
+fn paragraphs(text: &str) -> Vec<String> {
+    text.split("\n\n").map(str::trim).filter(|s| !s.is_empty()).map(String::from).collect()
+}
+
+/// An axis of the sweep in words.
+#[derive(Serialize)]
+struct AxisLine {
+    name: String,
+    label: String,
+    points: String,
+}
+
+fn sweep(results: &Results) -> Vec<AxisLine> {
+    let line = |axis: &laxity_world::results::Axis| {
+        let texts: Vec<&str> = axis.points.iter().map(|p| p.text.as_str()).collect();
+        let points = match texts.as_slice() {
+            [first, .., last] if texts.len() > 10 => format!("{first} … {last} ({} points)", texts.len()),
+            _ => texts.join(", "),
+        };
+        AxisLine { name: axis.name.clone(), label: axis.label.clone(), points }
+    };
+    results.axes.iter().map(line).collect()
+}
+
+/// A channel at its tightest point: the row of the table that the whole tool is about.
+#[derive(Serialize)]
+struct BoundRow {
+    channel: String,
+    class: String,
+    point: String,
+    deadline: String,
+    bound: String,
+    papers: String,
+    worst: String,
+    found: String,
+    used: String,
+    laxity: String,
+    /// `kept`, `missed` or `broken`.
+    state: &'static str,
+    /// Positions on the bar, per cent of its length.
+    filled: String,
+    bound_at: Option<String>,
+    deadline_at: Option<String>,
+}
+
+/// The rows, and the one unit of their times.
+fn bounds(results: &Results) -> (Vec<BoundRow>, String) {
+    let tightest = grid::tightest(results);
+    let compared = |c: &Channel| [c.deadline, c.bound, c.bound_papers, c.worst, c.worst_found];
+    let limits: Vec<f64> = tightest.iter().flat_map(|(_, c)| compared(c)).flatten().collect();
+    let scale = Kind::Time.scale(limits.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max));
+    let limit = Format::at(Kind::Time, scale, limits.into_iter(), 3);
+    let row = |(run, channel): (&Run, &Channel)| {
+        let time = |value: Option<f64>| match value {
+            None => "–".into(),
+            value => typeset(&limit.cell(value)),
+        };
+        let limits = [channel.bound, channel.deadline, channel.worst];
+        let whole = limits.into_iter().flatten().filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let at = |value: f64| fixed(if whole > 0.0 { value / whole * 100.0 } else { 0.0 }, 2);
+        // Missed anywhere in the sweep, not only at the point where the bound was closest.
+        let missed = results.runs.iter().flat_map(|r| &r.channels).any(|c| {
+            grid::alike(c, channel)
+                && c.deadline.is_some()
+                && c.missed_packets + c.missed_messages + c.late_outside > 0
+        });
+        let least = |c: &Channel| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min);
+        let of_channel = results.runs.iter().flat_map(|r| &r.channels).filter(|c| grid::alike(c, channel));
+        BoundRow {
+            channel: channel.name.clone(),
+            class: super::merge::class_name(&channel.class),
+            point: grid::point_text(results, run),
+            deadline: time(channel.deadline),
+            bound: time(channel.bound),
+            papers: time(channel.bound_papers),
+            worst: time(channel.worst),
+            found: time(channel.worst_found),
+            used: match grid::used_text(channel).as_str() {
+                "-" => "–".into(),
+                used => format!("{used}\u{a0}%"),
+            },
+            laxity: time(of_channel.filter_map(least).reduce(f64::min)),
+            state: match grid::mark(channel) {
+                Mark::Broken => "broken",
+                _ if missed => "missed",
+                _ => "kept",
+            },
+            filled: at(channel.worst.unwrap_or(0.0)),
+            bound_at: channel.bound.map(at),
+            deadline_at: channel.deadline.map(at),
+        }
+    };
+    (tightest.into_iter().map(row).collect(), typeset(scale.unit))
+}
+
+/// A table that may be folded.
+#[derive(Serialize)]
+struct TableView {
+    title: &'static str,
+    open: bool,
+    heads: Vec<Head>,
+    rows: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Head {
+    title: String,
+    unit: String,
+    numeric: bool,
+}
+
+#[derive(Serialize)]
+struct Line {
+    leads: bool,
+    state: &'static str,
+    cells: Vec<Cell>,
+}
+
+#[derive(Serialize)]
+struct Cell {
+    text: String,
+    numeric: bool,
+}
+
+fn tables(results: &Results) -> Vec<TableView> {
+    let grids = [
+        ("Channels at every point", grid::channels(results, Detail::Everything)),
+        ("Further figures", grid::figures(results)),
+        ("Utilisation of resources", grid::resources(results)),
+        ("Stages of the adapters", platform::stages(results)),
+        ("Frames of programs: latency in the model and in real time", platform::frames(results)),
+        ("How well the delays of frames were kept", platform::delays(results)),
+        ("Real time: lateness of events, and stalls of the platform", platform::real_time(results)),
+        ("When the platform stood still longest", platform::gaps(results)),
+    ];
+    let filled = grids.into_iter().filter(|(_, grid)| !grid.rows.is_empty());
+    filled.map(|(title, grid)| view(title, &grid, results.runs.len() <= POINTS_OPEN)).collect()
+}
+
+fn view(title: &'static str, grid: &Grid, open: bool) -> TableView {
+    let heads = grid.columns.iter().map(|column| Head {
+        title: column.title.clone(),
+        unit: typeset(column.unit),
+        numeric: column.numeric,
+    });
+    let rows = grid.rows.iter().map(|row| Line {
+        leads: row.leads,
+        state: match row.mark {
+            Mark::Plain => "",
+            Mark::Missed => "missed",
+            Mark::Broken | Mark::Refused => "broken",
+        },
+        cells: row.cells.iter().zip(&grid.columns).map(|(text, column)| cell(text, column.numeric)).collect(),
+    });
+    TableView { title, open, heads: heads.collect(), rows: rows.collect() }
+}
+
+fn cell(text: &str, numeric: bool) -> Cell {
+    let text = match text {
+        "-" => "–".into(),
+        text if numeric => typeset(text),
+        text => text.into(),
+    };
+    Cell { text, numeric }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use laxity_world::results::Provenance;
+
+    fn stamp() -> Stamp {
+        Stamp { version: "0.1.0".into(), build: "c2ef968".into(), date: "2026-11-21 21:40:28 UTC".into() }
+    }
+
+    /// Addresses in attributes and styles, without the name of the SVG vocabulary, which nobody loads.
+    fn loads_nothing(page: &str) {
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        for needle in
+            ["http:", "https:", "//", "url(", "@import", "<script", "<link", "<img", " src=", " href="]
+        {
+            assert!(!page.contains(needle), "the page contains {needle}");
+        }
+    }
+
+    #[test]
+    fn the_page_needs_nothing_else() {
+        let page = html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap();
+        loads_nothing(&page);
+        assert!(page.contains("Content-Security-Policy"));
+        assert_eq!(page, html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap());
+    }
+
+    #[test]
+    fn the_page_says_what_matters() {
+        let page = html(&sample::sweep(), &sample::verdicts(), &[], &stamp()).unwrap();
+        for text in
+            ["CONTRADICTED", "holds", "S5a", "Bound beside worst", "deadbeef", "Utilisation of resources"]
+        {
+            assert!(page.to_lowercase().contains(&text.to_lowercase()), "no {text}");
+        }
+    }
+
+    #[test]
+    fn the_page_says_who_made_it_and_promises_bits_only_where_they_are_kept() {
+        let page = |clock: &str| {
+            let mut results = sample::sweep();
+            results.provenance.clock = clock.into();
+            html(&results, &[], &[], &stamp()).unwrap()
+        };
+        for text in ["Laxity 0.1.0", "c2ef968", "2026-11-21 21:40:28 UTC"] {
+            assert!(page("virtual").contains(text), "no {text}");
+        }
+        const PROMISE: &str = "give the same bits";
+        assert!(page("virtual").contains(PROMISE));
+        for clock in ["real", "virtual and real"] {
+            assert!(!page(clock).contains(PROMISE) && page(clock).contains("no two runs"), "{clock}");
+        }
+    }
+
+    #[test]
+    fn names_are_text_and_never_markup() {
+        let page = html(&sample::hostile(), &sample::hostile_verdicts(), &[], &stamp()).unwrap();
+        assert!(!page.contains("<script"), "markup came through");
+        assert!(!page.contains("onload=\"") && !page.contains("<b onload"), "markup came through");
+        assert!(page.contains("&lt;script&gt;"));
+    }
+
+    #[test]
+    fn nothing_measured_is_still_a_page() {
+        let empty =
+            Results { provenance: Provenance { ..sample::sweep().provenance }, axes: vec![], runs: vec![] };
+        let page = html(&empty, &[], &[], &stamp()).unwrap();
+        assert!(page.contains("</html>"));
+        loads_nothing(&page);
+        html(&sample::gaps(), &[], &[], &stamp()).unwrap();
+    }
+}

@@ -1,0 +1,327 @@
+//! The outcome in a terminal: a table per question and a line per claim.
+//!
+//! Rows never wrap; where the terminal is too narrow, the least telling columns go and are named below
+//! the table, so that what is left still lines up. A sweep of many points prints one row per point and
+//! class of channels in place of one per channel.
+
+use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
+use laxity_world::results::{Results, Ruling, Tally, Verdict};
+
+use super::grid::{self, Detail, Grid, Mark};
+use super::{platform, promised};
+
+/// What the terminal takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Columns of text that fit; `None` for as wide as it gets, as in a file.
+    pub width: Option<u16>,
+    /// Whether colours may be used.
+    pub colour: bool,
+    /// Sweeps of more points than this print one row per class of channels.
+    pub points_in_full: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { width: None, colour: false, points_in_full: 12 }
+    }
+}
+
+/// Rows of a table before it is cut down to classes whatever the number of points.
+const ROWS_IN_FULL: usize = 120;
+/// Where running text wraps if the terminal does not say.
+const MEASURE: usize = 110;
+
+/// The whole outcome as text, ending in a newline.
+pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> String {
+    let paint = Paint(options.colour);
+    let mut out = String::new();
+    let p = &results.provenance;
+    out.push_str(&format!("{}  {}\n", paint.bold(&clean(&p.name)), clean(&p.title)));
+    out.push_str(&paint.faint(&format!(
+        "{}, seed {}, {} clock, file {}",
+        counted(results.runs.len(), "run", "runs"),
+        p.seed,
+        clean(&p.clock),
+        p.file_hash.chars().take(12).collect::<String>(),
+    )));
+    out.push('\n');
+    for (line, unfit) in platform::fitness(results) {
+        let line = wrapped(&clean(&line), "", width(options));
+        out.push_str(&if unfit { paint.red(&line) } else { paint.faint(&line) });
+        out.push('\n');
+    }
+
+    let rows: usize = results.runs.iter().map(|run| run.channels.len()).sum();
+    let compact = results.runs.len() > options.points_in_full || rows > ROWS_IN_FULL;
+    let detail = if compact { Detail::Classes } else { Detail::Channels };
+    let channels = grid::channels(results, detail);
+    push_grid(&mut out, &channels, options);
+    if compact && !channels.rows.is_empty() {
+        let note = "One row per class: rates and counts summed, laxity of all, worst and bound of the channel \
+                    closest to its bound.";
+        out.push_str(&paint.faint(&wrapped(note, "", width(options))));
+        out.push('\n');
+    }
+    push_promised(&mut out, results, options);
+    push_grid(&mut out, &grid::figures(results), options);
+    if results.runs.len() == 1 {
+        push_grid(&mut out, &grid::resources(results), options);
+        push_grid(&mut out, &platform::stages(results), options);
+    }
+    push_grid(&mut out, &platform::frames(results), options);
+    push_grid(&mut out, &platform::delays(results), options);
+    push_grid(&mut out, &platform::real_time(results), options);
+    if results.runs.is_empty() {
+        out.push_str("\nnothing ran: the sweep has no points\n");
+    }
+    push_verdicts(&mut out, verdicts, options);
+    out
+}
+
+fn push_grid(out: &mut String, grid: &Grid, options: &Options) {
+    if grid.rows.is_empty() {
+        return;
+    }
+    let mut hidden: Vec<usize> = Vec::new();
+    let mut printed = render(grid, &hidden);
+    while let Some(limit) = options.width {
+        let wide = printed.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        if wide <= usize::from(limit) {
+            break;
+        }
+        let candidates = (0..grid.columns.len()).filter(|i| grid.columns[*i].rank > 0 && !hidden.contains(i));
+        let Some(victim) = candidates.max_by_key(|i| grid.columns[*i].rank) else { break };
+        hidden.push(victim);
+        printed = render(grid, &hidden);
+    }
+
+    let paint = Paint(options.colour);
+    out.push('\n');
+    let heads = printed.lines().count() - grid.rows.len();
+    for (i, line) in printed.lines().enumerate() {
+        let line = line.trim_end();
+        let mark = i.checked_sub(heads).map_or(Mark::Plain, |row| grid.rows[row].mark);
+        match mark {
+            _ if i < heads => out.push_str(&paint.bold(line)),
+            Mark::Plain => out.push_str(line),
+            Mark::Missed => out.push_str(&paint.yellow(line)),
+            Mark::Broken | Mark::Refused => out.push_str(&paint.red(line)),
+        }
+        out.push('\n');
+    }
+    let broken = grid.rows.iter().filter(|row| row.mark == Mark::Broken).count();
+    if broken > 0 {
+        let note = format!("! worst above bound in {}", counted(broken, "row", "rows"));
+        out.push_str(&paint.red(&note));
+        out.push('\n');
+    }
+    if !hidden.is_empty() {
+        hidden.sort_unstable();
+        let names: Vec<&str> = hidden.iter().map(|i| grid.columns[*i].title.as_str()).collect();
+        let note = format!("no room for: {}", names.join(", "));
+        out.push_str(&paint.faint(&wrapped(&note, "", width(options))));
+        out.push('\n');
+    }
+}
+
+/// The grid without the hidden columns, one line per row.
+fn render(grid: &Grid, hidden: &[usize]) -> String {
+    let shown: Vec<usize> = (0..grid.columns.len()).filter(|i| !hidden.contains(i)).collect();
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    let units = shown.iter().any(|i| !grid.columns[*i].unit.is_empty());
+    let head = |i: &usize| {
+        let column = &grid.columns[*i];
+        if units { format!("{}\n{}", clean(&column.title), column.unit) } else { clean(&column.title) }
+    };
+    table.set_header(shown.iter().map(head));
+    let mut last: Option<&[String]> = None;
+    for row in &grid.rows {
+        let axes = grid.columns.iter().position(|c| c.title == "channel").unwrap_or(0);
+        let cells = shown.iter().map(|&i| {
+            // What the row above says already is left out, so that each point stands as a group.
+            let repeated = i < axes && !row.leads && last.is_some_and(|l| l[i] == row.cells[i]);
+            let text = if repeated { String::new() } else { clean(&row.cells[i]) };
+            let broken = row.mark == Mark::Broken && grid.columns[i].title == "used";
+            if broken { format!("! {text}") } else { text }
+        });
+        table.add_row(TableRow::from(cells.collect::<Vec<String>>()));
+        last = Some(&row.cells);
+    }
+    for (position, &i) in shown.iter().enumerate() {
+        let column = table.column_mut(position).expect("a column per shown index");
+        column.set_padding((if position == 0 { 0 } else { 1 }, 1));
+        if grid.columns[i].numeric {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.to_string()
+}
+
+/// Why channels have no bound, each reason once.
+fn push_promised(out: &mut String, results: &Results, options: &Options) {
+    let paint = Paint(options.colour);
+    for note in promised::notes(results) {
+        let text = wrapped(&clean(&note.text), "", width(options));
+        out.push_str(&if note.fails { paint.red(&text) } else { paint.faint(&text) });
+        out.push('\n');
+    }
+}
+
+fn push_verdicts(out: &mut String, verdicts: &[Verdict], options: &Options) {
+    if verdicts.is_empty() {
+        return;
+    }
+    let paint = Paint(options.colour);
+    out.push('\n');
+    out.push_str(&paint.bold(&format!(
+        "{}: {}",
+        counted(verdicts.len(), "claim", "claims"),
+        Tally::of(verdicts).words()
+    )));
+    out.push('\n');
+    let id_width = verdicts.iter().map(|v| clean(&v.id).chars().count()).max().unwrap_or(0);
+    let indent = " ".repeat(id_width + 4);
+    for verdict in verdicts {
+        let word = format!("{:12}", verdict.ruling.word());
+        let word = match verdict.ruling {
+            Ruling::Holds | Ruling::HoldsWithin { .. } => paint.green(&word),
+            Ruling::Contradicted | Ruling::NotJudged { .. } => paint.red(&word.to_uppercase()),
+        };
+        out.push_str(&format!("  {:id_width$}  {word}", clean(&verdict.id)));
+        let figure = wrapped(&clean(&verdict.figure), &format!("{indent}              "), width(options));
+        out.push_str(&format!("  {}\n", figure.trim_start()));
+        let detail = verdict.ruling.detail();
+        if !detail.is_empty() {
+            out.push_str(&wrapped(
+                &format!("{}: {}", verdict.ruling.word(), clean(detail)),
+                &indent,
+                width(options),
+            ));
+            out.push('\n');
+        }
+        let says = format!("{}{}", verdict.origin.prefix(), clean(&verdict.says));
+        out.push_str(&paint.faint(&wrapped(&says, &indent, width(options))));
+        out.push('\n');
+        if !verdict.reason.is_empty() {
+            let reason = format!("why: {}", clean(&verdict.reason));
+            out.push_str(&wrapped(&reason, &indent, width(options)));
+            out.push('\n');
+        }
+    }
+}
+
+fn width(options: &Options) -> usize {
+    options.width.map_or(MEASURE, |w| usize::from(w).max(40))
+}
+
+fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// Text without control characters: a name in a file must not drive the terminal that prints it.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// `text` in lines of at most `width`, each after `indent`.
+fn wrapped(text: &str, indent: &str, width: usize) -> String {
+    let mut lines = vec![String::from(indent)];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        let used = line.chars().count();
+        if used > indent.len() && used + 1 + word.chars().count() > width {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            if used > indent.len() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+/// Colours, if they may be used.
+struct Paint(bool);
+
+impl Paint {
+    fn bold(&self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn faint(&self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn red(&self, text: &str) -> String {
+        self.with("1;31", text)
+    }
+
+    fn yellow(&self, text: &str) -> String {
+        self.with("33", text)
+    }
+
+    fn green(&self, text: &str) -> String {
+        self.with("32", text)
+    }
+
+    fn with(&self, code: &str, text: &str) -> String {
+        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+    use laxity_world::results::Results;
+
+    fn plain(results: &Results, verdicts: &[Verdict], width: Option<u16>) -> String {
+        text(results, verdicts, &Options { width, ..Options::default() })
+    }
+
+    #[test]
+    fn a_sweep_in_full() {
+        insta::assert_snapshot!(plain(&sample::sweep(), &sample::verdicts(), None));
+    }
+
+    #[test]
+    fn a_single_run() {
+        insta::assert_snapshot!(plain(&sample::single(), &[], None));
+    }
+
+    #[test]
+    fn a_narrow_terminal() {
+        let text = plain(&sample::sweep(), &sample::verdicts(), Some(80));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_big_sweep_by_class() {
+        insta::assert_snapshot!(plain(&sample::grid(), &[], None));
+    }
+
+    #[test]
+    fn gaps_and_odd_numbers() {
+        insta::assert_snapshot!(plain(&sample::gaps(), &[], None));
+    }
+
+    #[test]
+    fn nothing_ran() {
+        let empty = Results { runs: vec![], ..sample::sweep() };
+        insta::assert_snapshot!(plain(&empty, &[], None));
+    }
+
+    #[test]
+    fn colours_only_where_wanted_and_names_drive_no_terminal() {
+        let mut results = sample::sweep();
+        results.runs[0].channels[0].name = "\u{1b}[2Jrt".into();
+        assert!(!plain(&results, &sample::verdicts(), None).contains('\u{1b}'));
+        let colour = Options { colour: true, ..Options::default() };
+        let coloured = text(&results, &sample::verdicts(), &colour);
+        assert!(coloured.contains("\u{1b}[1;31mCONTRADICTED\u{1b}[0m") && !coloured.contains("\u{1b}[2J"));
+    }
+}

@@ -1,0 +1,421 @@
+//! From the raw form of one point to an [`Experiment`].
+
+mod adapter;
+mod channel;
+mod emulation;
+mod host;
+mod network;
+mod source;
+
+use std::ops::Range;
+
+use laxity_model::host::Applications;
+use laxity_qos::admission::{Formula, Test};
+use laxity_qos::channel::{LinkParadigm, PacketOverflow};
+use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_units::Span;
+use laxity_world::experiment::{
+    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, LocalDeadline,
+    MediumSpec, Network, Path, Refusal, RunLength, SourceSpec, Task,
+};
+use serde_spanned::Spanned;
+
+use super::choice::FormulaWord;
+use super::context::{Context, Reported, WHOLE};
+use super::leaf::{Bounded, Length, Name, Or, Whole};
+use super::library::Library;
+use super::raw::{Amount, RawAdmission, RawPath, RawRun, RawScenario};
+use super::written::{Leaf, Part, Scalar, Written};
+use crate::diagnostic::list;
+pub(super) use adapter::of_file as adapter_of_file;
+
+/// Channels of an experiment, copies included, at most.
+const MOST_CHANNELS: usize = 10_000;
+
+/// What every channel's conversion needs to know of the rest.
+struct Surroundings {
+    packet: laxity_units::Bytes,
+    /// What a refused channel says of the run unless it says so itself.
+    refusal: Refusal,
+    /// Whether contracts are enforced.
+    enforced: bool,
+    /// Whether admission analyses the channels.
+    analysed: bool,
+    /// Whether deadlines may be beyond the interval.
+    beyond: bool,
+    way: network::Way,
+}
+
+/// The experiment that `raw` describes; only the parts that make an experiment are looked at.
+pub(crate) fn experiment(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    raw: RawScenario,
+) -> Result<Experiment, Reported> {
+    let RawScenario {
+        seed,
+        host,
+        adapter,
+        path,
+        network,
+        emulation,
+        port,
+        fault,
+        admission,
+        run,
+        channel,
+        // The scenario's, not the experiment's.
+        title: _,
+        about: _,
+        sweep: _,
+        claim: _,
+        figure: _,
+    } = raw;
+    let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
+    let host = match host {
+        Some(host) => host::host(cx, library, host),
+        None => {
+            let help = "add `[host]` with `profile = \"mc68040\"` or another";
+            Err(cx.fault(&WHOLE, "the scenario has no `[host]`", help))
+        }
+    };
+    let adapter = match adapter {
+        Some(adapter) => adapter::adapter(cx, library, adapter),
+        None => {
+            let help = "add `[adapter]` with its `kind`, or with the `file` of one";
+            Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
+        }
+    };
+    let path = path.map_or(Ok(Path::default()), |path| self::path(cx, path));
+    let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
+    let built = adapter.as_ref().ok().map(|adapter| &adapter.value);
+    let net = network::network(cx, network, &path, built, speedup);
+    let admission = self::admission(cx, admission);
+    let around = Surroundings {
+        // Where the host is in error, so as to say what is wrong with the channels all the same.
+        packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
+        enforced: host.as_ref().is_ok_and(|host| host.value.subsystem.enforcement),
+        analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
+        refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
+        beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
+        way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
+    };
+    let channels = channel::channels(cx, library, channel, &around);
+    let fill = match (&admission, &channels) {
+        (Ok((_, Some(fill))), Ok(channels)) => self::fill(cx, fill, channels, around.analysed).map(Some),
+        (Ok((_, None)), _) => Ok(None),
+        (Err(reported), _) | (_, Err(reported)) => Err(*reported),
+    };
+    let mut clock = ClockKind::Virtual;
+    let task = match (&fill, run) {
+        (Err(reported), None) => Err(*reported),
+        (Ok(Some(channel)), None) => Ok(Task::Fill(*channel)),
+        (Ok(Some(channel)), Some(run)) => self::run(cx, run, &mut clock).map(|_| Task::Fill(*channel)),
+        (Ok(None) | Err(_), Some(run)) => self::run(cx, run, &mut clock).map(Task::Simulate),
+        (Ok(None), None) => {
+            let help = "add `[run]` with `packets = 32768` or `time = \"10 s\"`";
+            Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
+        }
+    };
+    let faults = network::faults(cx, fault, adapter.as_ref().ok().map(|adapter| &adapter.value), around.way);
+    let (mut host, mut adapter, (admission, _)) = (host?, adapter?, admission?);
+    if let Ok(channels) = &channels {
+        let_early_frames_pass(&mut host.value, host.spans.unsaid, channels);
+    }
+    if let Adapter::Described(description) = &mut adapter.value {
+        if host.value.speedup != 1.0 {
+            **description = description.as_ref().clone().with_speedup(host.value.speedup);
+        }
+        adapter::within_reason(cx, description, host.value.subsystem.packet, &adapter.spans)?;
+    }
+    let (network, way) = net?;
+    let emulation = emulation::emulation(cx, emulation);
+    let ports = emulation::ports(cx, port, way);
+    let experiment = Experiment {
+        seed: seed?,
+        host: host.value,
+        adapter: adapter.value,
+        path: Path { receive: way.receives, ..path? },
+        network,
+        faults: faults?,
+        admission,
+        clock,
+        emulation: emulation?,
+        ports: ports?,
+        task: task?,
+        channels: channels?,
+    };
+    let silent =
+        |channel: &ChannelSpec| matches!(channel.source, SourceSpec::None) && channel.carries.is_none();
+    if matches!(experiment.task, Task::Simulate(_)) && experiment.channels.iter().all(silent) {
+        let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
+        return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
+    }
+    takes_time(cx, &experiment)?;
+    have_ports(cx, &experiment)?;
+    analysis(cx, &experiment, &host.spans, &adapter.spans)?;
+    Ok(experiment)
+}
+
+/// Refuses channels that carry the frames of a port that is not there: an emulation of theirs would carry nothing.
+fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let mut outcome = Ok(());
+    for channel in experiment.channels.iter().filter(|channel| channel.carries.is_some()) {
+        let node = channel.route[0];
+        if !experiment.ports.iter().any(|port| port.node == node) {
+            let reason = format!(
+                "channel `{}` carries frames of the port at node {node}, and there is none",
+                channel.name
+            );
+            let help = format!("add `[[port]]` with `node = {node}`, or leave out `carries`");
+            outcome = Err(cx.fault(&WHOLE, reason, help));
+        }
+    }
+    outcome
+}
+
+/// Refuses sources without end that nothing slows down: they would send for ever at one instant.
+fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let free = experiment.host.costs.first_packet.is_zero();
+    for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
+        let link_is_free = match &experiment.adapter {
+            Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
+            Adapter::Described(_) => false,
+        };
+        let (reason, help) = match channel.packet_overflow {
+            PacketOverflow::DecayDeadline => (
+                "makes packets for ever, for its handler never waits for a buffer",
+                "say `packet_overflow = \"block\"` on the channel, or give it a source with a rate",
+            ),
+            PacketOverflow::Drop if free => (
+                "drops messages for ever at one instant: making a packet takes the host no time",
+                "say `packet_overflow = \"block\"` on the channel, or give `first_packet` a cost",
+            ),
+            PacketOverflow::Block if free && link_is_free => (
+                "sends for ever at one instant: neither host nor adapter take any time",
+                "give `first_packet` or the adapter a cost, or the channel a source with a rate",
+            ),
+            PacketOverflow::Drop | PacketOverflow::Block => continue,
+        };
+        return Err(cx.fault(&WHOLE, format!("channel `{}` {reason}", channel.name), help));
+    }
+    Ok(())
+}
+
+/// A value with the places that later checks point to.
+struct Located<T, S> {
+    value: T,
+    spans: S,
+}
+
+/// Places in `[host]`.
+struct HostSpans {
+    paradigm: Range<usize>,
+    unsaid: Unsaid,
+    /// If the file says how large packets are.
+    packet: Option<Range<usize>>,
+}
+
+/// What `[host]` does not say of early work.
+#[derive(Clone, Copy)]
+struct Unsaid {
+    early: bool,
+    /// Nor whether it goes before best effort.
+    horizon: bool,
+}
+
+/// How far ahead of its contract the host lets the frames of a program be: as much as the platform may stand still for
+/// at a time, and several times what it usually does.
+const AHEAD: EarlyPolicy = EarlyPolicy { horizon: Span::from_ms(250), above_best_effort: true };
+
+/// Lets frames of programs pass that are early by their contract.
+///
+/// A message is early when those before it came late. A program that sends at its contract's rate is early for ever after
+/// one stall of the platform, and what waits for its logical arrival time then waits as long as the stall took, message
+/// by message. Nobody who is on time waits longer for early work (see `promise.rs`); best effort does, and for a source that
+/// sends more than it may, for 250 ms of its rate, once.
+fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpec]) {
+    if channels.iter().all(|channel| channel.carries.is_none()) {
+        return;
+    }
+    if unsaid.early {
+        host.subsystem.early = AHEAD;
+    }
+    if unsaid.horizon {
+        host.subsystem.link.early = AHEAD;
+    }
+}
+
+/// Refuses what admission has no analysis for.
+fn analysis(
+    cx: &mut Context<'_>,
+    experiment: &Experiment,
+    spans: &HostSpans,
+    adapter: &Range<usize>,
+) -> Result<(), Reported> {
+    if experiment.admission.formula.is_none() {
+        return Ok(());
+    }
+    const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
+    let paradigm = experiment.host.subsystem.link.paradigm;
+    if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !experiment.host.ideal {
+        let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
+        let reason = format!("admission has no analysis for `{name}`");
+        return Err(cx.fault(&spans.paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
+    }
+    if matches!(experiment.adapter, Adapter::Described(_)) {
+        return Err(cx.fault(
+            adapter,
+            "admission has no analysis for an adapter that is described by stages",
+            OFF,
+        ));
+    }
+    Ok(())
+}
+
+fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<Path, Reported> {
+    let RawPath { relays, receive, propagation } = cx.part(part)?.into_inner();
+    let relays = cx.optional(relays).map(|relays| relays.map_or(0, |relays| relays.into_inner().small()));
+    let receive = cx.optional(receive);
+    let propagation = cx.optional(propagation);
+    let (relays, receive) = (relays?, receive?);
+    let propagation = propagation?.map_or(Span::ZERO, |propagation| propagation.into_inner().get());
+    let receive = match receive {
+        Some(receive) if relays > 0 && !*receive.get_ref() => {
+            let reason = "relays need a host at the end";
+            return Err(cx.fault(&receive.span(), reason, "remove this, or the relays"));
+        }
+        receive => receive.map_or(relays > 0, Spanned::into_inner),
+    };
+    Ok(Path { relays, receive, propagation })
+}
+
+type Fill = Spanned<Name>;
+
+fn admission(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawAdmission>>,
+) -> Result<(Admission, Option<Fill>), Reported> {
+    let RawAdmission { formula, test, local_deadline, refusal, fill } =
+        cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
+    let test = cx.optional(test);
+    let local_deadline = cx.optional(local_deadline);
+    let refusal = cx.or(refusal, Refusal::Fails);
+    let fill = cx.optional(fill);
+    let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
+    if let (None, Some(word)) = (formula, &local_deadline)
+        && *word.get_ref() == LocalDeadline::Bound
+    {
+        let help = "use `\"requested\"`, or a formula other than `\"off\"`";
+        return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
+    }
+    if let (Some(Formula::Papers | Formula::Printed), Some(word)) = (formula, &test)
+        && *word.get_ref() == Test::Demand
+    {
+        let help = "use the formula `\"corrected\"`, or leave this out";
+        return Err(cx.fault(&word.span(), "the papers' formulas are admitted by `d_order`", help));
+    }
+    let test = test.map_or(Test::DOrder, Spanned::into_inner);
+    if let (Test::Demand, Some(word)) = (test, &local_deadline)
+        && *word.get_ref() == LocalDeadline::Bound
+    {
+        let reason = "the demand test is about EDF by the requested deadlines, and no other";
+        return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
+    }
+    let by_default = if test == Test::Demand { LocalDeadline::Requested } else { LocalDeadline::Bound };
+    let local_deadline = local_deadline.map_or(by_default, Spanned::into_inner);
+    Ok((Admission { formula, test, local_deadline, refusal }, fill?))
+}
+
+fn fill(
+    cx: &mut Context<'_>,
+    fill: &Fill,
+    channels: &[ChannelSpec],
+    analysed: bool,
+) -> Result<usize, Reported> {
+    let (name, span) = (&fill.get_ref().0, fill.span());
+    if !analysed {
+        let help = "use the formula `\"corrected\"` or `\"papers\"`";
+        return Err(cx.fault(&span, "nothing is ever refused while admission is off", help));
+    }
+    let real_time = || channels.iter().filter(|channel| channel.class == Class::RealTime);
+    match channels.iter().position(|channel| channel.name == *name) {
+        Some(index) if channels[index].class == Class::RealTime => Ok(index),
+        Some(_) => {
+            let help = format!("name one of {}", list(real_time().map(|channel| &channel.name)));
+            Err(cx.fault(&span, format!("`{name}` is best effort, which is never refused"), help))
+        }
+        None => {
+            let help = format!("real-time channels are {}", list(real_time().map(|channel| &channel.name)));
+            Err(cx.fault(&span, format!("there is no channel `{name}`"), help))
+        }
+    }
+}
+
+fn run(cx: &mut Context<'_>, part: Part<RawRun>, clock: &mut ClockKind) -> Result<RunLength, Reported> {
+    let part = cx.part(part)?;
+    let (span, RawRun { clock: kind, packets, time, warmup, cooldown }) = (part.span(), part.into_inner());
+    *clock = cx.or(kind, ClockKind::Virtual)?;
+    match (packets, time) {
+        (Some(packets), None) => {
+            let total = cx.value(packets);
+            let warmup = cx.optional(warmup).and_then(|warmup| in_packets(cx, warmup.as_ref()));
+            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_packets(cx, cooldown.as_ref()));
+            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
+            let (span, total) = (total.span(), total.into_inner().get());
+            if warmup + cooldown >= total {
+                let reason = format!("warm-up and cool-down leave nothing of {total} packets to count");
+                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
+            }
+            Ok(RunLength::Packets { total, warmup, cooldown })
+        }
+        (None, Some(time)) => {
+            let total = cx.value(time);
+            let warmup = cx.optional(warmup).and_then(|warmup| in_time(cx, warmup.as_ref()));
+            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_time(cx, cooldown.as_ref()));
+            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
+            let (span, total) = (total.span(), total.into_inner().get());
+            if warmup.saturating_add(cooldown) >= total {
+                let reason = format!("warm-up and cool-down leave nothing of {total} to count");
+                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
+            }
+            Ok(RunLength::Time { total, warmup, cooldown })
+        }
+        (Some(_), Some(time)) => {
+            let help = "keep either `packets` or `time`";
+            Err(cx.fault(&time.span, "a run ends by packets or by time, not by both", help))
+        }
+        (None, None) => {
+            let help = "add `packets = 32768` or `time = \"10 s\"`";
+            Err(cx.fault(&span, "nothing says when the run ends", help))
+        }
+    }
+}
+
+fn in_packets(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<u64, Reported> {
+    match amount.map(|amount| (amount.span(), amount.get_ref())) {
+        None => Ok(0),
+        Some((_, Or::This(packets))) => Ok(packets.get()),
+        Some((span, Or::That(_))) => {
+            let help = format!("valid is {}", valid::<Whole<0, 1_000_000_000_000>>());
+            Err(cx.fault(&span, "the run is counted in packets, and so must this be", help))
+        }
+    }
+}
+
+fn in_time(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<Span, Reported> {
+    match amount.map(|amount| (amount.span(), amount.get_ref())) {
+        None => Ok(Span::ZERO),
+        Some((_, Or::That(time))) => Ok(time.get()),
+        Some((span, Or::This(_))) => {
+            let help = format!("valid is {}", valid::<Bounded<Length>>());
+            Err(cx.fault(&span, "the run is measured in time, and so must this be", help))
+        }
+    }
+}
+
+/// What a `T` may be, in words.
+fn valid<T: Leaf>() -> String {
+    T::read(Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
+}

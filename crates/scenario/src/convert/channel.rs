@@ -1,0 +1,324 @@
+//! `[[channel]]`: contracts, queues and what is sent.
+
+use laxity_qos::channel::MessageOverflow;
+use laxity_qos::fragment::Reassembler;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Bytes, Rate};
+
+use super::source::{Allowed, staggered};
+use super::*;
+use crate::diagnostic::Diagnostic;
+use crate::leaf::{Bounds, Flow, Interval, bound};
+use crate::raw::RawChannel;
+use crate::written::List;
+
+/// More messages than this are never queued.
+const MOST_SLOTS: u32 = 1_000_000;
+
+/// A longer burst than this outlasts every run.
+const LONGEST_BURST: Span = Span::from_secs(30 * 24 * 3600);
+
+pub(super) fn channels(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    list: Option<List<Part<RawChannel>>>,
+    around: &Surroundings,
+) -> Result<Vec<ChannelSpec>, Reported> {
+    let raw = cx.items(list)?;
+    if raw.is_empty() {
+        let help = "add `[[channel]]` with `name`, `class`, `max_message`, `burst` and `source`";
+        return Err(cx.fault(&WHOLE, "the scenario has no channel", help));
+    }
+    let mut outcome = Ok(());
+    let mut channels: Vec<ChannelSpec> = Vec::new();
+    let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
+    for part in raw {
+        let (channel, stagger, count, name) = match channel(cx, library, part, around) {
+            Ok(read) => read,
+            Err(reported) => {
+                outcome = Err(reported);
+                continue;
+            }
+        };
+        if channels.len() + count > MOST_CHANNELS {
+            let reason = format!("with this channel there are more than {MOST_CHANNELS}");
+            return Err(cx.fault(&name, reason, "lower a `count`"));
+        }
+        let copies = (1..=count).map(|copy| match count {
+            1 => channel.name.clone(),
+            _ => format!("{}-{copy}", channel.name),
+        });
+        // A name is taken by its copies, and by itself: sweeps and claims speak of it.
+        for (copy, name_of_copy) in (0..).zip(copies) {
+            if let Some(other) = named.insert(name_of_copy.clone(), name.clone()) {
+                let reason = format!("there are two channels called `{name_of_copy}`");
+                let diagnostic = Diagnostic::new(cx.place(&name), reason)
+                    .related(cx.place(&other).label("the other one"))
+                    .help("give each channel a name of its own, or one of them a `count`");
+                outcome = Err(cx.report(diagnostic));
+                break;
+            }
+            let source = staggered(&channel.source, stagger, copy);
+            channels.push(ChannelSpec { name: name_of_copy, source, ..channel.clone() });
+        }
+    }
+    outcome.map(|()| channels)
+}
+
+/// A channel, how far apart its copies start in their trace, how many there are, and the place of its name.
+fn channel(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    part: Part<RawChannel>,
+    around: &Surroundings,
+) -> Result<(ChannelSpec, Span, usize, Range<usize>), Reported> {
+    let part = cx.part(part)?;
+    let owner = part.span();
+    let RawChannel {
+        name,
+        from,
+        to,
+        class,
+        count,
+        max_message,
+        min_message,
+        burst,
+        min_interval,
+        rate,
+        deadline,
+        refusal,
+        level,
+        message_slots,
+        packet_slots,
+        message_overflow,
+        packet_overflow,
+        carries,
+        source,
+    } = part.into_inner();
+    let name = cx.required(name, "name", &owner, "this channel");
+    let what = match &name {
+        Ok(name) => format!("channel `{}`", name.get_ref().0),
+        Err(_) => "this channel".into(),
+    };
+    let route = around.way.route(cx, from, to);
+    let carries = cx.optional(carries);
+    let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
+    let class = cx.required(class, "class", &owner, &what);
+    let count = cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().small()));
+    let max_message = cx.required(max_message, "max_message", &owner, &what);
+    let min_message = cx.optional(min_message);
+    let burst = cx.required(burst, "burst", &owner, &what);
+    let refusal = match class.as_ref().map(|class| *class.get_ref()) {
+        Ok(Class::BestEffort) => {
+            let help = "remove this: what asks for nothing is refused nothing";
+            cx.foreign(refusal.as_ref(), "best effort is not admitted", help).map(|()| None)
+        }
+        _ => cx.optional(refusal),
+    };
+    let level = cx.optional(level);
+    let message_slots = cx.optional(message_slots);
+    let packet_slots = cx.optional(packet_slots);
+    let message_overflow = cx.or(message_overflow, MessageOverflow::Drop);
+    let packet_overflow = cx.or(packet_overflow, PacketOverflow::Block);
+    let real_time = class.as_ref().map(|class| *class.get_ref() == Class::RealTime);
+    let contract = match real_time {
+        Ok(true) => {
+            contract(cx, (min_interval, rate, deadline), &max_message, &owner, &what, around).map(Some)
+        }
+        Ok(false) => {
+            let reason = "best effort is promised nothing";
+            let help =
+                "remove this, or say `class = \"real_time\"`; the rate that is sent is part of `source`";
+            let interval = cx.foreign(min_interval.as_ref(), reason, help);
+            let rate = cx.foreign(rate.as_ref(), reason, help);
+            let deadline = cx.foreign(deadline.as_ref(), reason, help);
+            interval.and(rate).and(deadline).map(|()| None)
+        }
+        Err(reported) => Err(*reported),
+    };
+    let size =
+        max_message.as_ref().map(|size| (size.span(), size.get_ref().get())).map_err(|reported| *reported);
+    let size = size.and_then(|(span, size)| {
+        let packets = size.div_ceil(around.packet);
+        if packets > u64::from(Reassembler::MAX_FRAGMENTS) {
+            let reason = format!("a message of {size} falls into {packets} packets of {}", around.packet);
+            let help = format!("at most {} packets make a message", Reassembler::MAX_FRAGMENTS);
+            return Err(cx.fault(&span, reason, help));
+        }
+        Ok(size)
+    });
+    let burst = burst.map(|burst| (burst.span(), burst.into_inner().small()));
+    // Beside a burst that came early, as many messages as become current before the first has to be done.
+    let needed = |burst: u32, contract: Option<(Span, Span)>| {
+        let analysed = contract.filter(|_| around.analysed);
+        let current = analysed.map_or(1, |(interval, deadline)| deadline.div_ceil(interval));
+        (u64::from(burst) - 1).saturating_add(current).min(u64::from(MOST_SLOTS)) as u32
+    };
+    let slots =
+        message_slots.as_ref().ok().and_then(|slots| slots.as_ref().map(|slots| slots.get_ref().get()));
+    let overflow = packet_overflow.as_ref().copied().unwrap_or(PacketOverflow::Block);
+    let allowed = match (contract, size, &burst) {
+        (Ok(contract), Ok(size), Ok((_, burst))) => {
+            let interval = contract.map(|(interval, _)| interval);
+            let message_slots = slots.map_or_else(|| needed(*burst, contract), |slots| slots as u32);
+            Ok(Allowed {
+                interval,
+                size,
+                burst: *burst,
+                message_slots,
+                packet_overflow: overflow,
+                enforced: around.enforced,
+            })
+        }
+        (Err(reported), ..) | (_, Err(reported), _) => Err(reported),
+        (.., Err(reported)) => Err(*reported),
+    };
+    let source = match (source, allowed) {
+        (None, _) => {
+            let valid = "what is sent, such as `{ kind = \"periodic\" }`, or `{ kind = \"none\" }`";
+            Err(cx.missing("source", &owner, &what, valid))
+        }
+        (Some(source), Ok(allowed)) => super::source::source(cx, library, source, &allowed),
+        (Some(source), Err(reported)) => {
+            // Says what is wrong with the source all the same.
+            let allowed = Allowed {
+                interval: Some(Span::from_ms(1)),
+                size: Bytes::from_kib(1),
+                burst: 1,
+                message_slots: u32::MAX,
+                packet_overflow: overflow,
+                enforced: true,
+            };
+            super::source::source(cx, library, source, &allowed).and(Err(reported))
+        }
+    };
+    let (name, (burst_span, burst), size, contract, source) = (name?, burst?, size?, contract?, source?);
+    let carries = carries?;
+    let least = source.smallest;
+    let min_message = match min_message? {
+        // What comes in an emulation is not what `source` says, and what is smaller than was said is dropped.
+        None if let Some(carries) = carries => {
+            let frame = carries.smallest_frame();
+            least.map_or(frame, |least| least.min(frame)).min(size)
+        }
+        None => least.map_or(Bytes::new(1), |least| least.min(size)),
+        Some(written) => {
+            let (span, bytes) = (written.span(), written.into_inner().get());
+            if bytes > size {
+                let reason = format!("the smallest message, {bytes}, is larger than the largest, {size}");
+                return Err(cx.fault(&span, reason, format!("valid is a size up to {size}")));
+            }
+            if contract.is_some()
+                && let Some(least) = least.filter(|least| *least < bytes)
+            {
+                let reason = format!("the source sends messages of {least}, smaller than {bytes}");
+                let help = format!(
+                    "bounds rest on the smallest message: say at most `\"{least}\"` here, or leave it out"
+                );
+                return Err(cx.fault(&span, reason, help));
+            }
+            bytes
+        }
+    };
+    let message_slots =
+        message_slots?.map_or_else(|| needed(burst, contract), |slots| slots.into_inner().small());
+    let (min_interval, deadline) = match contract {
+        Some((interval, deadline)) => (interval, Some(deadline)),
+        None => (Span::from_ps(1), None),
+    };
+    if min_interval.saturating_mul(burst.into()) > LONGEST_BURST {
+        let reason =
+            format!("a burst of {burst} messages, one every {min_interval}, is worth more than 30 days");
+        return Err(cx.fault(&burst_span, reason, "allow fewer messages in a burst, or more often"));
+    }
+    let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
+    let channel = ChannelSpec {
+        route: route?,
+        carries,
+        class: class?.into_inner(),
+        spec,
+        deadline,
+        refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
+        level: level?.map(|level| level.into_inner().small() as u8),
+        message_slots,
+        packet_slots: packet_slots?.map_or_else(
+            || u64::from(needed(burst, contract)) * spec.fragmentation(around.packet).packets(),
+            |slots| slots.into_inner().get(),
+        ),
+        message_overflow: message_overflow?,
+        packet_overflow: packet_overflow?,
+        source: source.spec,
+        name: name.get_ref().0.clone(),
+    };
+    Ok((channel, source.stagger, count? as usize, name.span()))
+}
+
+type Timing =
+    (Option<Written<Bounded<Interval>>>, Option<Written<Bounded<Flow>>>, Option<Written<Bounded<Interval>>>);
+
+/// `I_min` and the deadline of a real-time channel.
+fn contract(
+    cx: &mut Context<'_>,
+    (interval, rate, deadline): Timing,
+    size: &Result<Spanned<Bounded<crate::leaf::Size>>, Reported>,
+    owner: &Range<usize>,
+    what: &str,
+    around: &Surroundings,
+) -> Result<(Span, Span), Reported> {
+    let interval = match (interval, rate) {
+        (Some(interval), None) => {
+            cx.value(interval).map(|interval| (interval.span(), interval.into_inner().get()))
+        }
+        (None, Some(rate)) => cx.value(rate).and_then(|rate| {
+            let size = size.as_ref().map_err(|reported| *reported)?.get_ref().get();
+            let interval = interval_of(cx, size, rate.get_ref().get(), &rate.span())?;
+            Ok((rate.span(), interval))
+        }),
+        (Some(_), Some(rate)) => {
+            let help = "keep either `min_interval` or `rate`";
+            Err(cx.fault(&rate.span, format!("{what} has its rate given twice"), help))
+        }
+        (None, None) => {
+            let help = "add `min_interval = \"50 ms\"` or `rate = \"1200 KiB/s\"`";
+            Err(cx.fault(owner, format!("{what} is real-time, and nothing says how often it may send"), help))
+        }
+    };
+    let deadline = cx.required(deadline, "deadline", owner, what);
+    let ((at, interval), deadline) = (interval?, deadline?);
+    let (span, deadline) = (deadline.span(), deadline.into_inner().get());
+    if !around.beyond && deadline > interval {
+        let reason =
+            format!("the deadline of {what}, {deadline}, is later than its next message, {interval} on");
+        let diagnostic = Diagnostic::new(cx.place(&span), reason)
+            .related(cx.place(&at).label(format!("a message every {interval}")))
+            .help(format!(
+                "`d_order` has one message of a channel under way at a time: use at most `\"{interval}\"`"
+            ))
+            .help("or say `test = \"demand\"` under `[admission]`, with EDF on CPU and link")
+            .help("or say `formula = \"off\"` under `[admission]` to run without bounds");
+        return Err(cx.report(diagnostic));
+    }
+    Ok((interval, deadline))
+}
+
+/// The interval at which messages of `size` make `rate`, rounded up to the picosecond.
+pub(super) fn interval_of(
+    cx: &mut Context<'_>,
+    size: Bytes,
+    rate: Rate,
+    span: &Range<usize>,
+) -> Result<Span, Reported> {
+    let ps = (u128::from(size.get()) * 8_000_000_000_000).div_ceil(u128::from(rate.bits_per_sec().max(1)));
+    let (least, most): (Span, Span) = (bound(Interval::LEAST), bound(Interval::MOST));
+    match u64::try_from(ps).map(Span::from_ps) {
+        Ok(interval) if interval < least => {
+            let reason = format!("at {rate} messages of {size} come less than {least} apart");
+            Err(cx.fault(span, reason, "use a lower rate, or larger messages"))
+        }
+        Ok(interval) if interval <= most => Ok(interval),
+        _ => {
+            let reason = format!("at {rate} messages of {size} come more than {} apart", Interval::MOST);
+            Err(cx.fault(span, reason, "use a higher rate, or smaller messages"))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `[emulation]`, `[[port]]` and what a channel carries of a port's frames.
+
+use std::net::IpAddr;
+
+use laxity_world::experiment::{Carries, Emulation, HostPlace, Pace, PortSpec, Transfer};
+
+use super::network::Way;
+use super::*;
+use crate::raw::{RawEmulation, RawPort};
+use crate::written::List;
+
+/// The longest name of a network interface under Linux.
+const LONGEST_NAME: usize = 15;
+
+pub(super) fn emulation(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawEmulation>>,
+) -> Result<Emulation, Reported> {
+    let RawEmulation { host, pace, transfer, core, host_core } = cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let host = cx.or(host, HostPlace::Model);
+    let pace = cx.or(pace, Pace::Profile);
+    let transfer = cx.or(transfer, Transfer::Full);
+    let core = cx.optional(core).map(|core| core.map(|core| core.into_inner().get() as usize));
+    let host_core = cx.optional(host_core).map(|core| core.map(|core| core.into_inner().get() as usize));
+    Ok(Emulation { host: host?, pace: pace?, transfer: transfer?, core: core?, host_core: host_core? })
+}
+
+pub(super) fn ports(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawPort>>>,
+    way: Way,
+) -> Result<Vec<PortSpec>, Reported> {
+    let mut ports: Vec<PortSpec> = Vec::new();
+    let mut outcome = Ok(());
+    for part in cx.items(list)? {
+        let span = part.span.clone();
+        match port(cx, part, way) {
+            Err(reported) => outcome = Err(reported),
+            Ok(port) if ports.iter().any(|other| other.node == port.node) => {
+                let reason = format!("node {} has a port already", port.node);
+                outcome = Err(cx.fault(&span, reason, "give each node one port at most"));
+            }
+            Ok(port) => ports.push(port),
+        }
+    }
+    outcome.map(|()| ports)
+}
+
+fn port(cx: &mut Context<'_>, part: Part<RawPort>, way: Way) -> Result<PortSpec, Reported> {
+    let part = cx.part(part)?;
+    let (owner, RawPort { kind, node, interface, namespace, address, mtu }) =
+        (part.span(), part.into_inner());
+    let kind = cx.optional(kind);
+    let node = way.node(cx, node);
+    let interface =
+        cx.required(interface, "interface", &owner, "this port").and_then(|name| name_of(cx, name));
+    let namespace = cx.optional(namespace).and_then(|name| name.map(|name| name_of(cx, name)).transpose());
+    let address = cx.optional(address).and_then(|text| text.map(|text| self::address(cx, &text)).transpose());
+    let mtu = cx.optional(mtu);
+    kind?;
+    Ok(PortSpec {
+        node: node?,
+        interface: interface?,
+        namespace: namespace?,
+        address: address?,
+        mtu: mtu?.map_or(1500, |mtu| mtu.into_inner().get() as u16),
+    })
+}
+
+fn name_of(cx: &mut Context<'_>, name: Spanned<String>) -> Result<String, Reported> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let text = name.get_ref();
+    if text.is_empty() || text.len() > LONGEST_NAME || !text.chars().all(good) {
+        let help = format!("use 1 to {LONGEST_NAME} letters, digits, `-` and `_`, such as `\"lx-a\"`");
+        return Err(cx.fault(&name.span(), "this is no name for an interface or a namespace", help));
+    }
+    Ok(name.into_inner())
+}
+
+fn address(cx: &mut Context<'_>, text: &Spanned<String>) -> Result<(IpAddr, u8), Reported> {
+    let parsed = text.get_ref().split_once('/').and_then(|(address, prefix)| {
+        let address: IpAddr = address.parse().ok()?;
+        let prefix: u8 = prefix.parse().ok()?;
+        (prefix <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, prefix))
+    });
+    parsed.ok_or_else(|| {
+        cx.fault(&text.span(), "this is no address with its prefix", "write it like `\"10.77.0.1/24\"`")
+    })
+}
+
+/// Which of its port's frames a channel carries.
+pub(super) fn carries(cx: &mut Context<'_>, text: &Spanned<String>) -> Result<Carries, Reported> {
+    let words: Vec<&str> = text.get_ref().split_whitespace().collect();
+    let number = |word: &str| word.parse::<u16>().ok();
+    let carries = match words.as_slice() {
+        ["all"] => Some(Carries::All),
+        ["tcp"] => Some(Carries::Tcp(None)),
+        ["udp"] => Some(Carries::Udp(None)),
+        ["icmp"] => Some(Carries::Icmp),
+        ["tcp", port] => number(port).map(|port| Carries::Tcp(Some(port))),
+        ["udp", port] => number(port).map(|port| Carries::Udp(Some(port))),
+        ["dscp", value] => number(value).filter(|value| *value < 64).map(|value| Carries::Dscp(value as u8)),
+        _ => None,
+    };
+    carries.ok_or_else(|| {
+        let help = "valid are `\"all\"`, `\"icmp\"`, `\"tcp\"`, `\"udp\"`, either with a port as in `\"udp 5201\"`, and \
+                    `\"dscp 46\"`";
+        cx.fault(&text.span(), "this names no frames", help)
+    })
+}

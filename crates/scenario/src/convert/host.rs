@@ -1,0 +1,265 @@
+//! `[host]`: costs and policies.
+
+use laxity_model::node::DriverConfig;
+use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
+use laxity_qos::costs::HostCosts;
+use laxity_qos::discipline::EarlyPolicy;
+use laxity_units::{Bytes, Span};
+
+use super::*;
+use crate::choice::{PreemptionWord, Resources};
+use crate::leaf::{Cost, Factor};
+use crate::profile::{Profile, Unmeasured};
+use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::written::Either;
+
+/// `S` where the file says nothing.
+pub(super) const DEFAULT_PACKET: Bytes = Bytes::from_kib(4);
+/// `P` where the file says nothing.
+const DEFAULT_BLOCK: Block = Block::Packets(4);
+/// The least speed-up, so that costs stay in the range of picoseconds.
+const SLOWEST: f64 = 0.01;
+
+pub(super) fn host(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    part: Part<RawHost>,
+) -> Result<Located<Host, HostSpans>, Reported> {
+    let part = cx.part(part)?;
+    let (span, raw) = (part.span(), part.into_inner());
+    let RawHost { profile, applications, costs, speedup, subsystem, driver } = raw;
+    let profile = cx
+        .required(profile, "profile", &span, "the host")
+        .and_then(|name| Ok((library.profile(cx, name.get_ref(), &name.span())?, name.span())));
+    let applications = cx.or(applications, Applications::Separate);
+    let costs = cx.part_or_empty(costs, &span).map(|costs| costs.into_inner());
+    let subsystem = self::subsystem(cx, subsystem, &span);
+    let named = match (&profile, &subsystem) {
+        (Ok((profile, at)), Ok((config, _, spans))) => {
+            let at = spans.packet.as_ref().unwrap_or(at);
+            profile
+                .costs_for(config.packet)
+                .map_err(|error| unmeasured(cx, at, profile, config.packet, &error))
+        }
+        // Any packet will do to say what else is wrong.
+        (Ok((profile, _)), Err(_)) => Ok(profile.costs),
+        (Err(reported), _) => Err(*reported),
+    };
+    let costs = match (named, costs) {
+        (Ok(named), Ok(raw)) => replace(cx, named, raw),
+        // Still says what is wrong with the overrides.
+        (Err(reported), Ok(raw)) => replace(cx, HostCosts::default(), raw).and(Err(reported)),
+        (_, Err(reported)) => Err(reported),
+    };
+    let speedup = self::speedup(cx, speedup);
+    let driver = self::driver(cx, driver, &span);
+    let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
+    let ideal = resources == Resources::Ideal;
+    if ideal {
+        subsystem.preemption.immediate = true;
+        (costs.context_switch, costs.cache_miss) = (Span::ZERO, Span::ZERO);
+    }
+    let speedup = speedup?;
+    let host = Host {
+        profile: profile?.0.name.clone(),
+        costs: if speedup == 1.0 { costs } else { costs.with_speedup(speedup) },
+        speedup,
+        applications: applications?,
+        subsystem,
+        ideal,
+        driver: driver?,
+    };
+    Ok(Located { value: host, spans })
+}
+
+/// Refuses a profile for packets that it was not measured with.
+fn unmeasured(
+    cx: &mut Context<'_>,
+    at: &Range<usize>,
+    profile: &Profile,
+    packet: Bytes,
+    error: &Unmeasured,
+) -> Reported {
+    let (name, (least, most)) = (&profile.name, error.measured);
+    let reason = format!(
+        "the profile `{name}` was measured with packets of {least} to {most}, and these are of {packet}"
+    );
+    let valid = format!("valid is `packet` of `[host.subsystem]` from {least} to {most}");
+    let help = match packet > most {
+        true => format!("{valid}; `laxity calibrate --packet {}` measures up to these", packet.get()),
+        false => format!("{valid}; no smaller ones are measured"),
+    };
+    cx.fault(at, reason, help)
+}
+
+/// How many times as fast processors are.
+fn speedup(cx: &mut Context<'_>, factor: Option<Written<Factor>>) -> Result<f64, Reported> {
+    let Some(factor) = cx.optional(factor)? else { return Ok(1.0) };
+    if factor.get_ref().get() < SLOWEST {
+        let reason = format!("{} is less than {SLOWEST}", factor.get_ref().get());
+        let help = format!("valid is a number from {SLOWEST} to 1000000, such as `12`");
+        return Err(cx.fault(&factor.span(), reason, help));
+    }
+    Ok(factor.into_inner().get())
+}
+
+fn driver(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawDriver>>,
+    owner: &Range<usize>,
+) -> Result<DriverConfig, Reported> {
+    let RawDriver { watchdog, reset_after } = cx.part_or_empty(part, owner)?.into_inner();
+    let watchdog = cx.optional(watchdog);
+    let reset_after = cx.optional(reset_after);
+    Ok(DriverConfig {
+        watchdog: watchdog?.map(|every| every.into_inner().get()),
+        reset_after: reset_after?.map(|time| time.into_inner().get()),
+    })
+}
+
+fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<HostCosts, Reported> {
+    let RawCosts {
+        context_switch,
+        cache_miss,
+        first_packet,
+        packet,
+        link_scheduling,
+        hand_over,
+        interrupt,
+        thread_creation,
+        receive_packet,
+        receive_message,
+        send_call,
+    } = raw;
+    let mut or = |written: Option<Written<Bounded<Cost>>>, cost: Span| {
+        cx.optional(written).map(|written| written.map_or(cost, |written| written.into_inner().get()))
+    };
+    let context_switch = or(context_switch, costs.context_switch);
+    let cache_miss = or(cache_miss, costs.cache_miss);
+    let first_packet = or(first_packet, costs.first_packet);
+    let packet = or(packet, costs.packet);
+    let link_scheduling = or(link_scheduling, costs.link_scheduling);
+    let hand_over = or(hand_over, costs.hand_over);
+    let interrupt = or(interrupt, costs.interrupt);
+    let thread_creation = or(thread_creation, costs.thread_creation);
+    let receive_packet = or(receive_packet, costs.receive_packet);
+    let receive_message = or(receive_message, costs.receive_message);
+    let send_call = or(send_call, costs.send_call);
+    Ok(HostCosts {
+        context_switch: context_switch?,
+        cache_miss: cache_miss?,
+        first_packet: first_packet?,
+        packet: packet?,
+        link_scheduling: link_scheduling?,
+        hand_over: hand_over?,
+        interrupt: interrupt?,
+        thread_creation: thread_creation?,
+        receive_packet: receive_packet?,
+        receive_message: receive_message?,
+        send_call: send_call?,
+    })
+}
+
+fn subsystem(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawSubsystem>>,
+    owner: &Range<usize>,
+) -> Result<(Config, Resources, HostSpans), Reported> {
+    let part = cx.part_or_empty(part, owner)?;
+    let span = part.span();
+    let RawSubsystem { processing, cpu, early, preemption, resources, enforcement, packet, link } =
+        part.into_inner();
+    let processing = cx.or(processing, Processing::PerChannel);
+    let order = cx.or(cpu, Order::MultiClassEdf);
+    let early = cx.optional(early);
+    let preemption = self::preemption(cx, preemption);
+    let resources = cx.or(resources, Resources::Real);
+    let enforcement = cx.or(enforcement, true);
+    let packet = cx.optional(packet);
+    let link = self::link(cx, link, &span);
+    let (link, mut spans) = link?;
+    let early = early?.map(Spanned::into_inner);
+    spans.unsaid.early = early.is_none();
+    let packet = packet.map(|packet| {
+        spans.packet = packet.as_ref().map(Spanned::span);
+        packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get())
+    });
+    let config = Config {
+        processing: processing?,
+        order: order?,
+        early: early.unwrap_or(EarlyPolicy::HOLD),
+        preemption: preemption?,
+        link,
+        packet: packet?,
+        enforcement: enforcement?,
+    };
+    Ok((config, resources?, spans))
+}
+
+fn preemption(
+    cx: &mut Context<'_>,
+    raw: Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>,
+) -> Result<Preemption, Reported> {
+    let all = |block, immediate| Preemption { real_time: block, early: block, best_effort: block, immediate };
+    match raw {
+        None => Ok(all(DEFAULT_BLOCK, false)),
+        Some(Either::Scalar(written)) => Ok(match cx.value(written)?.into_inner() {
+            Or::This(packets) => all(Block::Packets(packets.small()), false),
+            Or::That(PreemptionWord::Block(block)) => all(block, false),
+            // Nobody asks at a preemption point for what can be taken at any time.
+            Or::That(PreemptionWord::Immediate(_)) => all(Block::Packets(1), true),
+        }),
+        Some(Either::Table(part)) => {
+            let RawPreemption { real_time, early, best_effort } = cx.part(part)?.into_inner();
+            let mut or = |written: Option<Written<Or<Packets, Block>>>| {
+                let block = cx.optional(written)?.map(|written| match written.into_inner() {
+                    Or::This(packets) => Block::Packets(packets.small()),
+                    Or::That(block) => block,
+                });
+                Ok(block.unwrap_or(DEFAULT_BLOCK))
+            };
+            let (real_time, early, best_effort) = (or(real_time), or(early), or(best_effort));
+            Ok(Preemption {
+                real_time: real_time?,
+                early: early?,
+                best_effort: best_effort?,
+                immediate: false,
+            })
+        }
+    }
+}
+
+fn link(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawLink>>,
+    owner: &Range<usize>,
+) -> Result<(LinkConfig, HostSpans), Reported> {
+    let part = cx.part_or_empty(part, owner)?;
+    let span = part.span();
+    let RawLink { paradigm, order, horizon, depth, early_above_best_effort } = part.into_inner();
+    let paradigm = cx.optional(paradigm);
+    let order = cx.optional(order);
+    let horizon = cx.optional(horizon).map(|horizon| horizon.map(|horizon| horizon.into_inner().get()));
+    let depth = cx.optional(depth);
+    let above_best_effort = cx.optional(early_above_best_effort);
+    let paradigm = paradigm?;
+    let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
+    let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
+    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span), unsaid, packet: None };
+    let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
+    // Where the adapter schedules, the host neither orders nor limits what it hands over.
+    let (usual_order, usual_depth) = match paradigm {
+        LinkParadigm::Adapter => (Order::Fifo, u32::MAX),
+        _ => (Order::MultiClassEdf, 1),
+    };
+    let config = LinkConfig {
+        paradigm,
+        order: order?.map_or(usual_order, Spanned::into_inner),
+        early: EarlyPolicy {
+            horizon: horizon.unwrap_or_default(),
+            above_best_effort: above_best_effort.unwrap_or_default(),
+        },
+        depth: depth?.map_or(usual_depth, |depth| depth.into_inner().small()),
+    };
+    Ok((config, spans))
+}

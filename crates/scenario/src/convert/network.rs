@@ -1,0 +1,265 @@
+//! `[network]` and `[[fault]]`: who may send when, what becomes of frames on their way, and what breaks.
+
+use laxity_model::adapter::{Breakdown, Delay};
+use laxity_model::network::{
+    Background, CsmaParameters, ImpairmentParameters, NetworkError, Probability, Reordering,
+    TokenRingParameters,
+};
+
+use super::*;
+use crate::choice::{FaultKind, NetworkKind};
+use crate::leaf::Share;
+use crate::raw::{RawFault, RawImpairments, RawNetwork, RawOthers};
+use crate::written::List;
+
+/// The nodes that there are, and how channels go from one to another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    pub(super) stations: usize,
+    relays: usize,
+    /// Whether the last node of a channel's way receives.
+    pub(super) receives: bool,
+}
+
+impl Way {
+    /// A host by itself.
+    pub(super) const ALONE: Way = Way { stations: 1, relays: 0, receives: false };
+
+    /// The node that is written, or the first.
+    pub(super) fn node(
+        self,
+        cx: &mut Context<'_>,
+        written: Option<Written<Whole<0, 64>>>,
+    ) -> Result<usize, Reported> {
+        let Some(node) = cx.optional(written)? else { return Ok(0) };
+        self.check(cx, node.get_ref().get() as usize, &node.span())
+    }
+
+    fn check(self, cx: &mut Context<'_>, node: usize, span: &Range<usize>) -> Result<usize, Reported> {
+        let last = self.stations - 1;
+        if node <= last {
+            return Ok(node);
+        }
+        let help = match last {
+            0 => "the only node is 0; `stations` under `[network]` says how many there are".into(),
+            _ => format!("nodes are numbered from 0 to {last}"),
+        };
+        Err(cx.fault(span, format!("there is no node {node}"), help))
+    }
+
+    /// The nodes from `from` to `to`.
+    pub(super) fn route(
+        self,
+        cx: &mut Context<'_>,
+        from: Option<Written<Whole<0, 64>>>,
+        to: Option<Written<Whole<0, 64>>>,
+    ) -> Result<Vec<usize>, Reported> {
+        let last = self.stations - 1;
+        let mut end = |written: Option<Written<Whole<0, 64>>>, usual: usize| {
+            let Some(end) = cx.optional(written)? else { return Ok(usual) };
+            let (span, end) = (end.span(), end.into_inner().get() as usize);
+            if self.relays > 0 && end != usual {
+                let help = "remove this, or the relays";
+                return Err(cx.fault(&span, "with relays every channel takes the whole path", help));
+            }
+            self.check(cx, end, &span)
+        };
+        let (from, to) = (end(from, 0), end(to, last));
+        let (from, to) = (from?, to?);
+        Ok(match self.relays {
+            0 if from == to => vec![from],
+            0 => vec![from, to],
+            _ => (0..=last).collect(),
+        })
+    }
+}
+
+pub(super) fn network(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawNetwork>>,
+    path: &Result<Path, Reported>,
+    adapter: Option<&Adapter>,
+    speedup: f64,
+) -> Result<(Network, Way), Reported> {
+    let path = path.as_ref().copied().map_err(|reported| *reported);
+    let Some(part) = part else {
+        let path = path?;
+        let stations = path.relays as usize + 1 + usize::from(path.receive);
+        let way = Way { stations, relays: path.relays as usize, receives: path.receive };
+        let (medium, impairments) = (MediumSpec::PointToPoint, ImpairmentParameters::default());
+        return Ok((Network { stations, medium, impairments }, way));
+    };
+    let part = cx.part(part)?;
+    let (span, raw) = (part.span(), part.into_inner());
+    let RawNetwork { kind, stations, rotation, holding, latency, handling, rate, others, impairments } = raw;
+    let kind = cx.required(kind, "kind", &span, "the network");
+    let stations = cx.optional(stations);
+    let impairments =
+        impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
+    let (path, kind) = (path?, kind?);
+    let on_path = path.relays as usize + 1 + usize::from(path.receive);
+    let stations = match stations? {
+        Some(stations) if on_path > 1 && stations.get_ref().get() as usize != on_path => {
+            let help = format!("say {on_path}, or nothing");
+            return Err(cx.fault(&stations.span(), format!("the path has {on_path} hosts"), help));
+        }
+        Some(stations) => stations.into_inner().get() as usize,
+        None => on_path,
+    };
+    let place = kind.span();
+    let kind = kind.into_inner();
+    if let Some(adapter) = adapter
+        && kind != NetworkKind::PointToPoint
+        && !matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
+    {
+        let help = "describe an adapter with a phase that says `medium = true`";
+        return Err(cx.fault(&place, "the adapter never waits for a shared medium", help));
+    }
+    let ring =
+        ["rotation and holding times are a token ring's", "remove this, or say `kind = \"token_ring\"`"];
+    let ethernet = ["this is CSMA/CD's", "remove this, or say `kind = \"csma\"`"];
+    if kind != NetworkKind::TokenRing {
+        cx.foreign(rotation.as_ref(), ring[0], ring[1])?;
+        cx.foreign(holding.as_ref(), ring[0], ring[1])?;
+        cx.foreign(latency.as_ref(), ring[0], ring[1])?;
+        cx.foreign(handling.as_ref(), ring[0], ring[1])?;
+    }
+    if kind != NetworkKind::Csma {
+        cx.foreign(rate.as_ref(), ethernet[0], ethernet[1])?;
+        if let Some(others) = &others {
+            return Err(cx.fault(&others.span, ethernet[0], ethernet[1]));
+        }
+    }
+    let medium = match kind {
+        NetworkKind::PointToPoint => MediumSpec::PointToPoint,
+        NetworkKind::TokenRing => {
+            let rotation = cx.required(rotation, "rotation", &span, "the token ring");
+            let holding = cx.required(holding, "holding", &span, "the token ring");
+            let latency = cx.optional(latency)?.map_or(Span::ZERO, |latency| latency.into_inner().get());
+            let handling = cx.optional(handling)?.map_or(Span::ZERO, |handling| handling.into_inner().get());
+            let handling = Delay::fixed(handling).divided(speedup).fixed;
+            let (rotation, holding) = (rotation?.into_inner().get(), holding?.into_inner().get());
+            let holding = vec![holding; stations];
+            let ring = TokenRingParameters { rotation, holding, latency, handling };
+            ring.check().map_err(|error| refuse(cx, &span, &error))?;
+            MediumSpec::TokenRing(ring)
+        }
+        NetworkKind::Csma => {
+            let rate = cx.required(rate, "rate", &span, "the network");
+            let others = others.map(|part| self::others(cx, part)).transpose();
+            let (rate, others) = (rate?.into_inner().get(), others?);
+            let csma = CsmaParameters { rate, stations, propagation: path.propagation, others };
+            csma.check().map_err(|error| refuse(cx, &span, &error))?;
+            MediumSpec::Csma(csma)
+        }
+    };
+    let receives = path.receive || stations > 1;
+    let way = Way { stations, relays: path.relays as usize, receives };
+    Ok((Network { stations, medium, impairments: impairments? }, way))
+}
+
+fn refuse(cx: &mut Context<'_>, span: &Range<usize>, error: &NetworkError) -> Reported {
+    let reason = format!("the network's {} {}", error.parameter(), error.reason());
+    cx.fault(span, reason, format!("valid is {}", error.valid()))
+}
+
+fn others(cx: &mut Context<'_>, part: Part<RawOthers>) -> Result<Background, Reported> {
+    let part = cx.part(part)?;
+    let (span, RawOthers { stations, frame, load }) = (part.span(), part.into_inner());
+    let stations = cx.required(stations, "stations", &span, "these stations");
+    let frame = cx.required(frame, "frame", &span, "these stations");
+    let load = cx.required(load, "load", &span, "these stations");
+    Ok(Background {
+        stations: stations?.into_inner().small(),
+        frame: frame?.into_inner().get(),
+        load: load?.into_inner().get(),
+    })
+}
+
+fn impairments(cx: &mut Context<'_>, part: Part<RawImpairments>) -> Result<ImpairmentParameters, Reported> {
+    let part = cx.part(part)?;
+    let span = part.span();
+    let RawImpairments { delay, jitter, loss, corruption, duplication, reordering, reorder_by } =
+        part.into_inner();
+    let delay = cx.optional(delay).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()));
+    let jitter = cx.optional(jitter).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()));
+    let by = cx.optional(reorder_by).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()));
+    let mut share = |written: Option<Written<Share>>| {
+        let share = cx.optional(written)?.map_or(0.0, |share| share.into_inner().get());
+        Ok(Probability::new(share).expect("a share is a probability"))
+    };
+    let (loss, corruption) = (share(loss), share(corruption));
+    let (duplication, reordering) = (share(duplication), share(reordering));
+    let parameters = ImpairmentParameters {
+        delay: delay?,
+        jitter: jitter?,
+        loss: loss?,
+        corruption: corruption?,
+        duplication: duplication?,
+        reordering: Reordering { probability: reordering?, by: by? },
+    };
+    parameters.check().map_err(|error| refuse(cx, &span, &error))?;
+    Ok(parameters)
+}
+
+pub(super) fn faults(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawFault>>>,
+    adapter: Option<&Adapter>,
+    way: Way,
+) -> Result<Vec<FaultSpec>, Reported> {
+    let faults: Vec<_> = cx.items(list)?.into_iter().map(|part| fault(cx, part, adapter, way)).collect();
+    faults.into_iter().collect()
+}
+
+fn fault(
+    cx: &mut Context<'_>,
+    part: Part<RawFault>,
+    adapter: Option<&Adapter>,
+    way: Way,
+) -> Result<FaultSpec, Reported> {
+    let part = cx.part(part)?;
+    let (owner, RawFault { kind, at, length, node, resource, share }) = (part.span(), part.into_inner());
+    let kind = cx.required(kind, "kind", &owner, "this fault");
+    let at = cx.required(at, "at", &owner, "this fault");
+    let length = cx.optional(length);
+    let node = way.node(cx, node);
+    let (kind, node) = (kind?, node?);
+    let place = kind.span();
+    let kind = kind.into_inner();
+    if kind != FaultKind::Stall {
+        let help = "remove this, or say `kind = \"stall\"`";
+        cx.foreign(resource.as_ref(), "only a stall has a resource", help)?;
+    }
+    if kind != FaultKind::LostInterrupts {
+        let help = "remove this, or say `kind = \"lost_interrupts\"`";
+        cx.foreign(share.as_ref(), "only interrupts get lost by a share", help)?;
+    }
+    let described = match adapter {
+        Some(Adapter::Described(description)) => Some(description),
+        Some(Adapter::Null(_)) if kind != FaultKind::LostInterrupts => {
+            let help = "describe an adapter with stages, or let interrupts get lost";
+            return Err(cx.fault(&place, "a null device has nothing that could break", help));
+        }
+        _ => None,
+    };
+    let fault = match kind {
+        FaultKind::LostInterrupts => {
+            Fault::LostInterrupts(cx.optional(share)?.map_or(1.0, |share| share.into_inner().get()))
+        }
+        FaultKind::FullQueues => Fault::Breakdown(Breakdown::FullQueues),
+        FaultKind::Stop => Fault::Breakdown(Breakdown::Stop),
+        FaultKind::Stall => {
+            let resource = cx.required(resource, "resource", &owner, "this stall")?;
+            let name = &resource.get_ref().0;
+            let known = described.map_or(&[][..], |description| &description.resources);
+            let index = known.iter().position(|resource| resource.name == *name);
+            Fault::Breakdown(Breakdown::Stall(index.ok_or_else(|| {
+                let help = format!("the adapter has {}", list(known.iter().map(|resource| &resource.name)));
+                cx.fault(&resource.span(), format!("the adapter has no resource `{name}`"), help)
+            })?))
+        }
+    };
+    let (at, length) = (at?.into_inner().get(), length?.map(|length| length.into_inner().get()));
+    Ok(FaultSpec { node, fault, at, length })
+}

@@ -1,0 +1,402 @@
+//! `source`: what a channel's application sends.
+//!
+//! The keys of all kinds of source are one table, so that a sweep can change the kind and leave the rest;
+//! but a key that the kind has no use for is an error, since whoever wrote it meant something by it.
+
+mod film;
+mod script;
+
+use std::sync::Arc;
+
+use laxity_engine::Seed;
+use laxity_model::source::trace::Trace;
+use laxity_model::source::{
+    AdversaryParameters, Allowance, BurstyParameters, Multiple, PeriodicParameters, PoissonParameters,
+    RecordedParameters, Sizes, Source, SourceParameters, Start, Timing,
+};
+use laxity_qos::channel::PacketOverflow;
+use laxity_units::{Bytes, Time};
+
+use super::channel::interval_of;
+use super::*;
+use crate::choice::SourceKind;
+use crate::leaf::{Choice, Size};
+use crate::raw::{RawSizes, RawSource};
+use crate::written::{Either, List};
+
+/// The channel's contract, from which a source takes what it does not say.
+pub(super) struct Allowed {
+    /// `I_min`; `None` for best effort.
+    pub(super) interval: Option<Span>,
+    /// `M_max`.
+    pub(super) size: Bytes,
+    /// `B_max`.
+    pub(super) burst: u32,
+    /// Slots of its message queue.
+    pub(super) message_slots: u32,
+    /// When its packet buffers are full.
+    pub(super) packet_overflow: PacketOverflow,
+    /// Whether queues have an end.
+    pub(super) enforced: bool,
+}
+
+/// A source, and the smallest message that it sends, if it sends any.
+pub(super) struct Sends {
+    pub(super) spec: SourceSpec,
+    pub(super) smallest: Option<Bytes>,
+    /// By how much each copy of the channel starts further into the trace than the one before.
+    pub(super) stagger: Span,
+}
+
+impl Sends {
+    fn new(spec: SourceSpec, smallest: Option<Bytes>) -> Sends {
+        Sends { spec, smallest, stagger: Span::ZERO }
+    }
+}
+
+/// The source of the copy, counted from 0, of a channel whose copies start `stagger` apart in their trace.
+pub(super) fn staggered(spec: &SourceSpec, stagger: Span, copy: u64) -> SourceSpec {
+    let mut spec = spec.clone();
+    if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
+        && !stagger.is_zero()
+    {
+        recorded.from = Start::After(stagger.saturating_mul(copy));
+    }
+    spec
+}
+
+/// The keys that each kind has a use for, besides `kind`.
+fn uses(kind: SourceKind) -> &'static [&'static str] {
+    match kind {
+        SourceKind::Periodic | SourceKind::Bursty => {
+            &["interval", "rate", "multiple", "burst", "size", "phase"]
+        }
+        SourceKind::Poisson => &["interval", "rate", "multiple", "size", "phase"],
+        SourceKind::Adversary => &["interval", "rate", "burst", "size", "phase", "allowance"],
+        SourceKind::Recorded => &["trace", "interval", "multiple", "phase", "start", "stagger", "repeat"],
+        SourceKind::Mpeg => &[
+            "film",
+            "min",
+            "max",
+            "mean",
+            "deviation",
+            "pattern",
+            "interval",
+            "multiple",
+            "phase",
+            "start",
+            "stagger",
+            "repeat",
+        ],
+        SourceKind::Script => &["messages", "size", "phase"],
+        SourceKind::Continuous => &["size"],
+        SourceKind::Closed => &["size", "outstanding"],
+        SourceKind::None => &[],
+    }
+}
+
+pub(super) fn source(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    part: Part<RawSource>,
+    allowed: &Allowed,
+) -> Result<Sends, Reported> {
+    let part = cx.part(part)?;
+    let owner = part.span();
+    let RawSource {
+        kind,
+        interval,
+        rate,
+        multiple,
+        burst,
+        size,
+        outstanding,
+        phase,
+        allowance,
+        trace,
+        film,
+        min,
+        max,
+        mean,
+        deviation,
+        pattern,
+        stagger,
+        start,
+        repeat,
+        messages,
+    } = part.into_inner();
+    let kind = cx.required(kind, "kind", &owner, "this source")?.into_inner();
+    let given = [
+        ("interval", interval.as_ref().map(|w| w.span.clone())),
+        ("rate", rate.as_ref().map(|w| w.span.clone())),
+        ("multiple", multiple.as_ref().map(|w| w.span.clone())),
+        ("burst", burst.as_ref().map(|w| w.span.clone())),
+        ("size", size.as_ref().map(Either::span)),
+        ("outstanding", outstanding.as_ref().map(|w| w.span.clone())),
+        ("phase", phase.as_ref().map(|w| w.span.clone())),
+        ("allowance", allowance.as_ref().map(|w| w.span.clone())),
+        ("trace", trace.as_ref().map(|w| w.span.clone())),
+        ("film", film.as_ref().map(|w| w.span.clone())),
+        ("min", min.as_ref().map(|w| w.span.clone())),
+        ("max", max.as_ref().map(|w| w.span.clone())),
+        ("mean", mean.as_ref().map(|w| w.span.clone())),
+        ("deviation", deviation.as_ref().map(|w| w.span.clone())),
+        ("pattern", pattern.as_ref().map(|w| w.span.clone())),
+        ("stagger", stagger.as_ref().map(|w| w.span.clone())),
+        ("start", start.as_ref().map(|w| w.span.clone())),
+        ("repeat", repeat.as_ref().map(|w| w.span.clone())),
+        ("messages", messages.as_ref().map(|list| list.span.clone())),
+    ];
+    let mut outcome = Ok(());
+    for (key, span) in given {
+        if let Some(span) = span.filter(|_| !uses(kind).contains(&key)) {
+            let word = SourceKind::CHOICES.iter().find(|(_, choice, _)| *choice == kind);
+            let word = word.map_or("", |(word, ..)| word);
+            let reason = format!("a `{word}` source has no use for `{key}`");
+            outcome =
+                Err(cx.fault(&span, reason, format!("besides `kind`, its keys are {}", list(uses(kind)))));
+        }
+    }
+    let interval = cx.optional(interval);
+    let rate = cx.optional(rate);
+    let multiple = cx.optional(multiple);
+    let burst = cx.optional(burst);
+    let sizes = self::sizes(cx, size, allowed);
+    let outstanding = cx.optional(outstanding);
+    let phase = cx.optional(phase);
+    let allowance = cx.or(allowance, Allowance::Greedy);
+    let trace = cx.optional(trace);
+    let film = film::read(cx, film, [min, max, mean, deviation], pattern);
+    let stagger = cx.optional(stagger);
+    let start = cx.optional(start);
+    let repeat = cx.or(repeat, true);
+    outcome?;
+    let (interval, rate, sizes, phase) = (interval?, rate?, sizes?, phase?.map(Spanned::into_inner));
+    let (multiple, burst, allowance, outstanding) = (multiple?, burst?, allowance?, outstanding?);
+    let (trace, start, stagger, repeat) = (trace?, start?, stagger?, repeat?);
+    let film = film?;
+    let multiple = self::multiple(cx, multiple)?;
+    let burst = burst.map(|burst| burst.into_inner().small());
+    let (at, random) = match phase {
+        None => (Time::ZERO, false),
+        Some(Or::This(_)) => (Time::ZERO, true),
+        Some(Or::That(phase)) => (Time::ZERO + phase.get(), false),
+    };
+    let jitter = |period: Span| if random { period } else { Span::ZERO };
+    match kind {
+        SourceKind::None => return Ok(Sends::new(SourceSpec::None, None)),
+        SourceKind::Continuous => {
+            if !allowed.enforced {
+                let reason = "a source that keeps its queue full never stops where no queue has an end";
+                let help = "use a source with a rate, or `closed`, or leave `enforcement` on";
+                return Err(cx.fault(&owner, reason, help));
+            }
+            return Ok(Sends::new(SourceSpec::Continuous(sizes), Some(smallest(sizes))));
+        }
+        SourceKind::Closed => {
+            let slots = allowed.message_slots;
+            let outstanding = match outstanding {
+                Some(outstanding) if outstanding.get_ref().get() > u64::from(slots) => {
+                    let reason = format!("{slots} messages fit the channel's queue");
+                    let help = "have fewer outstanding, or say `message_slots` or `burst` on the channel";
+                    return Err(cx.fault(&outstanding.span(), reason, help));
+                }
+                Some(outstanding) => outstanding.into_inner().small(),
+                None => 1,
+            };
+            if allowed.packet_overflow == PacketOverflow::Drop {
+                let reason =
+                    "a message dropped for want of packet buffers never completes, and its source waits";
+                return Err(cx.fault(&owner, reason, "say `packet_overflow = \"block\"` on the channel"));
+            }
+            return Ok(Sends::new(SourceSpec::Closed { sizes, outstanding }, Some(smallest(sizes))));
+        }
+        SourceKind::Script => {
+            if random {
+                let help = "say when it starts, such as `phase = \"5 ms\"`, or leave `phase` out";
+                return Err(cx.fault(&owner, "a script has no period to draw its phase from", help));
+            }
+            return script::read(cx, messages, sizes, at, &owner);
+        }
+        SourceKind::Recorded | SourceKind::Mpeg => {
+            let interval = interval.map(|interval| (interval.span(), interval.into_inner().get()));
+            let (trace, place) = match (kind, trace) {
+                (SourceKind::Mpeg, _) => film::make(cx, library, film, &owner)?,
+                (_, Some(name)) => (library.trace(cx, name.get_ref(), &name.span())?, name.span()),
+                (_, None) => {
+                    let valid = "the path of a trace in quotes, relative to this file";
+                    return Err(cx.missing("trace", &owner, "this source", valid));
+                }
+            };
+            if let (Some(_), Some(stagger)) = (&start, &stagger) {
+                let help = "keep either `start` or `stagger`";
+                return Err(cx.fault(
+                    &stagger.span(),
+                    "the source's start in its trace is given twice",
+                    help,
+                ));
+            }
+            let from = match start.map(Spanned::into_inner) {
+                None => Start::Frame(0),
+                Some(Or::This(frame)) => Start::Frame(frame.get()),
+                Some(Or::That(_)) => Start::Random,
+            };
+            let period = interval.as_ref().map(|(_, interval)| *interval).or(trace.frame_interval());
+            let least = trace.frames().iter().map(|frame| frame.size).min();
+            let recorded = RecordedParameters {
+                timing: interval.map_or(Timing::Recorded, |(_, interval)| Timing::Interval(interval)),
+                from,
+                repeat,
+                pace: multiple,
+                start: at,
+                jitter: jitter(period.unwrap_or_else(|| mean_gap(&trace))),
+                trace,
+            };
+            let spec = timed(cx, SourceParameters::Recorded(recorded), Span::ZERO, &place)?;
+            let stagger = stagger.map_or(Span::ZERO, |stagger| stagger.into_inner().get());
+            return Ok(Sends { spec, smallest: least, stagger });
+        }
+        _ => {}
+    }
+    let (place, interval) = match (interval, rate) {
+        (Some(interval), None) => (interval.span(), interval.into_inner().get()),
+        (None, Some(rate)) => {
+            let interval = interval_of(cx, mean_size(sizes), rate.get_ref().get(), &rate.span())?;
+            (rate.span(), interval)
+        }
+        (Some(_), Some(rate)) => {
+            let help = "keep either `interval` or `rate`";
+            return Err(cx.fault(&rate.span(), "the source's rate is given twice", help));
+        }
+        (None, None) => match allowed.interval {
+            Some(interval) => (owner.clone(), interval),
+            None => {
+                let help = "add `rate = \"400 KiB/s\"` or `interval = \"50 ms\"`";
+                let reason = "best effort has no rate of its own, and nothing says how much is sent";
+                return Err(cx.fault(&owner, reason, help));
+            }
+        },
+    };
+    let burst = burst.unwrap_or(if kind == SourceKind::Periodic { 1 } else { allowed.burst });
+    let period = interval.saturating_mul(burst.into());
+    if period > Span::from_secs(30 * 24 * 3600) {
+        let reason = format!("a burst of {burst} messages, one every {interval}, is worth more than 30 days");
+        return Err(cx.fault(&place, reason, "send fewer messages at once, or more often"));
+    }
+    let parameters = match kind {
+        SourceKind::Periodic if burst == 1 => {
+            SourceParameters::Periodic(PeriodicParameters { interval, multiple, sizes, start: at })
+        }
+        SourceKind::Periodic | SourceKind::Bursty => {
+            SourceParameters::Bursty(BurstyParameters { burst, interval, multiple, sizes, start: at })
+        }
+        SourceKind::Poisson => {
+            let mean_interval = quickened(interval, multiple).unwrap_or(interval);
+            SourceParameters::Poisson(PoissonParameters { mean_interval, sizes, start: at })
+        }
+        _ => {
+            SourceParameters::Adversary(AdversaryParameters { burst, interval, sizes, start: at, allowance })
+        }
+    };
+    let period = if kind == SourceKind::Poisson { interval } else { period };
+    let spec = timed(cx, parameters, jitter(period), &place)?;
+    Ok(Sends::new(spec, Some(smallest(sizes))))
+}
+
+/// The source if it can be made; whatever else the model refuses is reported here and not in a run.
+fn timed(
+    cx: &mut Context<'_>,
+    parameters: SourceParameters,
+    jitter: Span,
+    span: &Range<usize>,
+) -> Result<SourceSpec, Reported> {
+    match Source::new(parameters.clone(), Seed::new(0).stream("")) {
+        Ok(_) => Ok(SourceSpec::Timed { parameters, jitter }),
+        // The model's own words would name its parameters, and not the key that is missing here.
+        Err(error) if error.parameter() == "timing" => {
+            let reason = format!("the source's timing {}", error.reason());
+            Err(cx.fault(span, reason, "add `interval = \"40 ms\"` to the source, or another"))
+        }
+        Err(error) => {
+            let reason = format!("the source's {} {}", error.parameter(), error.reason());
+            Err(cx.fault(span, reason, format!("valid is {}", error.valid())))
+        }
+    }
+}
+
+fn sizes(
+    cx: &mut Context<'_>,
+    raw: Option<Either<Bounded<Size>, RawSizes>>,
+    allowed: &Allowed,
+) -> Result<Sizes, Reported> {
+    match raw {
+        None => Ok(Sizes::Fixed(allowed.size)),
+        Some(Either::Scalar(written)) => Ok(Sizes::Fixed(cx.value(written)?.into_inner().get())),
+        Some(Either::Table(part)) => {
+            let part = cx.part(part)?;
+            let (owner, RawSizes { uniform }) = (part.span(), part.into_inner());
+            let place = uniform.as_ref().map_or(owner.clone(), |list: &List<_>| list.span.clone());
+            let bounds = cx.items(uniform)?;
+            let bounds: Vec<_> = bounds.into_iter().map(|size| cx.value(size)).collect();
+            let bounds = bounds.into_iter().collect::<Result<Vec<_>, _>>()?;
+            match bounds.as_slice() {
+                [least, most] if least.get_ref().get() <= most.get_ref().get() => {
+                    Ok(Sizes::Uniform { least: least.get_ref().get(), most: most.get_ref().get() })
+                }
+                [least, most] => {
+                    let (least, most) = (least.get_ref().get(), most.get_ref().get());
+                    let help = "put the smaller size first";
+                    Err(cx.fault(&place, format!("the range goes from {least} down to {most}"), help))
+                }
+                other => {
+                    let reason = format!("a range has two ends, not {}", other.len());
+                    Err(cx.fault(&place, reason, "valid is `{ uniform = [\"1 KiB\", \"60 KiB\"] }`"))
+                }
+            }
+        }
+    }
+}
+
+fn smallest(sizes: Sizes) -> Bytes {
+    match sizes {
+        Sizes::Fixed(size) => size,
+        Sizes::Uniform { least, .. } => least,
+    }
+}
+
+/// The mean size, rounded up: so that a rate of messages is never above what was asked.
+fn mean_size(sizes: Sizes) -> Bytes {
+    match sizes {
+        Sizes::Fixed(size) => size,
+        Sizes::Uniform { least, most } => Bytes::new((least.get() + most.get()).div_ceil(2)),
+    }
+}
+
+/// The factor as an exact ratio, by the digits of its shortest decimal form.
+fn multiple(
+    cx: &mut Context<'_>,
+    factor: Option<Spanned<crate::leaf::Factor>>,
+) -> Result<Multiple, Reported> {
+    let Some(factor) = factor else { return Ok(Multiple::ONE) };
+    let number = factor.get_ref().get();
+    number.to_string().parse().map_err(|_| {
+        let help = "valid is a number with few digits, such as `1.5`";
+        cx.fault(&factor.span(), format!("{number} has more digits than can be kept exactly"), help)
+    })
+}
+
+/// `interval` at `multiple` of its rate.
+fn quickened(interval: Span, multiple: Multiple) -> Option<Span> {
+    let factor: f64 = multiple.to_string().split_once('/').map_or_else(
+        || multiple.to_string().parse().ok(),
+        |(numerator, denominator)| Some(numerator.parse::<f64>().ok()? / denominator.parse::<f64>().ok()?),
+    )?;
+    Span::from_secs_f64(interval.as_secs_f64() / factor).filter(|interval| !interval.is_zero())
+}
+
+/// From one frame of a trace with times to the next on average; nothing without times.
+fn mean_gap(trace: &Arc<Trace>) -> Span {
+    let frames = trace.frames();
+    let last = frames.last().and_then(|frame| frame.at).map(|at| at.since(Time::ZERO));
+    last.map_or(Span::ZERO, |last| last / (frames.len() as u64 - 1).max(1))
+}

@@ -1,0 +1,76 @@
+//! `kind = "mpeg"`: a film by its name, or by its summary.
+
+use laxity_model::source::mpeg::{Film, FilmParameters, PATTERN, Pattern};
+
+use super::*;
+use crate::written::Written;
+
+/// The summary of a film, and where the scenario gives it; `None` if it gives none.
+pub(super) type Summary = Option<(FilmParameters, Range<usize>)>;
+
+type Sized = Option<Written<Bounded<Size>>>;
+
+/// What the keys say, be they of use or not; `sizes` are minimum, maximum, mean and deviation.
+pub(super) fn read(
+    cx: &mut Context<'_>,
+    film: Option<Written<Film>>,
+    sizes: [Sized; 4],
+    pattern: Option<Written<String>>,
+) -> Result<Summary, Reported> {
+    let film = cx.optional(film);
+    let sizes = sizes.map(|size| cx.optional(size));
+    let pattern = cx.optional(pattern);
+    let [min, max, mean, deviation] = sizes;
+    let (film, sizes, pattern) = (film?, [min?, max?, mean?, deviation?], pattern?);
+    let pattern = pattern.map(|written| {
+        Pattern::new(written.get_ref()).map(|pattern| (pattern, written.span())).map_err(|error| {
+            let reason = format!("the pattern {}", error.reason());
+            cx.fault(&written.span(), reason, format!("valid is {}", error.valid()))
+        })
+    });
+    let pattern = pattern.transpose()?;
+    let said = sizes.iter().flatten().map(Spanned::span).chain(pattern.iter().map(|(_, span)| span.clone()));
+    let said = said.min_by_key(|span| span.start);
+    if let (Some(film), Some(other)) = (&film, &said) {
+        let name = Film::CHOICES.iter().find(|(_, choice, _)| choice == film.get_ref());
+        let reason = format!("the film `{}` has a summary of its own", name.map_or("", |(name, ..)| name));
+        return Err(cx.fault(other, reason, "keep either `film` or the summary of another"));
+    }
+    if let Some(film) = film {
+        return Ok(Some((film.get_ref().parameters(), film.span())));
+    }
+    let Some(place) = said else { return Ok(None) };
+    let names = ["min", "max", "mean", "deviation"];
+    if let Some((missing, _)) = names.iter().zip(&sizes).find(|(_, size)| size.is_none()) {
+        let valid = format!("a size such as `{missing} = \"2 kB\"`");
+        return Err(cx.missing(missing, &place, "the summary of the film", &valid));
+    }
+    let bits = sizes.map(|size| size.map_or(0, |size| size.into_inner().get().get() * 8));
+    let [min, max, mean, deviation] = bits;
+    let pattern = match pattern {
+        Some((pattern, _)) => pattern,
+        None => Pattern::new(PATTERN).expect("the films' pattern is one"),
+    };
+    Ok(Some((FilmParameters { min, max, mean, deviation, pattern }, place)))
+}
+
+/// The film itself, and the place to blame for it.
+pub(super) fn make(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    summary: Summary,
+    owner: &Range<usize>,
+) -> Result<(Arc<Trace>, Range<usize>), Reported> {
+    let Some((parameters, place)) = summary else {
+        let valid =
+            "one of the films of thesis Table 6.4, or `min`, `max`, `mean` and `deviation` of another";
+        return Err(cx.missing("film", owner, "this source", valid));
+    };
+    match library.film(&parameters) {
+        Ok(film) => Ok((film, place)),
+        Err(error) => {
+            let reason = format!("the film's {} {}", error.parameter(), error.reason());
+            Err(cx.fault(&place, reason, format!("valid is {}", error.valid())))
+        }
+    }
+}

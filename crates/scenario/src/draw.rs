@@ -1,0 +1,155 @@
+//! Scenarios drawn at random over all that the format can say.
+//!
+//! [`scenario`] draws a file, table by table, from the raw types that reading it fills, and [`shrink`] cuts one that fails at
+//! something down to what it fails by. What must be so of every one of them is for those to say who run it.
+//!
+//! What is drawn is biased. Half of the scenarios have all their times on one grid, so that events coincide to the
+//! picosecond; half have all channels start at once; contracts are for loads that a host can take, with deadlines near
+//! what admission will answer; beside channels that keep their contracts others break them, and floods.
+
+mod adapter;
+mod channel;
+mod dice;
+mod host;
+mod network;
+mod shrink;
+mod sketch;
+mod source;
+mod theme;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use laxity_qos::admission::Test;
+use laxity_units::Span;
+use laxity_world::experiment::{ClockKind, LocalDeadline, Refusal};
+
+use crate::choice::FormulaWord;
+use crate::raw::{RawAdmission, RawRun, RawScenario};
+use channel::Channels;
+use dice::Dice;
+pub use shrink::shrink;
+use sketch::{Drafted, Drawn, name, part, parts, quantity, table, text, that, this, unsaid, whole, word};
+pub use sketch::{Node, Table};
+use theme::Theme;
+
+/// Packets that a run transmits at most, about.
+const PACKETS: f64 = 1500.0;
+
+/// A drawn scenario.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// The file.
+    pub file: Table,
+    /// Whether keys were left as they came, or no channel was given anything to send, so that it need not be valid.
+    pub careless: bool,
+}
+
+/// Scenario `number` of those that `seed` draws.
+pub fn scenario(seed: u64, number: u64) -> Scenario {
+    let mut dice = Dice::new(seed, number);
+    let dice = &mut dice;
+    let theme = Theme::draw(dice);
+    let channels = channel::channels(dice, &theme);
+    let length = length(dice, &theme, &channels);
+    let host = host::host(dice, &theme);
+    let adapter = adapter::adapter(dice, &theme);
+    let fills = !theme.off && dice.chance(0.01);
+    let admission = admission(dice, &theme, channels.guaranteed.as_deref().filter(|_| fills));
+    let run = run(dice, &theme, length, &channels);
+    let scenario = table!(RawScenario {
+        title: text(format!("Drawn as number {number} of seed {seed}")),
+        about: unsaid(),
+        seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
+        host: part(host),
+        adapter: part(adapter),
+        path: network::path(dice, &theme),
+        network: network::network(dice, &theme),
+        admission: admission,
+        run: run,
+        channel: parts(channels.drafted),
+        // Real time and real software have tests of their own; nothing here waits for a clock.
+        emulation: unsaid(),
+        port: unsaid(),
+        fault: parts(network::faults(dice, &theme, length)),
+        // These say what is done with several runs, or with the results of one.
+        sweep: unsaid(),
+        claim: unsaid(),
+        figure: unsaid(),
+    });
+    Scenario { file: scenario.table, careless: theme.careless || !channels.sends }
+}
+
+/// The files that drawn scenarios name, by their paths beside them.
+pub fn files() -> BTreeMap<PathBuf, Vec<u8>> {
+    let traces = source::TRACES.iter().map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()));
+    traces.collect()
+}
+
+/// A few of the longest intervals, as long as that is not too many packets.
+fn length(dice: &mut Dice, theme: &Theme, channels: &Channels) -> Span {
+    let longest = channels.intervals.iter().copied().max().unwrap_or(Span::from_ms(10));
+    let shortest = channels.intervals.iter().copied().min().unwrap_or(Span::from_ms(10));
+    let flood = if channels.floods { 1.0 / theme.pace().as_secs_f64() } else { 0.0 };
+    let rate = (channels.rate + flood) * theme.nodes() as f64;
+    let affordable = Span::from_secs_f64(PACKETS / rate).unwrap_or(Span::from_secs(1));
+    let wanted = longest * dice.between(2, 8);
+    let length = wanted.min(affordable).max(shortest * 2);
+    dice.rounded(length).max(Span::from_us(10))
+}
+
+fn admission(
+    dice: &mut Dice,
+    theme: &Theme,
+    fill: Option<&str>,
+) -> Drawn<Option<crate::written::Part<RawAdmission>>> {
+    let formula = match (theme.off, dice.below(20)) {
+        (true, _) => word::<FormulaWord>("off"),
+        (false, 0) if !theme.demand || theme.careless => word(dice.pick(&["papers", "printed"])),
+        (false, 1..4) => word("corrected"),
+        _ => unsaid(),
+    };
+    let by_request = theme.off || theme.demand;
+    let local_deadline = match by_request && !theme.careless {
+        true => dice.maybe(0.2, |_| word::<LocalDeadline>("requested")),
+        false => dice.any::<LocalDeadline>(0.4),
+    };
+    let test = match theme.demand {
+        true => word::<Test>("demand"),
+        false => dice.maybe(0.1, |_| word("d_order")),
+    };
+    let quiet = test.node.is_none() && fill.is_none();
+    if quiet && formula.node.is_none() && local_deadline.node.is_none() {
+        return unsaid();
+    }
+    let admission: Drafted<RawAdmission> = table!(RawAdmission {
+        formula: formula,
+        test: test,
+        local_deadline: local_deadline,
+        refusal: dice.any::<Refusal>(0.2),
+        fill: fill.map_or_else(unsaid, name),
+    });
+    part(admission)
+}
+
+fn run(
+    dice: &mut Dice,
+    theme: &Theme,
+    length: Span,
+    channels: &Channels,
+) -> Drawn<Option<crate::written::Part<RawRun>>> {
+    let in_packets = dice.chance(0.08);
+    let most = if theme.careless { 2 } else { 5 };
+    let packets = ((channels.rate * length.as_secs_f64()) as u64).clamp(20, PACKETS as u64);
+    let left_out = |dice: &mut Dice| match in_packets {
+        true => this(whole(dice.below(packets / most))),
+        false => that(quantity(dice.part_of(length / (most + 1)))),
+    };
+    part(table!(RawRun {
+        clock: dice.maybe(0.05, |_| word::<ClockKind>("virtual")),
+        packets: if in_packets { whole(packets) } else { unsaid() },
+        time: if in_packets { unsaid() } else { quantity(length) },
+        warmup: dice.maybe(0.1, left_out),
+        cooldown: dice.maybe(0.1, left_out),
+    }))
+}

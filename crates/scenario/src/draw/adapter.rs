@@ -1,0 +1,218 @@
+//! `[adapter]`: the null device that admission analyses, those that come with Laxity, and descriptions.
+
+use laxity_model::adapter::cim250::{HostInterface, Memory};
+use laxity_model::adapter::{Overload, Selection, Takes, Tells};
+use laxity_qos::channel::Order;
+use laxity_units::{Bytes, Rate, Span};
+
+use super::dice::Dice;
+use super::sketch::{
+    Drafted, Drawn, boolean, detailed, name, names, part, parts, quantity, scalar, table, text, that, this,
+    unsaid, whole, word,
+};
+use super::theme::{AdapterTheme, Place, Theme};
+use crate::choice::{AdapterKind, AdapterQueueKind, Interrupt, PhaseKind};
+use crate::leaf::{Bounded, Bounds};
+use crate::raw::{
+    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawPhase, RawQueue, RawResource, RawStage,
+};
+
+/// What one adapter says; the others' keys stay unsaid.
+struct Choice {
+    null: bool,
+    generic: bool,
+    cim: bool,
+}
+
+pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
+    let choice = Choice {
+        null: theme.adapter == AdapterTheme::Null,
+        generic: theme.adapter == AdapterTheme::Generic,
+        cim: theme.adapter == AdapterTheme::Cim250,
+    };
+    let kind = match theme.adapter {
+        AdapterTheme::Null => Some("null"),
+        AdapterTheme::Generic => Some("generic"),
+        AdapterTheme::Cim250 => Some("cim250"),
+        AdapterTheme::Named(_) => None,
+    };
+    let as_rate = choice.null && !theme.link.per_byte.is_zero() && dice.chance(0.2);
+    let (transmit, receive) = match choice.generic {
+        true => (transmit(dice, theme), receive(dice)),
+        false => (Vec::new(), Vec::new()),
+    };
+    let cim = choice.cim;
+    let overhead = Span::from_us(dice.between(200, 900));
+    table!(RawAdapter {
+        file: match theme.adapter {
+            AdapterTheme::Named(file) => text(file),
+            _ => unsaid(),
+        },
+        kind: kind.map_or_else(unsaid, word::<AdapterKind>),
+        // Sources are adapter files' business, which have tests of their own.
+        source: unsaid(),
+        startup: when(choice.null && !theme.link.startup.is_zero(), || quantity(theme.link.startup)),
+        per_byte: when(choice.null && !as_rate, || quantity(theme.link.per_byte)),
+        rate: when(as_rate, || {
+            quantity(Rate::from_bits_per_sec(8_000_000_000_000 / theme.link.per_byte.as_ps()))
+        }),
+        poll: when(choice.generic && dice.chance(0.25), || quantity(Span::from_us(dice.between(1, 40)))),
+        notification: when(choice.generic && dice.chance(0.3), || match dice.chance(0.6) {
+            true => that(quantity(Span::from_us(dice.between(1, 200)))),
+            false => this(word::<Interrupt>("interrupt")),
+        }),
+        queue: when(choice.generic && dice.chance(0.6), || parts(command_queues(dice))),
+        transmit_buffers: when(choice.generic && dice.chance(0.3), || {
+            let overload = dice.word::<Overload>("block", 0.3);
+            part(buffers(dice, overload))
+        }),
+        receive_buffers: when(choice.generic && dice.chance(0.3), || {
+            let overload = dice.pick(&["drop", "priority"]);
+            part(buffers(dice, overload))
+        }),
+        resource: when(choice.generic && dice.chance(0.3), || {
+            parts(vec![table!(RawResource {
+                name: name("processor"),
+                servers: dice.maybe(0.5, |dice| whole(dice.between(1, 2))),
+                preemptive: dice.maybe(0.5, |dice| boolean(dice.chance(0.5))),
+                source: unsaid(),
+            })])
+        }),
+        transmit: parts(transmit),
+        receive: parts(receive),
+        command: when(cim, || cited(dice, Span::from_us(28))),
+        response: when(cim, || cited(dice, Span::from_us(28))),
+        dma_segment: when(cim, || cited(dice, Bytes::new(256))),
+        dma_overhead: when(cim, || cited(dice, Span::from_us(4))),
+        dma_byte_small: when(cim, || cited(dice, Span::from_ns(500))),
+        small: when(cim, || cited(dice, Bytes::new(512))),
+        dma_byte_large: when(cim, || cited(dice, Span::from_ns(250))),
+        fc_overhead: when(cim, || cited(dice, overhead)),
+        fc_overlap: when(cim, || cited(dice, overhead / 2)),
+        fc_frame: when(cim, || cited(dice, Bytes::new(2048))),
+        fc_frame_delay: when(cim, || cited(dice, Span::from_us(50))),
+        interface: when(cim, || dice.any::<HostInterface>(0.7)),
+        memory: when(cim, || dice.any::<Memory>(0.7)),
+    })
+}
+
+fn when<F>(so: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
+    if so { draw() } else { unsaid() }
+}
+
+fn cited<B: Bounds>(dice: &mut Dice, value: B::Quantity) -> Drawn<Option<Cited<Bounded<B>>>>
+where
+    B::Quantity: Into<super::sketch::Node>,
+{
+    match dice.chance(0.8) {
+        true => scalar(quantity(value)),
+        false => detailed(table!(Numbered<B> {
+            value: quantity(value),
+            source: dice.maybe(0.5, |_| text("own choice: drawn")),
+        })),
+    }
+}
+
+type Numbered<B> = RawCited<Bounded<B>>;
+
+/// Which packets each of some queues takes, so that together they take all.
+fn lines(dice: &mut Dice) -> &'static [&'static str] {
+    dice.pick(&[&["all"], &["all"], &["real_time", "best_effort"], &["real_time", "all"]])
+}
+
+fn command_queues(dice: &mut Dice) -> Vec<Drafted<RawCommandQueue>> {
+    lines(dice)
+        .iter()
+        .map(|takes| {
+            let kind = dice.word::<AdapterQueueKind>("fifo", 0.6);
+            table!(RawCommandQueue {
+                takes: word::<Takes>(takes),
+                kind: dice.maybe(0.7, |_| word(kind)),
+                slots: when(kind == "fifo" && dice.chance(0.5), || whole(dice.between(1, 6))),
+                priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
+                source: unsaid(),
+            })
+        })
+        .collect()
+}
+
+fn buffers(dice: &mut Dice, overload: &str) -> Drafted<RawBuffers> {
+    let shared = dice.chance(0.5);
+    table!(RawBuffers {
+        shared: when(shared, || whole(dice.between(1, 6))),
+        per_channel: when(!shared, || whole(dice.between(1, 4))),
+        overload: word::<Overload>(overload),
+        source: unsaid(),
+    })
+}
+
+fn transmit(dice: &mut Dice, theme: &Theme) -> Vec<Drafted<RawStage>> {
+    let stages = dice.between(1, 3);
+    let shared = matches!(theme.place, Place::Ring(_) | Place::Ethernet(_)) || dice.chance(0.6);
+    (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, false)).collect()
+}
+
+fn receive(dice: &mut Dice) -> Vec<Drafted<RawStage>> {
+    let stages = dice.below(3);
+    (0..stages).map(|n| stage(dice, format!("r{n}"), false, n == 0)).collect()
+}
+
+/// A stage, with the phase on the medium if it is that one's; the first one of reception has to take what comes.
+fn stage(dice: &mut Dice, called: String, medium: bool, first_received: bool) -> Drafted<RawStage> {
+    let queues = if dice.chance(0.7) { lines(dice) } else { &[] };
+    let queues = queues.iter().map(|takes| queue(dice, takes, first_received)).collect();
+    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false)).collect();
+    if medium {
+        phases.push(phase(dice, true));
+    }
+    table!(RawStage {
+        name: name(called),
+        servers: when(!medium && dice.chance(0.3), || whole(dice.between(1, 3))),
+        selection: dice.any::<Selection>(0.5),
+        queue: parts(queues),
+        phase: parts(phases),
+        source: unsaid(),
+    })
+}
+
+fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue> {
+    let overload = match first_received {
+        true => dice.pick(&["drop", "priority"]),
+        false => dice.word::<Overload>("block", 0.3),
+    };
+    let ends = dice.chance(0.5);
+    table!(RawQueue {
+        takes: word::<Takes>(takes),
+        order: dice.any::<Order>(0.7),
+        priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
+        slots: when(ends, || whole(dice.between(1, 6))),
+        overload: when(ends, || word::<Overload>(overload)),
+        source: unsaid(),
+    })
+}
+
+fn phase(dice: &mut Dice, medium: bool) -> Drafted<RawPhase> {
+    let (segmented, bent) = (dice.chance(0.2), dice.chance(0.15));
+    let chosen = !medium && dice.chance(0.2);
+    let as_rate = dice.chance(0.3);
+    let kind = if medium { "delay" } else { dice.word::<PhaseKind>("delay", 0.4) };
+    let held = when(!medium && dice.chance(0.3), || names(vec!["bus".into()]));
+    let ranked = kind != "delay" || held.node.is_some();
+    table!(RawPhase {
+        fixed: quantity(Span::from_us(dice.between(1, 60))),
+        segment: when(segmented, || quantity(Bytes::new(dice.pick(&[256, 2048])))),
+        per_segment: when(segmented, || quantity(Span::from_ns(dice.below(3000)))),
+        per_byte: when(!as_rate, || quantity(Span::from_ns(dice.below(60)))),
+        rate: when(as_rate, || quantity(Rate::from_bits_per_sec(dice.pick(&[10_000_000, 1_000_000_000])))),
+        knee: when(bent, || quantity(Bytes::new(1024))),
+        per_byte_past: when(bent, || quantity(Span::from_ns(dice.below(40)))),
+        from: when(chosen, || quantity(Bytes::new(dice.between(1, 600)))),
+        up_to: when(chosen && dice.chance(0.5), || quantity(Bytes::new(dice.between(600, 9000)))),
+        kind: word::<PhaseKind>(kind),
+        holds: held,
+        priority: when(ranked && dice.chance(0.5), || whole(dice.below(3))),
+        medium: when(medium || dice.chance(0.1), || boolean(medium)),
+        tells: when(!medium, || dice.any::<Tells>(0.2)),
+        source: unsaid(),
+    })
+}

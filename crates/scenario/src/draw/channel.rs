@@ -1,0 +1,278 @@
+//! `[[channel]]`: contracts of a load that a host can take, deadlines of the order of their bounds, and floods
+//! beside them.
+
+use laxity_qos::channel::{MessageOverflow, PacketOverflow};
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Rate, Span};
+use laxity_world::experiment::Refusal;
+
+use super::dice::Dice;
+use super::sketch::{Drafted, Drawn, name, part, quantity, table, unsaid, whole, word};
+use super::source::{Contract, source};
+use super::theme::{Place, Scheduling, Theme};
+use crate::leaf::Whole;
+use crate::raw::RawChannel;
+use crate::written::Written;
+
+/// The channels, and what the run's length has to know of them.
+pub(super) struct Channels {
+    pub(super) drafted: Vec<Drafted<RawChannel>>,
+    /// The first of the real-time channels, of which copies can be asked for.
+    pub(super) guaranteed: Option<String>,
+    /// `I_min` of each kind of real-time channel.
+    pub(super) intervals: Vec<Span>,
+    /// Packets a second that are offered within contracts.
+    pub(super) rate: f64,
+    /// Whether somebody sends as fast as the host takes it.
+    pub(super) floods: bool,
+    /// Whether any channel sends; a file in which none does is refused.
+    pub(super) sends: bool,
+}
+
+pub(super) fn channels(dice: &mut Dice, theme: &Theme) -> Channels {
+    let mut channels = Channels {
+        drafted: Vec::new(),
+        guaranteed: None,
+        intervals: Vec::new(),
+        rate: 0.0,
+        floods: false,
+        sends: false,
+    };
+    let kinds = match dice.below(10) {
+        0 => 1,
+        1..7 => dice.between(2, 4),
+        _ => dice.between(3, 7),
+    };
+    let sketches: Vec<Kind> = (0..kinds).map(|n| Kind::draw(dice, theme, n == 0 && theme.crowd)).collect();
+    // What all of them need if they come at once, and how much of the host they get over time.
+    let mut all: Span = sketches.iter().map(|kind| kind.work * kind.count).sum();
+    let floods: Vec<Flood> = (0..dice.pick(&[0, 1, 1, 1, 2, 3])).map(|_| Flood::draw(dice, theme)).collect();
+    if dice.chance(0.7) {
+        // And for whom they may have to wait.
+        all += floods.iter().map(|flood| theme.work(flood.size)).max().unwrap_or_default();
+    }
+    let load = dice.pick(&[0.1, 0.3, 0.5, 0.7, 0.85]);
+    let weights: f64 = sketches.iter().map(|kind| kind.weight).sum();
+    for (n, kind) in sketches.iter().enumerate() {
+        let each = load * kind.weight / weights;
+        channels.real_time(dice, theme, kind, n, each, all);
+    }
+    for (n, flood) in floods.iter().enumerate() {
+        channels.best_effort(dice, theme, flood, n);
+    }
+    channels
+}
+
+/// What is drawn of real-time channels before their intervals.
+struct Kind {
+    size: Bytes,
+    count: u64,
+    work: Span,
+    weight: f64,
+}
+
+impl Kind {
+    fn draw(dice: &mut Dice, theme: &Theme, crowd: bool) -> Self {
+        let packets = if crowd { 1 } else { dice.pick(&[1, 1, 2, 4, 12]) };
+        let size = dice.message(theme.packet, packets);
+        let count = match crowd {
+            true => dice.between(32, 40),
+            false => dice.pick(&[1, 1, 1, 1, 2, 3, 8]),
+        };
+        Self { size, count, work: theme.work(size), weight: 0.1 + dice.unit() }
+    }
+}
+
+/// What is drawn of best-effort channels before contracts.
+struct Flood {
+    packets: u64,
+    size: Bytes,
+}
+
+impl Flood {
+    fn draw(dice: &mut Dice, theme: &Theme) -> Self {
+        let packets = dice.pick(&[1, 2, 4, 15]);
+        Self { packets, size: dice.message(theme.packet, packets) }
+    }
+}
+
+impl Channels {
+    fn real_time(&mut self, dice: &mut Dice, theme: &Theme, kind: &Kind, n: usize, load: f64, all: Span) {
+        let own = Span::from_secs_f64(kind.work.as_secs_f64() * kind.count as f64 / load);
+        let mut interval = own.unwrap_or(Span::from_secs(1)).clamp(Span::from_us(20), Span::from_secs(2));
+        // With less than what all of them take at once between two messages, nobody would be admitted.
+        if interval < all * 2 && dice.chance(0.85) {
+            interval = all * 2 + dice.part_of(all * 3);
+        }
+        let interval = dice.rounded(interval);
+        let deadline = self.deadline(dice, theme, interval, all);
+        let burst = dice.pick(&[1, 1, 2, 3, 6]);
+        let conforms = dice.chance(0.7);
+        let smallest = match dice.below(5) {
+            0 => Some(Bytes::new(1)),
+            1 => Some(Bytes::new(dice.between(1, kind.size.get()))),
+            2 => Some(kind.size),
+            _ => None,
+        };
+        let message_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * burst)));
+        let packets = burst * kind.size.div_ceil(theme.packet);
+        let packet_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * packets)));
+        let packet_overflow = overflow(dice, theme);
+        let contract = Contract {
+            real_time: true,
+            size: kind.size,
+            smallest: smallest.unwrap_or(kind.size),
+            burst,
+            interval,
+            message_slots: match message_slots.node {
+                Some(super::sketch::Node::Whole(slots)) => slots,
+                _ => burst,
+            },
+            conforms,
+            decays: packet_overflow == "decay",
+            drops: packet_overflow == "drop" && !theme.careless,
+        };
+        let source = source(dice, theme, &contract);
+        // The reader knows how small the frames of a trace are.
+        let traced =
+            matches!(source.table.at("kind"), Some(super::sketch::Node::Word("recorded" | "mpeg", _)));
+        let smallest = smallest.filter(|_| !traced || theme.careless);
+        let called = format!("rt{n}");
+        if kind.count == 1 {
+            self.guaranteed.get_or_insert_with(|| called.clone());
+        }
+        self.floods |= floods(&source);
+        self.sends |= sends(&source);
+        self.intervals.push(interval);
+        self.rate += (kind.count * kind.size.div_ceil(theme.packet)) as f64 / interval.as_secs_f64()
+            * if conforms { 1.0 } else { 3.0 };
+        // As a rate, rounded down to bits, the interval comes out no shorter.
+        let as_rate = dice.chance(0.1) && interval > Span::from_us(100);
+        let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
+        let (from, to) = ends(dice, theme);
+        let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
+        self.drafted.push(table!(RawChannel {
+            name: name(called),
+            class: word::<Class>("real_time"),
+            from: from,
+            to: to,
+            count: if kind.count == 1 { unsaid() } else { whole(kind.count) },
+            max_message: quantity(kind.size),
+            min_message: smallest.map_or_else(unsaid, quantity),
+            burst: whole(burst),
+            min_interval: if as_rate { unsaid() } else { quantity(interval) },
+            rate: if as_rate { quantity(rate) } else { unsaid() },
+            deadline: quantity(deadline),
+            level: dice.maybe(by_hand, |dice| whole(dice.below(32))),
+            message_slots: message_slots,
+            packet_slots: packet_slots,
+            refusal: dice.any::<Refusal>(0.1),
+            message_overflow: dice.any::<MessageOverflow>(0.5),
+            packet_overflow: word::<PacketOverflow>(packet_overflow),
+            // What a port's frames go on is an emulation's.
+            carries: unsaid(),
+            source: part(source),
+        }));
+    }
+
+    /// The interval, or of the order of what all of them take at once.
+    fn deadline(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
+        let some = match dice.below(6) {
+            0..3 if theme.demand && dice.chance(0.5) => interval + dice.part_of(interval * 2),
+            0..3 => interval,
+            3 => all * 2 + dice.part_of(all),
+            4 => all + dice.part_of(all),
+            _ => dice.part_of(interval),
+        };
+        let most = if theme.off || theme.careless || theme.demand { interval * 3 } else { interval };
+        some.clamp(Span::from_us(1).min(most), most)
+    }
+
+    fn best_effort(&mut self, dice: &mut Dice, theme: &Theme, flood: &Flood, n: usize) {
+        let Flood { packets, size } = *flood;
+        let burst = dice.pick(&[1, 2, 4, 10]);
+        let flood = theme.work(size);
+        let interval = flood / 2 + dice.part_of(flood * 6);
+        let interval = dice.rounded(interval).max(Span::from_us(5));
+        let packet_overflow = overflow(dice, theme);
+        let smallest = match dice.chance(0.2) {
+            true => Some(Bytes::new(dice.between(1, size.get()))),
+            false => None,
+        };
+        let message_slots = dice.maybe(0.1, |dice| whole(dice.between(1, 2 * burst)));
+        let contract = Contract {
+            real_time: false,
+            size,
+            smallest: smallest.unwrap_or(size),
+            burst,
+            interval,
+            message_slots: match message_slots.node {
+                Some(super::sketch::Node::Whole(slots)) => slots,
+                _ => burst,
+            },
+            conforms: true,
+            decays: packet_overflow == "decay",
+            drops: packet_overflow == "drop" && !theme.careless,
+        };
+        let source = source(dice, theme, &contract);
+        self.floods |= floods(&source);
+        self.sends |= sends(&source);
+        self.rate += packets as f64 / interval.as_secs_f64();
+        let (from, to) = ends(dice, theme);
+        let count = dice.pick(&[1, 1, 1, 2, 3]);
+        self.drafted.push(table!(RawChannel {
+            name: name(format!("be{n}")),
+            class: word::<Class>("best_effort"),
+            from: from,
+            to: to,
+            count: if count == 1 { unsaid() } else { whole(count) },
+            max_message: quantity(size),
+            min_message: smallest.map_or_else(unsaid, quantity),
+            burst: whole(burst),
+            min_interval: unsaid(),
+            rate: unsaid(),
+            deadline: unsaid(),
+            level: dice.maybe(0.03, |dice| whole(dice.below(32))),
+            message_slots: message_slots,
+            packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),
+            refusal: if theme.careless { dice.any::<Refusal>(0.1) } else { unsaid() },
+            message_overflow: dice.any::<MessageOverflow>(0.7),
+            packet_overflow: word::<PacketOverflow>(packet_overflow),
+            carries: unsaid(),
+            source: part(source),
+        }));
+    }
+}
+
+/// What is done when packet buffers are full.
+fn overflow(dice: &mut Dice, theme: &Theme) -> &'static str {
+    match theme.decays {
+        true => dice.word::<PacketOverflow>("decay", 0.3),
+        false => dice.pick(&["block", "block", "drop"]),
+    }
+}
+
+/// Whether the source keeps its host busy.
+fn floods(source: &Drafted<crate::raw::RawSource>) -> bool {
+    let kind = source.table.at("kind");
+    matches!(kind, Some(super::sketch::Node::Word("continuous" | "closed", _)))
+}
+
+fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
+    !matches!(source.table.at("kind"), Some(super::sketch::Node::Word("none", _)))
+}
+
+type End = Drawn<Option<Written<Whole<0, 64>>>>;
+
+/// Where the channel begins and ends.
+fn ends(dice: &mut Dice, theme: &Theme) -> (End, End) {
+    let nodes = theme.nodes();
+    let any = |dice: &mut Dice| dice.maybe(0.7, |dice| whole(dice.below(nodes)));
+    match theme.place {
+        Place::Stations(_) | Place::Ring(_) | Place::Ethernet(_) => (any(dice), any(dice)),
+        // With relays every channel takes the whole path.
+        Place::Alone | Place::Path(_) if theme.careless => (any(dice), any(dice)),
+        Place::Path(0) => dice.maybe_pair(0.1, |dice| (any(dice), any(dice))),
+        Place::Alone | Place::Path(_) => dice.maybe_pair(0.05, |_| (whole(0), whole(nodes - 1))),
+    }
+}

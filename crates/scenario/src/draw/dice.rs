@@ -1,0 +1,119 @@
+//! Chance, by the drawn scenario's own stream: numbers, times on a grid or off it, words.
+
+use laxity_engine::{Seed, Stream};
+use laxity_units::{Bytes, Span};
+
+use super::sketch::{Drawn, unsaid, word, words};
+use crate::leaf::Choice;
+use crate::written::Written;
+
+/// Dice for one scenario.
+pub(super) struct Dice {
+    stream: Stream,
+    /// All times are multiples of it, so that events of different channels fall on the same instant.
+    grid: Option<Span>,
+}
+
+impl Dice {
+    /// The dice of scenario `number` under `seed`.
+    pub(super) fn new(seed: u64, number: u64) -> Self {
+        let mut stream = Seed::new(seed).stream(&format!("scenario {number}"));
+        let grids = [None, None, None, Some(5), Some(10), Some(50), Some(100), Some(100)];
+        let grid = grids[stream.below(grids.len() as u64) as usize].map(Span::from_us);
+        Self { stream, grid }
+    }
+
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.stream.below(n)
+    }
+
+    pub(super) fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.stream.below(most - least + 1)
+    }
+
+    pub(super) fn chance(&mut self, p: f64) -> bool {
+        self.stream.chance(p)
+    }
+
+    pub(super) fn unit(&mut self) -> f64 {
+        self.stream.unit()
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.stream.below(of.len() as u64) as usize]
+    }
+
+    /// The time on the grid, if there is one, and then not zero unless it was; else to the nanosecond, or now and then
+    /// to the picosecond.
+    pub(super) fn rounded(&mut self, span: Span) -> Span {
+        let grid = match self.grid {
+            Some(grid) => grid,
+            None if self.stream.chance(0.1) => return span,
+            None => Span::from_ns(1),
+        };
+        grid * span.div_ceil(grid)
+    }
+
+    /// A time between the two, each order of magnitude as likely.
+    pub(super) fn span(&mut self, least: Span, most: Span) -> Span {
+        let (low, high) = (least.as_ps().max(1), most.as_ps().max(1));
+        let octave = low << self.below(u64::from((high / low).max(1).ilog2()) + 1);
+        let ps = self.between(octave, (octave * 2).clamp(octave, high.max(octave)));
+        self.rounded(Span::from_ps(ps))
+    }
+
+    /// A time of a few to `most` microseconds, or nothing.
+    pub(super) fn cost(&mut self, most: u64) -> Span {
+        match self.chance(0.15) {
+            true => Span::ZERO,
+            false => self.span(Span::from_us(2), Span::from_us(most)),
+        }
+    }
+
+    /// A part of `span`, evenly from nothing to all of it.
+    pub(super) fn part_of(&mut self, span: Span) -> Span {
+        let ps = self.stream.below(span.as_ps() + 1);
+        self.rounded(Span::from_ps(ps))
+    }
+
+    /// A message of up to `most` packets of `packet`: of whole packets, one byte more or less, or anything.
+    pub(super) fn message(&mut self, packet: Bytes, most: u64) -> Bytes {
+        let whole = packet.get() * self.between(1, most);
+        Bytes::new(match self.below(6) {
+            0 => whole + 1,
+            1 => whole.saturating_sub(1).max(1),
+            2 => self.between(1, whole),
+            _ => whole,
+        })
+    }
+
+    /// A word: `usual` with probability `p`, else any.
+    pub(super) fn word<C: Choice>(&mut self, usual: &str, p: f64) -> &'static str {
+        let all = words::<C>();
+        match all.iter().find(|word| **word == usual) {
+            Some(word) if self.chance(p) => word,
+            _ => self.pick(&all),
+        }
+    }
+
+    /// A key with any word, said with probability `p`.
+    pub(super) fn any<C: Choice>(&mut self, p: f64) -> Drawn<Option<Written<C>>> {
+        let all = words::<C>();
+        let chosen = self.pick(&all);
+        self.maybe(p, |_| word(chosen))
+    }
+
+    /// What `draw` says, with probability `p`.
+    pub(super) fn maybe<F>(&mut self, p: f64, draw: impl FnOnce(&mut Self) -> Drawn<F>) -> Drawn<F> {
+        if self.chance(p) { draw(self) } else { unsaid() }
+    }
+
+    /// Two keys that `draw` says, with probability `p` both.
+    pub(super) fn maybe_pair<F>(
+        &mut self,
+        p: f64,
+        draw: impl FnOnce(&mut Self) -> (Drawn<F>, Drawn<F>),
+    ) -> (Drawn<F>, Drawn<F>) {
+        if self.chance(p) { draw(self) } else { (unsaid(), unsaid()) }
+    }
+}

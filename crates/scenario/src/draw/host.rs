@@ -1,0 +1,138 @@
+//! `[host]`: costs, the subsystem's policies, the driver.
+
+use laxity_model::host::Applications;
+use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
+use laxity_qos::discipline::EarlyPolicy;
+use laxity_units::Span;
+
+use super::dice::Dice;
+use super::sketch::{
+    Drafted, Drawn, boolean, detailed, factor, part, quantity, scalar, table, text, that, this, unsaid,
+    whole, word,
+};
+use super::theme::{Scheduling, Theme};
+use crate::choice::{PreemptionWord, Resources};
+use crate::leaf::Or;
+use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::written::{Either, Written};
+
+pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
+    let costs = match theme.said {
+        true => part(costs(theme)),
+        false => unsaid(),
+    };
+    let subsystem = subsystem(dice, theme);
+    let watched = if theme.null() { 0.06 } else { 0.3 };
+    table!(RawHost {
+        // Calibrated profiles and the other one differ from this in numbers, which `costs` says.
+        profile: text(if theme.said { dice.pick(&["mc68040", "hartos-np"]) } else { "mc68040" }),
+        applications: dice.maybe(0.4, |dice| word(dice.word::<Applications>("separate", 0.3))),
+        costs: costs,
+        speedup: dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
+        subsystem: part(subsystem),
+        driver: dice.maybe(watched, |dice| part(driver(dice))),
+    })
+}
+
+fn driver(dice: &mut Dice) -> Drafted<RawDriver> {
+    table!(RawDriver {
+        watchdog: dice.maybe(0.7, |dice| quantity(dice.span(Span::from_us(50), Span::from_ms(5)))),
+        reset_after: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(1), Span::from_ms(50)))),
+    })
+}
+
+fn costs(theme: &Theme) -> Drafted<RawCosts> {
+    let costs = theme.costs;
+    table!(RawCosts {
+        context_switch: quantity(costs.context_switch),
+        cache_miss: quantity(costs.cache_miss),
+        first_packet: quantity(costs.first_packet),
+        packet: quantity(costs.packet),
+        link_scheduling: quantity(costs.link_scheduling),
+        hand_over: quantity(costs.hand_over),
+        interrupt: quantity(costs.interrupt),
+        thread_creation: quantity(costs.thread_creation),
+        receive_packet: quantity(costs.receive_packet),
+        receive_message: quantity(costs.receive_message),
+        send_call: quantity(costs.send_call),
+    })
+}
+
+fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
+    let analysed = theme.scheduling == Scheduling::Analysed;
+    let (cpu, link_order) = match analysed {
+        // The demand test is about EDF.
+        true if theme.demand && dice.chance(0.9) => ("multiclass_edf", "multiclass_edf"),
+        true => {
+            let order = dice.pick(&["multiclass_edf", "multiclass_edf", "fixed_priority"]);
+            (order, order)
+        }
+        false => (dice.word::<Order>("multiclass_edf", 0.3), dice.word::<Order>("multiclass_edf", 0.3)),
+    };
+    let link = link(dice, theme, link_order);
+    table!(RawSubsystem {
+        processing: dice.any::<Processing>(0.6),
+        cpu: word::<Order>(cpu),
+        early: match theme.ahead {
+            true => word(dice.word::<EarlyPolicy>("below_best_effort", 0.3)),
+            false => dice.maybe(0.3, |_| word::<EarlyPolicy>("hold")),
+        },
+        preemption: preemption(dice, theme),
+        resources: match theme.ideal {
+            true => word::<Resources>("ideal"),
+            false => dice.maybe(0.1, |_| word("real")),
+        },
+        enforcement: match theme.enforced {
+            false => boolean(false),
+            true => dice.maybe(0.1, |_| boolean(true)),
+        },
+        packet: quantity(theme.packet),
+        link: part(link),
+    })
+}
+
+type Preemption = Drawn<Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>>;
+
+fn preemption(dice: &mut Dice, theme: &Theme) -> Preemption {
+    match dice.below(10) {
+        0 => unsaid(),
+        1..5 => scalar(this(packets(dice))),
+        // In the middle of a packet only for ideal resources is there an analysis.
+        5 if theme.ideal || theme.scheduling == Scheduling::Anything => scalar(that(word("immediate"))),
+        // Who works ahead and never yields has no bound, nor who yields less often when ahead.
+        5..8 if theme.ahead && dice.chance(0.7) => scalar(that(word("message"))),
+        5..8 => scalar(that(word(dice.pick(&["message", "never"])))),
+        _ if theme.ahead && dice.chance(0.7) => {
+            detailed(table!(RawPreemption { real_time: unsaid(), early: unsaid(), best_effort: block(dice) }))
+        }
+        _ => detailed(table!(RawPreemption {
+            real_time: dice.maybe(0.7, block),
+            early: dice.maybe(0.5, block),
+            best_effort: dice.maybe(0.8, block),
+        })),
+    }
+}
+
+fn packets(dice: &mut Dice) -> Drawn<Option<Written<Packets>>> {
+    whole(dice.pick(&[1, 1, 2, 3, 4, 8, 16, 64]))
+}
+
+fn block(dice: &mut Dice) -> Drawn<Option<Written<Or<Packets, Block>>>> {
+    match dice.chance(0.6) {
+        true => this(packets(dice)),
+        false => that(word(dice.word::<Block>("message", 0.0))),
+    }
+}
+
+fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
+    table!(RawLink {
+        paradigm: word::<LinkParadigm>(theme.paradigm),
+        order: word::<Order>(order),
+        horizon: dice.maybe(0.3, |dice| {
+            let most = dice.pick(&[1, 10, 1000]);
+            quantity(dice.span(Span::from_us(100), Span::from_ms(most)))
+        }),
+        depth: dice.maybe(0.4, |dice| whole(dice.pick(&[1, 2, 3, 8, 64]))),
+        early_above_best_effort: dice.maybe(0.25, |dice| boolean(dice.chance(0.7))),
+    })
+}

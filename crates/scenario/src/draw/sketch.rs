@@ -1,0 +1,285 @@
+//! A drawn file before it is text: a tree that prints as TOML and that a shrinker can cut.
+//!
+//! Whoever draws a table names every key of its raw form, with [`table!`]: the macro destructures the raw type
+//! without `..` and ties each value to its field's type. So a key that the format gains, or a unit that it
+//! changes, does not compile here until somebody has decided how it is drawn.
+
+use std::fmt::Write;
+use std::marker::PhantomData;
+
+use laxity_units::{Bytes, Rate, Span};
+
+use crate::leaf::{Bounded, Bounds, Choice, Factor, Name, Or, Share, Whole};
+use crate::written::{Either, List, Part, Written};
+
+/// A value as it will stand in the file.
+#[derive(Debug, Clone)]
+pub enum Node {
+    /// Any text.
+    Text(String),
+    /// One of the format's words, and all of those.
+    Word(&'static str, fn() -> Vec<&'static str>),
+    /// A time.
+    Span(Span),
+    /// A size.
+    Bytes(Bytes),
+    /// A rate.
+    Rate(Rate),
+    /// A whole number.
+    Whole(u64),
+    /// A decimal number.
+    Decimal(f64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// A list.
+    List(Vec<Node>),
+    /// A table.
+    Table(Table),
+}
+
+/// Keys and what they are, in the order of the file.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    pub(super) keys: Vec<(&'static str, Node)>,
+}
+
+impl From<Span> for Node {
+    fn from(span: Span) -> Self {
+        Node::Span(span)
+    }
+}
+
+impl From<Bytes> for Node {
+    fn from(bytes: Bytes) -> Self {
+        Node::Bytes(bytes)
+    }
+}
+
+impl From<Rate> for Node {
+    fn from(rate: Rate) -> Self {
+        Node::Rate(rate)
+    }
+}
+
+/// What stands at a key whose raw form is an `F`, if anything.
+pub(super) struct Drawn<F> {
+    pub(super) node: Option<Node>,
+    field: PhantomData<fn() -> F>,
+}
+
+/// A table whose raw form is an `R`.
+pub(super) struct Drafted<R> {
+    pub(super) table: Table,
+    raw: PhantomData<fn() -> R>,
+}
+
+impl<R> Drafted<R> {
+    pub(super) fn new() -> Self {
+        Self { table: Table::default(), raw: PhantomData }
+    }
+
+    /// Puts `drawn` at `key`, which is the one that `field` reads.
+    pub(super) fn put<F>(&mut self, _field: fn(R) -> F, key: &'static str, drawn: Drawn<F>) {
+        if let Some(node) = drawn.node {
+            self.table.keys.push((key, node));
+        }
+    }
+}
+
+/// The table of a raw type with every one of its keys decided; `field as "key"` where serde calls it otherwise.
+macro_rules! table {
+    (@key $field:ident) => { stringify!($field) };
+    (@key $field:ident $key:literal) => { $key };
+    ($raw:ident $(<$of:ident>)? { $($field:ident $(as $key:literal)? : $value:expr),* $(,)? }) => {{
+        // A key that is not decided does not compile.
+        let _ = |raw: $raw$(<$of>)?| { let $raw { $($field: _),* } = raw; };
+        let mut drafted = $crate::draw::sketch::Drafted::<$raw$(<$of>)?>::new();
+        $(drafted.put(|raw| raw.$field, table!(@key $field $($key)?), $value);)*
+        drafted
+    }};
+}
+pub(super) use table;
+
+fn drawn<F>(node: impl Into<Option<Node>>) -> Drawn<F> {
+    Drawn { node: node.into(), field: PhantomData }
+}
+
+/// The key is left out.
+pub(super) fn unsaid<F>() -> Drawn<F> {
+    drawn(None)
+}
+
+pub(super) fn quantity<B: Bounds>(quantity: B::Quantity) -> Drawn<Option<Written<Bounded<B>>>>
+where
+    B::Quantity: Into<Node>,
+{
+    drawn(quantity.into())
+}
+
+pub(super) fn whole<const LEAST: u64, const MOST: u64>(n: u64) -> Drawn<Option<Written<Whole<LEAST, MOST>>>> {
+    drawn(Node::Whole(n.clamp(LEAST, MOST)))
+}
+
+pub(super) fn factor(factor: f64) -> Drawn<Option<Written<Factor>>> {
+    drawn(Node::Decimal(factor))
+}
+
+pub(super) fn share(share: f64) -> Drawn<Option<Written<Share>>> {
+    drawn(Node::Decimal(share))
+}
+
+pub(super) fn boolean(value: bool) -> Drawn<Option<Written<bool>>> {
+    drawn(Node::Boolean(value))
+}
+
+pub(super) fn text(text: impl Into<String>) -> Drawn<Option<Written<String>>> {
+    drawn(Node::Text(text.into()))
+}
+
+pub(super) fn name(name: impl Into<String>) -> Drawn<Option<Written<Name>>> {
+    drawn(Node::Text(name.into()))
+}
+
+pub(super) fn names(names: Vec<String>) -> Drawn<Option<List<Written<Name>>>> {
+    drawn(Node::List(names.into_iter().map(Node::Text).collect()))
+}
+
+/// Every word of a choice.
+pub(super) fn words<C: Choice>() -> Vec<&'static str> {
+    C::CHOICES.iter().map(|(word, ..)| *word).collect()
+}
+
+/// The word `word` of a choice; panics if it is none.
+pub(super) fn word<C: Choice>(word: &str) -> Drawn<Option<Written<C>>> {
+    let known = words::<C>().into_iter().find(|known| *known == word);
+    drawn(Node::Word(known.unwrap_or_else(|| panic!("`{word}` is not one of the words")), words::<C>))
+}
+
+pub(super) fn part<R>(drafted: Drafted<R>) -> Drawn<Option<Part<R>>> {
+    drawn(Node::Table(drafted.table))
+}
+
+pub(super) fn parts<R>(drafted: Vec<Drafted<R>>) -> Drawn<Option<List<Part<R>>>> {
+    match drafted.is_empty() {
+        true => unsaid(),
+        false => drawn(Node::List(drafted.into_iter().map(|d| Node::Table(d.table)).collect())),
+    }
+}
+
+pub(super) fn items<T>(of: Vec<Drawn<Option<Written<T>>>>) -> Drawn<Option<List<Written<T>>>> {
+    drawn(Node::List(of.into_iter().filter_map(|drawn| drawn.node).collect()))
+}
+
+pub(super) fn scalar<L, P>(of: Drawn<Option<Written<L>>>) -> Drawn<Option<Either<L, P>>> {
+    drawn(of.node)
+}
+
+pub(super) fn detailed<L, P>(drafted: Drafted<P>) -> Drawn<Option<Either<L, P>>> {
+    drawn(Node::Table(drafted.table))
+}
+
+pub(super) fn this<A, B>(of: Drawn<Option<Written<A>>>) -> Drawn<Option<Written<Or<A, B>>>> {
+    drawn(of.node)
+}
+
+pub(super) fn that<A, B>(of: Drawn<Option<Written<B>>>) -> Drawn<Option<Written<Or<A, B>>>> {
+    drawn(of.node)
+}
+
+impl Table {
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.print(&mut text, "");
+        text.trim_start().to_string()
+    }
+
+    /// What stands at a dotted path of tables, if anything.
+    pub fn at(&self, path: &str) -> Option<&Node> {
+        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+        let node = self.keys.iter().find(|(other, _)| *other == key).map(|(_, node)| node)?;
+        match (rest, node) {
+            (None, node) => Some(node),
+            (Some(rest), Node::Table(table)) => table.at(rest),
+            _ => None,
+        }
+    }
+
+    /// Tells `see` every word and every truth value by the dotted path of its key, lists passed through.
+    pub fn visit_words(&self, see: &mut dyn FnMut(&str, &'static str, Vec<&'static str>)) {
+        for (key, node) in &self.keys {
+            node.visit_words(key, see);
+        }
+    }
+
+    fn print(&self, text: &mut String, path: &str) {
+        let full = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+        let tables =
+            |node: &Node| matches!(node, Node::List(items) if matches!(items[..], [Node::Table(_), ..]));
+        let deep = path.contains('.');
+        let heading =
+            |node: &Node| !deep && matches!(node, Node::Table(_)) || path.is_empty() && tables(node);
+        for (key, node) in self.keys.iter().filter(|(_, node)| !heading(node)) {
+            let _ = writeln!(text, "{key} = {}", node.inline());
+        }
+        for (key, node) in self.keys.iter().filter(|(_, node)| heading(node)) {
+            match node {
+                Node::Table(table) => {
+                    let _ = write!(text, "\n[{}]\n", full(key));
+                    table.print(text, &full(key));
+                }
+                Node::List(items) => {
+                    for item in items {
+                        let _ = write!(text, "\n[[{key}]]\n");
+                        let Node::Table(table) = item else { unreachable!("a list of tables") };
+                        for (key, node) in &table.keys {
+                            let _ = writeln!(text, "{key} = {}", node.inline());
+                        }
+                    }
+                }
+                _ => unreachable!("only tables have headings"),
+            }
+        }
+    }
+}
+
+impl Node {
+    fn inline(&self) -> String {
+        match self {
+            Node::Text(text) => format!("\"{text}\""),
+            Node::Word(word, _) => format!("\"{word}\""),
+            Node::Span(span) => format!("\"{span}\""),
+            Node::Bytes(bytes) => format!("\"{bytes}\""),
+            Node::Rate(rate) => format!("\"{rate}\""),
+            Node::Whole(n) => n.to_string(),
+            // With a point, or a whole number would be read.
+            Node::Decimal(n) => format!("{n:?}"),
+            Node::Boolean(value) => value.to_string(),
+            Node::List(items) => {
+                let items: Vec<_> = items.iter().map(Node::inline).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Node::Table(table) => {
+                let keys: Vec<_> =
+                    table.keys.iter().map(|(key, node)| format!("{key} = {}", node.inline())).collect();
+                format!("{{ {} }}", keys.join(", "))
+            }
+        }
+    }
+
+    fn visit_words(&self, path: &str, see: &mut dyn FnMut(&str, &'static str, Vec<&'static str>)) {
+        match self {
+            Node::Word(word, all) => see(path, word, all()),
+            Node::Boolean(value) => {
+                see(path, if *value { "true" } else { "false" }, vec!["true", "false"]);
+            }
+            Node::List(items) => items.iter().for_each(|item| item.visit_words(path, see)),
+            Node::Table(table) => {
+                for (key, node) in &table.keys {
+                    node.visit_words(&format!("{path}.{key}"), see);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What a scenario says of its results: claims and figures.
+
+use std::ops::Range;
+
+use laxity_world::metric::{Metric, Owner};
+use laxity_world::results::{Axis, Origin, Run};
+use serde_spanned::Spanned;
+
+use super::context::{Context, Reported};
+use super::raw::{RawClaim, RawFigure};
+use super::written::{List, Part};
+use crate::claim::{Claim, ClaimError, Scripts, Stalls};
+use crate::diagnostic::{Diagnostic, Place, list, nearest, shown};
+use crate::figure::{FigureError, FigureSpec};
+
+/// A figure, and the channels it names with their places.
+pub(crate) type Figure = (FigureSpec, Vec<Spanned<String>>);
+
+/// A claim, and where it and its scripts are.
+pub(crate) struct Placed {
+    pub(crate) claim: Claim,
+    place: Range<usize>,
+    holds: Range<usize>,
+    shows: Option<Range<usize>>,
+}
+
+/// Tries the scripts on a stub of the results, and reports those that name what will not be there.
+pub(crate) fn check_names(
+    cx: &mut Context<'_>,
+    claims: &[Placed],
+    axes: &[Axis],
+    stub: Vec<Run>,
+    scripts: &dyn Scripts,
+) -> Result<(), Reported> {
+    let all: Vec<Claim> = claims.iter().map(|placed| placed.claim.clone()).collect();
+    let mut outcome = Ok(());
+    for error in scripts.try_on(&all, axes, stub) {
+        let Some(placed) = claims.iter().find(|placed| placed.claim.id == error.id) else { continue };
+        let (span, text) = match (error.script, &placed.shows, &placed.claim.shows) {
+            ("shows", Some(span), Some(text)) => (span, text),
+            _ => (&placed.holds, &placed.claim.holds),
+        };
+        outcome = Err(cx.report(script_error(cx, &error, span, text)));
+    }
+    outcome
+}
+
+/// The claims, each with scripts that compile, and with an axis to range over if it names one of `axes`; without them any
+/// name will do.
+pub(crate) fn claims(
+    cx: &mut Context<'_>,
+    raw: Option<List<Part<RawClaim>>>,
+    axes: Option<&[Axis]>,
+    scripts: &dyn Scripts,
+) -> Result<Vec<Placed>, Reported> {
+    let mut claims: Vec<Placed> = Vec::new();
+    let mut outcome = Ok(());
+    for part in cx.items(raw)? {
+        let claim = claim(cx, part, axes, scripts).and_then(|claim| {
+            if claims.iter().any(|other| other.claim.id == claim.claim.id) {
+                let reason = format!("there are two claims `{}`", shown(&claim.claim.id));
+                return Err(cx.fault(
+                    &claim.place,
+                    reason,
+                    "give each claim an id of its own, or join them by `&&`",
+                ));
+            }
+            Ok(claim)
+        });
+        match claim {
+            Ok(claim) => claims.push(claim),
+            Err(reported) => outcome = Err(reported),
+        }
+    }
+    outcome.map(|()| claims)
+}
+
+fn claim(
+    cx: &mut Context<'_>,
+    part: Part<RawClaim>,
+    axes: Option<&[Axis]>,
+    reader: &dyn Scripts,
+) -> Result<Placed, Reported> {
+    let part = cx.part(part)?;
+    let (owner, RawClaim { id, says, origin, holds, shows, reason, range, stalls }) =
+        (part.span(), part.into_inner());
+    let id = cx.required(id, "id", &owner, "this claim");
+    let what = match &id {
+        Ok(id) => format!("claim `{}`", shown(id.get_ref())),
+        Err(_) => "this claim".into(),
+    };
+    let says = cx.required(says, "says", &owner, &what);
+    let origin = cx.or(origin, Origin::Source);
+    let holds = cx.required(holds, "holds", &owner, &what);
+    let shows = cx.optional(shows);
+    let reason = cx.or(reason, String::new());
+    let stalls = cx.or(stalls, Stalls::Spoil);
+    let range = cx.optional(range).and_then(|range| match (range, axes) {
+        (Some(range), Some(axes)) if !axes.iter().any(|axis| axis.name == *range.get_ref()) => {
+            let have: Vec<String> = axes.iter().map(|axis| axis.name.clone()).collect();
+            Err(nothing_called(cx, &range.span(), "axis", range.get_ref(), &have))
+        }
+        (range, _) => Ok(range.map(Spanned::into_inner)),
+    });
+    let (id, says, origin, holds) = (id?, says?, origin?, holds?);
+    let (shows, reason, range, stalls) = (shows?, reason?, range?, stalls?);
+    let scripts = [Some(holds.span()), shows.as_ref().map(Spanned::span)];
+    let place = id.span();
+    let claim = Claim {
+        location: cx.place(&place).to_string(),
+        id: id.into_inner(),
+        says: says.into_inner(),
+        origin,
+        holds: holds.into_inner(),
+        shows: shows.map(Spanned::into_inner),
+        reason,
+        range,
+        stalls,
+    };
+    let mut outcome = Ok(());
+    for error in reader.compile(&claim) {
+        let (script, text) = match error.script {
+            "shows" => (&scripts[1], claim.shows.as_deref()),
+            _ => (&scripts[0], Some(claim.holds.as_str())),
+        };
+        let span = script.clone().unwrap_or(place.clone());
+        let diagnostic = script_error(cx, &error, &span, text.unwrap_or_default());
+        outcome = Err(cx.report(diagnostic));
+    }
+    outcome?;
+    let [holds, shows] = scripts;
+    Ok(Placed { claim, place, holds: holds.expect("a claim has `holds`"), shows })
+}
+
+/// The error of a script, at its place in the file where the script stands there as it is.
+fn script_error(cx: &Context<'_>, error: &ClaimError, span: &Range<usize>, script: &str) -> Diagnostic {
+    let written = cx.source.text().get(span.clone()).unwrap_or_default();
+    let start = written.find(script.trim_end_matches('\n')).map(|at| span.start + at);
+    let place = match (start, error.position) {
+        (Some(start), Some((line, column))) => {
+            let line = script.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>();
+            let column = script[line..].char_indices().nth(column.saturating_sub(1)).map_or(0, |(at, _)| at);
+            let at = start + line + column;
+            at..at + script[line + column..].chars().next().map_or(0, char::len_utf8)
+        }
+        _ => span.clone(),
+    };
+    Diagnostic::new(cx.place(&place), format!("`{}` cannot be read: {}", error.script, error.message))
+}
+
+/// The figures, each with axes and metrics that exist; channels are checked by [`check_channels`].
+pub(crate) fn figures(
+    cx: &mut Context<'_>,
+    raw: Option<List<Part<RawFigure>>>,
+    axes: &[Axis],
+) -> Result<Vec<Figure>, Reported> {
+    let mut figures = Vec::new();
+    let mut outcome = Ok(());
+    for part in cx.items(raw)? {
+        match figure(cx, part, axes) {
+            Ok(figure) => figures.push(figure),
+            Err(reported) => outcome = Err(reported),
+        }
+    }
+    outcome.map(|()| figures)
+}
+
+fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<Figure, Reported> {
+    let part = cx.part(part)?;
+    let owner = part.span();
+    let RawFigure { name, title, x, y, channels, by, only, log_y, log_x } = part.into_inner();
+    let name = cx.optional(name).map(|name| name.map_or(String::new(), |name| name.into_inner().0));
+    let title = cx.or(title, String::new());
+    let x = cx.optional(x);
+    let y = cx.required(y, "y", &owner, "this figure").and_then(|y| {
+        y.get_ref().parse::<Metric>().map_err(|error| {
+            let reason = format!("there is no metric `{}`", shown(y.get_ref()));
+            let words = error.to_string();
+            cx.fault(&y.span(), reason, words.split_once("; ").map_or(words.as_str(), |(_, valid)| valid))
+        })
+    });
+    let channels = cx.items(channels).and_then(|channels| {
+        let channels: Vec<_> = channels.into_iter().map(|channel| cx.value(channel)).collect();
+        channels.into_iter().collect::<Result<Vec<_>, _>>()
+    });
+    let by = cx.optional(by);
+    let only = cx.entries(only).and_then(|entries| {
+        let entries: Vec<_> = entries.into_iter().map(|(key, value)| Ok((key, cx.value(value)?))).collect();
+        entries.into_iter().collect::<Result<Vec<_>, _>>()
+    });
+    let log_y = cx.or(log_y, false);
+    let log_x = cx.or(log_x, false);
+    let (x, by, only, channels) = (x?, by?, only?, channels?);
+    let mut named: Vec<(String, Range<usize>)> = Vec::new();
+    named.extend(x.iter().chain(&by).map(|axis| (axis.get_ref().clone(), axis.span())));
+    named.extend(only.iter().map(|(axis, _)| (axis.get_ref().clone(), axis.span())));
+    let points: Vec<_> = only.iter().map(|(_, point)| (point.get_ref().clone(), point.span())).collect();
+    let spec = FigureSpec {
+        name: name?,
+        title: title?,
+        x: x.map_or(String::new(), Spanned::into_inner),
+        y: y?,
+        channels: channels.iter().map(|channel| channel.get_ref().clone()).collect(),
+        by: by.map(Spanned::into_inner),
+        only: only.into_iter().map(|(axis, point)| (axis.into_inner(), point.into_inner())).collect(),
+        log_y: log_y?,
+        log_x: log_x?,
+    };
+    match spec.check(axes) {
+        Ok(()) => Ok((spec, channels)),
+        Err(error) => {
+            let (what, among, name, have) = match &error {
+                FigureError::NoAxis { axis, have, .. } => ("axis".into(), &named, axis, have),
+                FigureError::NoPoint { axis, point, have, .. } => {
+                    (format!("value on the axis `{axis}`"), &points, point, have)
+                }
+                FigureError::NoChannel { channel, have, .. } => ("channel".into(), &named, channel, have),
+            };
+            let span = among.iter().find(|(word, _)| word == name).map_or(owner, |(_, span)| span.clone());
+            Err(nothing_called(cx, &span, &what, name, have))
+        }
+    }
+}
+
+fn nothing_called(
+    cx: &mut Context<'_>,
+    span: &Range<usize>,
+    what: &str,
+    name: &str,
+    have: &[String],
+) -> Reported {
+    let mut diagnostic =
+        Diagnostic::new(Place::new(cx.source, span.clone()), format!("there is no {what} `{}`", shown(name)));
+    if let Some(meant) = nearest(name, have.iter().map(String::as_str)) {
+        diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
+    }
+    cx.report(diagnostic.help(format!("there is {}", list(have))))
+}
+
+/// Whether every channel that a figure names is there at some point of the sweep.
+pub(crate) fn check_channels(
+    cx: &mut Context<'_>,
+    figures: &[Figure],
+    have: &[String],
+) -> Result<(), Reported> {
+    let mut outcome = Ok(());
+    for (spec, channels) in figures.iter().filter(|(spec, _)| spec.y.owner() == Owner::Channel) {
+        debug_assert_eq!(spec.channels.len(), channels.len());
+        for channel in channels.iter().filter(|channel| !have.contains(channel.get_ref())) {
+            outcome = Err(nothing_called(cx, &channel.span(), "channel", channel.get_ref(), have));
+        }
+    }
+    outcome
+}

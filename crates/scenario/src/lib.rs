@@ -1,0 +1,47 @@
+//! Scenario files: an experiment with claims, from a TOML file to valid types.
+//!
+//! [`Scenario::load`] reads a file, the profile, adapter and traces that it names, and *every* point of its sweep.
+//! What it returns can be run without a further question; what is wrong comes back as
+//! [`Diagnostics`](diagnostic::Diagnostics), all of it at once where errors can be told apart, each with its place in the file
+//! and what would be valid.
+//!
+//! ```text
+//! text ──toml──▶ document ──┬─ claims, figures, axes
+//!                           └─ one document per point ──serde──▶ raw ──convert──▶ Experiment
+//! ```
+//!
+//! A point of the sweep is the same document with values replaced (see [`sweep`]), so there is one way
+//! to read an experiment and one place that knows the format ([`schema`](schema()) is made from it, too). [`draw`] goes the other
+//! way: it makes files at random out of the same raw types, so that no key can be added that nobody draws.
+//!
+//! What is read is not run here, and what a claim's script means is not known here: the language is that of those who judge,
+//! and they are asked through [`Scripts`](claim::Scripts). So what needs an experiment and judges nothing (a host on another core, a log
+//! that is replayed) carries no interpreter, no tables and no figures.
+
+mod adapter_file;
+mod choice;
+pub mod claim;
+mod context;
+mod convert;
+pub mod diagnostic;
+mod document;
+pub mod draw;
+pub mod figure;
+pub mod files;
+mod judged;
+mod leaf;
+mod library;
+pub mod profile;
+mod raw;
+mod scenario;
+mod schema;
+pub mod sweep;
+#[cfg(test)]
+mod tests;
+mod written;
+
+pub use adapter_file::{AdapterFile, Citation, built_in_adapters};
+pub use claim::Claim;
+pub use scenario::Scenario;
+pub use schema::{adapter_schema, profile_schema, schema};
+pub use sweep::{MOST_POINTS, PointIndex};

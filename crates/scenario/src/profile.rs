@@ -1,0 +1,377 @@
+//! Host cost profiles: what each step costs a given host, and who says so.
+//!
+//! A simulation is as good as its numbers, so no number stands in a profile without its source: a table of a
+//! paper, a measurement, or the argument for a choice. Every cost has its own table,
+//!
+//! ```toml
+//! title = "25 MHz MC68040"
+//! [context_switch]
+//! value = "55 us"
+//! source = "structuring Table 1, C_sw"
+//! ```
+//!
+//! and all of them must be there: a cost that is forgotten would count as nothing.
+//!
+//! What copies or sums up a packet costs more for a larger one. A profile that was measured says for which packets, and how
+//! much each byte adds:
+//!
+//! ```toml
+//! [measured]
+//! least = "64 B"
+//! most = "4 KiB"
+//! [packet]
+//! value = "300 ns"      # of a packet of no bytes
+//! per_byte = "200 ps"
+//! source = "measured: ..."
+//! ```
+//!
+//! The model knows one cost a packet, so a scenario gets what one of its packets' full size costs
+//! ([`Profile::costs_for`]), and none for packets that nobody measured: beyond the range a cache ends or a page begins,
+//! and the line that fits inside says nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use laxity_qos::costs::HostCosts;
+use laxity_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::context::{Context, Reported, WHOLE};
+use crate::diagnostic::{Diagnostics, Source};
+use crate::document;
+use crate::files::{Files, read_text};
+use crate::leaf::{Bounded, Cost as CostBounds, PerByte, Size};
+use crate::written::{Part, Written};
+
+/// The profiles that come with Laxity, by name.
+pub(crate) const BUILT_IN: [(&str, &str); 2] = [
+    ("hartos-np", include_str!("../../../profiles/hartos-np.toml")),
+    ("mc68040", include_str!("../../../profiles/mc68040.toml")),
+];
+
+/// A host cost profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// File stem, `mc68040`.
+    pub name: String,
+    /// The host in one line.
+    pub title: String,
+    /// How the numbers were come by; may be empty.
+    pub about: String,
+    /// The costs; of a packet of no bytes, where [`per_byte`](Self::per_byte) adds to them.
+    pub costs: HostCosts,
+    /// What each byte of a packet adds.
+    pub per_byte: HostCosts,
+    /// The packets that were measured, if the profile says: the smallest and the largest.
+    pub measured: Option<(Bytes, Bytes)>,
+    /// The costs one by one, each with its source, in the order of [`HostCosts`].
+    pub sources: Vec<Cost>,
+}
+
+/// One cost and who says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// The field of [`HostCosts`].
+    pub name: &'static str,
+    /// How much.
+    pub value: Span,
+    /// What each byte of a packet adds.
+    pub per_byte: Span,
+    /// Table, measurement or argument.
+    pub source: String,
+}
+
+/// A host cost profile: what each step costs the CPU, each with its source.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Laxity host profile")]
+pub(crate) struct RawProfile {
+    /// The host in one line.
+    #[schemars(required)]
+    title: Option<Written<String>>,
+    /// How the numbers were come by.
+    about: Option<Written<String>>,
+    /// For which sizes of packets the costs were measured; scenarios with others are refused. Default: any.
+    measured: Option<Part<RawMeasured>>,
+    /// `C_sw`: time to switch contexts between threads.
+    #[schemars(required)]
+    context_switch: Option<Part<RawCost>>,
+    /// `C_cm`: penalty of the cache misses that follow a context switch.
+    #[schemars(required)]
+    cache_miss: Option<Part<RawCost>>,
+    /// `C_p` of a message's first packet, with the fixed cost of the message.
+    #[schemars(required)]
+    first_packet: Option<Part<RawCost>>,
+    /// `C_p` of every further packet.
+    #[schemars(required)]
+    packet: Option<Part<RawCost>>,
+    /// `C_l`: selecting a packet for transmission and starting it.
+    #[schemars(required)]
+    link_scheduling: Option<Part<RawCost>>,
+    /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
+    #[schemars(required)]
+    hand_over: Option<Part<RawCost>>,
+    /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
+    #[schemars(required)]
+    interrupt: Option<Part<RawCost>>,
+    /// Creating a thread.
+    #[schemars(required)]
+    thread_creation: Option<Part<RawCost>>,
+    /// Protocol processing of a received packet.
+    #[schemars(required)]
+    receive_packet: Option<Part<RawCost>>,
+    /// Completing a reassembled message and handing it to the application.
+    #[schemars(required)]
+    receive_message: Option<Part<RawCost>>,
+    /// What an application's send costs per message, if applications share the CPU.
+    #[schemars(required)]
+    send_call: Option<Part<RawCost>>,
+}
+
+/// A cost with its source.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawCost {
+    /// How much; with `per_byte`, of a packet of no bytes.
+    #[schemars(required)]
+    value: Option<Written<Bounded<CostBounds>>>,
+    /// What each byte of a packet adds; needs `[measured]`. Default 0.
+    per_byte: Option<Written<Bounded<PerByte>>>,
+    /// A table of a paper, a measurement, or `own choice:` and the argument.
+    #[schemars(required)]
+    source: Option<Written<String>>,
+}
+
+/// The packets that were measured.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMeasured {
+    /// The smallest.
+    #[schemars(required)]
+    least: Option<Written<Bounded<Size>>>,
+    /// The largest.
+    #[schemars(required)]
+    most: Option<Written<Bounded<Size>>>,
+}
+
+/// A profile was measured with other packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmeasured {
+    /// The smallest and the largest packet that were.
+    pub measured: (Bytes, Bytes),
+}
+
+impl Profile {
+    /// What the host of a scenario with packets of at most `packet` pays, each byte counted; an error if none so
+    /// large or small was measured.
+    pub fn costs_for(&self, packet: Bytes) -> Result<HostCosts, Unmeasured> {
+        if let Some(measured) = self.measured
+            && !(measured.0..=measured.1).contains(&packet)
+        {
+            return Err(Unmeasured { measured });
+        }
+        let bytes = packet.get();
+        Ok(self.costs.zip(self.per_byte, |fixed, byte| fixed + byte * bytes))
+    }
+
+    /// Reads the profile at `path`.
+    pub fn load(files: &dyn Files, path: &Path) -> Result<Profile, Diagnostics> {
+        Profile::parse(&read_text(files, path, "a profile")?)
+    }
+
+    /// The profile that `source` is; its name is the file's stem.
+    pub(crate) fn parse(source: &Arc<Source>) -> Result<Profile, Diagnostics> {
+        let document = document::parse(source)?;
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(source, &mut diagnostics);
+        let profile = document::read(cx, document).and_then(|raw| Profile::convert(cx, raw));
+        match profile {
+            Ok(profile) if diagnostics.is_empty() => Ok(profile),
+            _ => Err(diagnostics),
+        }
+    }
+
+    fn convert(cx: &mut Context<'_>, raw: RawProfile) -> Result<Profile, Reported> {
+        let RawProfile {
+            title,
+            about,
+            measured,
+            context_switch,
+            cache_miss,
+            first_packet,
+            packet,
+            link_scheduling,
+            hand_over,
+            interrupt,
+            thread_creation,
+            receive_packet,
+            receive_message,
+            send_call,
+        } = raw;
+        let title = cx.required(title, "title", &WHOLE, "the profile");
+        let about = cx.or(about, String::new());
+        let ranged = measured.is_some();
+        let measured = self::measured(cx, measured);
+        let mut sources = Vec::new();
+        let mut cost = |cx: &mut Context<'_>, name, part| {
+            cost(cx, name, part, ranged).map(|cost| {
+                sources.push(cost);
+                sources.len() - 1
+            })
+        };
+        let context_switch = cost(cx, "context_switch", context_switch);
+        let cache_miss = cost(cx, "cache_miss", cache_miss);
+        let first_packet = cost(cx, "first_packet", first_packet);
+        let packet = cost(cx, "packet", packet);
+        let link_scheduling = cost(cx, "link_scheduling", link_scheduling);
+        let hand_over = cost(cx, "hand_over", hand_over);
+        let interrupt = cost(cx, "interrupt", interrupt);
+        let thread_creation = cost(cx, "thread_creation", thread_creation);
+        let receive_packet = cost(cx, "receive_packet", receive_packet);
+        let receive_message = cost(cx, "receive_message", receive_message);
+        let send_call = cost(cx, "send_call", send_call);
+        let name = Path::new(cx.source.name()).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let [context_switch, cache_miss, first_packet] = [context_switch?, cache_miss?, first_packet?];
+        let [packet, link_scheduling, hand_over] = [packet?, link_scheduling?, hand_over?];
+        let [interrupt, thread_creation] = [interrupt?, thread_creation?];
+        let [receive_packet, receive_message, send_call] = [receive_packet?, receive_message?, send_call?];
+        let all = |of: fn(&Cost) -> Span| HostCosts {
+            context_switch: of(&sources[context_switch]),
+            cache_miss: of(&sources[cache_miss]),
+            first_packet: of(&sources[first_packet]),
+            packet: of(&sources[packet]),
+            link_scheduling: of(&sources[link_scheduling]),
+            hand_over: of(&sources[hand_over]),
+            interrupt: of(&sources[interrupt]),
+            thread_creation: of(&sources[thread_creation]),
+            receive_packet: of(&sources[receive_packet]),
+            receive_message: of(&sources[receive_message]),
+            send_call: of(&sources[send_call]),
+        };
+        Ok(Profile {
+            name: name.unwrap_or_default(),
+            title: title?.into_inner(),
+            about: about?,
+            measured: measured?,
+            costs: all(|cost| cost.value),
+            per_byte: all(|cost| cost.per_byte),
+            sources,
+        })
+    }
+}
+
+fn measured(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawMeasured>>,
+) -> Result<Option<(Bytes, Bytes)>, Reported> {
+    let Some(part) = part else { return Ok(None) };
+    let part = cx.part(part)?;
+    let (span, RawMeasured { least, most }) = (part.span(), part.into_inner());
+    let least = cx.required(least, "least", &span, "`[measured]`");
+    let most = cx.required(most, "most", &span, "`[measured]`");
+    let (least, most) = (least?.into_inner().get(), most?);
+    let (at, most) = (most.span(), most.into_inner().get());
+    if most < least {
+        let help = format!("valid is {least} or more");
+        return Err(cx.fault(&at, format!("{most} is less than the least, {least}"), help));
+    }
+    Ok(Some((least, most)))
+}
+
+fn cost(
+    cx: &mut Context<'_>,
+    name: &'static str,
+    part: Option<Part<RawCost>>,
+    ranged: bool,
+) -> Result<Cost, Reported> {
+    let Some(part) = part else {
+        let help = format!("add `[{name}]` with a `value` such as `\"55 us\"` and its `source`");
+        return Err(cx.fault(&WHOLE, format!("the profile has no cost `{name}`"), help));
+    };
+    let part = cx.part(part)?;
+    let (span, RawCost { value, per_byte, source }) = (part.span(), part.into_inner());
+    let value = cx.required(value, "value", &span, &format!("the cost `{name}`"));
+    let per_byte = cx.optional(per_byte).and_then(|per_byte| match per_byte {
+        Some(per_byte) if !ranged => Err(cx.fault(
+            &per_byte.span(),
+            "a cost per byte holds for the packets that were measured, and the profile does not say which",
+            "add `[measured]` with `least = \"64 B\"` and `most = \"4 KiB\"`, or what they were",
+        )),
+        per_byte => Ok(per_byte.map_or(Span::ZERO, |per_byte| per_byte.into_inner().get())),
+    });
+    let source = cx.required(source, "source", &span, &format!("the cost `{name}`"));
+    let source = source.and_then(|source| match source.get_ref().trim() {
+        "" => Err(cx.fault(
+            &source.span(),
+            "the source of a number cannot be empty",
+            "name the table or the measurement, or write `own choice:` and the argument",
+        )),
+        text => Ok(text.to_string()),
+    });
+    Ok(Cost { name, value: value?.into_inner().get(), per_byte: per_byte?, source: source? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(head: &str, packet: &str) -> Result<Profile, Diagnostics> {
+        let mut text = format!("title = \"here\"\n{head}\n");
+        for name in [
+            "context_switch",
+            "cache_miss",
+            "first_packet",
+            "packet",
+            "link_scheduling",
+            "hand_over",
+            "interrupt",
+            "thread_creation",
+            "receive_packet",
+            "receive_message",
+            "send_call",
+        ] {
+            let value = if name == "packet" { packet } else { "value = \"1 us\"" };
+            text += &format!("[{name}]\n{value}\nsource = \"measured\"\n");
+        }
+        Profile::parse(&Arc::new(Source::new("here.toml".to_string(), text)))
+    }
+
+    #[test]
+    fn bytes_count_within_the_packets_that_were_measured_and_nowhere_else() {
+        const RANGE: &str = "[measured]\nleast = \"64 B\"\nmost = \"4 KiB\"";
+        const PACKET: &str = "value = \"300 ns\"\nper_byte = \"200 ps\"";
+        let profile = measured(RANGE, PACKET).unwrap_or_else(|errors| panic!("{errors}"));
+        let of = |bytes| profile.costs_for(Bytes::new(bytes)).map(|costs| (costs.packet, costs.send_call));
+        let us = Span::from_us(1);
+        assert_eq!(of(64), Ok((Span::from_ps(312_800), us)));
+        assert_eq!(of(4096), Ok((Span::from_ps(1_119_200), us)));
+        let outside = Err(Unmeasured { measured: (Bytes::new(64), Bytes::from_kib(4)) });
+        assert_eq!((of(63), of(4097)), (outside.clone(), outside));
+        let refused = |head: &str, packet: &str| measured(head, packet).unwrap_err().to_string();
+        assert!(refused("", PACKET).contains("add `[measured]`"));
+        assert!(
+            refused(&RANGE.replace("64 B", "8 KiB"), PACKET).contains("4 KiB is less than the least, 8 KiB")
+        );
+        assert!(refused("[measured]\nleast = \"64 B\"", PACKET).contains("most"));
+    }
+
+    #[test]
+    fn the_built_in_profiles_are_valid_and_say_what_the_papers_say() {
+        let read = |name: &str| {
+            let (_, text) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name).unwrap();
+            let source = Arc::new(Source::new(format!("profiles/{name}.toml (built in)"), *text));
+            Profile::parse(&source).unwrap_or_else(|errors| panic!("{errors}"))
+        };
+        let us = Span::from_us;
+        let mc68040 = read("mc68040");
+        assert_eq!(mc68040.costs.switch(), us(145));
+        assert_eq!(mc68040.costs.protocol(15), us(420 + 14 * 170));
+        assert_eq!(mc68040.costs.link_scheduling, us(160));
+        let hartos = read("hartos-np");
+        assert_eq!((hartos.costs.context_switch, hartos.costs.interrupt), (us(20), us(28)));
+        for profile in [mc68040, hartos] {
+            assert_eq!(profile.sources.len(), 11, "{}", profile.name);
+        }
+    }
+}

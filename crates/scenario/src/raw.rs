@@ -1,0 +1,451 @@
+//! The file as it stands: every key, where it may stand, and what it means.
+//!
+//! These types are the one description of the format. Reading, the list of valid keys in an error, and the
+//! schema for editors (with these comments in it) all come from them.
+
+mod adapter;
+mod emulation;
+mod network;
+
+use laxity_model::host::Applications;
+use laxity_model::source::Allowance;
+use laxity_model::source::mpeg::Film;
+use laxity_qos::admission::Test;
+use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
+use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_world::experiment::{ClockKind, LocalDeadline, Refusal};
+use laxity_world::results::Origin;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::choice::{FormulaWord, PreemptionWord, Random, Resources, SourceKind};
+use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, Size, Whole};
+use super::written::{Anything, Either, Entries, List, Part, Written};
+use crate::claim::Stalls;
+pub(crate) use adapter::*;
+pub(crate) use emulation::{RawEmulation, RawPort};
+pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
+
+/// A number of packets that a handler does between two preemption points.
+pub(crate) type Packets = Whole<1, 1_000_000>;
+/// A number of packets, or a time: what a run leaves out at an end.
+pub(crate) type Amount = Or<Whole<0, 1_000_000_000_000>, Bounded<Length>>;
+
+/// An experiment: a host, an adapter, a path and channels; what to vary; and what must come out.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Laxity scenario")]
+pub(crate) struct RawScenario {
+    /// What the experiment shows, in one line.
+    #[schemars(required)]
+    pub(crate) title: Option<Written<String>>,
+    /// Where it comes from and how it is set up, at any length.
+    pub(crate) about: Option<Written<String>>,
+    /// Root of every random stream; the same file and seed give the same results. Default 1.
+    pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
+    /// The sending host, and with it every relay and the receiver.
+    #[schemars(required)]
+    pub(crate) host: Option<Part<RawHost>>,
+    /// The network adapter of every host.
+    #[schemars(required)]
+    pub(crate) adapter: Option<Part<RawAdapter>>,
+    /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
+    pub(crate) path: Option<Part<RawPath>>,
+    /// The network between the adapters. Default: a link of its own for each.
+    pub(crate) network: Option<Part<RawNetwork>>,
+    /// How channels are admitted.
+    pub(crate) admission: Option<Part<RawAdmission>>,
+    /// When a run ends. Needed unless `admission.fill` is given.
+    pub(crate) run: Option<Part<RawRun>>,
+    /// The channels, at least one.
+    #[schemars(required)]
+    pub(crate) channel: Option<List<Part<RawChannel>>>,
+    /// How an emulation is carried out.
+    pub(crate) emulation: Option<Part<RawEmulation>>,
+    /// Where real software meets the nodes, in an emulation.
+    pub(crate) port: Option<List<Part<RawPort>>>,
+    /// What goes wrong, and when.
+    pub(crate) fault: Option<List<Part<RawFault>>>,
+    /// What is varied: one axis each, the first outermost. Every combination is run.
+    pub(crate) sweep: Option<List<Part<RawSweep>>>,
+    /// What the results must show.
+    pub(crate) claim: Option<List<Part<RawClaim>>>,
+    /// The figures to draw; by default those that suit the results.
+    pub(crate) figure: Option<List<Part<RawFigure>>>,
+}
+
+/// A host.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawHost {
+    /// The cost profile: a path ending in `.toml` relative to this file, or a name, which is looked for
+    /// beside this file, then in a folder `profiles` there and in every folder above, then among those
+    /// that come with Laxity.
+    #[schemars(required)]
+    pub(crate) profile: Option<Written<String>>,
+    /// Where sending applications run. Default `separate`.
+    pub(crate) applications: Option<Written<Applications>>,
+    /// Single numbers of the profile, replaced.
+    pub(crate) costs: Option<Part<RawCosts>>,
+    /// `C_sf`: processors are so many times as fast, the host's and with it the adapter's, while all that
+    /// hardware takes its own time for stays as it is (thesis §4.4.2). At least 0.01. Default 1.
+    pub(crate) speedup: Option<Written<Factor>>,
+    /// The communication subsystem's policies.
+    pub(crate) subsystem: Option<Part<RawSubsystem>>,
+    /// The adapter's device driver.
+    pub(crate) driver: Option<Part<RawDriver>>,
+}
+
+/// When the device driver gives up waiting for its adapter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawDriver {
+    /// Responses that no interrupt announced are found at multiples of this. Default: never.
+    pub(crate) watchdog: Option<Written<Bounded<Interval>>>,
+    /// An adapter that has had a packet for so long is reset, and all in it lost. Default: never.
+    pub(crate) reset_after: Option<Written<Bounded<Interval>>>,
+}
+
+/// Numbers of a cost profile, replaced.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawCosts {
+    /// `C_sw`: time to switch contexts between threads.
+    pub(crate) context_switch: Option<Written<Bounded<Cost>>>,
+    /// `C_cm`: penalty of the cache misses that follow a context switch.
+    pub(crate) cache_miss: Option<Written<Bounded<Cost>>>,
+    /// `C_p` of a message's first packet, with the fixed cost of the message.
+    pub(crate) first_packet: Option<Written<Bounded<Cost>>>,
+    /// `C_p` of every further packet.
+    pub(crate) packet: Option<Written<Bounded<Cost>>>,
+    /// `C_l`: selecting a packet for transmission and starting it.
+    pub(crate) link_scheduling: Option<Written<Bounded<Cost>>>,
+    /// Issuing a transmit command where the adapter schedules the link, in place of `C_l`.
+    pub(crate) hand_over: Option<Written<Bounded<Cost>>>,
+    /// Entering and leaving an interrupt.
+    pub(crate) interrupt: Option<Written<Bounded<Cost>>>,
+    /// Creating a thread.
+    pub(crate) thread_creation: Option<Written<Bounded<Cost>>>,
+    /// Protocol processing of a received packet.
+    pub(crate) receive_packet: Option<Written<Bounded<Cost>>>,
+    /// Completing a reassembled message and handing it to the application.
+    pub(crate) receive_message: Option<Written<Bounded<Cost>>>,
+    /// What an application's send costs per message, if applications share the CPU.
+    pub(crate) send_call: Option<Written<Bounded<Cost>>>,
+}
+
+/// The policies of a QoS-sensitive communication subsystem (structuring Table 2).
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSubsystem {
+    /// Which thread processes a message. Default `per_channel`.
+    pub(crate) processing: Option<Written<Processing>>,
+    /// In which order handlers get the CPU. Default `multiclass_edf`.
+    pub(crate) cpu: Option<Written<Order>>,
+    /// What handlers of early messages may do. Default `hold`; where a channel `carries` frames, they may run up to
+    /// 250 ms early and before best effort: see the link's `horizon`.
+    pub(crate) early: Option<Written<EarlyPolicy>>,
+    /// When a handler lets another one have the CPU: after so many packets (`P`), or in words; or a table
+    /// with one for each class of work. Default 4.
+    pub(crate) preemption: Option<Either<Or<Packets, PreemptionWord>, RawPreemption>>,
+    /// What switching threads takes. Default `real`.
+    pub(crate) resources: Option<Written<Resources>>,
+    /// Traffic enforcement. Off, every message counts as current when it is sent and no queue has an end.
+    /// Default `true`.
+    pub(crate) enforcement: Option<Written<bool>>,
+    /// `S`: the largest packet. Default `4 KiB`.
+    pub(crate) packet: Option<Written<Bounded<Size>>>,
+    /// The way from a packet to the adapter.
+    pub(crate) link: Option<Part<RawLink>>,
+}
+
+/// Preemption of each class of work: after so many packets, `message` or `never`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPreemption {
+    /// Of on-time real-time messages. Default 4.
+    pub(crate) real_time: Option<Written<Or<Packets, Block>>>,
+    /// Of early real-time messages. Default 4.
+    pub(crate) early: Option<Written<Or<Packets, Block>>>,
+    /// Of best-effort messages. Default 4.
+    pub(crate) best_effort: Option<Written<Or<Packets, Block>>>,
+}
+
+/// Link scheduling.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawLink {
+    /// Who runs the link scheduler (resource §3.1.2). Default `O1`.
+    pub(crate) paradigm: Option<Written<LinkParadigm>>,
+    /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
+    pub(crate) order: Option<Written<Order>>,
+    /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`; where a
+    /// channel `carries` frames, `250 ms`. A program that sends at its contract's rate never makes up for a time in
+    /// which the platform stood still, so after one all its frames are early, and would be held for the rest of the
+    /// run.
+    pub(crate) horizon: Option<Written<Bounded<Delay>>>,
+    /// Packets handed to the adapter and not yet completed, at most: the pipeline depth. Default 1; with the
+    /// paradigm `adapter`, no limit.
+    pub(crate) depth: Option<Written<Whole<1, 65536>>>,
+    /// Whether early packets within the horizon go before best effort. Default `false`; where a channel `carries`
+    /// frames and nothing is said of `horizon` either, `true`.
+    pub(crate) early_above_best_effort: Option<Written<bool>>,
+}
+
+/// A chain of equal hosts.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPath {
+    /// Intermediate hosts that receive packets and send them on. Default 0.
+    pub(crate) relays: Option<Written<Whole<0, 64>>>,
+    /// Whether a host at the end receives the messages. Default `false`, unless there are relays.
+    pub(crate) receive: Option<Written<bool>>,
+    /// Propagation delay of each link. Default `0 us`.
+    pub(crate) propagation: Option<Written<Bounded<Delay>>>,
+}
+
+/// How channels are admitted.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawAdmission {
+    /// Whose formulas. Default `corrected`.
+    pub(crate) formula: Option<Written<FormulaWord>>,
+    /// How it is decided whether channels can be served together. Default `d_order`.
+    pub(crate) test: Option<Written<Test>>,
+    /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`; with the test
+    /// `demand` always the request, and the bound holds too.
+    pub(crate) local_deadline: Option<Written<LocalDeadline>>,
+    /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
+    pub(crate) refusal: Option<Written<Refusal>>,
+    /// A real-time channel, of which copies are admitted until one is refused. They are counted in the
+    /// figure `admitted`; nothing is simulated, and `run` has no effect.
+    pub(crate) fill: Option<Written<Name>>,
+}
+
+/// When a run ends.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawRun {
+    /// The clock. Default `virtual`.
+    pub(crate) clock: Option<Written<ClockKind>>,
+    /// After so many transmitted packets. Either this or `time`.
+    pub(crate) packets: Option<Written<Whole<1, 1_000_000_000_000>>>,
+    /// After so much virtual time. Either this or `packets`.
+    pub(crate) time: Option<Written<Bounded<Length>>>,
+    /// Packets (or, with `time`, a time) that metrics leave out at the start. Default nothing.
+    pub(crate) warmup: Option<Written<Amount>>,
+    /// The same at the end. Default nothing.
+    pub(crate) cooldown: Option<Written<Amount>>,
+}
+
+/// A channel.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawChannel {
+    /// Its name: letters, digits, `-` and `_`.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<Name>>,
+    /// Class of service.
+    #[schemars(required)]
+    pub(crate) class: Option<Written<Class>>,
+    /// The node that sends. Default 0, the first.
+    pub(crate) from: Option<Written<Whole<0, 64>>>,
+    /// The node that receives, if any does. Default the last.
+    pub(crate) to: Option<Written<Whole<0, 64>>>,
+    /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
+    /// streams of their own. Default 1.
+    pub(crate) count: Option<Written<Whole<1, 10_000>>>,
+    /// `M_max`: the largest message.
+    #[schemars(required)]
+    pub(crate) max_message: Option<Written<Bounded<Size>>>,
+    /// The smallest message; smaller ones are dropped as undersized. Bounds need to know how small packets can get.
+    /// Default: the smallest that the source can send if that is known, else 1 B; of a channel that `carries` frames
+    /// the smallest of those, such as 42 B of `udp`.
+    pub(crate) min_message: Option<Written<Bounded<Size>>>,
+    /// `B_max`: the longest burst, in messages; for best effort the slots of its message queue.
+    #[schemars(required)]
+    pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
+    /// `I_min`: least average spacing of messages. Either this or `rate`; only for real time.
+    pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
+    /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// Deadline from a message's logical arrival to the transmission (or reception) of its last packet. At
+    /// most the interval, unless the admission test is `demand` or admission is off. Only for real time.
+    pub(crate) deadline: Option<Written<Bounded<Interval>>>,
+    /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
+    pub(crate) refusal: Option<Written<Refusal>>,
+    /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
+    pub(crate) level: Option<Written<Whole<0, 31>>>,
+    /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the interval, one more for
+    /// each further interval that it spans.
+    pub(crate) message_slots: Option<Written<Whole<1, 1_000_000>>>,
+    /// Packet buffers. Default: those slots × the packets of the largest message.
+    pub(crate) packet_slots: Option<Written<Whole<1, 1_000_000_000_000>>>,
+    /// When the message queue is full. Default `drop`.
+    pub(crate) message_overflow: Option<Written<MessageOverflow>>,
+    /// When the packet buffers are full. Default `block`.
+    pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
+    /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
+    /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
+    /// that takes a frame has it. Under virtual time `source` says what is expected of them.
+    pub(crate) carries: Option<Written<String>>,
+    /// What the application sends.
+    #[schemars(required)]
+    pub(crate) source: Option<Part<RawSource>>,
+}
+
+/// What an application sends.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSource {
+    /// The kind of source.
+    #[schemars(required)]
+    pub(crate) kind: Option<Written<SourceKind>>,
+    /// Mean spacing of messages. Either this or `rate`; default the channel's `I_min`, or a trace's own.
+    pub(crate) interval: Option<Written<Bounded<Interval>>>,
+    /// Mean rate in bytes, for the interval = mean size / rate.
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// How many times the rate is sent; above 1 violates the contract. Default 1.
+    pub(crate) multiple: Option<Written<Factor>>,
+    /// Messages at once. Default the channel's; 1 for a periodic source.
+    pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
+    /// Size of messages: one for all, or a range. Default `max_message`.
+    pub(crate) size: Option<Either<Bounded<Size>, RawSizes>>,
+    /// Closed: messages under way, at most the slots of the message queue. Default 1.
+    pub(crate) outstanding: Option<Written<Whole<1, 1_000_000>>>,
+    /// When the first message is sent, or `random` within the first period. Default `0 us`.
+    pub(crate) phase: Option<Written<Or<Random, Bounded<Delay>>>>,
+    /// Adversary: how it uses what the contract allows. Default `greedy`.
+    pub(crate) allowance: Option<Written<Allowance>>,
+    /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON, pcap
+    /// or pcapng.
+    pub(crate) trace: Option<Written<String>>,
+    /// MPEG: a film of thesis Table 6.4. Either this or the summary of one: `min`, `max`, `mean` and
+    /// `deviation`.
+    pub(crate) film: Option<Written<Film>>,
+    /// MPEG: the smallest frame.
+    pub(crate) min: Option<Written<Bounded<Size>>>,
+    /// MPEG: the largest frame.
+    pub(crate) max: Option<Written<Bounded<Size>>>,
+    /// MPEG: the mean frame.
+    pub(crate) mean: Option<Written<Bounded<Size>>>,
+    /// MPEG: the standard deviation of the frame size.
+    pub(crate) deviation: Option<Written<Bounded<Size>>>,
+    /// MPEG: the cycle of frame kinds. Default `IBBPBBPBBPBB`.
+    pub(crate) pattern: Option<Written<String>>,
+    /// Recorded and MPEG: the k-th copy of the channel starts k times this into the trace, the first at its
+    /// beginning.
+    pub(crate) stagger: Option<Written<Bounded<Delay>>>,
+    /// Recorded and MPEG: the frame sent first, counted from 0, or `random`. Default 0.
+    pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,
+    /// Recorded and MPEG: whether the trace starts over when it ends. Default `true`.
+    pub(crate) repeat: Option<Written<bool>>,
+    /// Script: the messages, in the order of their times.
+    pub(crate) messages: Option<List<Part<RawMessage>>>,
+}
+
+/// A message of a script, or several at once.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawMessage {
+    /// When, counted from the source's `phase`.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// Its size. Default the source's `size`, which must then be one for all.
+    pub(crate) size: Option<Written<Bounded<Size>>>,
+    /// How many such messages at once. Default 1.
+    pub(crate) count: Option<Written<Whole<1, 10_000>>>,
+}
+
+/// A range of sizes.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSizes {
+    /// The smallest and the largest; every size between is as likely.
+    #[schemars(required)]
+    pub(crate) uniform: Option<List<Written<Bounded<Size>>>>,
+}
+
+/// An axis of the sweep: a key (or several) that takes values, or points that each set what they like.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSweep {
+    /// Short name, used in tables, figures and claims.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<Name>>,
+    /// What a figure's axis says, with the unit of the numbers. Default: the name and that unit.
+    pub(crate) label: Option<Written<String>>,
+    /// The key that takes the values, such as `channel.video.source.rate`: channels by their names,
+    /// `channel.*` for all.
+    pub(crate) key: Option<Written<String>>,
+    /// Several keys that take the same values together.
+    pub(crate) keys: Option<List<Written<String>>>,
+    /// The values, each once.
+    pub(crate) values: Option<List<Anything>>,
+    /// Points with names, instead of keys and values.
+    pub(crate) points: Option<List<Part<RawPoint>>>,
+}
+
+/// A point of an axis.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPoint {
+    /// Its name, used in tables, figures and claims.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<String>>,
+    /// Keys, in quotes and dotted, and their values here.
+    #[schemars(required)]
+    pub(crate) set: Option<Entries<Anything>>,
+}
+
+/// A claim about the results.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawClaim {
+    /// Short identifier, each once.
+    #[schemars(required)]
+    pub(crate) id: Option<Written<String>>,
+    /// The claim in words.
+    #[schemars(required)]
+    pub(crate) says: Option<Written<String>>,
+    /// Whose claim it is. Default `source`.
+    pub(crate) origin: Option<Written<Origin>>,
+    /// The Rhai expression that decides it.
+    #[schemars(required)]
+    pub(crate) holds: Option<Written<String>>,
+    /// The Rhai expression of the figures it rests on.
+    pub(crate) shows: Option<Written<String>>,
+    /// Why a faithful model contradicts it; printed only then.
+    pub(crate) reason: Option<Written<String>>,
+    /// An axis of the sweep that the claim hangs on without saying its value: the scripts then see the runs of one
+    /// point of it at a time, and the verdict says at which points it holds.
+    pub(crate) range: Option<Written<String>>,
+    /// What if a run in real time that it reads was disturbed so much that stalls could decide it. Default `spoil`.
+    pub(crate) stalls: Option<Written<Stalls>>,
+}
+
+/// A figure.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawFigure {
+    /// Its file name without the ending. Default: made of `y` and `x`.
+    pub(crate) name: Option<Written<Name>>,
+    /// Its heading. Default: made of the metric's name.
+    pub(crate) title: Option<Written<String>>,
+    /// The axis of the sweep that runs to the right; without it, a bar per channel.
+    pub(crate) x: Option<Written<String>>,
+    /// The metric, such as `throughput`, `laxity.min`, `worst` or `figure:admitted`.
+    #[schemars(required)]
+    pub(crate) y: Option<Written<String>>,
+    /// Only these channels (or resources, if `y` is a resource's metric). Default all.
+    pub(crate) channels: Option<List<Written<String>>>,
+    /// An axis of the sweep with one line per value; other axes become panels.
+    pub(crate) by: Option<Written<String>>,
+    /// Only the points where an axis has the value written so: `{ variant = "O2" }`.
+    #[serde(rename = "where")]
+    pub(crate) only: Option<Entries<Written<String>>>,
+    /// Logarithmic upwards. Default `false`.
+    pub(crate) log_y: Option<Written<bool>>,
+    /// Logarithmic to the right. Default `false`.
+    pub(crate) log_x: Option<Written<bool>>,
+}

@@ -1,0 +1,232 @@
+//! An adapter as it stands in a file: a scenario's `[adapter]`, and a file of its own.
+
+use laxity_model::adapter::cim250::{HostInterface, Memory};
+use laxity_model::adapter::{Overload, Selection, Takes, Tells};
+use laxity_qos::channel::Order;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::choice::{AdapterKind, AdapterQueueKind, Interrupt, PhaseKind};
+use crate::leaf::{Bounded, Cost, Flow, Interval, Name, Or, PerByte, Size, Whole};
+use crate::written::{Either, Leaf, List, Part, Written};
+
+/// A rank: 0 goes before all others.
+pub(crate) type Rank = Whole<0, 255>;
+/// Places for packets.
+pub(crate) type Slots = Whole<1, 1_000_000>;
+/// Servers of a stage or a resource.
+pub(crate) type Servers = Whole<1, 1024>;
+/// How the host learns of responses.
+pub(crate) type NotificationWord = Or<Interrupt, Bounded<Interval>>;
+/// A number, or a table of it and its source.
+pub(crate) type Cited<T> = Either<T, RawCited<T>>;
+
+/// An adapter file.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Laxity adapter")]
+pub(crate) struct RawAdapterFile {
+    /// The adapter in one line.
+    #[schemars(required)]
+    pub(crate) title: Option<Written<String>>,
+    /// What the description takes over from the device and what it leaves out.
+    pub(crate) about: Option<Written<String>>,
+    /// The adapter, as a scenario would say it, with the source of every number.
+    #[schemars(required)]
+    pub(crate) adapter: Option<Part<RawAdapter>>,
+}
+
+/// A network adapter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawAdapter {
+    /// The adapter's file: a path ending in `.toml` relative to this file, or a name, which is looked for
+    /// beside this file, then in a folder `adapters` there and in every folder above, then among those
+    /// that come with Laxity. Either this, alone, or `kind`.
+    pub(crate) file: Option<Written<String>>,
+    /// The family of adapters.
+    pub(crate) kind: Option<Written<AdapterKind>>,
+    /// Where the numbers of this table itself come from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+    /// Null: `C_x`, overhead of initiating a transmission. Default `0 us`.
+    pub(crate) startup: Option<Written<Bounded<Cost>>>,
+    /// Null: time per byte. Either this or `rate`.
+    pub(crate) per_byte: Option<Written<Bounded<PerByte>>>,
+    /// Null: the rate of the slower of link and host transfer, for `per_byte`.
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// Generic: the adapter looks for commands at multiples of this. Default: a doorbell tells it at once.
+    pub(crate) poll: Option<Written<Bounded<Interval>>>,
+    /// Generic: `interrupt` for one with each response, or how often the host looks. Default `interrupt`.
+    pub(crate) notification: Option<Written<NotificationWord>>,
+    /// Generic: the queues in which the host leaves commands. Default: one for all packets, without end.
+    pub(crate) queue: Option<List<Part<RawCommandQueue>>>,
+    /// Generic: where packets lie from being fetched until they complete. Default: as many as there are.
+    pub(crate) transmit_buffers: Option<Part<RawBuffers>>,
+    /// Generic: where received frames lie until the host has them. Default: as many as there are.
+    pub(crate) receive_buffers: Option<Part<RawBuffers>>,
+    /// Generic: resources that are not as they are by being named in a phase, which is one preemptive server;
+    /// `processor`, which there always is, is not preemptive.
+    pub(crate) resource: Option<List<Part<RawResource>>>,
+    /// Generic: the stages from the command queues to the medium and back to the host, in order.
+    pub(crate) transmit: Option<List<Part<RawStage>>>,
+    /// Generic: the stages of a frame from the medium, in order. Default: it is at the host at once.
+    pub(crate) receive: Option<List<Part<RawStage>>>,
+    /// CIM 250: the adapter's part of a command crossing the interface.
+    pub(crate) command: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: the same for a response.
+    pub(crate) response: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: `D_segsize`, bytes per DMA segment.
+    pub(crate) dma_segment: Option<Cited<Bounded<Size>>>,
+    /// CIM 250: `D_overhead`, per DMA segment.
+    pub(crate) dma_overhead: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: `D_byte^small`, per byte up to `small`.
+    pub(crate) dma_byte_small: Option<Cited<Bounded<PerByte>>>,
+    /// CIM 250: `S_small`, size of small messages.
+    pub(crate) small: Option<Cited<Bounded<Size>>>,
+    /// CIM 250: `D_byte^large`, per byte past `small`.
+    pub(crate) dma_byte_large: Option<Cited<Bounded<PerByte>>>,
+    /// CIM 250: `F_overhead`, Fiber Channel's overhead per message.
+    pub(crate) fc_overhead: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: the part of `fc_overhead` that needs no memory bus.
+    pub(crate) fc_overlap: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: `F_framesize`.
+    pub(crate) fc_frame: Option<Cited<Bounded<Size>>>,
+    /// CIM 250: `F_framedelay`, per frame begun.
+    pub(crate) fc_frame_delay: Option<Cited<Bounded<Cost>>>,
+    /// CIM 250: how a message is negotiated with the host. Default `full`.
+    pub(crate) interface: Option<Written<HostInterface>>,
+    /// CIM 250: buses to the adapter's memory. Default `shared`.
+    pub(crate) memory: Option<Written<Memory>>,
+}
+
+/// A number with its source.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, bound = "T: Leaf")]
+#[schemars(inline, rename = "Cited", bound = "T: Leaf")]
+pub(crate) struct RawCited<T> {
+    /// The number.
+    #[schemars(required)]
+    pub(crate) value: Option<Written<T>>,
+    /// A table of a paper, a measurement, or `own choice:` and the argument. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// A queue in which the host leaves commands.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawCommandQueue {
+    /// Which packets' commands it takes; a command goes to the first queue that takes it. Default `all`.
+    pub(crate) takes: Option<Written<Takes>>,
+    /// Whether it holds several commands or one. Default `fifo`.
+    pub(crate) kind: Option<Written<AdapterQueueKind>>,
+    /// Commands that it holds; a mailbox holds one. Default: as many as there are.
+    pub(crate) slots: Option<Written<Slots>>,
+    /// Which queue the adapter looks at first, 0 before all. Default 0.
+    pub(crate) priority: Option<Written<Rank>>,
+    /// Where `slots` comes from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// Buffers in the adapter's memory.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawBuffers {
+    /// So many, for whoever comes. Either this or `per_channel`.
+    pub(crate) shared: Option<Written<Slots>>,
+    /// So many for each channel, for nobody else.
+    pub(crate) per_channel: Option<Written<Slots>>,
+    /// What happens to a packet that finds none. Default `block` for packets of the host, `drop` for received ones.
+    pub(crate) overload: Option<Written<Overload>>,
+    /// Where the number comes from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// What phases share: a processor, a bus.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawResource {
+    /// Its name, by which phases hold it.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<Name>>,
+    /// Phases that hold it at once, at most. Default 1.
+    pub(crate) servers: Option<Written<Servers>>,
+    /// Whether a phase of higher priority takes it from one of lower, which resumes with the time it had left.
+    /// Default `true`, but `false` for the processor.
+    pub(crate) preemptive: Option<Written<bool>>,
+    /// Where `servers` comes from. Needed in adapter files if they are several.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// A stage of an adapter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawStage {
+    /// Its name in results.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<Name>>,
+    /// Packets served at once. Default 1.
+    pub(crate) servers: Option<Written<Servers>>,
+    /// Which of its queues is served next. Default `priority`.
+    pub(crate) selection: Option<Written<Selection>>,
+    /// Where packets wait; a packet joins the first that takes it. Default: one FIFO for all, without end.
+    pub(crate) queue: Option<List<Part<RawQueue>>>,
+    /// What is done to a packet, in order; at least one.
+    #[schemars(required)]
+    pub(crate) phase: Option<List<Part<RawPhase>>>,
+    /// Where `servers` comes from. Needed in adapter files if they are several.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// A queue before a stage.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawQueue {
+    /// Which packets it takes. Default `all`.
+    pub(crate) takes: Option<Written<Takes>>,
+    /// In which order they leave. Default `fifo`.
+    pub(crate) order: Option<Written<Order>>,
+    /// Rank among the stage's queues, 0 before all. Default 0.
+    pub(crate) priority: Option<Written<Rank>>,
+    /// Packets that it holds. Default: as many as there are.
+    pub(crate) slots: Option<Written<Slots>>,
+    /// What happens to one too many. Default `block`.
+    pub(crate) overload: Option<Written<Overload>>,
+    /// Where `slots` comes from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// A part of a stage's work: `fixed` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPhase {
+    /// Time whatever the size. Default `0 us`.
+    pub(crate) fixed: Option<Written<Bounded<Cost>>>,
+    /// Size of a segment; given with `per_segment`.
+    pub(crate) segment: Option<Written<Bounded<Size>>>,
+    /// Time per segment begun; given with `segment`.
+    pub(crate) per_segment: Option<Written<Bounded<Cost>>>,
+    /// Time per byte, up to `knee`. Default `0 ns`.
+    pub(crate) per_byte: Option<Written<Bounded<PerByte>>>,
+    /// The same as a rate.
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// Size from where on a byte costs `per_byte_past`.
+    pub(crate) knee: Option<Written<Bounded<Size>>>,
+    /// Time per byte past `knee`; given with it.
+    pub(crate) per_byte_past: Option<Written<Bounded<PerByte>>>,
+    /// Only packets of at least this size go through it.
+    pub(crate) from: Option<Written<Bounded<Size>>>,
+    /// Only packets of at most this size go through it.
+    pub(crate) up_to: Option<Written<Bounded<Size>>>,
+    /// Whose time it is. Default `delay`.
+    pub(crate) kind: Option<Written<PhaseKind>>,
+    /// Resources it holds, all or none, by their names.
+    pub(crate) holds: Option<List<Written<Name>>>,
+    /// Rank at its resources, 0 before all. Default 0.
+    pub(crate) priority: Option<Written<Rank>>,
+    /// Whether the frame goes over the medium meanwhile, which must be free for it. Default `false`.
+    pub(crate) medium: Option<Written<bool>>,
+    /// What the host is told at its end. Default nothing.
+    pub(crate) tells: Option<Written<Tells>>,
+    /// Where the times come from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}

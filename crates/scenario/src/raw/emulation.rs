@@ -1,0 +1,44 @@
+//! The raw form of what only an emulation needs: the real clock, where things run, and ports to real software.
+
+use laxity_world::experiment::{HostPlace, Pace, Transfer};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::choice::PortKind;
+use crate::leaf::Whole;
+use crate::written::Written;
+
+/// How an emulation is carried out; without effect under virtual time.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawEmulation {
+    /// Where the first node's host is. Default `model`.
+    pub(crate) host: Option<Written<HostPlace>>,
+    /// What a step of a host in a thread takes. Default `profile`.
+    pub(crate) pace: Option<Written<Pace>>,
+    /// What of a packet is moved between host and adapter. Default `full`.
+    pub(crate) transfer: Option<Written<Transfer>>,
+    /// The core of the emulated adapter, which it takes whole. Default the last.
+    pub(crate) core: Option<Written<Whole<0, 4095>>>,
+    /// The core of a host in a thread. Default the first.
+    pub(crate) host_core: Option<Written<Whole<0, 4095>>>,
+}
+
+/// A port: where real software meets a node.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPort {
+    /// The kind of port. Default `tap`.
+    pub(crate) kind: Option<Written<PortKind>>,
+    /// The node whose network interface it is. Default 0, the first.
+    pub(crate) node: Option<Written<Whole<0, 64>>>,
+    /// The interface's name, at most 15 characters.
+    #[schemars(required)]
+    pub(crate) interface: Option<Written<String>>,
+    /// The network namespace to make it in, which is made and removed with it. Default the one that Laxity runs in.
+    pub(crate) namespace: Option<Written<String>>,
+    /// Its address and prefix, `10.77.0.1/24`.
+    pub(crate) address: Option<Written<String>>,
+    /// Its MTU. Default 1500.
+    pub(crate) mtu: Option<Written<Whole<68, 9000>>>,
+}

@@ -1,0 +1,94 @@
+//! The raw form of the network and of what goes wrong.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::choice::{FaultKind, NetworkKind};
+use crate::leaf::{Bounded, Delay, Flow, Interval, Length, Name, Share, Size, Whole};
+use crate::written::{Part, Written};
+
+/// The network between the adapters.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawNetwork {
+    /// The kind of network.
+    #[schemars(required)]
+    pub(crate) kind: Option<Written<NetworkKind>>,
+    /// Hosts at the network. Default: those of the path. With two or more, and no relays, every channel goes
+    /// straight from one to another and ends where it is received.
+    pub(crate) stations: Option<Written<Whole<1, 65>>>,
+    /// Token ring: TTRT, target token rotation time.
+    pub(crate) rotation: Option<Written<Bounded<Interval>>>,
+    /// Token ring: THT, token holding time of each station.
+    pub(crate) holding: Option<Written<Bounded<Interval>>>,
+    /// Token ring: passing the token from a station to the next, part of what the stations leave of the rotation.
+    /// Default `0 us`.
+    pub(crate) latency: Option<Written<Bounded<Delay>>>,
+    /// Token ring: what a station's adapter does with the token when it comes, before its first frame, and again before the token
+    /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
+    /// Work: `host.speedup` divides it. Default `0 us`.
+    pub(crate) handling: Option<Written<Bounded<Delay>>>,
+    /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
+    /// has to agree with it.
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// CSMA/CD: other stations that offer traffic of their own.
+    pub(crate) others: Option<Part<RawOthers>>,
+    /// What happens to frames on their way.
+    pub(crate) impairments: Option<Part<RawImpairments>>,
+}
+
+/// Stations that are on the medium and are not modelled further.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawOthers {
+    /// How many.
+    #[schemars(required)]
+    pub(crate) stations: Option<Written<Whole<1, 1024>>>,
+    /// Size of their frames.
+    #[schemars(required)]
+    pub(crate) frame: Option<Written<Bounded<Size>>>,
+    /// What they offer together, as Poisson arrivals.
+    #[schemars(required)]
+    pub(crate) load: Option<Written<Bounded<Flow>>>,
+}
+
+/// What happens to frames on their way. Without `reordering` they arrive in order, whatever the jitter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawImpairments {
+    /// Delay of every frame. Default `0 us`.
+    pub(crate) delay: Option<Written<Bounded<Delay>>>,
+    /// Further delay of each, drawn evenly from nothing to this. Default `0 us`.
+    pub(crate) jitter: Option<Written<Bounded<Delay>>>,
+    /// Share of frames that are lost. Default 0.
+    pub(crate) loss: Option<Written<Share>>,
+    /// Share that arrives damaged, and is thrown away there. Default 0.
+    pub(crate) corruption: Option<Written<Share>>,
+    /// Share that arrives twice. Default 0.
+    pub(crate) duplication: Option<Written<Share>>,
+    /// Share that is held back by `reorder_by`, while later ones pass. Default 0.
+    pub(crate) reordering: Option<Written<Share>>,
+    /// By how much.
+    pub(crate) reorder_by: Option<Written<Bounded<Delay>>>,
+}
+
+/// Something that goes wrong.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawFault {
+    /// What.
+    #[schemars(required)]
+    pub(crate) kind: Option<Written<FaultKind>>,
+    /// When it begins.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// How long it lasts. Default: to the end, or until the driver resets the adapter.
+    #[serde(rename = "for")]
+    pub(crate) length: Option<Written<Bounded<Length>>>,
+    /// At which node. Default 0, the first.
+    pub(crate) node: Option<Written<Whole<0, 64>>>,
+    /// Stall: the adapter's resource that does nothing.
+    pub(crate) resource: Option<Written<Name>>,
+    /// Lost interrupts: which share of them. Default 1, all.
+    pub(crate) share: Option<Written<Share>>,
+}

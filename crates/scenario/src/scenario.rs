@@ -1,0 +1,267 @@
+//! A scenario file as a whole: its experiments, point by point, and what it says of their results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use serde_spanned::Spanned;
+use toml::de::DeTable;
+
+use laxity_world::experiment::Experiment;
+use laxity_world::results::{Axis, Run};
+
+use crate::claim::{Claim, Scripts, Unread};
+use crate::context::{Context, Reported, WHOLE};
+use crate::diagnostic::{Diagnostic, Diagnostics, Source};
+use crate::figure::FigureSpec;
+use crate::files::{self, Disk, Files};
+use crate::library::{Library, Shelf};
+use crate::raw::RawScenario;
+use crate::sweep::{Plan, PointIndex};
+use crate::{convert, document, judged, leaf};
+
+/// A scenario, valid throughout.
+#[derive(Debug)]
+pub struct Scenario {
+    /// File stem, `s5-conforming`.
+    pub name: String,
+    /// What the experiment shows, one line.
+    pub title: String,
+    /// Where it comes from; may be empty.
+    pub about: String,
+    /// Root of every random stream, unless a sweep sets it.
+    pub seed: u64,
+    /// The axes of the sweep, outermost first; empty for a single run.
+    pub axes: Vec<Axis>,
+    /// What the results must show; the scripts are as whoever looked at them let them pass.
+    pub claims: Vec<Claim>,
+    /// The figures to draw; empty for those that suit the results.
+    pub figures: Vec<FigureSpec>,
+    /// SHA-256 over the file and the profiles, adapters and traces it names, hexadecimal.
+    pub hash: String,
+    path: PathBuf,
+    source: Arc<Source>,
+    shelf: Shelf,
+}
+
+impl Scenario {
+    /// Reads the scenario at `path` and all it names; `scripts` looks at those of its claims.
+    pub fn load(path: &FilePath, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
+        Scenario::read(path, &Disk, scripts)
+    }
+
+    /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of its claims.
+    pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
+        let source = files::read_text(files, path, "a scenario")?;
+        let mut diagnostics = Diagnostics::default();
+        let mut library = Library::new(files, path, Shelf::default());
+        let cx = &mut Context::new(&source, &mut diagnostics);
+        let scenario = document::parse(&source)?;
+        let read = read(cx, &mut library, scenario, scripts);
+        match read {
+            Ok(read) if diagnostics.is_empty() => Ok(Scenario {
+                name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
+                title: read.title,
+                about: read.about,
+                seed: read.seed,
+                axes: read.axes,
+                claims: read.claims,
+                figures: read.figures,
+                hash: library.hash(source.text()),
+                path: path.to_path_buf(),
+                shelf: library.shelf,
+                source,
+            }),
+            _ => Err(diagnostics),
+        }
+    }
+
+    /// The scenario that `text` is, as if it stood in a file called `name`; it can name no other files than those that come
+    /// with Laxity, and its scripts are taken as they stand.
+    pub fn from_text(name: &str, text: impl AsRef<[u8]>) -> Result<Scenario, Diagnostics> {
+        let file = PathBuf::from(name);
+        let files = BTreeMap::from([(file.clone(), text.as_ref().to_vec())]);
+        Scenario::read(&file, &files, &Unread)
+    }
+
+    /// The experiment at the first point, which is the only one of a scenario without a sweep.
+    pub fn first(&self) -> Experiment {
+        self.experiment(&self.points().next().expect("a scenario has a point"))
+    }
+
+    /// The points of the sweep in the order in which they are run, the last axis fastest; one for no sweep.
+    pub fn points(&self) -> impl Iterator<Item = PointIndex> + use<> {
+        PointIndex::all(self.axes.iter().map(|axis| axis.points.len()).collect())
+    }
+
+    /// The files it was read from: its own, and the profiles, adapters and traces it names.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        [&self.path].into_iter().chain(&self.shelf.paths).cloned().collect()
+    }
+
+    /// The point in words, `load = 400 KiB/s, variant = O1`; empty for no sweep.
+    pub fn describe(&self, point: &PointIndex) -> String {
+        point.describe(&self.axes)
+    }
+
+    /// The experiment at `point`, which must be one of [`points`](Self::points).
+    pub fn experiment(&self, point: &PointIndex) -> Experiment {
+        // Nothing is read again: what the file names is on the shelf, and what is not there is not asked for.
+        let nothing = BTreeMap::new();
+        let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let experiment = document::parse(&self.source).ok().and_then(|document| {
+            let (_, base, plan) = plan(cx, document).ok()?;
+            at(cx, &mut library, &base, &plan, point).ok()
+        });
+        experiment
+            .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"))
+    }
+
+    /// What `look` makes of the document at `point`: as the file would be that said this experiment and no other.
+    pub fn with_document<R>(&self, point: &PointIndex, look: impl FnOnce(&DeTable<'_>) -> R) -> R {
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(&self.source, &mut diagnostics);
+        let document = document::parse(&self.source).ok().and_then(|document| {
+            let (_, base, plan) = plan(cx, document).ok()?;
+            plan.document(cx, &base, point).ok()
+        });
+        look(document.expect("every point was valid when the scenario was read").get_ref())
+    }
+
+    /// The file that the scenario means by the `word` (`profile`, `adapter`) called `name`; `None` for one that comes with
+    /// Laxity.
+    pub fn file_of(&self, name: &str, word: &str) -> Option<PathBuf> {
+        Library::new(&Disk, &self.path, Shelf::default()).file_of(name, word)
+    }
+}
+
+/// What a scenario is beside its experiments.
+struct Read {
+    title: String,
+    about: String,
+    seed: u64,
+    axes: Vec<Axis>,
+    claims: Vec<Claim>,
+    figures: Vec<FigureSpec>,
+}
+
+/// The whole scenario's raw form, the document that points are made from, and the sweep.
+type Planned<'i> = (RawScenario, Spanned<DeTable<'i>>, Plan<'i>);
+
+fn plan<'i>(cx: &mut Context<'_>, document: Spanned<DeTable<'i>>) -> Result<Planned<'i>, Reported> {
+    let mut raw: RawScenario = document::read(cx, document.clone())?;
+    let plan = Plan::new(cx, raw.sweep.take(), document.get_ref());
+    let mut base = document;
+    for part in ["title", "about", "sweep", "claim", "figure"] {
+        base.get_mut().remove(part);
+    }
+    Ok((raw, base, plan?))
+}
+
+fn at<'i>(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    base: &Spanned<DeTable<'i>>,
+    plan: &Plan<'i>,
+    point: &PointIndex,
+) -> Result<Experiment, Reported> {
+    let document = plan.document(cx, base, point)?;
+    let raw = document::read(cx, document)?;
+    convert::experiment(cx, library, raw)
+}
+
+fn read(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    document: Spanned<DeTable<'_>>,
+    scripts: &dyn Scripts,
+) -> Result<Read, Reported> {
+    let planned = plan(cx, document.clone());
+    let (mut raw, base, plan) = match planned {
+        Ok(planned) => planned,
+        Err(reported) => {
+            // The sweep is wrong; what else is can still be said, if the rest stands by itself.
+            let raw: RawScenario = document::read(cx, document)?;
+            let _ = beside(cx, raw, scripts);
+            return Err(reported);
+        }
+    };
+    let title = cx.required(raw.title.take(), "title", &WHOLE, "the scenario");
+    let about = cx.or(raw.about.take(), String::new());
+    let claims = judged::claims(cx, raw.claim.take(), Some(&plan.axes), scripts);
+    let figures = judged::figures(cx, raw.figure.take(), &plan.axes);
+    let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
+    let channels = every_point(cx, library, &base, &plan);
+    let (claims, figures, (channels, stub)) = (claims?, figures?, channels?);
+    let names = judged::check_names(cx, &claims, &plan.axes, stub, scripts);
+    judged::check_channels(cx, &figures, &channels)?;
+    names?;
+    Ok(Read {
+        title: title?.into_inner(),
+        about: about?,
+        seed,
+        axes: plan.axes,
+        claims: claims.into_iter().map(|placed| placed.claim).collect(),
+        figures: figures.into_iter().map(|(figure, _)| figure).collect(),
+    })
+}
+
+/// Reports what is wrong with the title and the claims.
+fn beside(cx: &mut Context<'_>, raw: RawScenario, scripts: &dyn Scripts) -> Result<(), Reported> {
+    let title = cx.required(raw.title, "title", &WHOLE, "the scenario");
+    let about = cx.optional(raw.about);
+    let claims = judged::claims(cx, raw.claim, None, scripts);
+    title.map(drop).and(about.map(drop)).and(claims.map(drop))
+}
+
+/// Reads every point of the sweep, and returns the names of all channels that there are at any, and a stub of the results.
+///
+/// An error that a point shares with the file without its sweep is the file's; any other is reported with
+/// the first point that has it.
+fn every_point(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    base: &Spanned<DeTable<'_>>,
+    plan: &Plan<'_>,
+) -> Result<(Vec<String>, Vec<Run>), Reported> {
+    let mut names: Vec<String> = Vec::new();
+    let mut stub = Vec::new();
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    let mut outcome = Ok(());
+    let mut unswept = Diagnostics::default();
+    if !plan.axes.is_empty() {
+        // Wrong by itself it may be: a swept key can be left out of it.
+        let raw = &mut Context::new(cx.source, &mut unswept);
+        let _ = document::read(raw, base.clone()).and_then(|read| convert::experiment(raw, library, read));
+    }
+    let mut seen: Vec<Diagnostic> = Vec::new();
+    for point in plan.points() {
+        let mut here = Diagnostics::default();
+        let at_point = &mut Context::new(cx.source, &mut here);
+        match at(at_point, library, base, plan, &point) {
+            Ok(experiment) => {
+                stub.push(laxity_world::stub(&experiment, point.indices()));
+                for channel in experiment.channels {
+                    if known.insert(channel.name.clone()) {
+                        names.push(channel.name);
+                    }
+                }
+            }
+            Err(reported) => outcome = Err(reported),
+        }
+        for error in here.iter().filter(|error| !seen.contains(error)).collect::<Vec<_>>() {
+            seen.push(error.clone());
+            let of_point = !plan.axes.is_empty() && !unswept.iter().any(|other| other == error);
+            cx.report(match of_point {
+                true => error.clone().note(format!("this is so at the point {}", point.describe(&plan.axes))),
+                false => error.clone(),
+            });
+        }
+        if cx.diagnostics.is_full() {
+            break;
+        }
+    }
+    outcome.map(|()| (names, stub))
+}

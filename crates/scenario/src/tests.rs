@@ -1,0 +1,49 @@
+//! Every error that a file can be met with, as it is shown; and what files come to.
+
+mod adapters;
+mod errors;
+mod reading;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use laxity_world::experiment::*;
+
+use crate::claim::Unread;
+use crate::diagnostic::Diagnostics;
+use crate::*;
+
+/// A scenario that is right, for tests to make wrong.
+const RIGHT: &str = include_str!("tests/right.toml");
+
+/// Files in memory.
+type Memory = BTreeMap<PathBuf, Vec<u8>>;
+
+fn memory(text: &str) -> Memory {
+    Memory::from([("experiments/test.toml".into(), text.into())])
+}
+
+fn read_in(files: &Memory) -> Result<Scenario, Diagnostics> {
+    Scenario::read(Path::new("experiments/test.toml"), files, &Unread)
+}
+
+fn read(text: &str) -> Result<Scenario, Diagnostics> {
+    read_in(&memory(text))
+}
+
+#[track_caller]
+fn right(text: &str) -> Scenario {
+    read(text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// [`RIGHT`] with one text put for another.
+#[track_caller]
+fn with(old: &str, new: &str) -> String {
+    assert!(RIGHT.contains(old), "{old}");
+    RIGHT.replacen(old, new, 1)
+}
+
+/// [`RIGHT`] and more.
+fn and(more: &str) -> String {
+    format!("{RIGHT}\n{more}")
+}

@@ -1,0 +1,256 @@
+//! Adapters as files and scenarios say them, and what they can get wrong.
+
+use laxity_model::adapter::{
+    Buffers, CommandQueue, Notification, Overload, PROCESSOR, Pool, Resource, Selection, Takes, Tells,
+};
+use laxity_model::node::DriverConfig;
+use laxity_qos::channel::Order;
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Span};
+use laxity_world::experiment::Adapter as Valid;
+
+use super::*;
+
+const NULL: &str = "kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n";
+const OFF: &str = "[admission]\nformula = \"off\"\n\n[run]";
+
+/// [`RIGHT`] with another adapter, and without admission.
+fn scenario(adapter: &str) -> String {
+    with(NULL, adapter).replace("[run]", OFF)
+}
+
+/// An adapter of two stages with other lines before and within them.
+fn generic(table: &str, dma: &str, phases: &str) -> String {
+    format!(
+        "kind = \"generic\"\n{table}\n[[adapter.transmit]]\nname = \"dma\"\n{dma}\nphase = [{phases}]\n\
+         [[adapter.transmit]]\nname = \"link\"\nphase = [{{ per_byte = \"10 ns\", medium = true }}]\n\n"
+    )
+}
+
+#[track_caller]
+fn described(adapter: &str) -> laxity_model::adapter::Description {
+    let scenario = right(&scenario(adapter));
+    let point = scenario.points().next().unwrap();
+    match scenario.experiment(&point).adapter {
+        Valid::Described(description) => *description,
+        Valid::Null(_) => panic!("{adapter} is described"),
+    }
+}
+
+#[track_caller]
+fn refused(adapter: &str) -> String {
+    match read(&scenario(adapter)) {
+        Ok(_) => panic!("the adapter is valid: {adapter}"),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn all_of_table_4_1_can_be_said() {
+    let adapter = described(
+        r#"kind = "generic"
+poll = "10 us"
+notification = "1 ms"
+queue = [
+  { takes = "real_time", kind = "mailbox", priority = 1 },
+  { takes = "best_effort", slots = 64 },
+]
+transmit_buffers = { shared = 8, overload = "priority" }
+receive_buffers = { per_channel = 4 }
+
+[[adapter.resource]]
+name = "processor"
+preemptive = true
+
+[[adapter.resource]]
+name = "banks"
+servers = 2
+preemptive = false
+
+[[adapter.transmit]]
+name = "dma"
+servers = 3
+selection = "round_robin"
+queue = [
+  { takes = "real_time", order = "edf", slots = 5, overload = "drop" },
+  { takes = "best_effort", priority = 7 },
+]
+phase = [
+  { kind = "synchronous", up_to = "128 B", per_byte = "1 us", holds = ["bus"] },
+  { from = "129 B", fixed = "100 us", segment = "256 B", per_segment = "1760 ns", rate = "8 Mbit/s", knee = "512 B", per_byte_past = "2 us", holds = ["bus", "banks"], priority = 1 },
+  { kind = "work", fixed = "5 us", tells = "progress" },
+]
+
+[[adapter.transmit]]
+name = "link"
+phase = [{ tells = "handshake" }, { per_byte = "10 ns", medium = true }]
+
+[[adapter.receive]]
+name = "dma"
+phase = [{ fixed = "1 us" }]
+
+"#,
+    );
+    let interface = &adapter.interface;
+    assert_eq!(interface.poll, Some(Span::from_us(10)));
+    assert_eq!(interface.notification, Notification::Poll(Span::from_ms(1)));
+    assert_eq!(
+        interface.queues,
+        [
+            CommandQueue { takes: Takes::Only(Class::RealTime), priority: 1, slots: Some(1) },
+            CommandQueue { takes: Takes::Only(Class::BestEffort), priority: 0, slots: Some(64) },
+        ]
+    );
+    let buffers = Buffers { pool: Pool::Shared(8), overload: Overload::Priority };
+    assert_eq!(adapter.transmit_buffers, buffers);
+    assert_eq!(adapter.receive_buffers, Buffers { pool: Pool::PerChannel(4), overload: Overload::Drop });
+    let resource = |name: &str, servers, preemptive| Resource { name: name.into(), servers, preemptive };
+    let (processor, banks) = (resource("processor", 1, true), resource("banks", 2, false));
+    assert_eq!(adapter.resources, [processor, banks, resource("bus", 1, true)]);
+    let dma = &adapter.transmit[0];
+    assert_eq!((dma.servers, dma.selection), (3, Selection::RoundRobin));
+    assert_eq!((dma.queues[0].order, dma.queues[0].slots), (Order::Edf, Some(5)));
+    assert_eq!((dma.queues[0].overload, dma.queues[1].priority), (Overload::Drop, 7));
+    let [copied, fetched, told] = dma.phases.as_slice() else { panic!() };
+    assert_eq!((&copied.holds, copied.up_to), (&vec![PROCESSOR, 2], Some(Bytes::new(128))));
+    assert!(!copied.work && !copied.applies(Bytes::new(129)) && fetched.applies(Bytes::new(129)));
+    assert_eq!((&fetched.holds, fetched.priority), (&vec![2, 1], 1));
+    let expected = Span::from_us(100) + Span::from_ns(3 * 1760) + Span::from_us(512 + 2 * 88);
+    assert_eq!(fetched.delay.of(Bytes::new(600)), expected);
+    assert_eq!((told.work, &told.holds, told.tells), (true, &vec![PROCESSOR], Tells::Progress));
+    assert_eq!(adapter.transmit[1].phases[0].tells, Tells::Handshake);
+    assert!(adapter.asks_for_medium() && adapter.receive.len() == 1);
+}
+
+#[test]
+fn a_faster_processor_does_its_work_in_less_and_nothing_else() {
+    let adapter = generic("", "", r#"{ kind = "work", fixed = "120 us" }, { fixed = "100 us" }"#);
+    let text = scenario(&adapter).replace("[adapter]", "speedup = 12\n[adapter]");
+    let scenario = right(&text);
+    let experiment = scenario.experiment(&scenario.points().next().unwrap());
+    let Valid::Described(adapter) = experiment.adapter else { panic!() };
+    let times: Vec<_> = adapter.transmit[0].phases.iter().map(|phase| phase.delay.fixed).collect();
+    assert_eq!(times, [Span::from_us(10), Span::from_us(100)]);
+    assert_eq!(experiment.host.costs.packet.as_ps(), (170_000_000 + 6) / 12);
+    assert_eq!(experiment.host.speedup, 12.0);
+}
+
+#[test]
+fn a_driver_is_told_when_to_give_up() {
+    let text = with("[adapter]", "[host.driver]\nwatchdog = \"10 ms\"\nreset_after = \"100 ms\"\n[adapter]");
+    let scenario = right(&text);
+    let host = scenario.experiment(&scenario.points().next().unwrap()).host;
+    let patience = DriverConfig { watchdog: Some(Span::from_ms(10)), reset_after: Some(Span::from_ms(100)) };
+    assert_eq!((host.driver, host.speedup), (patience, 1.0));
+}
+
+#[test]
+fn adapter_files_are_found_hashed_and_swept() {
+    let file = |time: &str| {
+        format!(
+            "title = \"Mine\"\n[adapter]\nkind = \"generic\"\n[[adapter.transmit]]\nname = \"link\"\n\
+             phase = [{{ fixed = \"{time}\", source = \"a test\" }}]\n"
+        )
+        .into_bytes()
+    };
+    let sweep = "[[sweep]]\nname = \"adapter\"\nkey = \"adapter.file\"\nvalues = [\"mine\", \"../other.toml\", \"cim250\"]\n";
+    let text = format!("{}\n{sweep}", scenario("file = \"mine\"\n"));
+    let mut files = memory(&text);
+    files.insert("adapters/mine.toml".into(), file("1 us"));
+    files.insert("experiments/../other.toml".into(), file("2 us"));
+    let scenario = read_in(&files).unwrap_or_else(|errors| panic!("{errors}"));
+    let first = |point: &PointIndex| match scenario.experiment(point).adapter {
+        Valid::Described(adapter) => adapter.transmit[0].phases[0].delay.fixed,
+        Valid::Null(_) => panic!(),
+    };
+    let times: Vec<_> = scenario.points().map(|point| first(&point)).collect();
+    assert_eq!(times, [Span::from_us(1), Span::from_us(2), Span::from_us(414)]);
+    files.insert("adapters/mine.toml".into(), file("3 us"));
+    assert_ne!(read_in(&files).unwrap().hash, scenario.hash);
+    // Beside the scenario goes first.
+    files.insert("experiments/mine.toml".into(), b"title = 1".to_vec());
+    insta::assert_snapshot!(read_in(&files).unwrap_err().to_string());
+}
+
+#[test]
+fn an_adapter_that_is_none_is_refused_with_its_place() {
+    let dma = "{ fixed = \"1 us\" }";
+    let cases = [
+        ("neither_kind_nor_file", String::new()),
+        ("file_and_kind", "file = \"cim250\"\nkind = \"null\"\nper_byte = \"50 ns\"\n".into()),
+        ("no_such_file", "file = \"cim25\"\n".into()),
+        ("former_word", "kind = \"staged\"\n".into()),
+        ("no_stage", "kind = \"generic\"\n".into()),
+        ("keys_of_another_kind", "kind = \"null\"\nper_byte = \"50 ns\"\npoll = \"1 us\"\ncommand = \"1 us\"\n".into()),
+        ("queue_for_one_class", generic("", "queue = [{ takes = \"real_time\" }]", dma)),
+        ("command_queue_for_one_class", generic("queue = [{ takes = \"best_effort\" }]", "", dma)),
+        ("no_queue", generic("", "queue = []", dma)),
+        ("two_on_the_medium", generic("", "", "{ fixed = \"1 us\", medium = true }")),
+        ("several_on_the_medium", "kind = \"generic\"\n[[adapter.transmit]]\nname = \"link\"\nservers = 2\nphase = [{ fixed = \"1 us\", medium = true }]\n".into()),
+        ("received_on_the_medium", format!("{}[[adapter.receive]]\nname = \"dma\"\nphase = [{{ fixed = \"1 us\", medium = true }}]\n", generic("", "", dma))),
+        ("received_and_blocked", format!("{}[[adapter.receive]]\nname = \"dma\"\nqueue = [{{ slots = 2 }}]\nphase = [{{ fixed = \"1 us\" }}]\n", generic("", "", dma))),
+        ("received_without_buffer", generic("receive_buffers = { shared = 2, overload = \"block\" }", "", dma)),
+        ("buffers_twice", generic("transmit_buffers = { shared = 2, per_channel = 2 }", "", dma)),
+        ("buffers_of_no_size", generic("transmit_buffers = { overload = \"drop\" }", "", dma)),
+        ("a_mailbox_of_two", generic("queue = [{ kind = \"mailbox\", slots = 2 }]", "", dma)),
+        ("overload_without_slots", generic("", "queue = [{ overload = \"drop\" }]", dma)),
+        ("an_idle_phase", generic("", "", "{ holds = [\"bus\"] }")),
+        ("half_a_segment", generic("", "", "{ segment = \"1 KiB\" }")),
+        ("sizes_that_cross", generic("", "", "{ fixed = \"1 us\", from = \"2 KiB\", up_to = \"1 KiB\" }")),
+        ("priority_at_nothing", generic("", "", "{ fixed = \"1 us\", priority = 1 }")),
+        ("an_unheld_resource", format!("{}[[adapter.resource]]\nname = \"bsu\"\nservers = 2\n", generic("", "", "{ fixed = \"1 us\", holds = [\"bus\"] }"))),
+        ("a_stage_twice", generic("", "", dma).replace("\"link\"", "\"dma\"")),
+        ("half_of_a_cim", "kind = \"cim250\"\ncommand = \"190 us\"\nsmall = { value = \"4 KiB\", sourc = \"x\" }\n".into()),
+        ("an_eternal_phase", generic("", "", "{ segment = \"1 B\", per_segment = \"1 s\" }")),
+    ];
+    let mut all = String::new();
+    for (name, adapter) in cases {
+        all += &format!("# {name}\n\n{}\n\n\n", refused(&adapter));
+    }
+    let still = with("[adapter]", "speedup = 0.001\n[adapter]");
+    all += &format!("# a_host_that_stands_still\n\n{}\n\n\n", read(&still).unwrap_err());
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn an_adapter_file_names_no_other_and_cites_every_number() {
+    let files = |text: &str| Memory::from([("a.toml".into(), text.into())]);
+    let refused = |text: &str| AdapterFile::read(Path::new("a.toml"), &files(text)).unwrap_err().to_string();
+    let mut all = refused("title = \"x\"\n[adapter]\nfile = \"cim250\"\n");
+    let uncited = generic("poll = \"1 us\"\nqueue = [{ slots = 2 }]", "servers = 2", "{ fixed = \"1 us\" }");
+    all += &format!("\n\n{}", refused(&format!("title = \"x\"\n[adapter]\n{uncited}")));
+    all += &format!("\n\n{}", refused("about = \"no title\"\n"));
+    insta::assert_snapshot!(all);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+    /// Whatever becomes of an adapter file, it is an adapter that works or is refused.
+    #[test]
+    fn garbled_adapters_do_no_harm(
+        which in 0..adapter_file::BUILT_IN.len(),
+        edits in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), 0usize..30, 0u8..3, proptest::prelude::any::<u8>()), 1..5),
+    ) {
+        let mut bytes = adapter_file::BUILT_IN[which].1.as_bytes().to_vec();
+        for (at, length, edit, byte) in edits {
+            let at = at.index(bytes.len());
+            let end = (at + length).min(bytes.len());
+            match edit {
+                0 => drop(bytes.drain(at..end)),
+                1 => bytes[at] = b"0\"[]{}=.-\n'9"[usize::from(byte) % 12],
+                _ => {
+                    let piece = bytes[at..end].to_vec();
+                    bytes.splice(at..at, piece);
+                }
+            }
+        }
+        let files = Memory::from([("a.toml".into(), bytes)]);
+        match AdapterFile::read(Path::new("a.toml"), &files) {
+            Ok(file) => if let Valid::Described(description) = file.adapter {
+                drop(laxity_model::adapter::Pipeline::new(*description));
+            },
+            Err(errors) => proptest::prop_assert!(!errors.is_empty() && !errors.render(true).is_empty()),
+        }
+    }
+}

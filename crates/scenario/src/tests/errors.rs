@@ -1,0 +1,183 @@
+//! Errors as they are shown.
+
+use super::*;
+
+#[track_caller]
+fn refused(text: &str) -> String {
+    refused_in(&memory(text))
+}
+
+#[track_caller]
+fn refused_in(files: &Memory) -> String {
+    match read_in(files) {
+        Ok(_) => panic!("the file is valid"),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+/// One snapshot of several errors, each under the name of its case.
+macro_rules! shown {
+    ($($group:ident { $($name:ident: $text:expr;)* })*) => {
+        $(
+            #[test]
+            fn $group() {
+                let mut all = String::new();
+                $(all += &format!("# {}\n\n{}\n\n\n", stringify!($name), refused(&$text));)*
+                insta::assert_snapshot!(stringify!($group), all);
+            }
+        )*
+    };
+}
+
+fn sweep(key: &str, values: &str) -> String {
+    and(&format!("[[sweep]]\nname = \"load\"\nkey = \"{key}\"\nvalues = [{values}]"))
+}
+
+#[test]
+fn a_queue_without_an_end_is_never_kept_full() {
+    let lawless = with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { enforcement = false }");
+    let source = "source = { kind = \"periodic\", rate = \"400 KiB/s\" }";
+    let endless = lawless.replace(source, "source = { kind = \"continuous\" }");
+    assert!(refused(&endless).contains("where no queue has an end"), "{}", refused(&endless));
+    right(&lawless.replace(source, "source = { kind = \"closed\" }"));
+}
+
+shown! {
+    keys {
+        unknown_key: with("deadline", "dedline");
+        unknown_table: and("[hosts]\nprofile = \"x\"");
+        wrong_type_table: with("[run]\npackets = 32768\nwarmup = 2048", "").replace("title = \"A test\"", "title = \"A test\"\nrun = 32768");
+        one_table_for_a_list: with("[[channel]]\nname = \"video\"", "[channel]\nname = \"video\"").replace("[[channel]]\nname = \"bulk\"", "[other]\nname = \"bulk\"");
+        missing_keys: with("title = \"A test\"\n", "").replace("burst = 12\n", "").replace("deadline = \"40 ms\"\n", "");
+        nothing_at_all: *"";
+        syntax: with("burst = 12", "burst = = 12").replace("burst = 10", "burst 10");
+        duplicate_key: with("burst = 12", "burst = 12\nburst = 13");
+        large_number: with("12", "99999999999999999999999999");
+        deep: format!("title = {}", "[".repeat(5000));
+    }
+    values {
+        missing_unit: with("\"40 ms\"", "\"40\"");
+        missing_quotes: with("\"40 ms\"", "40");
+        negative_rate: with("\"400 KiB/s\"", "\"-400 KiB/s\"");
+        ambiguous_unit: with("\"60 KiB\"", "\"60 KB\"");
+        wrong_type: with("burst = 12", "burst = \"twelve\"");
+        not_a_truth_value: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { enforcement = \"yes\" }");
+        zero_interval: with("\"50 ms\"", "\"0 ms\"");
+        zero_packet: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { packet = \"0 B\" }");
+        endless_without_end: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { enforcement = false }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }");
+        endless_at_one_instant: with("profile = \"mc68040\"", "profile = \"mc68040\"\ncosts = { first_packet = \"0 us\" }").replace("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("burst = 12", "burst = 12\npacket_overflow = \"drop\"");
+        endless_and_never_waiting: with("{ kind = \"bursty\" }", "{ kind = \"continuous\" }").replace("burst = 12", "burst = 12\npacket_overflow = \"decay\"");
+        zero_depth: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { depth = 0 } }");
+        unknown_word: with("\"bursty\"", "\"bursy\"");
+        preemption_of_neither_kind: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { preemption = \"sometimes\" }");
+    }
+    experiments {
+        late_deadline: with("\"40 ms\"", "\"60 ms\"");
+        duplicate_channels: with("\"bulk\"", "\"video\"");
+        copies_of_the_same_name: with("name = \"bulk\"", "name = \"video\"\ncount = 2").replace("name = \"video\"\nclass = \"real_time\"", "name = \"video-2\"\nclass = \"real_time\"");
+        best_effort_with_deadline: with("class = \"real_time\"", "class = \"best_effort\"");
+        best_effort_without_rate: with(", rate = \"400 KiB/s\"", "");
+        rate_twice: with("min_interval = \"50 ms\"", "min_interval = \"50 ms\"\nrate = \"1 Mbit/s\"");
+        rate_too_low: with("\"400 KiB/s\"", "\"1 bit/s\"");
+        key_of_another_source: with("\"bursty\"", "\"none\", multiple = 2");
+        smaller_than_promised: with("\"bursty\"", "\"bursty\", size = \"1 KiB\"").replace("burst = 12", "burst = 12\nmin_message = \"2 KiB\"");
+        too_many_packets: with("\"60 KiB\"", "\"1 GiB\"").replace("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { packet = \"16 B\" }");
+        run_by_both: with("packets = 32768", "packets = 32768\ntime = \"1 s\"");
+        run_too_short: with("32768", "1000");
+        warmup_of_another_kind: with("warmup = 2048", "warmup = \"1 s\"");
+        nothing_sent: with("\"bursty\"", "\"none\"").replace("kind = \"periodic\", rate = \"400 KiB/s\"", "kind = \"none\"");
+        fill_of_best_effort: and("[admission]\nfill = \"bulk\"");
+        demand_by_the_bound: and("[admission]\ntest = \"demand\"\nlocal_deadline = \"bound\"");
+        demand_of_the_papers: and("[admission]\ntest = \"demand\"\nformula = \"papers\"");
+        no_analysis: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"O3\" } }");
+        no_profile: with("mc68040", "mc86040");
+        no_profile_of_that_path: with("mc68040", "../mine.toml");
+        no_film: with("\"bursty\"", "\"mpeg\"");
+        film_with_a_summary: with("\"bursty\"", "\"mpeg\", film = \"dino\", max = \"20 kB\"");
+        film_of_half_a_summary: with("\"bursty\"", "\"mpeg\", min = \"1 kB\", max = \"20 kB\"");
+        film_that_cannot_be: with("\"bursty\"", "\"mpeg\", min = \"1 kB\", max = \"20 kB\", mean = \"2 kB\", deviation = \"5 kB\"");
+        film_of_no_pattern: with("\"bursty\"", "\"mpeg\", pattern = \"BBI\"");
+        film_from_two_places: with("\"bursty\"", "\"mpeg\", film = \"dino\", start = 5, stagger = \"60 s\"");
+        no_trace: with("\"bursty\"", "\"recorded\", trace = \"film.csv\"");
+    }
+    sweeps {
+        sweep_of_no_key: sweep("channel.bulk.source.rat", "\"1 Mbit/s\"");
+        sweep_of_no_section: sweep("hots.profile", "\"mc68040\"");
+        sweep_of_no_channel: sweep("channel.bulky.burst", "1, 2");
+        sweep_of_a_wrong_value: sweep("channel.bulk.source.rate", "\"1 Mbit/s\", \"2 Mbit\", \"3 Mbit/s\"");
+        sweep_through_a_value: sweep("host.profile.name", "1");
+        sweep_to_a_late_deadline: sweep("channel.video.min_interval", "\"50 ms\", \"30 ms\"");
+        sweep_without_values: sweep("channel.bulk.burst", "");
+        sweep_of_the_same_value: sweep("channel.bulk.burst", "1, 2, 1");
+        sweep_of_everything: format!("{}\n[[sweep]]\nname = \"b\"\nkey = \"channel.video.burst\"\nvalues = [{}]", sweep("channel.bulk.burst", &numbers(1000)), numbers(1000));
+        sweep_of_the_same_key_twice: format!("{}\n[[sweep]]\nname = \"b\"\nkey = \"channel.*.burst\"\nvalues = [3]", sweep("channel.bulk.burst", "1, 2"));
+        sweep_of_unquoted_keys: and("[[sweep]]\nname = \"v\"\npoints = [{ name = \"a\", set = { host.subsystem.packet = \"1 KiB\" } }]");
+    }
+    figures {
+        figure_of_no_axis: format!("{}\n[[figure]]\nx = \"laod\"\ny = \"throughput\"\nchannels = [\"video\"]", sweep("channel.bulk.burst", "1"));
+        figure_of_no_metric: and("[[figure]]\ny = \"troughput\"");
+        figure_of_no_channel: and("[[figure]]\ny = \"throughput\"\nchannels = [\"vide\"]");
+    }
+}
+
+fn numbers(n: usize) -> String {
+    (1..=n).map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn broken_profile() {
+    let mut files = memory(&with("mc68040", "mine"));
+    let (_, profile) = crate::profile::BUILT_IN[1];
+    let broken = profile.replace("value = \"90 us\"", "value = \"90\"").replace("[send_call]", "[send]");
+    files.insert("profiles/mine.toml".into(), broken.into());
+    insta::assert_snapshot!(refused_in(&files));
+}
+
+#[test]
+fn broken_trace() {
+    let mut files = memory(&with("\"bursty\"", "\"recorded\", trace = \"film.csv\""));
+    files.insert("experiments/film.csv".into(), b"534\n13x\n".to_vec());
+    insta::assert_snapshot!(refused_in(&files));
+}
+
+#[test]
+fn trace_without_times() {
+    let mut files = memory(&with("\"bursty\"", "\"recorded\", trace = \"film.csv\""));
+    files.insert("experiments/film.csv".into(), b"534\n13\n".to_vec());
+    insta::assert_snapshot!(refused_in(&files));
+}
+
+#[test]
+fn files_that_are_no_text() {
+    let mut all = String::new();
+    let latin = RIGHT.replace("A test", "\u{1}\u{2}");
+    let latin = latin
+        .into_bytes()
+        .into_iter()
+        .map(|b| if b == 2 { 0xe4 } else { b })
+        .map(|b| if b == 1 { b'M' } else { b });
+    let large = vec![b'#'; 2 << 20];
+    for bytes in [latin.collect(), b"\xff\xfet\0i\0".to_vec(), b"\xfe\xff\0t".to_vec(), large, vec![0, 1, 2]]
+    {
+        all += &refused_in(&Memory::from([("experiments/test.toml".into(), bytes)]));
+        all += "\n\n";
+    }
+    all += &refused_in(&Memory::new());
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_directory_is_no_scenario() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let error = Scenario::load(here, &Unread).unwrap_err().to_string();
+    assert!(error.contains("this is a directory, not a file"), "{error}");
+    let error = Scenario::load(&here.join("no-such.toml"), &Unread).unwrap_err().to_string();
+    assert!(error.contains("there is no such file"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_endless_file_is_refused() {
+    let error = Scenario::load(Path::new("/dev/zero"), &Unread).unwrap_err().to_string();
+    assert!(error.contains("larger than 1 MiB"), "{error}");
+}

@@ -1,0 +1,122 @@
+//! What is counted beside channels: stages of adapters, and how things stand while a run goes on.
+
+use laxity_engine::trace::Trace;
+use laxity_model::adapter::{Direction, Passage};
+use laxity_model::network::{ImpairmentCounts, Impairments, Medium};
+use laxity_model::node::Node;
+use laxity_units::Time;
+
+use super::{Assembly, Outside};
+use crate::measure::{Samples, seconds};
+
+/// What is counted of a stage.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StageMeter {
+    pub(super) waited: Samples,
+    pub(super) served: Samples,
+}
+
+/// How a run stands, for whoever watches it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Live {
+    /// The time of the run.
+    pub now: Time,
+    /// Per channel, in the order of the experiment.
+    pub channels: Vec<LiveChannel>,
+    /// Per node and stage: name and packets waiting.
+    pub stages: Vec<(String, usize)>,
+}
+
+/// How a channel stands.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LiveChannel {
+    /// Messages offered.
+    pub messages: u64,
+    /// Messages transmitted whole.
+    pub completed: u64,
+    /// Messages received whole.
+    pub delivered: u64,
+    /// Bytes transmitted.
+    pub bytes: u64,
+    /// Messages after their deadline.
+    pub missed: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// The longest time from a message's logical arrival to its end, in seconds.
+    pub worst: Option<f64>,
+}
+
+impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+    pub(super) fn pass(&mut self, node: usize, passage: &Passage) {
+        if !self.window.counts() {
+            return;
+        }
+        let transmitting = match passage.direction {
+            Direction::Transmit => 0,
+            Direction::Receive => self.transmitting_stages(),
+        };
+        let meter = &mut self.stages[node][transmitting + passage.stage];
+        meter.waited.push(seconds(passage.joined, passage.began));
+        meter.served.push(seconds(passage.began, passage.ended));
+    }
+
+    fn transmitting_stages(&self) -> usize {
+        match &self.experiment.adapter {
+            crate::experiment::Adapter::Null(_) => 1,
+            crate::experiment::Adapter::Described(description) => description.transmit.len(),
+        }
+    }
+
+    /// How things stand at `now`.
+    pub fn live(&self, now: Time) -> Live {
+        let channels = self.meters.iter().map(|meter| LiveChannel {
+            messages: meter.tally.messages,
+            completed: meter.tally.completed,
+            delivered: meter.tally.delivered,
+            bytes: meter.tally.transmitted.get(),
+            missed: meter.tally.late(),
+            lost: meter.tally.lost_packets,
+            worst: meter.worst.map(laxity_units::Span::as_secs_f64),
+        });
+        let stages = self.nodes.iter().enumerate().flat_map(|(i, node)| {
+            let suffix = super::outcome::suffix(i);
+            node.adapter().stages().into_iter().map(move |s| (format!("{}{suffix}", s.name), s.waiting))
+        });
+        Live { now, channels: channels.collect(), stages: stages.collect() }
+    }
+
+    /// Packets that the nodes hold, in adapters of both ways.
+    pub fn held(&self) -> usize {
+        self.nodes.iter().map(|node| node.adapter().held()).sum()
+    }
+
+    /// A digest of which packet departed from which node when: equal for equal runs.
+    pub fn departures(&self) -> u64 {
+        self.observer.departures()
+    }
+
+    /// The nodes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The medium between them.
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    /// What happened to frames on their way; all zeros where nothing can.
+    pub fn impairments(&self) -> ImpairmentCounts {
+        self.impairments.as_ref().map(Impairments::counts).unwrap_or_default()
+    }
+
+    /// From now on no source begins a message; what is under way goes on.
+    pub fn silence(&mut self) {
+        self.sources.iter_mut().for_each(|source| *source = None);
+    }
+
+    /// The outside, to look at.
+    pub fn outside(&mut self) -> &mut O {
+        &mut self.outside
+    }
+}

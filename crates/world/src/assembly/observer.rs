@@ -1,0 +1,104 @@
+//! What a run shows of itself while it runs: a trace, and the packets as a network would see them.
+
+use laxity_engine::trace::{Trace, Track};
+use laxity_model::host::Busy;
+use laxity_model::node::Node;
+use laxity_qos::channel::{Packet, Thread};
+use laxity_qos::wire::Header;
+use laxity_units::Time;
+
+use super::FrameSink;
+use crate::experiment::Experiment;
+
+/// Passes on what happens, if anyone listens.
+pub(super) struct Observer<'a, 'f, T: Trace> {
+    trace: &'a mut T,
+    frames: Option<&'a mut FrameSink<'f>>,
+    nodes: Vec<Tracks>,
+    channels: Vec<Track>,
+    frame: Vec<u8>,
+    departures: u64,
+}
+
+/// The lines of one node in the trace.
+struct Tracks {
+    cpu: Track,
+    link: Track,
+    queue: Track,
+    /// When the link was last free: with several packets in the adapter the next begins then.
+    free: Time,
+}
+
+impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
+    pub(super) fn new(trace: &'a mut T, frames: Option<&'a mut FrameSink<'f>>) -> Self {
+        Self { trace, frames, nodes: Vec::new(), channels: Vec::new(), frame: Vec::new(), departures: 0 }
+    }
+
+    /// Names what will be seen, before anything happens.
+    pub(super) fn watch(&mut self, nodes: &mut [Node], experiment: &Experiment) {
+        if !self.trace.is_kept() {
+            return;
+        }
+        for (i, node) in nodes.iter_mut().enumerate() {
+            node.record_cpu();
+            let mut track = |what: &str| self.trace.track(&format!("node {i} {what}"));
+            let (cpu, link, queue) = (track("cpu"), track("link"), track("link queue"));
+            self.nodes.push(Tracks { cpu, link, queue, free: Time::ZERO });
+        }
+        for channel in &experiment.channels {
+            self.channels.push(self.trace.track(&format!("channel {}", channel.name)));
+        }
+    }
+
+    pub(super) fn busy(&mut self, node: usize, busy: &Busy) {
+        let channel = busy.channel.map(|channel| ("channel", u64::from(channel.0)));
+        let who = match busy.thread {
+            None => ("interrupt", 1),
+            Some(Thread::Handler(n) | Thread::Proxy(n)) => ("thread", u64::from(n)),
+            Some(Thread::LinkScheduler) => ("link_scheduler", 1),
+            Some(Thread::LinkThread(n)) => ("link_thread", n),
+            Some(Thread::Application(channel)) => ("application", u64::from(channel.0)),
+        };
+        let arguments: Vec<_> = channel.into_iter().chain([who]).collect();
+        self.trace.span(self.nodes[node].cpu, busy.used.name(), busy.began, busy.ended, &arguments);
+    }
+
+    /// A digest of what has departed: which packet, from which node, when, and in which order.
+    pub(super) fn departures(&self) -> u64 {
+        self.departures
+    }
+
+    pub(super) fn departed(&mut self, node: usize, now: Time, packet: &Packet, waiting: usize) {
+        // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
+        // word comes in: enough to tell runs apart that nobody has made alike on purpose.
+        let who = (node as u64) << 32 | u64::from(packet.channel.0);
+        for word in [now.as_ps(), who, packet.message, u64::from(packet.index)] {
+            let mixed = (self.departures ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            self.departures = mixed ^ (mixed >> 29);
+        }
+        if self.trace.is_kept() {
+            let tracks = &mut self.nodes[node];
+            let arguments = [
+                ("channel", u64::from(packet.channel.0)),
+                ("message", packet.message),
+                ("packet", u64::from(packet.index)),
+                ("bytes", packet.size.get()),
+            ];
+            self.trace.span(tracks.link, "transmit", packet.handed.max(tracks.free), now, &arguments);
+            tracks.free = now;
+            self.trace.level(tracks.queue, now, waiting as i64);
+            if packet.is_last() {
+                let late = now > packet.tag.deadline;
+                let name = if late { "message late" } else { "message complete" };
+                let track = self.channels[packet.channel.0 as usize];
+                self.trace.instant(track, name, now, &[("message", packet.message)]);
+            }
+        }
+        if let Some(frames) = &mut self.frames {
+            self.frame.clear();
+            self.frame.extend(Header::from(packet).encode());
+            self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
+            frames(node, now, &self.frame);
+        }
+    }
+}

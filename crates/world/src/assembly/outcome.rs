@@ -1,0 +1,308 @@
+//! What the meters and counters of a finished run come to.
+
+use std::collections::BTreeMap;
+
+use laxity_engine::trace::Trace;
+use laxity_model::host::{Use, Uses};
+use laxity_model::network::MediumReport;
+use laxity_qos::admission::Formula;
+use laxity_qos::channel::{Counters, Dropped};
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Span, Time};
+
+use super::state::Snapshot;
+use super::{Assembly, Outside, Said};
+use crate::experiment::{Adapter, Refusal};
+use crate::measure::Tally;
+use crate::promise::{self, Promise};
+use crate::results::{Channel, Refused, Resource, Run, Stage};
+
+/// What a host did that is not part of the world it belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct HostReport {
+    /// Its node.
+    pub node: usize,
+    /// What it had done when the window opened.
+    pub opened: HostTally,
+    /// The same when it closed.
+    pub closed: HostTally,
+    /// The same at the end of the run.
+    pub ended: HostTally,
+    /// Per channel with a deadline: what was sent, and how it was answered, in order of time.
+    pub said: Vec<Vec<(Time, Said)>>,
+    /// Most packets that waited for the link.
+    pub longest_queue: usize,
+    /// What the platform kept its thread from running, in all.
+    pub stalls: Span,
+    /// The longest of that at a time.
+    pub longest_stall: Span,
+}
+
+/// What a host has done so far.
+#[derive(Debug, Clone, Default)]
+pub struct HostTally {
+    /// CPU time by use.
+    pub uses: Uses,
+    /// Per channel: what became of its messages.
+    pub counters: Vec<Counters>,
+    /// Per channel: messages offered, and their bytes.
+    pub offered: Vec<(u64, Bytes)>,
+}
+
+impl HostTally {
+    /// `tally` of a channel, with what this host knows of it.
+    fn add_to(&self, mut tally: Tally, channel: usize, sends: bool) -> Tally {
+        if let (Some((messages, bytes)), true) = (self.offered.get(channel), sends) {
+            (tally.messages, tally.offered) = (*messages, *bytes);
+        }
+        match self.counters.get(channel) {
+            Some(counters) => tally.with(counters),
+            None => tally,
+        }
+    }
+}
+
+/// How things stood at the edges of the window, and at the end.
+struct Edges<'a> {
+    opened: &'a Snapshot,
+    closed: &'a Snapshot,
+    ended: &'a Snapshot,
+}
+
+/// What follows a name at node `i`.
+pub(super) fn suffix(i: usize) -> String {
+    if i == 0 { String::new() } else { format!("@{i}") }
+}
+
+impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+    /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the outside.
+    pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
+        let opened = self.window.opened.take().unwrap_or_else(|| self.snapshot(end));
+        let closed = self.window.closed.take().unwrap_or_else(|| self.snapshot(end));
+        let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let over = |window: f64, from: Span, to: Span| {
+            if window > 0.0 { to.saturating_sub(from).as_secs_f64() / window } else { 0.0 }
+        };
+        let (mut resources, mut stages) = (Vec::new(), Vec::new());
+        let mut meters = std::mem::take(&mut self.stages).into_iter();
+        for (i, node) in self.nodes.iter().enumerate() {
+            let suffix = suffix(i);
+            let elsewhere = hosts.iter().find(|host| host.node == i);
+            let (from, to) = match elsewhere {
+                Some(host) => (host.opened.uses, host.closed.uses),
+                None => (opened.uses[i], closed.uses[i]),
+            };
+            let uses = Use::ALL.map(|u| (u.name().to_string(), over(window, from.of(u), to.of(u))));
+            let here = node.host().map(|host| host.subsystem().link_queue().1);
+            let longest = here.or(elsewhere.map(|host| host.longest_queue)).unwrap_or_default();
+            resources.push(Resource {
+                name: format!("cpu{suffix}"),
+                utilisation: over(window, from.total(), to.total()),
+                uses: uses.into(),
+                longest_queue: Some(longest as u64),
+                ..Resource::default()
+            });
+            let reports =
+                node.adapter().stages().into_iter().zip(meters.next().expect("every node has meters"));
+            for (n, (report, meter)) in reports.enumerate() {
+                let (name, longest) = (format!("{}{suffix}", report.name), report.longest as u64);
+                let utilisation = over(window, opened.busy[i][n], closed.busy[i][n]);
+                if matches!(self.experiment.adapter, Adapter::Described(_)) {
+                    stages.push(Stage {
+                        name: name.clone(),
+                        packets: closed.passed[i][n] - opened.passed[i][n],
+                        utilisation,
+                        longest_queue: longest,
+                        waited: meter.waited.summary(),
+                        served: meter.served.summary(),
+                    });
+                }
+                resources.push(Resource {
+                    name,
+                    utilisation,
+                    longest_queue: Some(longest),
+                    ..Resource::default()
+                });
+            }
+        }
+        let mut figures = self.figures();
+        for host in hosts {
+            let suffix = suffix(host.node);
+            figures.insert(format!("host_stalls{suffix}"), host.stalls.as_secs_f64());
+            figures.insert(format!("host_longest_stall{suffix}"), host.longest_stall.as_secs_f64());
+        }
+        let ended = self.snapshot(end);
+        let edges = Edges { opened: &opened, closed: &closed, ended: &ended };
+        let channels = (0..self.meters.len()).map(|i| self.channel(i, &edges, hosts)).collect();
+        let simulated = end.as_secs_f64();
+        let run = Run { simulated, window, channels, resources, stages, figures, ..Run::default() };
+        (run, self.outside)
+    }
+
+    fn figures(&self) -> BTreeMap<String, f64> {
+        let mut figures = self.network_figures();
+        let refused = self.promises.iter().filter(|p| matches!(p, Promise::Refused(_))).count();
+        if refused > 0 {
+            figures.insert("refused".into(), refused as f64);
+        }
+        // Formulas predict the throughput of messages that follow each other without a pause.
+        let first = &self.experiment.channels[0];
+        if self.experiment.admission.formula.is_some() && first.source.is_endless() {
+            let both = [("papers_throughput", Formula::Papers), ("corrected_throughput", Formula::Corrected)];
+            for (name, formula) in both {
+                if let Some(service) = promise::service(self.experiment, formula).filter(|s| !s.is_zero()) {
+                    figures.insert(name.into(), first.spec.max_message.get() as f64 / service.as_secs_f64());
+                }
+            }
+        }
+        figures
+    }
+
+    fn channel(&mut self, i: usize, edges: &Edges<'_>, hosts: &[HostReport]) -> Channel {
+        let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
+        let spec = &self.experiment.channels[i];
+        let mut meter = std::mem::take(&mut self.meters[i]);
+        let with_hosts = |edge: &Snapshot, of: fn(&HostReport) -> &HostTally| {
+            let tallies = hosts.iter().map(|host| (of(host), host.node == spec.route[0]));
+            tallies.fold(edge.tallies[i].clone(), |tally, (host, sends)| host.add_to(tally, i, sends))
+        };
+        let opened = with_hosts(edges.opened, |host| &host.opened);
+        let counted = with_hosts(edges.closed, |host| &host.closed).since(&opened);
+        let whole = with_hosts(edges.ended, |host| &host.ended);
+        if let (Some(punctuality), Some(host)) =
+            (&mut meter.punctuality, hosts.iter().find(|host| host.node == spec.route[0]))
+        {
+            punctuality.hear(&host.said[i], edges.opened.at, edges.closed.at);
+        }
+        let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
+        let real_time = spec.class == Class::RealTime;
+        let received = self.experiment.path.receive && spec.route.len() > 1;
+        let drops = counted.dropped.iter().map(|(cause, count)| (cause_name(*cause).into(), *count));
+        let (promise, papers) = (&self.promises[i], &self.papers[i]);
+        let bound = promise.bound().map(Span::as_secs_f64);
+        let papers = papers.bound().map(Span::as_secs_f64);
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
+            deadline: meter.deadline.map(Span::as_secs_f64),
+            bound,
+            bound_papers: papers.filter(|p| Some(*p) != bound),
+            refused: self.refused(i),
+            no_bound: self.no_bound(i),
+            worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
+            worst_found: None,
+            offered: rate(counted.offered),
+            throughput: rate(counted.transmitted),
+            messages: counted.messages,
+            completed: counted.completed,
+            packets: counted.packets,
+            missed_packets: counted.missed_packets,
+            missed_messages: counted.missed_messages,
+            late_outside: whole.late() - counted.late(),
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(edges.ended.at)),
+            drops: drops.collect(),
+            dropped_packets: counted.dropped_packets,
+            lost_packets: counted.lost_packets,
+            delivered: received.then_some(counted.delivered),
+            delivered_late: (received && real_time).then_some(counted.delivered_late),
+            delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
+            delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
+            delivery: meter.delivery.summary(),
+            laxity: meter.laxity.summary(),
+            latency: meter.latency.summary(),
+            sojourn: meter.sojourn.summary(),
+            queueing: meter.queueing.summary(),
+            access: meter.access.summary(),
+        }
+    }
+
+    /// What a channel that admission refused would have needed.
+    fn refused(&self, i: usize) -> Option<Refused> {
+        let Promise::Refused(refusal) = &self.promises[i] else { return None };
+        let formula = self.experiment.admission.formula?;
+        let shortfall = promise::shortfall(self.experiment, formula, i);
+        Some(Refused {
+            reason: refusal.to_string(),
+            admissible: shortfall.admissible.map(Span::as_secs_f64),
+            largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
+            largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
+            expected: self.experiment.channels[i].refusal == Refusal::Expected,
+        })
+    }
+
+    /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
+    fn no_bound(&self, i: usize) -> String {
+        if self.experiment.channels[i].deadline.is_none() || !matches!(self.promises[i], Promise::BestEffort)
+        {
+            return String::new();
+        }
+        match self.experiment.admission.formula {
+            None => "admission is off".into(),
+            Some(formula) => {
+                promise::promises(self.experiment, formula).err().map_or("", |uncovered| uncovered.0).into()
+            }
+        }
+    }
+
+    /// What happened on the medium, on the way and in the drivers; nothing of what did not.
+    fn network_figures(&self) -> BTreeMap<String, f64> {
+        let mut figures = BTreeMap::new();
+        let mut note = |name: String, value: f64| {
+            if value != 0.0 {
+                figures.insert(name, value);
+            }
+        };
+        match self.medium.report() {
+            MediumReport::PointToPoint(_) => {}
+            MediumReport::TokenRing(stations) => {
+                for (i, station) in stations.iter().enumerate() {
+                    let suffix = suffix(i);
+                    note(format!("token_holdings{suffix}"), station.holdings as f64);
+                    note(format!("token_held{suffix}"), station.held.as_secs_f64());
+                    note(format!("token_longest_wait{suffix}"), station.longest_wait.as_secs_f64());
+                    note(format!("token_longest_rotation{suffix}"), station.longest_rotation.as_secs_f64());
+                    note(format!("token_overrun{suffix}"), station.overrun.as_secs_f64());
+                    note(format!("token_longest_overrun{suffix}"), station.longest_overrun.as_secs_f64());
+                }
+            }
+            MediumReport::Csma(report) => {
+                for (i, station) in report.stations.iter().enumerate() {
+                    let suffix = suffix(i);
+                    note(format!("csma_attempts{suffix}"), station.attempts as f64);
+                    note(format!("csma_collisions{suffix}"), station.collisions as f64);
+                    note(format!("csma_given_up{suffix}"), station.given_up as f64);
+                    note(format!("csma_longest_access{suffix}"), station.longest_access.as_secs_f64());
+                }
+                note("csma_others_sent".into(), report.background.sent as f64);
+                note("csma_others_collisions".into(), report.background.collisions as f64);
+            }
+        }
+        if let Some(impairments) = &self.impairments {
+            let counts = impairments.counts();
+            note("network_lost".into(), counts.lost as f64);
+            note("network_corrupted".into(), counts.corrupted as f64);
+            note("network_duplicated".into(), counts.duplicated as f64);
+            note("network_reordered".into(), counts.reordered as f64);
+        }
+        for (i, node) in self.nodes.iter().enumerate() {
+            let (report, suffix) = (node.driver(), suffix(i));
+            note(format!("driver_lost_interrupts{suffix}"), report.lost_interrupts as f64);
+            note(format!("driver_recovered{suffix}"), report.recovered as f64);
+            note(format!("driver_resets{suffix}"), report.resets as f64);
+            note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
+        }
+        figures
+    }
+}
+
+fn cause_name(cause: Dropped) -> &'static str {
+    match cause {
+        Dropped::MessageQueue => "message_queue",
+        Dropped::PacketQueue => "packet_queue",
+        Dropped::Undersized => "undersized",
+        Dropped::Oversize => "oversize",
+        Dropped::Incomplete => "incomplete",
+        Dropped::Adapter => "adapter",
+    }
+}

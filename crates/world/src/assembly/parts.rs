@@ -1,0 +1,143 @@
+//! From an experiment to its parts: nodes with their channels open, a medium, the way between.
+
+use std::collections::BTreeMap;
+
+use laxity_engine::{Seed, Stream};
+use laxity_model::adapter::{self, Null, Pipeline};
+use laxity_model::host::Host;
+use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
+use laxity_model::node::Node;
+use laxity_qos::channel::{ChannelConfig, Role};
+use laxity_qos::discipline::{Class, LEVELS};
+use laxity_units::Span;
+
+use crate::experiment::{Adapter, Experiment, MediumSpec};
+use crate::promise::Promise;
+
+/// A node of the experiment, without channels; without a host if that is elsewhere.
+pub(super) fn node(experiment: &Experiment, host_is_here: bool) -> Node {
+    let host = &experiment.host;
+    let adapter = match &experiment.adapter {
+        Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
+        Adapter::Described(description) => {
+            adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
+        }
+    };
+    let mut node = match host_is_here {
+        true => Node::new(Host::new(host.costs, host.subsystem, host.applications), host.driver, adapter),
+        false => Node::without_host(adapter),
+    };
+    node.record_stages();
+    node
+}
+
+/// The names of all resources of a run: CPUs, and stages of adapters.
+pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
+    let mut names = Vec::new();
+    for number in 0..experiment.network.stations {
+        let suffix = super::outcome::suffix(number);
+        names.push(format!("cpu{suffix}"));
+        let stages = node(experiment, false).adapter().stages();
+        names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
+    }
+    names
+}
+
+/// The medium that the nodes share.
+pub(super) fn medium(experiment: &Experiment) -> Medium {
+    match &experiment.network.medium {
+        MediumSpec::PointToPoint => Medium::PointToPoint(PointToPoint::new(experiment.network.stations)),
+        MediumSpec::TokenRing(ring) => Medium::TokenRing(
+            TokenRing::new(ring.clone()).expect("a scenario's network is checked when it is read"),
+        ),
+        MediumSpec::Csma(csma) => {
+            let random = Seed::new(experiment.seed).stream("medium");
+            Medium::Csma(Csma::new(*csma, random).expect("a scenario's network is checked when it is read"))
+        }
+    }
+}
+
+/// What happens to frames on their way, if anything does.
+pub(super) fn impairments(experiment: &Experiment) -> Option<Impairments> {
+    let parameters = experiment.network.impairments;
+    let random = Seed::new(experiment.seed).stream("impairments");
+    (parameters != Default::default()).then(|| {
+        Impairments::new(parameters, random).expect("a scenario's network is checked when it is read")
+    })
+}
+
+/// The random stream of a channel's source, from its beginning: whatever the clock and whoever sends, the same messages.
+pub fn source_stream(experiment: &Experiment, channel: usize) -> Stream {
+    Seed::new(experiment.seed).stream(&format!("source {}", experiment.channels[channel].name))
+}
+
+/// Channel `i` as its sender opens it, given what admission promised.
+pub fn channel_config(experiment: &Experiment, i: usize, promise: &Promise) -> ChannelConfig {
+    config_at(experiment, i, promise, experiment.channels[i].route[0])
+}
+
+fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> ChannelConfig {
+    let spec = &experiment.channels[i];
+    let hop = promise.at(node);
+    let level = match hop.and_then(|hop| hop.bound.level) {
+        Some(level) => level as u8,
+        None if spec.class == Class::BestEffort => LEVELS as u8 - 1,
+        None => 0,
+    };
+    ChannelConfig {
+        class: spec.class,
+        role: Role::Send,
+        spec: spec.spec,
+        deadline: local_deadline(experiment, i, promise, node),
+        level: spec.level.unwrap_or(level),
+        message_slots: spec.message_slots,
+        packet_slots: spec.packet_slots,
+        message_overflow: spec.message_overflow,
+        packet_overflow: spec.packet_overflow,
+    }
+}
+
+/// By what EDF orders channel `i` at `node`: what admission found, else what was asked for.
+fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> Span {
+    let found = promise.at(node).map(|hop| hop.local_deadline);
+    found.or(experiment.channels[i].deadline).unwrap_or(Span::MAX)
+}
+
+/// Opens channel `i` at every node: the nodes number their channels alike, and use those that pass them.
+pub(super) fn open(nodes: &mut [Node], experiment: &Experiment, i: usize, promise: &Promise) {
+    let hops: BTreeMap<usize, Role> = experiment.hops(&experiment.channels[i]).collect();
+    for (number, node) in nodes.iter_mut().enumerate().filter(|(_, node)| node.host().is_some()) {
+        let config = config_at(experiment, i, promise, number);
+        let role = hops.get(&number).copied().unwrap_or(Role::Send);
+        let packet_slots = match role {
+            Role::Send => config.packet_slots,
+            Role::Relay | Role::Receive => {
+                config.packet_slots.max(held_packets(experiment, i, promise, number))
+            }
+        };
+        node.open(ChannelConfig { role, packet_slots, ..config });
+    }
+}
+
+/// Packets of channel `i` that a host past the first may have to hold.
+///
+/// A message may come ahead of its time by as much as the host before could be early, its local deadline, the link's
+/// horizon and what the way may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
+/// a burst that was sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
+fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> u64 {
+    let channel = &experiment.channels[i];
+    let at = channel.route.iter().position(|other| *other == node).unwrap_or(0);
+    if channel.class == Class::BestEffort || at == 0 {
+        return 0;
+    }
+    let subsystem = &experiment.host.subsystem;
+    let deadlines = local_deadline(experiment, i, promise, channel.route[at - 1])
+        .saturating_add(local_deadline(experiment, i, promise, node));
+    let on_the_way = experiment.longest_way().saturating_sub(experiment.path.propagation);
+    let stay = deadlines.saturating_add(on_the_way);
+    let interval = channel.spec.min_interval;
+    let burst = u64::from(channel.spec.burst);
+    let ahead = subsystem.link.early.horizon.div_ceil(interval).min(burst);
+    let messages = stay.div_ceil(interval).saturating_add(ahead).saturating_add(2);
+    messages.saturating_mul(channel.spec.fragmentation(subsystem.packet).packets())
+}

@@ -1,0 +1,232 @@
+//! Whether an analysis speaks about an experiment, and which.
+//!
+//! A bound that might not hold is worse than none. So this is one decision over everything that a scenario can say: each
+//! policy, path, size and buffer is either covered by a proof, which is named here, or there is no bound and the
+//! reason. All types are taken apart field by field, without a rest: a new setting does not compile until somebody has
+//! decided what it does to the bounds.
+//!
+//! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
+//! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
+//! `levels.rs` for too few priorities, `buffers.rs` for room.
+//!
+//! *Early work* is covered whatever it may do. A handler or packet ahead of its time stands below everything current, so to
+//! a message that is on time it is one more lower block, or one more lower packet in the adapter, which `W` has
+//! for any channel; and what a message has had done early is not done again when it is due. Two things have to be
+//! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
+//! missed (`Subsystem::next_wakeup`).
+
+use laxity_model::host::Applications;
+use laxity_model::network::{ImpairmentParameters, Probability};
+use laxity_model::node::DriverConfig;
+use laxity_qos::admission::{ResourceModel, Test};
+use laxity_qos::channel::{
+    Block, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
+};
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::EarlyPolicy;
+
+use crate::experiment::{
+    Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, Pace, Path,
+    SourceSpec,
+};
+
+/// Why no analysis covers an experiment's policies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Uncovered(pub &'static str);
+
+/// The analysis that covers an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Coverage {
+    /// How CPU and link are shared.
+    pub(crate) model: ResourceModel,
+    /// The adapter of every host.
+    pub(crate) link: LinkCosts,
+    /// CPU and link both go by fixed priorities, else both by EDF.
+    pub(crate) by_level: bool,
+    /// Handlers work ahead of time.
+    pub(crate) ahead: bool,
+}
+
+/// Which analysis covers `experiment`, or why none does.
+pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
+    let Experiment {
+        // Any seed: bounds hold for whatever is drawn.
+        seed: _,
+        host,
+        adapter,
+        path,
+        network,
+        faults,
+        admission: Admission { formula: _, test, local_deadline: _, refusal: _ },
+        // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
+        // about: lateness is a result, never part of the model.
+        clock: _,
+        emulation,
+        // Frames from outside are policed like messages of a source.
+        ports: _,
+        // However long: a bound admits no exception.
+        task: _,
+        channels,
+    } = experiment;
+    let Adapter::Null(link) = adapter else {
+        return Err(Uncovered("no analysis covers an adapter of several stages"));
+    };
+    if !faults.is_empty() {
+        return Err(Uncovered("nothing bounds what a fault keeps from happening"));
+    }
+    way(network, path, channels)?;
+    clock_of_host(emulation)?;
+    let coverage = host_policies(host, *link)?;
+    match test {
+        Test::DOrder => {}
+        Test::Demand if coverage.by_level => {
+            return Err(Uncovered(
+                "the demand test is about EDF; fixed priorities are admitted by `d_order`",
+            ));
+        }
+        Test::Demand => {}
+    }
+    for channel in channels {
+        self::channel(channel, host, coverage)?;
+    }
+    Ok(coverage)
+}
+
+fn way(network: &Network, path: &Path, channels: &[ChannelSpec]) -> Result<(), Uncovered> {
+    let Network { stations: _, medium, impairments } = network;
+    // The longest way is part of the deadline that the next host goes by.
+    let Path { relays: _, receive: _, propagation: _ } = path;
+    match medium {
+        MediumSpec::PointToPoint => {}
+        MediumSpec::TokenRing(_) | MediumSpec::Csma(_) => {
+            return Err(Uncovered("no analysis covers a medium that stations share"));
+        }
+    }
+    // What is lost or damaged is less to do for those after it, and late only for who waits for it.
+    let ImpairmentParameters { delay: _, jitter: _, loss: _, corruption: _, duplication, reordering } =
+        impairments;
+    if channels.iter().all(|channel| channel.route.len() == 1) {
+        return Ok(());
+    }
+    if *duplication > Probability::NEVER {
+        return Err(Uncovered("duplicated packets are work that no contract has"));
+    }
+    if reordering.probability > Probability::NEVER {
+        return Err(Uncovered("packets that overtake each other hold up their channel at the next host"));
+    }
+    Ok(())
+}
+
+fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
+    let Emulation { host, pace, transfer: _, core: _, host_core: _ } = emulation;
+    match (host, pace) {
+        (HostPlace::Model, _) | (HostPlace::Thread, Pace::Profile) => Ok(()),
+        (HostPlace::Thread, Pace::Native) => {
+            Err(Uncovered("a host at its own pace takes what it takes, and the profile says nothing of it"))
+        }
+    }
+}
+
+fn host_policies(host: &Host, link: LinkCosts) -> Result<Coverage, Uncovered> {
+    let Host { profile: _, costs: _, speedup: _, applications: _, subsystem, ideal, driver } = host;
+    let Config { processing: _, order, early, preemption, link: link_config, packet, enforcement } =
+        subsystem;
+    let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
+    // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
+    let LinkConfig { paradigm, order: link_order, early: _, depth } = link_config;
+    // Responses that an interrupt has announced are not found again.
+    let DriverConfig { watchdog: _, reset_after } = driver;
+    let model = match (paradigm, immediate) {
+        (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
+        (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
+        (LinkParadigm::O1, false) => ResourceModel::O1,
+        (LinkParadigm::O2, false) => ResourceModel::O2,
+        (LinkParadigm::O3, false) => return Err(Uncovered("no analysis covers link scheduling by O3")),
+        (LinkParadigm::Adapter, false) => {
+            return Err(Uncovered("no analysis covers an adapter that schedules the link itself"));
+        }
+    };
+    let by_level = match (order, link_order) {
+        (Order::MultiClassEdf, Order::MultiClassEdf) => false,
+        (Order::FixedPriority, Order::FixedPriority) => true,
+        (Order::MultiClassEdf | Order::FixedPriority | Order::Edf | Order::Fifo, _) => {
+            return Err(Uncovered(
+                "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
+            ));
+        }
+    };
+    let EarlyPolicy { horizon, above_best_effort: _ } = early;
+    let ahead = !horizon.is_zero();
+    if ahead && early_block != real_time {
+        return Err(Uncovered("early handlers are analysed if they yield as often as current ones"));
+    }
+    if ahead && *real_time == Block::Never {
+        return Err(Uncovered(
+            "a handler that works ahead and never yields does so for as long as messages come",
+        ));
+    }
+    if !enforcement {
+        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+    }
+    let longest = link.transmit(*packet).saturating_mul(u64::from(*depth));
+    if reset_after.is_some_and(|after| after <= longest) {
+        return Err(Uncovered("the driver resets the adapter while it does what it was given"));
+    }
+    Ok(Coverage { model, link, by_level, ahead })
+}
+
+fn channel(channel: &ChannelSpec, host: &Host, coverage: Coverage) -> Result<(), Uncovered> {
+    let ChannelSpec {
+        name: _,
+        route: _,
+        class: _,
+        // Whether it fits is what admission answers; sizes outside it are refused or carried in its pieces.
+        spec: _,
+        deadline: _,
+        // What a refusal says of the run is said after it.
+        refusal: _,
+        level,
+        // Too few are refused by admission.
+        message_slots: _,
+        packet_slots: _,
+        message_overflow,
+        packet_overflow,
+        carries,
+        source,
+    } = channel;
+    if coverage.by_level && level.is_some() {
+        return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
+    }
+    match packet_overflow {
+        PacketOverflow::Block | PacketOverflow::Drop => {}
+        PacketOverflow::DecayDeadline if coverage.ahead => {
+            return Err(Uncovered("a handler that works ahead decays the deadlines of what it was promised"));
+        }
+        PacketOverflow::DecayDeadline => {}
+    }
+    match (host.applications, source) {
+        (Applications::Separate, _) => Ok(()),
+        (Applications::Shared, _) if carries.is_some() => {
+            Err(Uncovered("a program outside sends on this CPU at times that nothing bounds"))
+        }
+        (Applications::Shared, SourceSpec::Timed { .. }) if *message_overflow == MessageOverflow::Block => {
+            Err(Uncovered(
+                "an application on this CPU that waited for room sends at times that nothing bounds",
+            ))
+        }
+        // Messages without end are sent whenever there is room, by nobody who would have to get the CPU.
+        (Applications::Shared, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::None) => {
+            Ok(())
+        }
+        // Whether its times are bounded is seen where they are counted.
+        (Applications::Shared, SourceSpec::Timed { parameters: _, jitter: _ }) => Ok(()),
+    }
+}
+
+/// Threads that process: the analyses know both, and charge the creation of one for every message.
+pub(crate) fn thread_per_message(processing: Processing) -> bool {
+    match processing {
+        Processing::PerChannel => false,
+        Processing::PerMessage => true,
+    }
+}

@@ -1,0 +1,35 @@
+//! The further figures of a run, by name: what belongs to no channel and no resource.
+
+/// Figures that a run may have; at node `n` past the first with `@n` behind the name. One that it has not is absent, any other
+/// name is a slip. With what each is.
+pub const ALL: &[(&str, &str)] = &[
+    ("admitted", "channels that a fill admitted"),
+    ("refused", "channels that were refused"),
+    (
+        "papers_throughput",
+        "throughput in bytes/s by the papers' formula, of messages that follow each other without a pause",
+    ),
+    ("corrected_throughput", "the same by the corrected formula"),
+    ("host_stalls", "seconds for which the platform kept a host in a thread from running"),
+    ("host_longest_stall", "the longest of that at a time, in seconds"),
+    ("token_holdings", "how often the station held the token"),
+    ("token_held", "for how long in all, in seconds"),
+    ("token_longest_wait", "the longest that it waited for the token, in seconds"),
+    ("token_longest_rotation", "the longest between two arrivals of the token, in seconds"),
+    ("token_overrun", "for how long it sent past the end of its holding time, in seconds"),
+    ("token_longest_overrun", "the longest of that at a time, in seconds"),
+    ("csma_attempts", "frames that the station tried to send, each attempt"),
+    ("csma_collisions", "attempts that collided"),
+    ("csma_given_up", "frames given up after too many collisions"),
+    ("csma_longest_access", "the longest from the first attempt to the frame's success, in seconds"),
+    ("csma_others_sent", "frames that others on the medium sent"),
+    ("csma_others_collisions", "collisions of those"),
+    ("network_lost", "frames lost on the way"),
+    ("network_corrupted", "frames damaged on the way, which their receiver drops"),
+    ("network_duplicated", "frames that came twice"),
+    ("network_reordered", "frames that came out of order"),
+    ("driver_lost_interrupts", "interrupts that were lost"),
+    ("driver_recovered", "responses that the watchdog found without one"),
+    ("driver_resets", "how often the driver reset its adapter"),
+    ("driver_backlog", "the most commands that waited for room in a full command queue"),
+];

@@ -1,0 +1,96 @@
+//! What is counted of a channel, and of a stretch of a run.
+//!
+//! A count is a running total, and the window has two edges: what happened in it is the total at the one less that at
+//! the other. Whoever counts need not know of windows, and no column of a row can count another stretch than its
+//! neighbour.
+
+use std::collections::BTreeMap;
+
+use laxity_qos::channel::{Counters, Dropped};
+use laxity_units::Bytes;
+
+/// Running totals of one channel.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Messages offered.
+    pub messages: u64,
+    /// Their bytes.
+    pub offered: Bytes,
+    /// Messages transmitted whole.
+    pub completed: u64,
+    /// Packets transmitted.
+    pub packets: u64,
+    /// Their payload.
+    pub transmitted: Bytes,
+    /// Packets that left after their deadline.
+    pub missed_packets: u64,
+    /// Messages of which the last packet did.
+    pub missed_messages: u64,
+    /// Packets lost by an adapter or on the way.
+    pub lost_packets: u64,
+    /// Messages received whole.
+    pub delivered: u64,
+    /// Those among them that were late.
+    pub delivered_late: u64,
+    /// Messages that hosts dropped, by cause.
+    pub dropped: BTreeMap<Dropped, u64>,
+    /// Their packets.
+    pub dropped_packets: u64,
+}
+
+impl Tally {
+    /// The same with what a host counted.
+    #[must_use]
+    pub(crate) fn with(mut self, host: &Counters) -> Tally {
+        self.dropped_packets += host.dropped_packets;
+        for (cause, count) in &host.dropped {
+            *self.dropped.entry(*cause).or_default() += count;
+        }
+        self
+    }
+
+    /// What was counted since `earlier`; a cause that nothing was dropped for since is left out.
+    pub(crate) fn since(&self, earlier: &Tally) -> Tally {
+        let dropped = self.dropped.iter().map(|(cause, count)| {
+            (*cause, count.saturating_sub(earlier.dropped.get(cause).copied().unwrap_or_default()))
+        });
+        Tally {
+            messages: self.messages.saturating_sub(earlier.messages),
+            offered: self.offered.saturating_sub(earlier.offered),
+            completed: self.completed.saturating_sub(earlier.completed),
+            packets: self.packets.saturating_sub(earlier.packets),
+            transmitted: self.transmitted.saturating_sub(earlier.transmitted),
+            missed_packets: self.missed_packets.saturating_sub(earlier.missed_packets),
+            missed_messages: self.missed_messages.saturating_sub(earlier.missed_messages),
+            lost_packets: self.lost_packets.saturating_sub(earlier.lost_packets),
+            delivered: self.delivered.saturating_sub(earlier.delivered),
+            delivered_late: self.delivered_late.saturating_sub(earlier.delivered_late),
+            dropped: dropped.filter(|(_, count)| *count > 0).collect(),
+            dropped_packets: self.dropped_packets.saturating_sub(earlier.dropped_packets),
+        }
+    }
+
+    /// Messages that were past their deadline, transmitted or delivered.
+    pub(crate) fn late(&self) -> u64 {
+        self.missed_messages + self.delivered_late
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_is_the_difference_of_two_totals() {
+        let drops = |queue, adapter| {
+            let dropped = [(Dropped::MessageQueue, queue), (Dropped::Adapter, adapter)].into();
+            Counters { dropped, dropped_packets: queue + adapter, ..Counters::default() }
+        };
+        let of = |messages, queue| Tally { messages, ..Tally::default() }.with(&drops(queue, 4));
+        let (before, after) = (of(10, 1), of(25, 3));
+        let between = after.since(&before);
+        assert_eq!((between.messages, between.dropped_packets), (15, 2));
+        assert_eq!(between.dropped, [(Dropped::MessageQueue, 2)].into());
+        assert_eq!(after.since(&Tally::default()), after);
+    }
+}

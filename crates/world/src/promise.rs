@@ -1,0 +1,196 @@
+//! Admission of an experiment's channels: who is promised what before anything runs.
+//!
+//! Every host has a table of its own. A channel asks each host of its way for the same local delay, and is admitted if all
+//! of them can keep it; then the bound of its messages is made up host by host. A message counts as arrived at the next host
+//! when its local deadline here and the longest way have passed, however early it comes: so each host has to reserve
+//! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
+
+mod refusal;
+mod table;
+
+use std::collections::BTreeMap;
+
+use laxity_qos::admission::{Bound, Breakdown, Decision, Formula, Refusal, Request, Test};
+use laxity_qos::channel::{Order, Role};
+use laxity_qos::discipline::Class;
+use laxity_units::Span;
+
+pub use crate::coverage::Uncovered;
+use crate::coverage::coverage;
+use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
+use table::Tables;
+
+pub use refusal::{Shortfall, shortfall};
+
+/// What admission answered to an experiment.
+#[derive(Debug, Clone)]
+pub struct Promises {
+    /// Whose formulas.
+    pub formula: Formula,
+    /// Per channel, in the experiment's order.
+    pub channels: Vec<Promise>,
+}
+
+/// What admission answered to one channel.
+#[derive(Debug, Clone)]
+pub enum Promise {
+    /// Best effort asks for nothing.
+    BestEffort,
+    /// Admitted at every host of its way, in its order.
+    Admitted(Vec<Hop>),
+    /// Not admitted.
+    Refused(Refused),
+}
+
+/// What one host promises a channel, with all channels in place.
+#[derive(Debug, Clone)]
+pub struct Hop {
+    /// The host.
+    pub node: usize,
+    /// What the channel does there.
+    pub role: Role,
+    /// The bound and what it is made of.
+    pub bound: Bound,
+    /// `W` term by term.
+    pub wait: Breakdown,
+    /// `S` term by term.
+    pub service: Breakdown,
+    /// The deadline that EDF orders by, and after which a message counts as arrived at the next host.
+    pub local_deadline: Span,
+    /// What is kept: the bound, or the deadline where EDF goes by that.
+    pub kept: Span,
+    /// The longest way to the next host; zero from the last.
+    pub way: Span,
+}
+
+/// Which host refused a channel, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// The host.
+    pub node: usize,
+    /// Its reason.
+    pub refusal: Refusal,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.node {
+            0 => self.refusal.fmt(f),
+            node => write!(f, "host {node}: {}", self.refusal),
+        }
+    }
+}
+
+impl Promise {
+    /// The bound from the logical arrival to the end of the last transmission, if there is one.
+    pub fn bound(&self) -> Option<Span> {
+        let Promise::Admitted(hops) = self else { return None };
+        let last = hops.iter().rposition(|hop| hop.role != Role::Receive)?;
+        Some(through(&hops[..=last]))
+    }
+
+    /// The bound from the logical arrival until the receiving host has the whole message, if a host receives.
+    pub fn delivery_bound(&self) -> Option<Span> {
+        let Promise::Admitted(hops) = self else { return None };
+        let received = hops.last().is_some_and(|hop| hop.role == Role::Receive);
+        received.then(|| through(hops))
+    }
+
+    /// What host `node` promises, if the channel is admitted and passes it.
+    pub fn at(&self, node: usize) -> Option<&Hop> {
+        let Promise::Admitted(hops) = self else { return None };
+        hops.iter().find(|hop| hop.node == node)
+    }
+}
+
+/// Each host but the last takes its local deadline and the way: until then a message is early at the next.
+fn through(hops: &[Hop]) -> Span {
+    let Some((last, before)) = hops.split_last() else { return Span::ZERO };
+    before.iter().fold(last.kept, |all, hop| all.saturating_add(hop.local_deadline).saturating_add(hop.way))
+}
+
+/// Admits the channels of `experiment` in order, by `formula`.
+pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
+    let mut tables = Tables::new(experiment, coverage(experiment)?, formula)?;
+    let mut answers = Vec::new();
+    for channel in &experiment.channels {
+        let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
+        answers.push(answer);
+    }
+    let bounds: Vec<BTreeMap<_, Bound>> = tables.bounds();
+    let channels = experiment.channels.iter().zip(answers).map(|(channel, answer)| match answer {
+        None => Promise::BestEffort,
+        Some(Err(refused)) => Promise::Refused(refused),
+        Some(Ok(reserved)) => {
+            let last = channel.route.last();
+            let hop = |(node, role, id, request): (usize, Role, _, Request)| {
+                let bound = bounds[node][&id];
+                let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
+                let local_deadline = if by_bound { bound.bound } else { request.deadline() };
+                // The demand test bounds what EDF by the requested deadlines makes of it.
+                let ordered = by_bound
+                    || experiment.admission.test_with(formula) == Test::Demand
+                    || experiment.host.subsystem.order == Order::FixedPriority;
+                let (wait, service) = tables.terms(node, &request);
+                Hop {
+                    node,
+                    role,
+                    bound,
+                    wait,
+                    service,
+                    local_deadline,
+                    kept: if ordered { bound.bound } else { request.deadline() },
+                    way: if Some(&node) == last { Span::ZERO } else { experiment.longest_way() },
+                }
+            };
+            Promise::Admitted(reserved.into_iter().map(hop).collect())
+        }
+    });
+    Ok(Promises { formula, channels: channels.collect() })
+}
+
+/// What admission by `formula` promises each channel of `experiment`: nothing without a formula, or where none covers it.
+pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Promise> {
+    let promises = formula.and_then(|formula| promises(experiment, formula).ok());
+    promises
+        .map_or_else(|| vec![Promise::BestEffort; experiment.channels.len()], |promises| promises.channels)
+}
+
+/// How many copies of channel `index` are admitted after all others; stops at `limit`.
+pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64) -> Result<u64, Uncovered> {
+    let mut tables = Tables::new(experiment, coverage(experiment)?, formula)?;
+    for (i, channel) in experiment.channels.iter().enumerate() {
+        if i != index
+            && let Some(request) = request(channel)?
+        {
+            let _ = tables.admit(experiment, channel, request);
+        }
+    }
+    let channel = &experiment.channels[index];
+    let Some(copy) = request(channel)? else { return Ok(0) };
+    Ok((0..limit).take_while(|_| tables.admit(experiment, channel, copy).is_ok()).count() as u64)
+}
+
+/// `T_service` of the first channel's largest message at its sender, by `formula`.
+pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
+    let tables = Tables::new(experiment, coverage(experiment).ok()?, formula).ok()?;
+    let channel = &experiment.channels[0];
+    // What a lone message takes does not depend on what it asks for.
+    let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;
+    Some(tables.sender(channel).service_time(&request).ok()?.total())
+}
+
+fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
+    let Some(deadline) = channel.deadline.filter(|_| channel.class == Class::RealTime) else {
+        return Ok(None);
+    };
+    Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered("a contract is out of range"))
+}
+
+/// Whether a table said yes.
+fn admitted(decision: Decision) -> Result<laxity_qos::admission::AdmissionId, Refusal> {
+    match decision {
+        Decision::Admitted { id, .. } => Ok(id),
+        Decision::Refused(refusal) => Err(refusal),
+    }
+}

@@ -1,0 +1,65 @@
+//! What a refused channel would have needed.
+//!
+//! *Refused* alone sends a reader to try deadlines by hand.
+
+use laxity_qos::admission::{Bound, Breakdown, Formula, Request, Term};
+use laxity_units::Span;
+
+use super::table::Tables;
+use crate::coverage::coverage;
+use crate::experiment::Experiment;
+
+/// How far a refused channel is from admission.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shortfall {
+    /// The least deadline that is admitted at every host beside all other channels; `None` if none is.
+    pub admissible: Option<Span>,
+    /// What the response time consists of most: at that deadline, where it is longest; if there is none, at the first
+    /// host without the channels above.
+    pub largest: Option<Term>,
+}
+
+/// How far channel `index` of `experiment`, which admission by `formula` refused, is from being admitted beside all the
+/// other channels.
+pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Shortfall {
+    found(experiment, formula, index).unwrap_or_default()
+}
+
+fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
+    let mut tables = Tables::new(experiment, coverage(experiment).ok()?, formula).ok()?;
+    for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
+        if let Some(request) = super::request(other).ok()? {
+            let _ = tables.admit(experiment, other, request);
+        }
+    }
+    let channel = &experiment.channels[index];
+    let asked = super::request(channel).ok()??;
+    let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
+        let reserved = tables.admit(experiment, channel, Request::new(channel.spec, least).ok()?).ok()?;
+        Some((least, reserved))
+    });
+    let Some((least, reserved)) = admissible else {
+        let sender = tables.sender(channel);
+        let (wait, service) = (sender.wait_time(&asked).ok()?, sender.service_time(&asked).ok()?);
+        return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
+    };
+    let bounds = tables.bounds();
+    let slowest = reserved.into_iter().max_by_key(|(node, _, id, _)| bounds[*node][id].bound);
+    let largest = slowest.and_then(|(node, _, id, request)| {
+        let (wait, service) = tables.terms(node, &request);
+        largest(&wait, &service, Some(bounds[node][&id]))
+    });
+    Some(Shortfall { admissible: Some(least), largest })
+}
+
+/// The largest of a bound's terms; of two alike the first.
+fn largest(wait: &Breakdown, service: &Breakdown, bound: Option<Bound>) -> Option<Term> {
+    let others = bound.into_iter().flat_map(|bound| {
+        [
+            Term { name: "messages of channels above", cost: bound.higher },
+            Term { name: "work above all handlers", cost: bound.interference },
+        ]
+    });
+    let terms = wait.terms().iter().chain(service.terms()).copied().chain(others);
+    terms.reduce(|most, term| if term.cost > most.cost { term } else { most })
+}

@@ -1,0 +1,227 @@
+//! One admission table for every host, told of all that passes it.
+
+use std::collections::BTreeMap;
+
+use laxity_model::host::Applications;
+use laxity_qos::admission::{
+    Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
+    Interference, Request,
+};
+use laxity_qos::channel::{MessageOverflow, PacketOverflow, Role};
+use laxity_qos::discipline::{Class, LEVELS};
+use laxity_units::{Bytes, Span};
+
+use super::{Refused, admitted};
+use crate::coverage::{Coverage, Uncovered, thread_per_message};
+use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
+
+/// Levels that real-time channels share; the last one is best effort's.
+const REAL_TIME_LEVELS: u32 = LEVELS as u32 - 1;
+
+/// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
+pub(super) type Reserved = (usize, Role, AdmissionId, Request);
+
+/// The tables of all hosts.
+pub(super) struct Tables {
+    hosts: Vec<AdmissionTable>,
+    formula: Formula,
+}
+
+impl Tables {
+    pub(super) fn new(
+        experiment: &Experiment,
+        coverage: Coverage,
+        formula: Formula,
+    ) -> Result<Self, Uncovered> {
+        let table = |node| {
+            let environment = environment(experiment, coverage, formula, node)?;
+            let test = experiment.admission.test_with(formula);
+            AdmissionTable::with_test(environment, test).map_err(|_| Uncovered("the host is out of range"))
+        };
+        let hosts = (0..experiment.network.stations).map(table).collect::<Result<_, _>>()?;
+        Ok(Self { hosts, formula })
+    }
+
+    /// Reserves for `channel` at every host of its way, or at none.
+    pub(super) fn admit(
+        &mut self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+    ) -> Result<Vec<Reserved>, Refused> {
+        let mut reserved: Vec<Reserved> = Vec::new();
+        for (node, role) in self.hosts_of(experiment, channel) {
+            let request = at_host(channel, role, request);
+            match admitted(self.hosts[node].request(request)) {
+                Ok(id) => reserved.push((node, role, id, request)),
+                Err(refusal) => {
+                    for (node, _, id, _) in reserved {
+                        self.hosts[node].release(id);
+                    }
+                    return Err(Refused { node, refusal });
+                }
+            }
+        }
+        Ok(reserved)
+    }
+
+    /// The hosts that `channel` reserves at. The papers know none that receives.
+    fn hosts_of(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+    ) -> impl Iterator<Item = (usize, Role)> + use<> {
+        let formula = self.formula;
+        let hops: Vec<(usize, Role)> = experiment.hops(channel).collect();
+        hops.into_iter().filter(move |(_, role)| formula == Formula::Corrected || *role != Role::Receive)
+    }
+
+    /// The least deadline in place of that of `request` that every host of the way would admit now, if all of them would
+    /// admit any.
+    pub(super) fn least_deadline(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+    ) -> Option<Span> {
+        let mut least = Span::ZERO;
+        for (node, role) in self.hosts_of(experiment, channel) {
+            least = least.max(self.hosts[node].least_deadline(&at_host(channel, role, request)).ok()?);
+        }
+        Some(least)
+    }
+
+    /// Every host's bounds by reservation.
+    pub(super) fn bounds(&self) -> Vec<BTreeMap<AdmissionId, Bound>> {
+        let by_id =
+            |table: &AdmissionTable| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
+        self.hosts.iter().map(by_id).collect()
+    }
+
+    /// `W` and `S` of an admitted request.
+    pub(super) fn terms(&self, node: usize, request: &Request) -> (Breakdown, Breakdown) {
+        let table = &self.hosts[node];
+        match (table.wait_time(request), table.service_time(request)) {
+            (Ok(wait), Ok(service)) => (wait, service),
+            _ => unreachable!("an admitted channel has terms"),
+        }
+    }
+
+    /// The table of the host where `channel` starts.
+    pub(super) fn sender(&self, channel: &ChannelSpec) -> &AdmissionTable {
+        &self.hosts[channel.route[0]]
+    }
+}
+
+/// What `channel`, asking for `request`, asks of a host where it has that role. Past the first host it is given the room that
+/// it needs.
+fn at_host(channel: &ChannelSpec, role: Role, request: Request) -> Request {
+    match role {
+        Role::Send => request.with_buffers(Buffers {
+            messages: channel.message_slots,
+            packets: channel.packet_slots,
+            waits: channel.packet_overflow == PacketOverflow::Block,
+        }),
+        Role::Relay | Role::Receive => request.at(role),
+    }
+}
+
+fn environment(
+    experiment: &Experiment,
+    coverage: Coverage,
+    formula: Formula,
+    node: usize,
+) -> Result<Environment, Uncovered> {
+    let host = &experiment.host;
+    let config = &host.subsystem;
+    let Coverage { model, link, by_level, ahead } = coverage;
+    Ok(Environment {
+        host: host.costs,
+        link,
+        packet: config.packet,
+        model,
+        block_real_time: config.preemption.real_time,
+        block_best_effort: config.preemption.best_effort,
+        depth: config.link.depth,
+        thread_per_message: thread_per_message(config.processing),
+        ahead,
+        levels: by_level.then_some(REAL_TIME_LEVELS),
+        best_effort: experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect(),
+        interference: match formula {
+            // They do not know any.
+            Formula::Papers | Formula::Printed => Vec::new(),
+            Formula::Corrected => applications(experiment, node)?
+                .into_iter()
+                .chain(receptions(experiment, coverage, node)?)
+                .collect(),
+        },
+        formula,
+    })
+}
+
+/// What a channel has at `node` without a guarantee: all of it, or what exceeds its contract.
+fn best_effort(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<BestEffort> {
+    let (_, role) = experiment.hops(channel).find(|(other, _)| *other == node)?;
+    let excess = channel.message_overflow == MessageOverflow::BestEffort;
+    (channel.class == Class::BestEffort || excess).then_some(BestEffort {
+        max_message: channel.spec.max_message,
+        min_message: channel.spec.min_message,
+        role,
+    })
+}
+
+/// Applications on the same CPU take it before any handler.
+fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
+    let host = &experiment.host;
+    let of = |channel: &ChannelSpec| match &channel.source {
+        SourceSpec::None | SourceSpec::Continuous(_) | SourceSpec::Closed { .. } => None,
+        SourceSpec::Timed { parameters, .. } => Some(
+            parameters
+                .envelope()
+                .map(|envelope| Interference {
+                    above: Above::Thread,
+                    cost: host.costs.switch() + host.costs.send_call * u64::from(envelope.batch),
+                    burst: envelope.extra,
+                    interval: envelope.every,
+                })
+                .ok_or(Uncovered("an application on this CPU sends at times that nothing bounds")),
+        ),
+    };
+    match host.applications {
+        Applications::Separate => Ok(Vec::new()),
+        Applications::Shared => {
+            experiment.channels.iter().filter(|channel| channel.route[0] == node).filter_map(of).collect()
+        }
+    }
+}
+
+/// Every packet that comes in interrupts. On the way of one adapter they are as far apart as the shortest takes, but for
+/// what jitter pushes together.
+fn receptions(
+    experiment: &Experiment,
+    coverage: Coverage,
+    node: usize,
+) -> Result<Vec<Interference>, Uncovered> {
+    let cost = experiment.host.costs.interrupt;
+    if cost.is_zero() {
+        return Ok(Vec::new());
+    }
+    let mut shortest: BTreeMap<usize, Bytes> = BTreeMap::new();
+    for channel in &experiment.channels {
+        let packet = channel.spec.smallest_packet(experiment.host.subsystem.packet);
+        for hop in channel.route.windows(2).filter(|hop| hop[1] == node) {
+            let least = shortest.entry(hop[0]).or_insert(packet);
+            *least = packet.min(*least);
+        }
+    }
+    let from = |packet: Bytes| {
+        let interval = coverage.link.transmit(packet);
+        if interval.is_zero() {
+            return Err(Uncovered("packets that take no time to send come in any number at once"));
+        }
+        let burst = 1 + experiment.network.impairments.jitter.div_ceil(interval);
+        let burst = u32::try_from(burst).map_err(|_| Uncovered("jitter pushes too many packets together"))?;
+        Ok(Interference { above: Above::Interrupt, cost, burst, interval })
+    };
+    shortest.into_values().map(from).collect()
+}

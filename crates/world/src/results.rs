@@ -1,0 +1,352 @@
+//! What a run leaves behind, before anything is printed, plotted or judged.
+//!
+//! One [`Results`] is one experiment file run over its whole sweep. Everything a table, a figure, a
+//! Parquet file, a report or a claim shows is read from here and from nowhere else, so that they cannot
+//! disagree. Quantities are plain SI doubles (seconds, bytes, bytes per second) because they have left
+//! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
+//! bound", never for zero.
+
+mod fitness;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use fitness::{Fitness, Stops};
+pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
+
+/// An experiment's outcome over its whole sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Results {
+    /// What ran, so that it can be run again to the same bits.
+    pub provenance: Provenance,
+    /// The axes of the sweep, outermost first; empty for a single run.
+    pub axes: Vec<Axis>,
+    /// One entry per point of the sweep, in the order of the axes.
+    pub runs: Vec<Run>,
+}
+
+/// What is needed to run the same again, and to recognise it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// File stem of the scenario, `s5-conforming`.
+    pub name: String,
+    /// The scenario's title, one line.
+    pub title: String,
+    /// What the experiment shows and where it comes from, in the scenario's words; may be empty.
+    pub about: String,
+    /// Root seed of every random stream.
+    pub seed: u64,
+    /// SHA-256 of the scenario and every file it includes, hexadecimal.
+    pub file_hash: String,
+    /// Version of Laxity that ran it.
+    pub version: String,
+    /// The clock it ran under: `virtual`, later `real`.
+    pub clock: String,
+}
+
+/// One axis of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Axis {
+    /// Short name, used in tables, figures and claims: `load`, `P`.
+    pub name: String,
+    /// What to print on a figure's axis, with the unit of the numbers: `offered best-effort load (KiB/s)`.
+    pub label: String,
+    /// The points, in order.
+    pub points: Vec<AxisPoint>,
+}
+
+/// One value that an axis takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AxisPoint {
+    /// As written in the file: `1200 KiB/s`, `O2`, `4`.
+    pub text: String,
+    /// Position on a figure's axis in the unit of the label; `None` if the axis is not numeric.
+    pub value: Option<f64>,
+}
+
+/// One point of the sweep, run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Index into each axis's points, in the order of [`Results::axes`].
+    pub point: Vec<usize>,
+    /// Virtual time simulated, in seconds.
+    pub simulated: f64,
+    /// Length of the window that metrics count, in seconds: the run without its warm-up and cool-down.
+    pub window: f64,
+    /// Per channel, in the order of the file.
+    pub channels: Vec<Channel>,
+    /// Per resource: CPU, link, adapter stages.
+    pub resources: Vec<Resource>,
+    /// Per stage of a described adapter: how long packets wait and are served.
+    #[serde(default)]
+    pub stages: Vec<Stage>,
+    /// How well the clock was kept; `None` under virtual time, which is always kept.
+    #[serde(default)]
+    pub real_time: Option<RealTime>,
+    /// Further figures by name, such as `admitted` or `predicted_throughput`; seconds, bytes, counts.
+    pub figures: BTreeMap<String, f64>,
+}
+
+/// What one channel asked for, was promised and got.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Channel {
+    /// Name in the file.
+    pub name: String,
+    /// `real_time` or `best_effort`.
+    pub class: String,
+    /// Reserved rate `R_max × M_max`, bytes per second; `None` for best effort.
+    pub reserved: Option<f64>,
+    /// Requested deadline from the logical arrival time, seconds; `None` for best effort.
+    pub deadline: Option<f64>,
+    /// The bound in force on the response time (completion − logical arrival), seconds.
+    pub bound: Option<f64>,
+    /// The papers' formula for the same bound, where it differs from the one in force.
+    pub bound_papers: Option<f64>,
+    /// What admission answered, if it did not admit a channel that asks for a deadline.
+    #[serde(default)]
+    pub refused: Option<Refused>,
+    /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
+    #[serde(default)]
+    pub no_bound: String,
+    /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
+    pub worst: Option<f64>,
+    /// Worst response time that an attack has found, seconds; `None` if there was none.
+    #[serde(default)]
+    pub worst_found: Option<f64>,
+    /// Bytes per second the source offered in the window.
+    pub offered: f64,
+    /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.
+    pub throughput: f64,
+    /// Messages offered in the window.
+    pub messages: u64,
+    /// Messages completed in the window.
+    pub completed: u64,
+    /// Packets transmitted in the window.
+    pub packets: u64,
+    /// Packets transmitted past their deadline in the window.
+    pub missed_packets: u64,
+    /// Messages completed after their deadline in the window.
+    pub missed_messages: u64,
+    /// Messages that were late in the run, and not in the window: completed or delivered before it opened or after it closed.
+    #[serde(default)]
+    pub late_outside: u64,
+    /// The share of all messages sent in the window that were delivered (transmitted whole, if nobody receives) by their deadline over all
+    /// hosts, of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
+    /// and if none lies in the run.
+    #[serde(default)]
+    pub on_time: Option<f64>,
+    /// Messages dropped in the window, by cause (`message_queue`, `policed`, `packet_queue`, `incomplete` …).
+    pub drops: BTreeMap<String, u64>,
+    /// Packets of messages dropped in the window, over all causes.
+    pub dropped_packets: u64,
+    /// Packets lost by an adapter or on the way in the window.
+    #[serde(default)]
+    pub lost_packets: u64,
+    /// Messages that reached their receiver whole in the window; `None` if nobody receives.
+    #[serde(default)]
+    pub delivered: Option<u64>,
+    /// Those among them that came after their deadline over all hosts, the receiving one included.
+    #[serde(default)]
+    pub delivered_late: Option<u64>,
+    /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
+    #[serde(default)]
+    pub delivery_bound: Option<f64>,
+    /// Worst delivery − logical arrival seen of a message with a guarantee, over the *whole* run.
+    #[serde(default)]
+    pub delivery_worst: Option<f64>,
+    /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
+    #[serde(default)]
+    pub delivery: Option<Summary>,
+    /// Deadline − completion, seconds; real-time channels only.
+    pub laxity: Option<Summary>,
+    /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
+    pub latency: Option<Summary>,
+    /// Completion − actual arrival, seconds: what the application waits.
+    pub sojourn: Option<Summary>,
+    /// Slot time: from a packet's creation to the end of its transmission, seconds, per packet.
+    pub queueing: Option<Summary>,
+    /// Medium access latency: from handing a packet to the adapter to the end of its transmission, seconds,
+    /// per packet.
+    pub access: Option<Summary>,
+}
+
+/// Why a channel was not admitted, and what would have been.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Refused {
+    /// Why, in words.
+    pub reason: String,
+    /// The least deadline that would have been admitted beside the other channels, in seconds; `None` if none would.
+    pub admissible: Option<f64>,
+    /// The term that the response time at that deadline consists of most; empty if it has no terms.
+    pub largest_term: String,
+    /// That term, in seconds.
+    pub largest: Option<f64>,
+    /// Whether the scenario expects it: a refusal that nobody expects fails the run.
+    pub expected: bool,
+}
+
+/// A distribution in a few numbers; counts messages (or packets, where said) in the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// How many.
+    pub count: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation: the jitter of a latency.
+    pub deviation: f64,
+    /// 1st percentile.
+    pub p1: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// How a resource spent the window.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Resource {
+    /// `cpu`, `link`, an adapter stage.
+    pub name: String,
+    /// Busy share of the window, 0 to 1.
+    pub utilisation: f64,
+    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt` …).
+    pub uses: BTreeMap<String, f64>,
+    /// Longest queue seen, in its own items; `None` if it has none.
+    pub longest_queue: Option<u64>,
+    /// Time-averaged queue length.
+    pub mean_queue: Option<f64>,
+}
+
+/// A stage of an adapter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stage {
+    /// Its name; `rx ` before it on the receiving side, `@1` after it at the second node.
+    pub name: String,
+    /// Packets that have passed it in the window.
+    pub packets: u64,
+    /// Busy share of the window, summed over servers.
+    pub utilisation: f64,
+    /// Most packets that waited in it.
+    pub longest_queue: u64,
+    /// Seconds from joining its queue to being served, per packet in the window.
+    pub waited: Option<Summary>,
+    /// Seconds from being served to being done, waiting for resources and the medium included.
+    pub served: Option<Summary>,
+}
+
+/// How well a real clock was kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RealTime {
+    /// Whether the run can be judged by at all.
+    #[serde(default)]
+    pub fitness: Fitness,
+    /// Events.
+    pub events: u64,
+    /// Inputs from outside.
+    pub inputs: u64,
+    /// Lateness of events in seconds: median.
+    pub late_p50: f64,
+    /// 99th percentile.
+    pub late_p99: f64,
+    /// 99.9th percentile.
+    pub late_p999: f64,
+    /// The latest.
+    pub late_max: f64,
+    /// Events later than the clock allows because those before them took too long.
+    pub behind: u64,
+    /// Events later than that because the platform stood still.
+    pub stalled: u64,
+    /// Seconds that the platform stood still, as the spinning thread saw it.
+    pub stall_total: f64,
+    /// The longest of those.
+    pub stall_longest: f64,
+    /// The longest stretches in which it stood still, in order of time.
+    #[serde(default)]
+    pub gaps: Vec<Gap>,
+    /// How well the delays of frames were kept; `None` without ports.
+    #[serde(default)]
+    pub delays: Option<Delays>,
+    /// Frames of real programs, per channel that carries them.
+    #[serde(default)]
+    pub frames: Vec<Frames>,
+}
+
+/// A stretch in which the platform stood still.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gap {
+    /// When it ended, in seconds of the run.
+    pub at: f64,
+    /// How long it was, seconds.
+    pub length: f64,
+    /// Whether nothing of ours ran; else it may be a long step of ours.
+    pub idle: bool,
+}
+
+/// How far the delays of frames were from what they were to be: from being read to being written, in real time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Delays {
+    /// Frames that were written.
+    pub frames: u64,
+    /// How much too late, in seconds: median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// The most.
+    pub max: f64,
+    /// Frames that were too early; an error of ours.
+    pub early: u64,
+    /// By how much at most, seconds.
+    pub earliest: f64,
+}
+
+/// What happened to the frames of one channel in real time; seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Frames {
+    /// The channel's name.
+    pub channel: String,
+    /// Frames that were read from its port.
+    pub read: u64,
+    /// Frames that were written at its other end.
+    pub written: u64,
+    /// From being read to being written: median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+    /// In the port before being read, at most: median.
+    pub waited_p50: f64,
+    /// 99th percentile.
+    pub waited_p99: f64,
+    /// The longest.
+    pub waited_max: f64,
+    /// The rate of its messages as a share of the contract's; `None` without a contract, or of fewer than two.
+    pub of_contract: Option<f64>,
+}
+
+impl Run {
+    /// How unfit the run is to be judged by: up to 1 it is fit, as every run in virtual time is.
+    pub fn strain(&self) -> f64 {
+        self.real_time.as_ref().map_or(0.0, |real_time| real_time.fitness.strain())
+    }
+
+    /// The channel of that name.
+    pub fn channel(&self, name: &str) -> Option<&Channel> {
+        self.channels.iter().find(|c| c.name == name)
+    }
+}
+
+impl Results {
+    /// Whether a channel was refused that the scenario expects to be admitted.
+    pub fn has_unexpected_refusal(&self) -> bool {
+        let channels = self.runs.iter().flat_map(|run| &run.channels);
+        channels.filter_map(|channel| channel.refused.as_ref()).any(|refused| !refused.expected)
+    }
+}

@@ -1,0 +1,61 @@
+//! A run of the right shape and no meaning: what may be asked of an experiment's results before anything has run.
+
+use laxity_qos::discipline::Class;
+
+use crate::assembly::resource_names;
+use crate::experiment::{ClockKind, Experiment};
+use crate::figures;
+use crate::results::{Channel, RealTime, Resource, Run, Stage, Summary};
+
+/// The run of `experiment` at `point`, as far as its names go.
+pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
+    let some = || Some(Summary { count: 1, ..Summary::default() });
+    let channels = experiment.channels.iter().map(|spec| {
+        let real_time = spec.class == Class::RealTime;
+        let promised = real_time.then_some(1.0);
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: promised,
+            deadline: promised,
+            bound: promised,
+            bound_papers: promised,
+            worst: promised,
+            on_time: promised,
+            offered: 1.0,
+            throughput: 1.0,
+            messages: 1,
+            completed: 1,
+            packets: 1,
+            delivered: Some(1),
+            delivered_late: real_time.then_some(0),
+            laxity: some().filter(|_| real_time),
+            latency: some(),
+            sojourn: some(),
+            queueing: some(),
+            access: some(),
+            delivery: some(),
+            ..Channel::default()
+        }
+    });
+    let names = resource_names(experiment);
+    let resource = |name: &String| Resource { name: name.clone(), ..Resource::default() };
+    let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };
+    let figures = figures::ALL.iter().flat_map(|(name, _)| {
+        let here = (0..experiment.network.stations).map(move |node| match node {
+            0 => (*name).to_string(),
+            node => format!("{name}@{node}"),
+        });
+        here.map(|name| (name, 1.0))
+    });
+    Run {
+        point: point.to_vec(),
+        simulated: 1.0,
+        window: 1.0,
+        channels: channels.collect(),
+        resources: names.iter().map(resource).collect(),
+        stages: names.iter().map(stage).collect(),
+        real_time: (experiment.clock == ClockKind::Real).then(RealTime::default),
+        figures: figures.collect(),
+    }
+}
