@@ -247,6 +247,8 @@ fn a_log_replays_the_run_from_itself_alone() {
     let cut = replay(cut, &experiment).unwrap();
     assert!(cut.cut.is_some_and(|why| why.to_string().contains("without its end")));
     assert_eq!((cut.departures, cut.inputs, cut.end), (driven.departures, 301, driven.end));
+    // How the platform behaved is told at the end only, and what nobody told of is not judged by.
+    assert!(cut.run.real_time.is_some_and(|real_time| real_time.fitness.untold && real_time.inputs == 301));
     // What follows the end is said.
     let longer = [&bytes[..], b"more"].concat();
     assert_eq!(replay(Log::open(longer.as_slice()).unwrap(), &experiment).unwrap().trailing, 4);

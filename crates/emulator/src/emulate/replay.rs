@@ -13,7 +13,7 @@ use std::rc::Rc;
 use laxity_engine::{Clock, Wait};
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Experiment;
-use laxity_world::results::Run;
+use laxity_world::results::{Fitness, RealTime, Run};
 use laxity_world::{Elsewhere, Input, Notice, Outside};
 
 use super::gate::Gate;
@@ -23,7 +23,7 @@ use crate::log::{Batch, Log, LogError};
 /// An emulation that was run again.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Its results: those of the emulation. How well that kept time is told by the log's end, and unknown if it has none.
+    /// Its results: those of the emulation. How well that kept time is told by the log's end; without one its fitness is untold.
     pub run: Run,
     /// A digest of which packet departed from which node when: the emulation's.
     pub departures: u64,
@@ -88,7 +88,11 @@ pub fn replay<R: Read>(log: Log<R>, experiment: &Experiment) -> Result<Replayed,
     let inputs = ended.inputs - u64::from(cut.is_some() && script.stopped);
     let mut replayed =
         Replayed { run: ended.run, departures: ended.departures, inputs, end: ended.end, cut, trailing };
-    let Some(end) = script.log.end() else { return Ok(replayed) };
+    let Some(end) = script.log.end() else {
+        let inputs = replayed.inputs;
+        replayed.run.real_time = Some(RealTime { inputs, fitness: Fitness::untold(), ..RealTime::default() });
+        return Ok(replayed);
+    };
     if (replayed.departures, replayed.inputs, replayed.end) != (end.departures, end.inputs, end.end()) {
         return Err(ReplayError::Diverged(format!(
             "it ended at {} after {} inputs with departures {:016x}, and the emulation at {} after {} with {:016x}",

@@ -221,6 +221,20 @@ mod tests {
     }
 
     #[test]
+    fn of_a_run_that_nobody_told_of_nothing_is_judged_that_a_stall_could_decide() {
+        let mut results = results();
+        results.runs[1].real_time = Some(RealTime { fitness: Fitness::untold(), ..RealTime::default() });
+        for script in ["runs[1].rt[0].missed_messages == 0", "runs[1].rt[0].throughput == 100"] {
+            for stalls in [Stalls::Spoil, Stalls::Accounted] {
+                let verdict = judged(&results, script, stalls);
+                let because = verdict.ruling.detail();
+                assert!(verdict.spoilt && because.contains("the log was cut off"), "{script}: {because}");
+            }
+        }
+        sound(&results, "runs[1].rt[0].deadline == 0.005 && runs[0].rt[0].missed_messages == 0");
+    }
+
+    #[test]
     fn a_contradicted_claim_is_no_better_and_an_unmeasured_one_keeps_its_reason() {
         let results = results();
         assert!(judged(&results, "runs[1].rt[0].laxity.min > 1", Stalls::Spoil).spoilt);

@@ -52,17 +52,22 @@ const STAGES: &[Field<Stage>] = &[
     Field("max", Kind::Time, 3, |s| of(&s.served, |w| w.max)),
 ];
 
+/// What is told of a run in real time, if anything is.
+fn told(real: &RealTime, value: f64) -> Option<f64> {
+    (!real.fitness.untold).then_some(value)
+}
+
 const REAL_TIME: &[Field<RealTime>] = &[
-    Field("events", Kind::Count, 2, |r| Some(r.events as f64)),
-    Field("inputs", Kind::Count, 2, |r| Some(r.inputs as f64)),
-    Field("late median", Kind::Time, 0, |r| Some(r.late_p50)),
-    Field("p99", Kind::Time, 1, |r| Some(r.late_p99)),
-    Field("p99.9", Kind::Time, 0, |r| Some(r.late_p999)),
-    Field("max", Kind::Time, 0, |r| Some(r.late_max)),
-    Field("behind", Kind::Count, 0, |r| Some(r.behind as f64)),
-    Field("stalled", Kind::Count, 0, |r| Some(r.stalled as f64)),
-    Field("stalls total", Kind::Time, 0, |r| Some(r.stall_total)),
-    Field("longest stall", Kind::Time, 0, |r| Some(r.stall_longest)),
+    Field("events", Kind::Count, 2, |r| told(r, r.events as f64)),
+    Field("inputs", Kind::Count, 2, |r| told(r, r.inputs as f64)),
+    Field("late median", Kind::Time, 0, |r| told(r, r.late_p50)),
+    Field("p99", Kind::Time, 1, |r| told(r, r.late_p99)),
+    Field("p99.9", Kind::Time, 0, |r| told(r, r.late_p999)),
+    Field("max", Kind::Time, 0, |r| told(r, r.late_max)),
+    Field("behind", Kind::Count, 0, |r| told(r, r.behind as f64)),
+    Field("stalled", Kind::Count, 0, |r| told(r, r.stalled as f64)),
+    Field("stalls total", Kind::Time, 0, |r| told(r, r.stall_total)),
+    Field("longest stall", Kind::Time, 0, |r| told(r, r.stall_longest)),
 ];
 
 /// The stages of described adapters, at every point.
@@ -210,6 +215,18 @@ mod tests {
             grid.columns.iter().position(|column| column.title == "arrival to delivery p50").unwrap();
         assert_ne!(grid.rows[0].cells[longest], "-");
         assert_eq!(grid.rows[1].cells[longest], "-");
+    }
+
+    #[test]
+    fn what_was_not_told_of_a_platform_is_no_nought() {
+        let mut results = sample::sweep();
+        results.runs.truncate(1);
+        results.runs[0].real_time = Some(RealTime { fitness: Fitness::untold(), ..RealTime::default() });
+        let grid = real_time(&results);
+        let figures =
+            grid.columns.iter().zip(&grid.rows[0].cells).filter(|(column, _)| column.title.contains("late"));
+        assert!(figures.clone().count() > 0 && figures.clone().all(|(_, cell)| cell == "-"), "{grid:?}");
+        assert!(fitness(&results)[0].0.contains("cut off"));
     }
 
     #[test]

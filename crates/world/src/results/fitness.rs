@@ -12,6 +12,9 @@
 //!
 //! Time is missing when the platform stood still, and just as well when the emulation fell behind by itself, which
 //! happens when the machine is too slow for it.
+//!
+//! A replay is as fit as the emulation that it repeats, which the end of the log tells. Without that end nothing is known, and what
+//! is not known to be fit is not judged by.
 
 use laxity_engine::{Bucket, Lateness};
 use laxity_units::Span;
@@ -25,6 +28,9 @@ const SHARE: f64 = 0.01;
 
 /// More than this, and what is left is no emulation: not even a claim that allows for stalls says anything.
 const HOPELESS: f64 = 0.1;
+
+/// Why nothing is known.
+const UNTOLD: &str = "the log was cut off before it told how long the platform stood still";
 
 /// How far a run in real time can be judged by; times in seconds of the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +49,9 @@ pub struct Fitness {
     pub tightest: String,
     /// Events later than the tightest slack.
     pub later: u64,
+    /// Whether nothing of this is known: the run repeats one whose log was cut off before it told.
+    #[serde(default)]
+    pub untold: bool,
 }
 
 /// What stood still while a run went on, in its own time.
@@ -83,12 +92,18 @@ impl Fitness {
             slack: tightest.as_ref().map(|(slack, _)| *slack),
             tightest: tightest.map(|(_, name)| name).unwrap_or_default(),
             later,
+            untold: false,
         }
+    }
+
+    /// Of a run that repeats one of which nothing is told.
+    pub fn untold() -> Fitness {
+        Fitness { untold: true, ..Fitness::default() }
     }
 
     /// How unfit it is: up to 1 it is fit; the run with the least is the fittest.
     pub fn strain(&self) -> f64 {
-        self.strain_of_one().max(self.strain_of_all())
+        if self.untold { f64::INFINITY } else { self.strain_of_one().max(self.strain_of_all()) }
     }
 
     /// Whether the platform decided nothing that a claim could be about.
@@ -98,6 +113,9 @@ impl Fitness {
 
     /// Why figures that one event decides are not to be judged by; `None` if they are.
     pub fn spoils_one(&self) -> Option<String> {
+        if self.untold {
+            return Some(UNTOLD.into());
+        }
         (self.strain_of_one() > 1.0).then(|| {
             let slack = time(self.slack.unwrap_or_default());
             let of = &self.tightest;
@@ -117,6 +135,9 @@ impl Fitness {
 
     /// Why figures that all events decide together are not to be judged by; `None` if they are.
     pub fn spoils_all(&self) -> Option<String> {
+        if self.untold {
+            return Some(UNTOLD.into());
+        }
         (self.strain_of_all() > 1.0).then(|| match self.stalled_share > SHARE {
             true => format!("the platform stood still for {} of the run", percent(self.stalled_share)),
             false => {
@@ -129,16 +150,21 @@ impl Fitness {
 
     /// Why not even figures beside the time that is missing are to be judged by; `None` if they are.
     pub fn spoils_allowances(&self) -> Option<String> {
-        self.spoils_all().filter(|_| self.stalled_share.max(self.latest_share) > HOPELESS)
+        self.spoils_all().filter(|_| self.untold || self.stalled_share.max(self.latest_share) > HOPELESS)
     }
 
     /// All that speaks against it; empty if it is fit.
     pub fn faults(&self) -> Vec<String> {
-        [self.spoils_all(), self.spoils_one()].into_iter().flatten().collect()
+        let mut faults: Vec<String> = [self.spoils_all(), self.spoils_one()].into_iter().flatten().collect();
+        faults.dedup();
+        faults
     }
 
     /// How fit it is, in a sentence.
     pub fn words(&self) -> String {
+        if self.untold {
+            return format!("NOT KNOWN to be fit to be judged by: {UNTOLD}");
+        }
         let stops = match self.longest_stop {
             0.0 => "the platform did not stand still".to_string(),
             longest => format!(
@@ -270,6 +296,14 @@ mod tests {
         assert!(fitness.spoils_one().is_some() && fitness.spoils_allowances().is_none());
         let hopeless = Fitness::of(&run, stops(Span::from_ms(1100), Span::from_ms(1)), &late(&[]));
         assert!(hopeless.spoils_allowances().is_some());
+    }
+
+    #[test]
+    fn what_is_not_told_is_not_fit() {
+        let fitness = Fitness::untold();
+        assert!(!fitness.is_fit() && fitness.spoils_one().is_some() && fitness.spoils_allowances().is_some());
+        assert_eq!(fitness.faults(), [UNTOLD]);
+        assert!(fitness.words().starts_with("NOT KNOWN to be fit"));
     }
 
     #[test]
