@@ -202,11 +202,8 @@ fn go(
         Some((journal, recorder)) => (Some(journal), Some(recorder)),
     };
     let core = claim_core(plan.experiment.emulation.core);
-    if let (Some(number), true) = (core.core, core.is_shared) {
-        terminal.note(&format!(
-            "warning: processor {number} is taken by another emulation, and shared with it; both will stand still for \
-             milliseconds at a time. `core` under `[emulation]` chooses another"
-        ));
+    if let Some(shared) = core.warning() {
+        terminal.note(&format!("warning: {shared}. `core` under `[emulation]` chooses another"));
     }
     let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());

@@ -90,7 +90,9 @@ fn build() -> String {
 /// Runs one scenario, or shows why it has no outcome.
 pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) -> Result<Outcome, Exit> {
     let bar = Bar::new(&scenario.name);
-    let runner = Runner::default();
+    let name = clean(&scenario.name);
+    let warn = |warning: &str| terminal.note(&format!("{name}: warning: {warning}"));
+    let runner = Runner::new(&warn);
     let run = |experiment: &Experiment| runner.run(experiment);
     let outcome = campaign::run_by(scenario, options, &run, &mut |progress| bar.update(progress));
     drop(bar);

@@ -104,10 +104,12 @@ impl Outside for Far {
     }
 }
 
-/// Runs `experiment` with its first node's host in a thread of its own, and shows `watch` how it stands.
+/// Runs `experiment` with its first node's host in a thread of its own, and shows `watch` how it stands; before that it
+/// tells `warn` of other runs on its processors.
 pub fn run(
     experiment: &Experiment,
     stop: Option<StopFlag>,
+    warn: &mut dyn FnMut(&str),
     watch: &mut dyn FnMut(&Glance),
 ) -> Result<Driven<Far>, String> {
     host::check(experiment)?;
@@ -122,6 +124,9 @@ pub fn run(
     if options.placement.core == host_core {
         let reason = "END and its host each need a processor of their own, and have the same";
         return Err(reason.into());
+    }
+    for shared in [core.warning(), claimed_host.warning()].into_iter().flatten() {
+        warn(&shared);
     }
     let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?);
     let (commands, responses, far) = wires(RING);

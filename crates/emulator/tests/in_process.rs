@@ -5,7 +5,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use laxity_emulator::Runner;
-use laxity_machine::place;
+use laxity_machine::{claim_core, place};
 use laxity_scenario::Scenario;
 use laxity_world::experiment::Experiment;
 use laxity_world::results::Run;
@@ -65,6 +65,11 @@ source = {{ kind = "poisson", rate = "1 MiB/s" }}
 
 /// Runs it in real time, or says why not.
 fn real(more: &str) -> Option<Run> {
+    warned(more, &|_| ())
+}
+
+/// The same, and tells `warn` what disturbs it.
+fn warned(more: &str, warn: &(dyn Fn(&str) + Sync)) -> Option<Run> {
     if place::cores().len() < 2 {
         println!("skipped: END and its host need two processors");
         return None;
@@ -72,7 +77,7 @@ fn real(more: &str) -> Option<Run> {
     // Two of them at once would be four spinning threads.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Some(Runner::default().run(&experiment(&scenario("real", more))).unwrap_or_else(|why| panic!("{why}")))
+    Some(Runner::new(warn).run(&experiment(&scenario("real", more))).unwrap_or_else(|why| panic!("{why}")))
 }
 
 /// Every message is completed, dropped with its packets counted, or still on its way. Counts are of a window, so what was on its
@@ -93,7 +98,7 @@ fn is_accounted(run: &Run) {
 fn the_same_messages_are_sent_as_in_virtual_time() {
     let Some(run) = real("") else { return };
     let simulated =
-        Runner::default().run(&experiment(&scenario("virtual", ""))).expect("it can be simulated");
+        Runner::new(&|_| ()).run(&experiment(&scenario("virtual", ""))).expect("it can be simulated");
     is_accounted(&run);
     // A platform that stands still for longer than the driver is patient makes it reset the adapter, which loses two packets.
     let resets = run.figures.get("driver_resets").copied().unwrap_or_default();
@@ -109,6 +114,23 @@ fn the_same_messages_are_sent_as_in_virtual_time() {
     let real_time = run.real_time.expect("it ran in real time");
     assert!(real_time.events > 0 && real_time.inputs > 0);
     assert_eq!(run.stages.len(), 2);
+}
+
+#[test]
+fn a_run_on_processors_that_another_has_taken_says_so() {
+    let taken: Vec<_> = place::cores().into_iter().map(|core| claim_core(Some(core))).collect();
+    if taken.iter().any(|claim| claim.core.is_none()) || claim_core(None).warning().is_none() {
+        println!("skipped: no lock for a processor can be had");
+        return;
+    }
+    let said = Mutex::new(Vec::new());
+    let warn = |warning: &str| said.lock().unwrap().push(warning.to_string());
+    if warned("", &warn).is_none() {
+        return;
+    }
+    let said = said.into_inner().unwrap();
+    assert_eq!(said.len(), 2, "END's processor and its host's: {said:?}");
+    assert!(said.iter().all(|line| line.contains("is taken by another run in real time")), "{said:?}");
 }
 
 #[test]

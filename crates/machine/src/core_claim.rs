@@ -22,6 +22,17 @@ pub struct CoreClaim {
     _lock: Option<Flock<File>>,
 }
 
+impl CoreClaim {
+    /// That another run is on the same processor, in words; `None` if none is known to be.
+    pub fn warning(&self) -> Option<String> {
+        let core = self.core.filter(|_| self.is_shared)?;
+        Some(format!(
+            "processor {core} is taken by another run in real time, and shared with it; both will stand still for \
+             milliseconds at a time"
+        ))
+    }
+}
+
 /// Takes processor `wanted`, or else the last one that no other run has taken.
 ///
 /// One that is taken is shared. Where no lock can be had, for want of a directory for it, nobody is known to share.
@@ -109,6 +120,10 @@ mod tests {
         drop(first);
         let again = take();
         assert_eq!((again.core, again.is_shared), (Some(5), false), "what is dropped is free again");
+        assert_eq!(again.warning(), None);
+        assert!(
+            third.warning().is_some_and(|warning| warning.starts_with("processor 5 is taken by another run"))
+        );
         fs::remove_dir_all(directory).unwrap();
     }
 }
