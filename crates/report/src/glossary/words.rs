@@ -225,7 +225,12 @@ pub(crate) const COLUMNS: &[(&str, &str, &str)] = &[
     ("frames", "p99", "99th percentile of what stands before it."),
     ("frames", "max", "The largest of what stands before it."),
     ("frames", "deadline", "The channel's deadline."),
-    ("frames", "missed", "Messages late from their logical or their actual arrival, in the window."),
+    (
+        "frames",
+        "missed",
+        "Messages late from their logical or their actual arrival, in the window. A frame arrives when it is read: what it \
+         waited in the port before is in `before, at most` and not in here.",
+    ),
     ("frames", "of contract", "The rate of its messages as a share of the contract's."),
     ("delays", "frames", "Frames that were written."),
     (

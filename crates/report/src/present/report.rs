@@ -257,7 +257,10 @@ fn tables(results: &Results) -> Vec<TableView> {
         ("Further figures", grid::figures(results)),
         ("Utilisation of resources", grid::resources(results)),
         ("Stages of the adapters", platform::stages(results)),
-        ("Frames of programs: latency in the model and in real time", platform::frames(results)),
+        (
+            "Frames of programs: latency in the model and in real time, missed from when they were read",
+            platform::frames(results),
+        ),
         ("How well the delays of frames were kept", platform::delays(results)),
         ("Real time: lateness of events, and stalls of the platform", platform::real_time(results)),
         ("When the platform stood still longest", platform::gaps(results)),

@@ -69,7 +69,13 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
         push_grid(&mut out, &grid::resources(results), options);
         push_grid(&mut out, &platform::stages(results), options);
     }
-    push_grid(&mut out, &platform::frames(results), options);
+    let frames = platform::frames(results);
+    push_grid(&mut out, &frames, options);
+    if !frames.rows.is_empty() {
+        let note = "`missed` counts from when a frame was read; what it may have waited in its port before stands beside it.";
+        out.push_str(&paint.faint(&wrapped(note, "", width(options))));
+        out.push('\n');
+    }
     push_grid(&mut out, &platform::delays(results), options);
     push_grid(&mut out, &platform::real_time(results), options);
     if results.runs.is_empty() {
