@@ -12,10 +12,9 @@ use std::collections::BTreeSet;
 use crate::claims;
 use fields::{OF_FILES, RECORDS, Record};
 use laxity_scenario::diagnostic::nearest;
-use laxity_world::figures;
-use laxity_world::metric::metrics;
-pub(crate) use words::COLUMNS;
-use words::{CAUSES, HELPERS, NOTIONS, OF_SCRIPTS, VERDICTS};
+use laxity_world::metric::{self, metrics};
+use laxity_world::{causes, figures};
+use words::{COLUMNS, HELPERS, NOTIONS, OF_SCRIPTS, VERDICTS};
 
 /// A word explained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +41,8 @@ pub fn terms() -> Vec<Term> {
     terms.extend(RECORDS.iter().flat_map(fields::of));
     terms.extend(OF_SCRIPTS.iter().map(|(name, shape, means)| term(name, "claims", shape, means)));
     terms.extend(HELPERS.iter().map(|(name, means, _)| term(name, "a function of claims", "", means)));
-    terms
-        .extend(CAUSES.iter().map(|(name, means)| term(name, "a cause of drops: `c.drops`", "count", means)));
+    let causes = causes::ALL.iter();
+    terms.extend(causes.map(|(_, name, means)| term(name, "a cause of drops: `c.drops`", "count", means)));
     let figures = figures::ALL.iter();
     terms.extend(figures.map(|(name, means)| {
         let place = format!("a figure: `r.figures.{name}`; `{name}@1` at the second node");
@@ -57,19 +56,47 @@ pub fn terms() -> Vec<Term> {
         term(&name, &place, "", &means)
     }));
     terms.extend(
-        COLUMNS.iter().map(|(table, title, means)| {
-            term(title, &format!("a column of the table of {table}"), "", means)
+        columns().into_iter().map(|(table, title, means)| {
+            term(title, &format!("a column of the table of {table}"), "", &means)
         }),
     );
     terms.extend(OF_FILES.iter().flat_map(fields::of));
     terms
 }
 
+/// Columns of tables in the terminal and the report: table, title, what it is. Those of channels come from where their numbers
+/// are declared.
+pub(crate) fn columns() -> Vec<(&'static str, &'static str, String)> {
+    let channel = RECORDS.iter().find(|record| record.kind == "Channel").map(fields::of).unwrap_or_default();
+    let means = |name: &str| channel.iter().find(|field| field.name == name).map(|field| field.means.clone());
+    let numbers = metric::numbers().map(|(field, number)| {
+        (number.column, format!("{} `{}`.", means(field.name).unwrap_or_default(), field.name))
+    });
+    let statistics = metric::distributions().flat_map(|(field, distribution)| {
+        distribution.columns.iter().map(move |(statistic, column)| {
+            let label = metric::statistic(statistic).map_or("", |statistic| statistic.label);
+            let what = format!("{label} {}", distribution.label);
+            (*column, format!("{} in the window. `{}.{statistic}`.", sentence(&what), field.name))
+        })
+    });
+    let mut of_channels: Vec<_> = numbers.chain(statistics).collect();
+    of_channels.sort_by_key(|(column, _)| column.seat);
+    let of_channels = of_channels.into_iter().map(|(column, means)| ("channels", column.title, means));
+    let others = COLUMNS.iter().map(|(table, title, means)| (*table, *title, (*means).to_string()));
+    of_channels.chain(others).collect()
+}
+
+/// With a capital letter.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// What `word` stands for; or, if for nothing, words that are near it.
 pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
     let wanted = word.trim().to_lowercase();
     // As it is written in a script, a figure or a file.
-    let bare = wanted.rsplit(['.', ':']).next().unwrap_or(&wanted).split('@').next().unwrap_or_default();
+    let bare = figures::without_node(wanted.rsplit(['.', ':']).next().unwrap_or(&wanted));
     let all = terms();
     let named = |name: &str| -> Vec<Term> {
         let is = |term: &&Term| {
@@ -117,7 +144,7 @@ pub fn claims_reference() -> String {
         }
     }
     text += "\n## Causes of drops\n\n`c.drops.message_queue`; `c.drops.total` is all of them.\n\n| name | why |\n|---|---|\n";
-    for (name, means) in CAUSES {
+    for (_, name, means) in causes::ALL {
         text += &row(&[&code(name), means]);
     }
     text += "\n## Figures\n\n`r.figures.admitted`; with `@1` behind the name at the second node. Absent if nothing of the kind happened.\n\n\
@@ -147,8 +174,8 @@ pub fn glossary() -> String {
         text += &row(&[&code(&name), &means]);
     }
     text += "\n## Columns of tables\n\n| table | column | what it is |\n|---|---|---|\n";
-    for (table, title, means) in COLUMNS {
-        text += &row(&[table, title, means]);
+    for (table, title, means) in columns() {
+        text += &row(&[table, title, &means]);
     }
     for record in OF_FILES {
         text += &section(record);

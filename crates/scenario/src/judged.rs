@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use laxity_world::metric::{Metric, Owner};
+use laxity_world::causes;
+use laxity_world::metric::{Metric, Owner, metrics};
 use laxity_world::results::{Axis, Origin, Run};
 use serde_spanned::Spanned;
 
@@ -175,8 +176,15 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
     let y = cx.required(y, "y", &owner, "this figure").and_then(|y| {
         y.get_ref().parse::<Metric>().map_err(|error| {
             let reason = format!("there is no metric `{}`", shown(y.get_ref()));
+            let mut diagnostic = Diagnostic::new(cx.place(&y.span()), reason);
+            let causes = causes::ALL.iter().map(|(_, name, _)| format!("drops.{name}"));
+            let names: Vec<String> = metrics().into_iter().map(|(name, _)| name).chain(causes).collect();
+            if let Some(meant) = nearest(y.get_ref(), names.iter().map(String::as_str)) {
+                diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
+            }
             let words = error.to_string();
-            cx.fault(&y.span(), reason, words.split_once("; ").map_or(words.as_str(), |(_, valid)| valid))
+            let valid = words.split_once("; ").map_or(words.as_str(), |(_, valid)| valid);
+            cx.report(diagnostic.help(valid))
         })
     });
     let channels = cx.items(channels).and_then(|channels| {

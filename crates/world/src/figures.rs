@@ -1,5 +1,10 @@
 //! The further figures of a run, by name: what belongs to no channel and no resource.
 
+/// The name of a figure without the node that stands behind an `@`.
+pub fn without_node(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
+
 /// Figures that a run may have; at node `n` past the first with `@n` behind the name. One that it has not is absent, any other
 /// name is a slip. With what each is.
 pub const ALL: &[(&str, &str)] = &[

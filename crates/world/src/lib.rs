@@ -19,6 +19,7 @@
 //! happen in real time comes through [`Outside`] and the clock that the caller drives it with.
 
 mod assembly;
+pub mod causes;
 mod coverage;
 pub mod experiment;
 pub mod figures;

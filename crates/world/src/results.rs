@@ -6,7 +6,10 @@
 //! exact arithmetic by the time they are means and percentiles; `None` stands for "not measured" or "no
 //! bound", never for zero.
 
+mod channel;
+mod field;
 mod fitness;
+mod kind;
 mod verdict;
 
 use std::collections::BTreeMap;
@@ -14,7 +17,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use channel::Channel;
+pub use field::{Column, Distribution, Field, Number, Reading, Shown, Spec};
 pub use fitness::{Fitness, Stops};
+pub use kind::Kind;
 pub use verdict::{Origin, Ruling, Standing, Tally, Verdict};
 
 /// An experiment's outcome over its whole sweep.
@@ -90,89 +96,6 @@ pub struct Run {
     pub figures: BTreeMap<String, f64>,
 }
 
-/// What one channel asked for, was promised and got.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Channel {
-    /// Name in the file.
-    pub name: String,
-    /// `real_time` or `best_effort`.
-    pub class: String,
-    /// Reserved rate `R_max × M_max`, bytes per second; `None` for best effort.
-    pub reserved: Option<f64>,
-    /// Requested deadline from the logical arrival time, seconds; `None` for best effort.
-    pub deadline: Option<f64>,
-    /// The bound in force on the response time (completion − logical arrival), seconds.
-    pub bound: Option<f64>,
-    /// The papers' formula for the same bound, where it differs from the one in force.
-    pub bound_papers: Option<f64>,
-    /// What admission answered, if it did not admit a channel that asks for a deadline.
-    #[serde(default)]
-    pub refused: Option<Refused>,
-    /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
-    #[serde(default)]
-    pub no_bound: String,
-    /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
-    pub worst: Option<f64>,
-    /// Worst response time that an attack has found, seconds; `None` if there was none.
-    #[serde(default)]
-    pub worst_found: Option<f64>,
-    /// Bytes per second the source offered in the window.
-    pub offered: f64,
-    /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.
-    pub throughput: f64,
-    /// Messages offered in the window.
-    pub messages: u64,
-    /// Messages completed in the window.
-    pub completed: u64,
-    /// Packets transmitted in the window.
-    pub packets: u64,
-    /// Packets transmitted past their deadline in the window.
-    pub missed_packets: u64,
-    /// Messages completed after their deadline in the window.
-    pub missed_messages: u64,
-    /// Messages that were late in the run, and not in the window: completed or delivered before it opened or after it closed.
-    #[serde(default)]
-    pub late_outside: u64,
-    /// The share of all messages sent in the window that were delivered (transmitted whole, if nobody receives) by their deadline over all
-    /// hosts, of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
-    /// and if none lies in the run.
-    #[serde(default)]
-    pub on_time: Option<f64>,
-    /// Messages dropped in the window, by cause (`message_queue`, `policed`, `packet_queue`, `incomplete` …).
-    pub drops: BTreeMap<String, u64>,
-    /// Packets of messages dropped in the window, over all causes.
-    pub dropped_packets: u64,
-    /// Packets lost by an adapter or on the way in the window.
-    #[serde(default)]
-    pub lost_packets: u64,
-    /// Messages that reached their receiver whole in the window; `None` if nobody receives.
-    #[serde(default)]
-    pub delivered: Option<u64>,
-    /// Those among them that came after their deadline over all hosts, the receiving one included.
-    #[serde(default)]
-    pub delivered_late: Option<u64>,
-    /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
-    #[serde(default)]
-    pub delivery_bound: Option<f64>,
-    /// Worst delivery − logical arrival seen of a message with a guarantee, over the *whole* run.
-    #[serde(default)]
-    pub delivery_worst: Option<f64>,
-    /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
-    #[serde(default)]
-    pub delivery: Option<Summary>,
-    /// Deadline − completion, seconds; real-time channels only.
-    pub laxity: Option<Summary>,
-    /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
-    pub latency: Option<Summary>,
-    /// Completion − actual arrival, seconds: what the application waits.
-    pub sojourn: Option<Summary>,
-    /// Slot time: from a packet's creation to the end of its transmission, seconds, per packet.
-    pub queueing: Option<Summary>,
-    /// Medium access latency: from handing a packet to the adapter to the end of its transmission, seconds,
-    /// per packet.
-    pub access: Option<Summary>,
-}
-
 /// Why a channel was not admitted, and what would have been.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
@@ -220,8 +143,6 @@ pub struct Resource {
     pub uses: BTreeMap<String, f64>,
     /// Longest queue seen, in its own items; `None` if it has none.
     pub longest_queue: Option<u64>,
-    /// Time-averaged queue length.
-    pub mean_queue: Option<f64>,
 }
 
 /// A stage of an adapter.

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use laxity_scenario::diagnostic::nearest;
-use laxity_world::figures;
 use laxity_world::results::{Axis, AxisPoint, Results, Run};
+use laxity_world::{causes, figures};
 use rhai::{Array, Dynamic, Engine, FLOAT, INT, ImmutableString, Map};
 
 use super::absent::{Absent, absent};
@@ -31,15 +31,13 @@ pub(super) struct Names {
 /// Shared [`Names`].
 pub(super) type Vocabulary = Rc<Names>;
 
-/// Causes that a claim may name although nothing in the whole sweep was dropped for them.
-const CAUSES: [&str; 5] = ["message_queue", "policed", "packet_queue", "incomplete", "adapter"];
-
 impl Names {
     /// The names in `results`.
     pub(super) fn of(results: &Results) -> Vocabulary {
         let channels = results.runs.iter().flat_map(|run| &run.channels).flat_map(|c| c.drops.keys());
         let resources = results.runs.iter().flat_map(|run| &run.resources).flat_map(|r| r.uses.keys());
-        let known = CAUSES.iter().map(|cause| (*cause).to_string());
+        // A claim may name a cause although nothing in the whole sweep was dropped for it.
+        let known = causes::ALL.iter().map(|(_, name, _)| (*name).to_string());
         let counters = channels.chain(resources).cloned().chain(known).collect();
         Rc::new(Names { axes: results.axes.clone(), counters, witness: Witness::default() })
     }
@@ -227,9 +225,7 @@ impl Record {
                 Ok(Dynamic::from_int(0))
             }
             None if self.kind == Kind::Figures
-                && figures::ALL
-                    .iter()
-                    .any(|(figure, _)| *figure == name.split('@').next().unwrap_or(name)) =>
+                && figures::ALL.iter().any(|(figure, _)| *figure == figures::without_node(name)) =>
             {
                 Ok(Absent::new(format!(
                     "there is no figure `{name}` at {}: nothing of the kind happened",

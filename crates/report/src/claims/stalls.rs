@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use laxity_scenario::claim::Stalls;
+use laxity_world::figures::without_node;
 use laxity_world::results::Run;
 
 /// What decides a figure.
@@ -37,7 +38,7 @@ fn decides(field: &str) -> Decides {
             Decides::Nothing
         }
         "offered" | "throughput" | "messages" | "completed" | "packets" | "delivered" | "count" | "mean" | "p50"
-        | "utilisation" | "uses" | "mean_queue" | "read" | "written" | "waited_p50" | "of_contract" => Decides::All,
+        | "utilisation" | "uses" | "read" | "written" | "waited_p50" | "of_contract" => Decides::All,
         _ => Decides::One,
     }
 }
@@ -63,7 +64,7 @@ impl Spoilt {
 
     /// Why `field` is not to be judged by; `None` if it is.
     fn why(&self, field: &str) -> Option<&String> {
-        match decides(field.split('@').next().unwrap_or(field)) {
+        match decides(without_node(field)) {
             Decides::Nothing => None,
             Decides::All => self.all.as_ref(),
             Decides::One => self.one.as_ref().or(self.all.as_ref()),

@@ -185,9 +185,11 @@ fn unmeasured_metrics_are_unit_and_say_so_when_compared() {
 
 #[test]
 fn drops_of_a_known_cause_are_zero_and_of_an_unknown_one_an_error() {
-    holds("runs[0].rt[0].drops.packet_queue == 0 && runs[0].rt[0].drops.policed == 0");
+    holds("runs[0].rt[0].drops.packet_queue == 0 && runs[0].rt[0].drops.oversize == 0");
     holds("runs[6].be[0].drops.packet_queue == 5 && runs[6].be[0].drops.total == 5");
     refused("runs[0].rt[0].drops.pakcet_queue == 0", "`packet_queue`");
+    // There once was a name for a cause that there never was.
+    refused("runs[0].rt[0].drops.policed == 0", "`oversize`");
 }
 
 #[test]

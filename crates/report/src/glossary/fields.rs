@@ -1,5 +1,6 @@
 //! The fields of results, from the types themselves: a field that is added there is explained here.
 
+use laxity_world::metric::{self, Kind};
 use laxity_world::results::{Results, Verdict};
 use serde_json::Value;
 
@@ -120,16 +121,22 @@ fn shape(name: &str, field: &Value) -> String {
 
 /// The unit of a number of that name.
 pub(super) fn unit(name: &str) -> Option<&'static str> {
+    if let Some((_, number)) = metric::numbers().find(|(field, _)| field.name == name) {
+        return Some(match number.kind {
+            Kind::Time => "s",
+            Kind::Rate => "bytes/s",
+            Kind::Size => "bytes",
+            Kind::Share => "share, 0 to 1",
+            Kind::Count => "count",
+        });
+    }
     Some(match name {
-        "reserved" | "offered" | "throughput" => "bytes/s",
-        "on_time" | "utilisation" | "of_contract" | "stalled_share" | "latest_share" => "share, 0 to 1",
-        "mean_queue" => "items",
+        "utilisation" | "of_contract" | "stalled_share" | "latest_share" => "share, 0 to 1",
         "value" => "number in the unit of the axis's label",
-        "simulated" | "window" | "deadline" | "bound" | "bound_papers" | "worst" | "worst_found"
-        | "delivery_bound" | "delivery_worst" | "admissible" | "largest" | "min" | "mean" | "deviation"
-        | "p1" | "p50" | "p99" | "max" | "late_p50" | "late_p99" | "late_p999" | "late_max"
-        | "stall_total" | "stall_longest" | "at" | "length" | "earliest" | "waited_p50" | "waited_p99"
-        | "waited_max" | "longest_stop" | "latest" | "slack" => "s",
+        "simulated" | "window" | "admissible" | "largest" | "min" | "mean" | "deviation" | "p1" | "p50"
+        | "p99" | "max" | "late_p50" | "late_p99" | "late_p999" | "late_max" | "stall_total"
+        | "stall_longest" | "at" | "length" | "earliest" | "waited_p50" | "waited_p99" | "waited_max"
+        | "longest_stop" | "latest" | "slack" => "s",
         _ => return None,
     })
 }

@@ -85,19 +85,6 @@ pub(super) const OF_SCRIPTS: &[(&str, &str, &str)] = &[
     ("total", "count", "of `c.drops` and a resource's `uses`: all together: `c.drops.total`"),
 ];
 
-/// Why messages are dropped: names in `c.drops`, each zero where nothing was dropped for it.
-pub(super) const CAUSES: &[(&str, &str)] = &[
-    ("message_queue", "the channel's message queue was full when the message was sent"),
-    ("packet_queue", "the channel's packet queue was full"),
-    (
-        "undersized",
-        "the message was smaller than the smallest of its contract, or of what best effort declares",
-    ),
-    ("oversize", "the message was larger than its contract and could not be carried in pieces of it"),
-    ("incomplete", "a packet of the message never came"),
-    ("adapter", "the adapter lost a packet of the message"),
-];
-
 /// Words of verdicts, and the exit code of `laxity run` for each.
 pub(super) const VERDICTS: &[(&str, &str)] = &[
     ("holds", "Every check of the claim held. With nothing else to report, the exit code is 0."),
@@ -166,26 +153,9 @@ pub(super) const NOTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Columns of tables in the terminal and the report: table, title, what it is.
-pub(crate) const COLUMNS: &[(&str, &str, &str)] = &[
+/// Columns of tables in the terminal and the report that are no number of a channel: table, title, what it is.
+pub(super) const COLUMNS: &[(&str, &str, &str)] = &[
     ("channels", "channel", "The channel's name, or how many of a class the row sums up."),
-    ("channels", "offered", "What the source offered in the window: `offered`."),
-    ("channels", "reserved", "The reserved rate: `reserved`."),
-    (
-        "channels",
-        "throughput",
-        "What was transmitted, or delivered where somebody receives, in the window: `throughput`.",
-    ),
-    ("channels", "dropped", "Packets of dropped messages in the window: `dropped_packets`."),
-    ("channels", "missed", "Packets past their deadline in the window: `missed_packets`."),
-    ("channels", "laxity min", "The least laxity of a message in the window: `laxity.min`."),
-    ("channels", "laxity mean", "The mean laxity in the window: `laxity.mean`."),
-    ("channels", "jitter", "The standard deviation of latency in the window: `latency.deviation`."),
-    ("channels", "deadline", "The deadline asked for, over all hops: `deadline`."),
-    ("channels", "worst", "The worst response time of the whole run: `worst`."),
-    ("channels", "worst found", "The worst that `laxity attack` has found: `worst_found`."),
-    ("channels", "bound", "The bound in force: `bound`."),
-    ("channels", "papers' bound", "The bound by the papers' formula: `bound_papers`."),
     ("channels", "used", "Worst as a share of the bound; above 100 % the bound is broken."),
     ("channels", "messages dropped", "Messages dropped by cause: `drops`."),
     (

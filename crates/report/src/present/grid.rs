@@ -4,8 +4,7 @@
 //! does not exist. Bound and worst measured response stand side by side, and `used` is their quotient:
 //! above 100 % a bound is broken, which is the one thing no reader may miss.
 
-use laxity_world::metric::Kind;
-use laxity_world::metric::{dropped_messages, used};
+use laxity_world::metric::{self, Kind, Shown, Statistic, dropped_messages, used};
 use laxity_world::results::{Channel, Results, Run};
 
 use super::merge::{by_class, tightness};
@@ -58,33 +57,76 @@ pub(crate) enum Detail {
     Classes,
     /// One row per point and channel.
     Channels,
-    /// The same with causes of drops and jitter.
+    /// The same with all that there is of a channel.
     Everything,
 }
 
-/// What fills a column of the channel grid: title, kind, rank, reading.
-struct Field(&'static str, Kind, u8, fn(&Channel) -> Option<f64>);
+/// What fills a column of the channel grid.
+struct Field {
+    column: metric::Column,
+    kind: Kind,
+    counts: Option<&'static str>,
+    of: Of,
+}
 
-const FIELDS: &[Field] = &[
-    Field("offered", Kind::Rate, 4, |c| Some(c.offered)),
-    Field("reserved", Kind::Rate, 6, |c| c.reserved),
-    Field("throughput", Kind::Rate, 1, |c| Some(c.throughput)),
-    Field("dropped", Kind::Count, 3, |c| Some(c.dropped_packets as f64)),
-    Field("missed", Kind::Count, 2, |c| c.deadline.map(|_| c.missed_packets as f64)),
-    Field("laxity min", Kind::Time, 5, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.min)),
-    Field("laxity mean", Kind::Time, 8, |c| c.laxity.as_ref().filter(|s| s.count > 0).map(|s| s.mean)),
-    Field("jitter", Kind::Time, 9, |c| c.latency.as_ref().filter(|s| s.count > 0).map(|s| s.deviation)),
-    Field("deadline", Kind::Time, 0, |c| c.deadline),
-    Field("worst", Kind::Time, 0, |c| c.worst),
-    Field("worst found", Kind::Time, 0, |c| c.worst_found),
-    Field("bound", Kind::Time, 0, |c| c.bound),
-    Field("papers' bound", Kind::Time, 7, |c| c.bound_papers),
-];
+enum Of {
+    Number(&'static metric::Field),
+    Statistic(&'static metric::Field, &'static Statistic),
+}
 
-/// The titles of the columns of channels.
-#[cfg(test)]
-pub(crate) fn titles() -> Vec<&'static str> {
-    FIELDS.iter().map(|field| field.0).collect()
+impl Field {
+    fn read(&self, channel: &Channel) -> Option<f64> {
+        if self.column.of_deadlines && channel.deadline.is_none() {
+            return None;
+        }
+        match self.of {
+            Of::Number(field) => field.number(channel),
+            Of::Statistic(field, statistic) => field.summary(channel).map(statistic.read),
+        }
+    }
+
+    /// Whether the column is there where so much is told, beside what `all` channels have to say.
+    fn is_shown<'a>(&self, detail: Detail, mut all: impl Iterator<Item = &'a Channel>) -> bool {
+        match self.column.shown {
+            Shown::Always => all.any(|channel| self.read(channel).is_some()),
+            Shown::InFull if detail != Detail::Everything => false,
+            Shown::InFull | Shown::IfAny => {
+                all.any(|channel| self.read(channel).is_some_and(|value| value != 0.0))
+            }
+        }
+    }
+
+    /// Whether it is a time that a message took or may take, which are compared digit by digit.
+    fn is_response(&self) -> bool {
+        matches!(&self.of, Of::Number(field) if RESPONSES.contains(&field.name))
+    }
+}
+
+/// What a response time is compared with, and what it is.
+const RESPONSES: [&str; 4] = ["worst", "worst_found", "bound", "bound_papers"];
+
+/// All columns of channels, from the left.
+fn fields() -> Vec<Field> {
+    let numbers = metric::numbers().map(|(field, number)| Field {
+        column: number.column,
+        kind: number.kind,
+        counts: number.counts,
+        of: Of::Number(field),
+    });
+    let statistics = metric::distributions().flat_map(|(field, distribution)| {
+        distribution.columns.iter().filter_map(move |(name, column)| {
+            let statistic = metric::statistic(name)?;
+            Some(Field {
+                column: *column,
+                kind: Kind::Time,
+                counts: None,
+                of: Of::Statistic(field, statistic),
+            })
+        })
+    });
+    let mut fields: Vec<Field> = numbers.chain(statistics).collect();
+    fields.sort_by_key(|field| field.column.seat);
+    fields
 }
 
 /// How bad what a channel got is.
@@ -133,23 +175,19 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
     if all().next().is_none() {
         return Grid::default();
     }
-    let fields: Vec<&Field> = FIELDS
-        .iter()
-        .filter(|field| detail == Detail::Everything || field.0 != "jitter")
-        .filter(|field| all().any(|c| (field.3)(c).is_some()))
-        .collect();
+    let fields: Vec<Field> = fields().into_iter().filter(|field| field.is_shown(detail, all())).collect();
     let formats = formats(&fields, &shown);
-    let fields: Vec<(&Field, Format)> = fields.into_iter().zip(formats).collect();
+    let fields: Vec<(Field, Format)> = fields.into_iter().zip(formats).collect();
     let with_used = all().any(|c| used(c).is_some() || c.refused.is_some());
     let with_causes = detail == Detail::Everything && all().any(|c| dropped_messages(c) > 0);
 
     let mut columns = axis_columns(results);
     columns.push(Column { title: "channel".into(), unit: "", numeric: false, rank: 0 });
     columns.extend(fields.iter().map(|(field, format)| Column {
-        title: field.0.into(),
-        unit: if field.1 == Kind::Count { "pkt" } else { format.scale.unit },
+        title: field.column.title.into(),
+        unit: field.counts.unwrap_or(format.scale.unit),
         numeric: true,
-        rank: field.2,
+        rank: field.column.rank,
     }));
     if with_used {
         columns.push(Column { title: "used".into(), unit: "%", numeric: true, rank: 0 });
@@ -163,7 +201,7 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
         for (i, channel) in channels.iter().enumerate() {
             let mut cells = point_cells(results, run);
             cells.push(channel.name.clone());
-            cells.extend(fields.iter().map(|(field, format)| format.cell((field.3)(channel))));
+            cells.extend(fields.iter().map(|(field, format)| format.cell(field.read(channel))));
             if with_used {
                 cells.push(used_text(channel));
             }
@@ -178,31 +216,33 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
 
 /// How each field prints. What is compared along a row has one unit: rates with rates, and all times, in that of what
 /// was promised; a best-effort worst case must not set it. What is compared digit by digit has as many decimals.
-fn formats(fields: &[&Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
+fn formats(fields: &[Field], shown: &[(&Run, Vec<Channel>)]) -> Vec<Format> {
     let all = || shown.iter().flat_map(|(_, channels)| channels);
     let promised = || all().filter(|c| c.bound.or(c.deadline).is_some());
-    let response = |field: &Field| matches!(field.0, "worst" | "worst found" | "bound" | "papers' bound");
     let largest = |values: Vec<f64>| values.into_iter().filter(|v| v.is_finite()).fold(0.0, f64::max);
-    let of_kind = |kind| fields.iter().filter(move |field| field.1 == kind);
-    let rates = of_kind(Kind::Rate).flat_map(|field| all().filter_map(field.3)).collect();
+    let of_kind = |kind| fields.iter().filter(move |field| field.kind == kind);
+    let rates = of_kind(Kind::Rate).flat_map(|field| all().filter_map(|c| field.read(c))).collect();
     let limits = |c: &Channel| {
         [c.deadline, c.worst, c.worst_found, c.bound, c.bound_papers].into_iter().flatten().collect()
     };
     let limits: Vec<f64> = promised().flat_map(limits as fn(&Channel) -> Vec<f64>).collect();
     let times = match limits.is_empty() {
         false => limits,
-        true => of_kind(Kind::Time).flat_map(|field| all().filter_map(field.3)).map(f64::abs).collect(),
+        true => {
+            of_kind(Kind::Time).flat_map(|field| all().filter_map(|c| field.read(c))).map(f64::abs).collect()
+        }
     };
     let (rate, time) = (Kind::Rate.scale(largest(rates)), Kind::Time.scale(largest(times)));
     let compared: Vec<f64> =
         promised().flat_map(|c| [c.worst, c.worst_found, c.bound, c.bound_papers]).flatten().collect();
-    let format = |field: &&Field| match field.1 {
-        Kind::Time if response(field) && !compared.is_empty() => {
+    let values = |field: &Field| all().filter_map(|c| field.read(c)).collect::<Vec<_>>().into_iter();
+    let format = |field: &Field| match field.kind {
+        Kind::Time if field.is_response() && !compared.is_empty() => {
             Format::at(Kind::Time, time, compared.iter().copied(), 3)
         }
-        Kind::Time => Format::at(Kind::Time, time, all().filter_map(field.3), 2),
-        Kind::Rate => Format::at(Kind::Rate, rate, all().filter_map(field.3), 2),
-        kind => Format::of(kind, all().filter_map(field.3)),
+        Kind::Time => Format::at(Kind::Time, time, values(field), 2),
+        Kind::Rate => Format::at(Kind::Rate, rate, values(field), 2),
+        kind => Format::of(kind, values(field)),
     };
     fields.iter().map(format).collect()
 }

@@ -5,9 +5,9 @@
 //!
 //! * `run`, the run's number; per axis of the sweep its name, with numbers where every point has one and
 //!   with text otherwise, and `<axis>_text` as written beside numbers; `simulated`, `window`;
-//! * `channel`, `class` and every metric of [`Metric`](super::Metric) under its own name with `_` for `.`
+//! * `channel`, `class` and every number of a channel ([`laxity_world::metric`]) under its own name with `_` for `.`
 //!   (`laxity_min`, with `laxity_count` beside), and `drops_<cause>`;
-//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `figure_<name>`.
+//! * of the run, repeated in each of its rows: `utilisation_<resource>`, `longest_queue_<resource>`, `figure_<name>`.
 //!
 //! Units are SI: seconds, bytes, bytes per second. Absent values are null. The provenance, and each axis's
 //! label, stand in the file's key-value metadata under `laxity.…`. Equal results give equal bytes.
@@ -23,8 +23,8 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::{Type, TypePtr};
 
-use laxity_world::metric::{DISTRIBUTIONS, SCALARS, STATISTICS};
-use laxity_world::results::{Axis, Channel, Results, Run};
+use laxity_world::metric::{STATISTICS, distributions, numbers};
+use laxity_world::results::{Axis, Channel, Reading, Results, Run};
 
 /// A column and the values of all its rows.
 struct Column {
@@ -135,20 +135,23 @@ fn columns(results: &Results) -> Vec<Column> {
         texts("channel".into(), &|row| row.2.map(|c| c.name.clone())),
         texts("class".into(), &|row| row.2.map(|c| c.class.clone())),
     ];
-    for scalar in SCALARS {
-        measured.push(if scalar.counted {
-            integers(scalar.name.into(), &|row| row.2.and_then(scalar.read).map(|v| v as u64))
-        } else {
-            doubles(scalar.name.into(), &|row| row.2.and_then(scalar.read))
+    for (field, number) in numbers() {
+        let value = |row: &Row<'_>| row.2.and_then(|channel| field.number(channel));
+        measured.push(match number.counts {
+            Some(_) => integers(field.name.into(), &|row| value(row).map(|v| v as u64)),
+            None => doubles(field.name.into(), &value),
         });
     }
-    for distribution in DISTRIBUTIONS {
-        let summary = |row: &Row<'_>| row.2.and_then(distribution.read).cloned();
-        measured.push(integers(format!("{}_count", distribution.name), &|row| summary(row).map(|s| s.count)));
+    for (field, _) in distributions() {
+        let count = |row: &Row<'_>| match row.2.map(field.read) {
+            Some(Reading::Summary(summary)) => summary.map(|s| s.count),
+            _ => None,
+        };
+        measured.push(integers(format!("{}_count", field.name), &count));
         for statistic in STATISTICS {
-            let name = format!("{}_{}", distribution.name, statistic.name);
+            let name = format!("{}_{}", field.name, statistic.name);
             // The numbers of an empty summary are nobody's.
-            let read = |row: &Row<'_>| summary(row).filter(|s| s.count > 0).map(|s| (statistic.read)(&s));
+            let read = |row: &Row<'_>| row.2.and_then(|channel| field.summary(channel)).map(statistic.read);
             measured.push(doubles(name, &read));
         }
     }
@@ -162,8 +165,10 @@ fn columns(results: &Results) -> Vec<Column> {
     let resources: BTreeSet<&String> =
         results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
     for name in resources {
-        let read = |row: &Row<'_>| row.1.resources.iter().find(|r| r.name == *name).map(|r| r.utilisation);
-        measured.push(doubles(format!("utilisation_{name}"), &read));
+        let resource = |row: &Row<'_>| row.1.resources.iter().find(|r| r.name == *name).cloned();
+        measured.push(doubles(format!("utilisation_{name}"), &|row| resource(row).map(|r| r.utilisation)));
+        let longest = |row: &Row<'_>| resource(row).and_then(|r| r.longest_queue);
+        measured.push(integers(format!("longest_queue_{name}"), &longest));
     }
     let figures: BTreeSet<&String> = results.runs.iter().flat_map(|run| run.figures.keys()).collect();
     for name in figures {

@@ -171,7 +171,6 @@ fn run(point: Vec<usize>, load: f64) -> Run {
                 utilisation: busy,
                 uses: BTreeMap::from([("protocol".into(), busy * 0.8), ("switch".into(), busy * 0.2)]),
                 longest_queue: Some(12),
-                mean_queue: Some(1.7),
             },
             Resource { name: "link".into(), utilisation: busy * 0.74, ..Resource::default() },
         ],

@@ -6,12 +6,13 @@ use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{Counters, Dropped};
+use laxity_qos::channel::Counters;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said};
+use crate::causes;
 use crate::experiment::{Adapter, Refusal};
 use crate::measure::Tally;
 use crate::promise::{self, Promise};
@@ -100,7 +101,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 utilisation: over(window, from.total(), to.total()),
                 uses: uses.into(),
                 longest_queue: Some(longest as u64),
-                ..Resource::default()
             });
             let reports =
                 node.adapter().stages().into_iter().zip(meters.next().expect("every node has meters"));
@@ -121,7 +121,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                     name,
                     utilisation,
                     longest_queue: Some(longest),
-                    ..Resource::default()
+                    uses: BTreeMap::new(),
                 });
             }
         }
@@ -177,7 +177,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
         let received = self.experiment.path.receive && spec.route.len() > 1;
-        let drops = counted.dropped.iter().map(|(cause, count)| (cause_name(*cause).into(), *count));
+        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         let (promise, papers) = (&self.promises[i], &self.papers[i]);
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
@@ -293,16 +293,5 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
         }
         figures
-    }
-}
-
-fn cause_name(cause: Dropped) -> &'static str {
-    match cause {
-        Dropped::MessageQueue => "message_queue",
-        Dropped::PacketQueue => "packet_queue",
-        Dropped::Undersized => "undersized",
-        Dropped::Oversize => "oversize",
-        Dropped::Incomplete => "incomplete",
-        Dropped::Adapter => "adapter",
     }
 }

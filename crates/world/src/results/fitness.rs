@@ -22,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
+use crate::figures::without_node;
 
 /// More than this share of a run, and its rates and means are not those of what was emulated.
 const SHARE: f64 = 0.01;
@@ -67,7 +68,7 @@ impl Fitness {
     /// Of `run`, whose own thread had the stops `stops` and events that late.
     pub fn of(run: &Run, stops: Stops, lateness: &Lateness) -> Fitness {
         let hosts = |name: &str| {
-            let here = run.figures.iter().filter(|(figure, _)| figure.split('@').next() == Some(name));
+            let here = run.figures.iter().filter(|(figure, _)| without_node(figure) == name);
             here.map(|(_, seconds)| *seconds).collect::<Vec<f64>>()
         };
         let tightest = run.channels.iter().filter_map(|channel| {

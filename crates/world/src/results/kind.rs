@@ -1,5 +1,7 @@
 //! What a number measures.
 
+use crate::figures::without_node;
+
 /// What a number measures; decides its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -23,8 +25,7 @@ impl Kind {
     /// seconds; `…bytes` bytes; `…utilisation`, `…share`, `…fraction`
     /// parts of one; anything else is a count.
     pub fn of_figure(name: &str) -> Kind {
-        // Behind an `@` stands the node.
-        let name = name.split('@').next().unwrap_or(name);
+        let name = without_node(name);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         if ends(&["throughput", "rate"]) {
             Kind::Rate

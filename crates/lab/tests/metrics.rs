@@ -1,0 +1,156 @@
+//! Every number of the table of metrics is measured by some run, and stands in every output under its one name.
+
+use laxity_lab::attack::{Attacked, AttackedPoint, Record};
+use laxity_report::claims::Judge;
+use laxity_report::glossary;
+use laxity_report::present::{Stamp, figure, json, parquet, report};
+use laxity_scenario::Claim;
+use laxity_scenario::figure::FigureSpec;
+use laxity_world::metric::{Kind, distributions, metrics, numbers};
+use laxity_world::results::{Provenance, Results, Run};
+use laxity_world::{causes, run};
+
+/// Two hosts, and a way that loses frames; one channel keeps its contract, others send more than they may or can.
+const SCENARIO: &str = r#"
+title = "Everything that can be measured"
+
+[host]
+profile = "mc68040"
+
+[adapter]
+kind = "null"
+startup = "40 us"
+per_byte = "50 ns"
+
+[path]
+receive = true
+
+[network]
+kind = "point_to_point"
+IMPAIRED
+
+[admission]
+formula = "FORMULA"
+
+[run]
+time = "4 s"
+warmup = "1 s"
+cooldown = "1 s"
+
+[[channel]]
+name = "camera"
+class = "real_time"
+max_message = "16 KiB"
+burst = 2
+min_interval = "40 ms"
+deadline = "30 ms"
+source = { kind = "periodic" }
+
+[[channel]]
+name = "flood"
+class = "SECOND"
+max_message = "60 KiB"
+burst = 4
+packet_slots = 16
+packet_overflow = "drop"
+source = { kind = "poisson", rate = "4 MiB/s" }
+"#;
+
+fn scenario(impaired: &str, formula: &str, second: &str) -> String {
+    let second = match second {
+        "real_time" => "real_time\"\nmin_interval = \"20 ms\"\ndeadline = \"2 ms",
+        class => class,
+    };
+    SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
+}
+
+/// A run with bounds, and one without in which much goes wrong.
+fn results() -> Results {
+    let of = |text: String| {
+        let scenario =
+            laxity_lab::from_text("metrics.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+        run(&scenario.first())
+    };
+    let mut bounded: Run = of(scenario("", "corrected", "best_effort"));
+    let camera = &bounded.channels[0];
+    let bound = laxity_units::Span::from_secs_f64(camera.bound.expect("the camera is admitted")).unwrap();
+    // What an attack finds is told to a run afterwards.
+    let attacked =
+        Attacked { name: "camera".into(), bound: bound.to_string(), worst: "1 ms".into(), file: None };
+    let point = AttackedPoint { points: vec![String::new()], channels: vec![attacked] };
+    Record { points: vec![point], ..Record::default() }.tell("", &mut bounded);
+    let lossy = of(scenario("impairments = { loss = 0.05 }", "off", "real_time"));
+    Results { provenance: Provenance::default(), axes: Vec::new(), runs: vec![bounded, lossy] }
+}
+
+#[test]
+fn each_number_is_measured_and_stands_in_every_output() {
+    let results = results();
+    let channels = || results.runs.iter().flat_map(|run| &run.channels);
+    let json = json::text(&results, &[]);
+    let table = String::from_utf8_lossy(&parquet::bytes(&results).unwrap()).into_owned();
+    let html = report::html(&results, &[], &[], &Stamp::default()).unwrap().replace("&#x27;", "'");
+    let (claims, words) = (glossary::claims_reference(), glossary::glossary());
+    let mut scripts = Vec::new();
+    for (field, number) in numbers() {
+        let name = field.name;
+        assert!(
+            channels().any(|channel| field.number(channel).is_some_and(|v| v != 0.0)),
+            "{name} is never measured"
+        );
+        assert!(json.contains(&format!("\"{name}\":")), "{name} is not in the JSON file");
+        assert!(table.contains(name), "{name} is not in the Parquet file");
+        assert!(html.contains(number.column.title), "{name} has no column in the report");
+        assert!(claims.contains(&format!("| `{name}` |")), "{name} is not among the fields of claims");
+        assert!(
+            words.contains(&format!("| channels | {} |", number.column.title)),
+            "{name}: no column is explained"
+        );
+        assert!(number.kind == Kind::Count || number.counts.is_none(), "{name} is counted in a unit");
+        scripts.push(name.to_string());
+    }
+    for (field, distribution) in distributions() {
+        let name = field.name;
+        assert!(channels().any(|channel| field.summary(channel).is_some()), "{name} is never measured");
+        assert!(json.contains(&format!("\"{name}\":")) && table.contains(&format!("{name}_p99")), "{name}");
+        for (statistic, column) in distribution.columns {
+            assert!(html.contains(column.title), "{name}.{statistic} has no column in the report");
+        }
+        scripts.push(format!("{name}.p99"));
+    }
+    for name in scripts {
+        let claim = Claim {
+            id: name.clone(),
+            holds: format!("runs.any(|r| r.channels.any(|c| c.{name} != ()))"),
+            ..Claim::default()
+        };
+        let judgement = Judge::compile(&[claim]).unwrap().judge(&results, None);
+        assert!(judgement.errors.is_empty(), "{:?}", judgement.errors);
+    }
+}
+
+#[test]
+fn each_metric_is_an_axis_of_a_figure_and_is_explained() {
+    let results = results();
+    let words = glossary::glossary();
+    for (name, _) in metrics() {
+        assert!(words.contains(&format!("| `{name}` |")), "{name} is not in the glossary");
+        let ours = [("<cause>", "adapter"), ("<use>", "protocol"), ("<name>", "refused")];
+        let written = ours.iter().fold(name, |name, (word, one)| name.replace(word, one));
+        let figure = FigureSpec::new("", written.parse().unwrap_or_else(|error| panic!("{error}")));
+        assert!(figure::svg(&results, &figure).is_ok(), "{written} cannot be drawn");
+    }
+}
+
+#[test]
+fn causes_have_one_list() {
+    let (claims, results) = (glossary::claims_reference(), results());
+    for (cause, name, means) in causes::ALL {
+        assert_eq!(causes::name(*cause), *name);
+        assert!(claims.contains(&format!("| `{name}` | {means} |")), "{name} is not explained");
+    }
+    let dropped = results.runs.iter().flat_map(|run| &run.channels).flat_map(|channel| channel.drops.keys());
+    let mut dropped = dropped.peekable();
+    assert!(dropped.peek().is_some());
+    assert!(dropped.all(|name| causes::ALL.iter().any(|(_, known, _)| known == name)));
+}

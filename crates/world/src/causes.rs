@@ -1,0 +1,28 @@
+//! Why messages are dropped: each cause by its name in results, and what it is.
+
+use laxity_qos::channel::Dropped;
+
+/// Declares every cause once; one that the subsystem has and this list has not does not compile.
+macro_rules! causes {
+    ($($cause:ident $name:literal $means:literal;)*) => {
+        /// Every cause, its name in `drops`, and what it means.
+        pub const ALL: &[(Dropped, &str, &str)] = &[$((Dropped::$cause, $name, $means)),*];
+
+        /// The name of `cause` in `drops`.
+        pub fn name(cause: Dropped) -> &'static str {
+            match cause {
+                $(Dropped::$cause => $name,)*
+            }
+        }
+    };
+}
+
+causes! {
+    MessageQueue "message_queue" "the channel's message queue was full when the message was sent";
+    PacketQueue "packet_queue" "the channel's packet queue was full";
+    Undersized "undersized"
+        "the message was smaller than the smallest of its contract, or of what best effort declares";
+    Oversize "oversize" "the message was larger than its contract and could not be carried in pieces of it";
+    Incomplete "incomplete" "a packet of the message never came";
+    Adapter "adapter" "the adapter lost a packet of the message";
+}

@@ -1,0 +1,117 @@
+//! The record of a channel, and the one table of its numbers.
+//!
+//! A number that is kept and printed nowhere is as good as not measured, and one that is printed under two names is two
+//! numbers to whoever reads them. So a field is declared here once, with all that any output needs to know of it, and
+//! [`FIELDS`](Channel::FIELDS) is made from the declaration: columns of tables, figures' axes, columns of the Parquet file, names in the JSON
+//! file, fields of claims and the words of the glossary all come from it. To add one is a line here, and the place where it is
+//! measured.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::field::{Field, Read, column, distribution, messages, number, packets, words};
+use super::{Kind, Refused, Summary};
+
+/// Declares a record and the table of its fields from the same lines.
+macro_rules! record {
+    ($(#[$of:meta])* $record:ident { $($(#[$about:meta])* $name:ident: $type:ty = $spec:expr;)* }) => {
+        $(#[$of])*
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        pub struct $record {
+            $($(#[$about])* pub $name: $type,)*
+        }
+
+        impl $record {
+            /// Every field, in the order of the record.
+            pub const FIELDS: &[Field] = &[
+                $(Field { name: stringify!($name), spec: $spec, read: |record| record.$name.read() },)*
+            ];
+        }
+    };
+}
+
+record! {
+    /// What one channel asked for, was promised and got.
+    Channel {
+        /// Name in the file.
+        name: String = words();
+        /// `real_time` or `best_effort`.
+        class: String = words();
+        /// Reserved rate `R_max × M_max`, bytes per second; `None` for best effort.
+        reserved: Option<f64> = number(Kind::Rate, "reserved rate", column("reserved", 2, 6));
+        /// Requested deadline from the logical arrival time, seconds; `None` for best effort.
+        deadline: Option<f64> = number(Kind::Time, "deadline", column("deadline", 20, 0));
+        /// The bound in force on the response time (completion − logical arrival), seconds.
+        bound: Option<f64> = number(Kind::Time, "bound on the response time", column("bound", 23, 0));
+        /// The papers' formula for the same bound, where it differs from the one in force.
+        bound_papers: Option<f64> = number(Kind::Time, "bound by the papers' formula", column("papers' bound", 24, 7));
+        /// What admission answered, if it did not admit a channel that asks for a deadline.
+        #[serde(default)]
+        refused: Option<Refused> = words();
+        /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
+        #[serde(default)]
+        no_bound: String = words();
+        /// Worst response time seen, over the *whole* run, warm-up included: a bound admits no exception.
+        worst: Option<f64> = number(Kind::Time, "worst response time", column("worst", 21, 0));
+        /// Worst response time that an attack has found, seconds; `None` if there was none.
+        #[serde(default)]
+        worst_found: Option<f64> = number(Kind::Time, "worst response time that an attack found", column("worst found", 22, 0));
+        /// Bytes per second the source offered in the window.
+        offered: f64 = number(Kind::Rate, "offered load", column("offered", 1, 4));
+        /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.
+        throughput: f64 = number(Kind::Rate, "throughput", column("throughput", 3, 1));
+        /// Messages offered in the window.
+        messages: u64 = messages("messages offered", column("messages", 30, 9).in_full());
+        /// Messages completed in the window.
+        completed: u64 = messages("messages completed", column("completed", 31, 9).in_full());
+        /// Packets transmitted in the window.
+        packets: u64 = packets("packets transmitted", column("packets", 34, 9).in_full());
+        /// Packets transmitted past their deadline in the window.
+        missed_packets: u64 = packets("packets past their deadline", column("missed", 6, 2).of_deadlines());
+        /// Messages completed after their deadline in the window.
+        missed_messages: u64 = messages("messages past their deadline", column("late messages", 35, 9).of_deadlines().in_full());
+        /// Messages that were late in the run, and not in the window: completed or delivered before it opened or after it closed.
+        #[serde(default)]
+        late_outside: u64 = messages("messages past their deadline outside the window", column("late outside", 36, 9).of_deadlines().in_full());
+        /// The share of all messages sent in the window that were delivered (transmitted whole, if nobody receives) by their deadline over all
+        /// hosts, of those whose deadline lies in the run; dropped and lost ones were not. `None` without a deadline,
+        /// and if none lies in the run.
+        #[serde(default)]
+        on_time: Option<f64> = number(Kind::Share, "messages by their deadline, of those sent", column("on time", 37, 9).in_full());
+        /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete` …).
+        drops: BTreeMap<String, u64> = words();
+        /// Packets of messages dropped in the window, over all causes.
+        dropped_packets: u64 = packets("packets dropped", column("dropped", 4, 3));
+        /// Packets lost by an adapter or on the way in the window.
+        #[serde(default)]
+        lost_packets: u64 = packets("packets lost by an adapter or on the way", column("lost", 5, 3).if_any());
+        /// Messages that reached their receiver whole in the window; `None` if nobody receives.
+        #[serde(default)]
+        delivered: Option<u64> = messages("messages received whole", column("delivered", 32, 9).in_full());
+        /// Those among them that came after their deadline over all hosts, the receiving one included.
+        #[serde(default)]
+        delivered_late: Option<u64> = messages("messages received past their deadline", column("delivered late", 33, 4).if_any());
+        /// The bound in force on delivery − logical arrival, seconds; `None` if nobody receives.
+        #[serde(default)]
+        delivery_bound: Option<f64> = number(Kind::Time, "bound on the time to delivery", column("delivery bound", 27, 7));
+        /// Worst delivery − logical arrival seen of a message with a guarantee, over the *whole* run.
+        #[serde(default)]
+        delivery_worst: Option<f64> = number(Kind::Time, "worst time to delivery", column("delivery worst", 26, 7));
+        /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
+        #[serde(default)]
+        delivery: Option<Summary> = distribution("time to delivery", &[]);
+        /// Deadline − completion, seconds; real-time channels only.
+        laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);
+        /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
+        latency: Option<Summary> = distribution("latency", &[("deviation", column("jitter", 9, 9).in_full())]);
+        /// Completion − actual arrival, seconds: what the application waits.
+        sojourn: Option<Summary> = distribution("time from arrival to completion", &[]);
+        /// Slot time: from a packet's creation to the end of its transmission, seconds, per packet.
+        queueing: Option<Summary> = distribution("slot time", &[]);
+        /// Medium access latency: from handing a packet to the adapter to the end of its transmission, seconds,
+        /// per packet.
+        access: Option<Summary> = distribution("medium access latency", &[]);
+    }
+}

@@ -1,0 +1,195 @@
+//! What is known of a field of results beside its value: what it measures, and how it is shown.
+
+use std::collections::BTreeMap;
+
+use super::{Channel, Kind, Refused, Summary};
+
+/// A field of a channel.
+#[derive(Debug)]
+pub struct Field {
+    /// By which it is known everywhere.
+    pub name: &'static str,
+    /// What it is.
+    pub spec: Spec,
+    /// What a channel has of it.
+    pub read: fn(&Channel) -> Reading<'_>,
+}
+
+/// What a field is.
+#[derive(Debug)]
+pub enum Spec {
+    /// Words, or numbers by words: nothing to put on an axis.
+    Words,
+    /// One number.
+    Number(Number),
+    /// A distribution in a few numbers.
+    Distribution(Distribution),
+}
+
+/// A number of a channel.
+#[derive(Debug)]
+pub struct Number {
+    /// What it measures.
+    pub kind: Kind,
+    /// What to print beside an axis.
+    pub label: &'static str,
+    /// What it counts (`msg`, `pkt`), if it is counted and not measured: a file stores an integer.
+    pub counts: Option<&'static str>,
+    /// Its column in the table of channels.
+    pub column: Column,
+}
+
+/// A summary of a channel.
+#[derive(Debug)]
+pub struct Distribution {
+    /// What to print beside an axis, behind the statistic's.
+    pub label: &'static str,
+    /// Which of its statistics have a column in the table of channels.
+    pub columns: &'static [(&'static str, Column)],
+}
+
+/// A column of the table of channels.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its heading.
+    pub title: &'static str,
+    /// Columns stand in the order of their seats.
+    pub seat: u8,
+    /// Where there is no room, the highest ranks go first; 0 stays.
+    pub rank: u8,
+    /// When it is there at all.
+    pub shown: Shown,
+    /// Whether it says nothing of a channel without a deadline.
+    pub of_deadlines: bool,
+}
+
+/// When a column is there, if there is a value for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Always.
+    Always,
+    /// If a value is not zero.
+    IfAny,
+    /// Where everything is told, as in the report, if a value is not zero.
+    InFull,
+}
+
+/// What a field has to say of a channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reading<'a> {
+    /// Words.
+    Words,
+    /// A number; `None` if it was not measured.
+    Number(Option<f64>),
+    /// A distribution; `None` if it was not measured.
+    Summary(Option<&'a Summary>),
+}
+
+impl Field {
+    /// The number of `channel`, if the field is one and it was measured.
+    pub fn number(&self, channel: &Channel) -> Option<f64> {
+        match (self.read)(channel) {
+            Reading::Number(value) => value,
+            _ => None,
+        }
+    }
+
+    /// The summary of `channel`, if the field is one and something was counted.
+    pub fn summary<'a>(&self, channel: &'a Channel) -> Option<&'a Summary> {
+        match (self.read)(channel) {
+            Reading::Summary(summary) => summary.filter(|summary| summary.count > 0),
+            _ => None,
+        }
+    }
+}
+
+impl Column {
+    pub(super) const fn in_full(self) -> Self {
+        Self { shown: Shown::InFull, ..self }
+    }
+
+    pub(super) const fn if_any(self) -> Self {
+        Self { shown: Shown::IfAny, ..self }
+    }
+
+    pub(super) const fn of_deadlines(self) -> Self {
+        Self { of_deadlines: true, ..self }
+    }
+}
+
+pub(super) const fn column(title: &'static str, seat: u8, rank: u8) -> Column {
+    Column { title, seat, rank, shown: Shown::Always, of_deadlines: false }
+}
+
+pub(super) const fn words() -> Spec {
+    Spec::Words
+}
+
+pub(super) const fn number(kind: Kind, label: &'static str, column: Column) -> Spec {
+    Spec::Number(Number { kind, label, counts: None, column })
+}
+
+pub(super) const fn messages(label: &'static str, column: Column) -> Spec {
+    Spec::Number(Number { kind: Kind::Count, label, counts: Some("msg"), column })
+}
+
+pub(super) const fn packets(label: &'static str, column: Column) -> Spec {
+    Spec::Number(Number { kind: Kind::Count, label, counts: Some("pkt"), column })
+}
+
+pub(super) const fn distribution(label: &'static str, columns: &'static [(&'static str, Column)]) -> Spec {
+    Spec::Distribution(Distribution { label, columns })
+}
+
+/// What a field of this type says.
+pub(super) trait Read {
+    fn read(&self) -> Reading<'_>;
+}
+
+impl Read for f64 {
+    fn read(&self) -> Reading<'_> {
+        Reading::Number(Some(*self))
+    }
+}
+
+impl Read for u64 {
+    fn read(&self) -> Reading<'_> {
+        Reading::Number(Some(*self as f64))
+    }
+}
+
+impl Read for Option<f64> {
+    fn read(&self) -> Reading<'_> {
+        Reading::Number(*self)
+    }
+}
+
+impl Read for Option<u64> {
+    fn read(&self) -> Reading<'_> {
+        Reading::Number(self.map(|count| count as f64))
+    }
+}
+
+impl Read for Option<Summary> {
+    fn read(&self) -> Reading<'_> {
+        Reading::Summary(self.as_ref())
+    }
+}
+
+impl Read for String {
+    fn read(&self) -> Reading<'_> {
+        Reading::Words
+    }
+}
+
+impl Read for Option<Refused> {
+    fn read(&self) -> Reading<'_> {
+        Reading::Words
+    }
+}
+
+impl Read for BTreeMap<String, u64> {
+    fn read(&self) -> Reading<'_> {
+        Reading::Words
+    }
+}
