@@ -77,7 +77,7 @@ impl Outside for Far {
 
     #[inline]
     fn next_input(&mut self, _now: Time) -> Option<Input> {
-        self.commands.pop()
+        self.commands.take()
     }
 
     #[inline]
@@ -90,7 +90,9 @@ impl Outside for Far {
             }
             Notice::Taken { .. } | Notice::Refused { .. } | Notice::Delivered { .. } => return,
         };
-        self.waiting.push_back(response);
+        if !self.waiting.is_empty() || self.responses.push(response).is_err() {
+            self.waiting.push_back(response);
+        }
         while let Some(&response) = self.waiting.front() {
             if self.responses.push(response).is_err() {
                 break;

@@ -7,7 +7,8 @@
 //! The classic form (Lamport) reads the other end's index at every operation, and the cache line that holds
 //! it then travels between the processors for every entry. Here each end keeps its last look at the
 //! other's index and looks again only when that shows no room or no entry, and a batch is announced by one
-//! store: a line travels once for a batch, or for a round of a busy ring (as in FastForward and in DPDK's rings).
+//! store: a line travels once for a batch, or for a round of a busy ring (as in FastForward and in DPDK's rings). Who takes
+//! entries one by one, until there is none, gives their room back in batches ([`Consumer::take`]).
 //!
 //! Indexes count entries since the beginning and wrap; the slot is the index modulo the size, a power of two.
 
@@ -19,6 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use laxity_engine::Doorbell;
+
+/// Entries whose room is held back, at most, by who takes them one by one.
+const HELD: usize = 32;
 
 /// On lines of its own: neighbouring lines are fetched in pairs.
 #[repr(align(128))]
@@ -49,7 +53,8 @@ pub fn ring<T: Copy + Send>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     let slots = (0..size).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect();
     let shared =
         Arc::new(Shared { head: Padded(AtomicUsize::new(0)), tail: Padded(AtomicUsize::new(0)), slots });
-    (Producer { shared: shared.clone(), tail: 0, head_seen: 0 }, Consumer { shared, head: 0, tail_seen: 0 })
+    let consumer = Consumer { shared: shared.clone(), head: 0, given_back: 0, tail_seen: 0 };
+    (Producer { shared, tail: 0, head_seen: 0 }, consumer)
 }
 
 /// The end that puts entries in.
@@ -104,6 +109,8 @@ impl<T: Copy + Send> Producer<T> {
 pub struct Consumer<T> {
     shared: Arc<Shared<T>>,
     head: usize,
+    /// Up to where the producer knows of the room.
+    given_back: usize,
     tail_seen: usize,
 }
 
@@ -136,23 +143,45 @@ impl<T: Copy + Send> Consumer<T> {
         entry
     }
 
+    /// Takes the oldest entry out, and gives room back for several at once: when there is nothing left to take, which a
+    /// further call has to find, or after a few dozen. Until then a watcher may see entries that are gone.
+    #[inline]
+    pub fn take(&mut self) -> Option<T> {
+        if self.waiting(1) == 0 {
+            self.give_back();
+            return None;
+        }
+        // SAFETY: there is an entry at `head`, as in `pop_each`.
+        let entry = unsafe { (*self.shared.slot(self.head)).assume_init_read() };
+        self.head = self.head.wrapping_add(1);
+        if self.head.wrapping_sub(self.given_back) >= HELD {
+            self.give_back();
+        }
+        Some(entry)
+    }
+
+    /// Tells the producer of the room there is; a store, even of the same value, would take the line from it.
+    #[inline]
+    fn give_back(&mut self) {
+        if self.given_back != self.head {
+            self.given_back = self.head;
+            self.shared.head.0.store(self.head, Ordering::Release);
+        }
+    }
+
     /// Takes out up to `most` entries, oldest first, hands each to `take`, and says how many.
     ///
     /// Their room is given back at the end, all at once; entries that come meanwhile are left for the next call.
     #[inline]
     pub fn pop_each(&mut self, most: usize, mut take: impl FnMut(T)) -> usize {
         let count = self.waiting(most);
-        if count == 0 {
-            // A store, even of the same value, would take the line from the producer.
-            return 0;
-        }
         for offset in 0..count {
             // SAFETY: `count` entries from `head` on have been put in, which initialised them, and the producer
             // leaves them alone until `head` has moved past. `T: Copy`, so reading moves nothing out.
             take(unsafe { (*self.shared.slot(self.head.wrapping_add(offset))).assume_init_read() });
         }
         self.head = self.head.wrapping_add(count);
-        self.shared.head.0.store(self.head, Ordering::Release);
+        self.give_back();
         count
     }
 
@@ -169,7 +198,7 @@ impl<T: Copy + Send> Doorbell for Consumer<T> {
     }
 }
 
-/// Sees whether a ring has entries; on the consumer's own thread, exactly.
+/// Sees whether a ring has entries; on the consumer's own thread, exactly, once that has found none left to take.
 pub struct Watcher<T> {
     shared: Arc<Shared<T>>,
 }
@@ -202,16 +231,21 @@ mod tests {
     enum Step {
         Push(usize),
         Pop(usize),
+        Take(usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![(0..12_usize).prop_map(Step::Push), (0..12_usize).prop_map(Step::Pop)]
+        prop_oneof![
+            2 => (0..40_usize).prop_map(Step::Push),
+            1 => (0..12_usize).prop_map(Step::Pop),
+            1 => (0..40_usize).prop_map(Step::Take),
+        ]
     }
 
     proptest! {
         #[test]
         fn a_ring_is_a_bounded_queue(
-            capacity in 1..10_usize,
+            capacity in prop_oneof![1..10_usize, 60..70_usize],
             start in prop_oneof![Just(0), Just(usize::MAX - 5)],
             steps in proptest::collection::vec(step(), 0..200),
         ) {
@@ -220,14 +254,15 @@ mod tests {
             producer.shared.head.0.store(start, Ordering::Relaxed);
             producer.shared.tail.0.store(start, Ordering::Relaxed);
             (producer.tail, producer.head_seen, consumer.head, consumer.tail_seen) = (start, start, start, start);
+            consumer.given_back = start;
             let watcher = consumer.watcher();
-            let (mut queue, mut next) = (VecDeque::new(), 0);
+            let (mut queue, mut next, mut held) = (VecDeque::new(), 0, 0);
             for step in steps {
                 match step {
                     Step::Push(count) => {
                         let entries: Vec<u64> = (next..next + count as u64).collect();
                         let pushed = producer.push_all(&entries);
-                        prop_assert_eq!(pushed, count.min(producer.capacity() - queue.len()));
+                        prop_assert_eq!(pushed, count.min(producer.capacity() - queue.len() - held));
                         queue.extend(&entries[..pushed]);
                         next += pushed as u64;
                     }
@@ -236,10 +271,18 @@ mod tests {
                         prop_assert_eq!(consumer.pop_each(count, |entry| popped.push(entry)), popped.len());
                         let expected: Vec<u64> = queue.drain(..count.min(queue.len())).collect();
                         prop_assert_eq!(popped, expected);
+                        held = 0;
+                    }
+                    Step::Take(count) => {
+                        for _ in 0..count {
+                            let taken = consumer.take();
+                            prop_assert_eq!(taken, queue.pop_front());
+                            held = if taken.is_some() { (held + 1) % HELD } else { 0 };
+                        }
                     }
                 }
                 prop_assert_eq!(consumer.is_empty(), queue.is_empty());
-                prop_assert_eq!(watcher.is_empty(), queue.is_empty());
+                prop_assert_eq!(watcher.is_empty(), queue.len() + held == 0);
             }
         }
     }
@@ -263,10 +306,12 @@ mod tests {
         });
         let mut expected = 0;
         while expected < COUNT {
-            let taken = consumer.pop_each(40, |[n, product, inverse]| {
+            let mut check = |[n, product, inverse]: [u64; 3]| {
                 assert_eq!((n, product, inverse), (expected, n.wrapping_mul(0x9E37_79B9_7F4A_7C15), !n));
                 expected += 1;
-            });
+            };
+            // By batches and one by one.
+            let taken = consumer.pop_each(40, &mut check) + consumer.take().map(check).iter().count();
             if taken == 0 {
                 thread::yield_now();
             }
