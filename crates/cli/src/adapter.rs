@@ -3,11 +3,12 @@
 use laxity_report::output::{self, Kind};
 use laxity_report::present::adapter;
 use laxity_scenario::AdapterFile;
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::{AdapterCheck, AdapterCommand, AdapterShow};
 use crate::check::counted;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 
 pub(crate) fn adapter(command: &AdapterCommand, terminal: &mut Terminal) -> Exit {
     match command {

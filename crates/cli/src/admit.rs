@@ -6,10 +6,11 @@ use laxity_qos::admission::Test;
 use laxity_qos::channel::Order;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
 use laxity_world::promise::{self, Hop, Promise};
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Admit;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 
 pub(crate) fn admit(arguments: &Admit, terminal: &mut Terminal) -> Exit {
     let scenario = match laxity_lab::load(&arguments.file) {

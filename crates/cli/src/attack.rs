@@ -7,10 +7,11 @@ use laxity_report::output;
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
 use laxity_world::experiment::Experiment;
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Attack;
-use crate::terminal::{Bar, Stopwatch, Terminal, clean};
+use crate::terminal::{Bar, Stopwatch, Terminal};
 
 /// Steps for each channel if neither steps nor a time are given.
 const STEPS: u64 = 4000;

@@ -2,9 +2,10 @@
 
 use laxity_emulator::calibrate;
 use laxity_report::output::{self, Kind};
+use laxity_world::text::clean;
 
 use crate::arguments::Calibrate;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 use crate::{Exit, stamp};
 
 pub(crate) fn calibrate(arguments: &Calibrate, terminal: &mut Terminal) -> Exit {

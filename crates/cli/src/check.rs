@@ -1,8 +1,10 @@
 //! `laxity check`.
 
+use laxity_world::text::clean;
+
 use crate::Exit;
 use crate::arguments::Check;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 
 pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;

@@ -19,12 +19,13 @@ use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
 use laxity_world::results::RealTime;
+use laxity_world::text::clean;
 
 use crate::arguments::Emulate;
 use crate::budget;
 use crate::live::Table;
 use crate::run::{refuse, show, unwritten};
-use crate::terminal::{Terminal, clean, waiting};
+use crate::terminal::{Terminal, waiting};
 use crate::{Exit, stamp};
 
 /// From the start of the emulating thread to time zero.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use laxity_report::glossary;
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Explain;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 
 pub(crate) fn explain(arguments: &Explain, terminal: &mut Terminal) -> Exit {
     if arguments.words.is_empty() {

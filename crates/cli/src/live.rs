@@ -3,9 +3,8 @@
 use laxity_emulator::emulate::Glance;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Experiment;
+use laxity_world::text::clean;
 use laxity_world::{Live, LiveChannel};
-
-use crate::terminal::clean;
 
 /// Between two drawings on a terminal, and between two lines elsewhere.
 const REDRAW: Span = Span::from_ms(500);

@@ -5,12 +5,13 @@ use std::io::BufReader;
 
 use laxity_emulator::emulate::{self, ReplayError};
 use laxity_emulator::log::Log;
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Replay;
 use crate::emulate::conclude;
 use crate::run::lines;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 
 pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
     let refused = |why: &str| terminal.error(&format!("{}: {}", arguments.log.display(), lines(why)));

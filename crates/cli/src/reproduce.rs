@@ -9,12 +9,13 @@ use laxity_report::output::{self, Kind};
 use laxity_scenario::Scenario;
 use laxity_world::experiment::ClockKind;
 use laxity_world::results::Verdict;
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Reproduce;
 use crate::reproduction::{Entry, Section, Table};
 use crate::run;
-use crate::terminal::{Stopwatch, Terminal, clean};
+use crate::terminal::{Stopwatch, Terminal};
 
 pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit {
     let systems = match systems(&arguments.experiments, arguments.system.as_deref()) {

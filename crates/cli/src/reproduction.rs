@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use laxity_world::results::{Origin, Ruling, Verdict};
-
-use crate::terminal::clean;
+use laxity_world::text::clean;
 
 /// What came of one experiment.
 pub(crate) struct Entry {

@@ -8,10 +8,11 @@ use laxity_lab::campaign::{self, Options, Outcome};
 use laxity_report::present::table;
 use laxity_scenario::Scenario;
 use laxity_world::experiment::Experiment;
+use laxity_world::text::clean;
 
 use crate::arguments::{Effort, Run};
 use crate::budget;
-use crate::terminal::{Bar, Terminal, clean};
+use crate::terminal::{Bar, Terminal};
 use crate::{Exit, stamp};
 
 pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {

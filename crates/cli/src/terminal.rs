@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use laxity_lab::campaign::Progress;
 use laxity_report::output;
 use laxity_units::Span;
+use laxity_world::text::clean;
 
 use crate::Exit;
 
@@ -108,11 +109,6 @@ impl Terminal {
             }
         }
     }
-}
-
-/// `text` without characters that a terminal acts on: it comes from somebody's file.
-pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A bar on standard error for whatever takes longer than a second; nothing if that is no terminal.

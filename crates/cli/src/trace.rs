@@ -9,10 +9,11 @@ use laxity_engine::{FrameCapture, Interface, LinkType};
 use laxity_report::output::{self, Draft, Kind};
 use laxity_units::{Bytes, Time};
 use laxity_world::FrameSink;
+use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Trace;
-use crate::terminal::{Terminal, clean};
+use crate::terminal::Terminal;
 
 /// Enough of a frame for its header and what identifies a payload.
 const SNAP: Bytes = Bytes::new(128);

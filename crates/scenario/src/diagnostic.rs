@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use laxity_world::text::acts;
 
 /// Errors kept per file; whoever has more has one cause, not fifty.
 pub const MOST: usize = 20;
@@ -302,12 +303,7 @@ fn harmless(text: &str) -> String {
                 out.push('…');
                 break;
             }
-            // Controls, and the marks that turn the direction of the text around them.
-            c if c.is_control()
-                || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
-            {
-                out.extend(c.escape_default());
-            }
+            c if acts(c) => out.extend(c.escape_default()),
             c => out.push(c),
         }
     }

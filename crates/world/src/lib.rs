@@ -28,6 +28,7 @@ pub mod metric;
 pub mod promise;
 pub mod results;
 mod stub;
+pub mod text;
 
 pub use assembly::{
     Assembly, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel, Nothing, Notice,

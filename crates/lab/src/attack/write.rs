@@ -13,6 +13,7 @@ use laxity_report::output::{self, Kind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
 use laxity_world::experiment::ChannelSpec;
+use laxity_world::text::clean;
 use toml::de::{DeTable, DeValue};
 
 use super::{Found, Play, Scene};
@@ -88,8 +89,8 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
         found.share() * 100.0
     );
     let at = scenario.describe(point);
-    let at = if at.is_empty() { String::new() } else { format!(" at {}", one_line(&at)) };
-    writeln!(text, "# The experiment is {}{at}.", one_line(&scenario.name)).expect("a text takes text");
+    let at = if at.is_empty() { String::new() } else { format!(" at {}", clean(&at)) };
+    writeln!(text, "# The experiment is {}{at}.", clean(&scenario.name)).expect("a text takes text");
     let title = format!("The worst that was found of {}: {}", found.name, scenario.title);
     entry(&mut text, "title", &quoted(&title));
     scenario.with_document(point, |document| {
@@ -210,11 +211,6 @@ fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
-}
-
-/// `text` fit for a comment.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// How `file` is called from `folder`: relative to it where both are on one tree.

@@ -117,6 +117,7 @@ mod tests {
                     let drawn = svg(&results, &figure).unwrap();
                     assert!(drawn.starts_with("<svg") && drawn.trim_end().ends_with("</svg>"));
                     assert!(!drawn.contains("NaN") && !drawn.contains("<script"));
+                    assert!(!drawn.contains(['\u{1b}', '\u{202e}']));
                 }
             }
             assert!(svg(&results, &spec("", "worst")).unwrap().contains("bound"));

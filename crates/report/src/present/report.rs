@@ -7,9 +7,10 @@
 use laxity_scenario::figure::FigureSpec;
 use laxity_world::metric::Kind;
 use laxity_world::results::{Channel, Results, Ruling, Run, Tally, Verdict};
+use laxity_world::text::clean_lines;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, Value, context};
+use minijinja::{AutoEscape, Environment, Value, context, escape_formatter};
 use serde::Serialize;
 
 use super::grid::{self, Detail, Grid, Mark};
@@ -46,6 +47,11 @@ pub fn html(
 
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    // Markup is escaped by the library; what else acts on a page is no markup, and nobody's to escape.
+    environment.set_formatter(|out, state, value| match value.as_str() {
+        Some(text) if !value.is_safe() => escape_formatter(out, state, &Value::from(clean_lines(text))),
+        _ => escape_formatter(out, state, value),
+    });
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.expect("the usual delimiters"));
     let p = &results.provenance;
@@ -354,6 +360,7 @@ mod tests {
     #[test]
     fn names_are_text_and_never_markup() {
         let page = html(&sample::hostile(), &sample::hostile_verdicts(), &[], &stamp()).unwrap();
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "something acts on the page");
         assert!(!page.contains("<script"), "markup came through");
         assert!(!page.contains("onload=\"") && !page.contains("<b onload"), "markup came through");
         assert!(page.contains("&lt;script&gt;"));

@@ -80,7 +80,7 @@ pub(super) fn gaps() -> Results {
 /// Names that would like to be markup.
 pub(super) fn hostile() -> Results {
     let mut results = sweep();
-    let bad = "<script>alert(1)</script><b onload=\"x\">&'";
+    let bad = "<script>alert(1)</script><b onload=\"x\">&'\u{1b}[2J\u{202e}";
     results.provenance.title = bad.into();
     results.provenance.about = bad.into();
     results.axes[0].label = bad.into();

@@ -6,6 +6,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Row as TableRow, Table, presets};
 use laxity_world::results::{Results, Ruling, Tally, Verdict};
+use laxity_world::text::clean;
 
 use super::grid::{self, Detail, Grid, Mark};
 use super::{platform, promised};
@@ -226,11 +227,6 @@ fn counted(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Text without control characters: a name in a file must not drive the terminal that prints it.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
 /// `text` in lines of at most `width`, each after `indent`.
 fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let mut lines = vec![String::from(indent)];
@@ -286,6 +282,12 @@ mod tests {
 
     fn plain(results: &Results, verdicts: &[Verdict], width: Option<u16>) -> String {
         text(results, verdicts, &Options { width, ..Options::default() })
+    }
+
+    #[test]
+    fn names_do_not_act_on_the_terminal() {
+        let text = plain(&sample::hostile(), &sample::hostile_verdicts(), None);
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use laxity_world::text::clean;
+
 /// A colour, `#rrggbb`.
 pub(super) type Colour = &'static str;
 
@@ -133,16 +135,15 @@ fn stroke(pen: Pen) -> String {
     format!(r#" stroke="{}" stroke-width="{}"{dashes}"#, pen.colour, pen.width)
 }
 
-/// `text` without what XML would read as its own, and without controls, which it does not allow.
+/// `text` without what XML would read as its own, and without what it does not allow.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

@@ -6,11 +6,7 @@ use laxity_model::adapter::{
 use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
-
-/// Text without control characters: a name in a file must not drive the terminal that prints it.
-pub(super) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
+pub(super) use laxity_world::text::clean;
 
 /// A time to four digits.
 pub(super) fn duration(span: Span) -> String {

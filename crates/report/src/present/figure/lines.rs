@@ -2,13 +2,14 @@
 
 use laxity_world::metric::Kind;
 use laxity_world::results::{Axis, Results};
+use laxity_world::text::clean;
 use plotters::prelude::*;
 
 use super::FigureSpec;
 use super::series::{Line, Panel, Plot, Point, is_numeric, plot, position};
 use super::style::{
     ALARM, AXIS, Anchor, Area, FINE, GRID, INK, MUTED, colour, cut, cut_middle, document, drawn, fine, font,
-    marker, printable, width, write, write_bold,
+    marker, width, write, write_bold,
 };
 use super::ticks::Ticks;
 use crate::present::units::{Readable, fixed, short, typeset};
@@ -175,7 +176,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
             .y_labels(frame.y.at.len().max(1))
             .label_style(font(LABEL_TYPE, MUTED))
             .axis_desc_style(font(LABEL_TYPE, MUTED))
-            .x_desc(if alone { cut(&printable(&frame.below), LABEL_TYPE, room) } else { String::new() })
+            .x_desc(if alone { cut(&clean(&frame.below), LABEL_TYPE, room) } else { String::new() })
             .x_label_formatter(&x_text)
             .y_label_formatter(&|place| y_text(*place))
             .draw(),
@@ -251,7 +252,7 @@ fn x_texts(frame: &Frame<'_>, room: f64) -> Vec<(f64, String)> {
             typeset(&short(frame.x.value(*at)))
         } else {
             let slot = room / frame.x.at.len().min(8) as f64;
-            cut_middle(&printable(&frame.axis.points[*at as usize].text), LABEL_TYPE, slot - 8.0)
+            cut_middle(&clean(&frame.axis.points[*at as usize].text), LABEL_TYPE, slot - 8.0)
         };
         (*at, text)
     });

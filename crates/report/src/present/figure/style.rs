@@ -3,6 +3,7 @@
 //! Plotters places on whole pixels; figures are drawn on a canvas [`FINE`] times as large and shown at
 //! their size, so that lines end where their numbers are.
 
+use laxity_world::text::clean;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -132,19 +133,14 @@ pub(super) fn write(
         Anchor::End => HPos::Right,
     };
     let style = font(size, colour).pos(Pos::new(h, VPos::Center));
-    drawn(area.draw(&Text::new(printable(text), fine(at), style)));
+    drawn(area.draw(&Text::new(clean(text), fine(at), style)));
 }
 
 /// The same in bold, from its start.
 pub(super) fn write_bold(area: &Area<'_>, text: &str, at: (f64, f64), size: f64) {
     let bold = ("sans-serif", size * 1.24 * f64::from(FINE), FontStyle::Bold).into_font().color(&INK);
     let style = bold.pos(Pos::new(HPos::Left, VPos::Center));
-    drawn(area.draw(&Text::new(printable(text), fine(at), style)));
-}
-
-/// `text` without control characters, which no XML document may hold.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    drawn(area.draw(&Text::new(clean(text), fine(at), style)));
 }
 
 /// Shown pixels as canvas pixels.
@@ -177,7 +173,7 @@ pub(super) fn cut(text: &str, size: f64, room: f64) -> String {
         return text.into();
     }
     let mut kept = String::new();
-    for c in text.chars() {
+    for c in clean(text).chars() {
         if width(&kept, size) + 1.4 * size > room {
             break;
         }
@@ -220,14 +216,13 @@ pub(super) fn marker(area: &Area<'_>, at: (i32, i32), look: usize, radius: f64) 
 
 fn escaped(text: &str) -> String {
     let mut out = String::new();
-    for c in text.chars() {
+    for c in clean(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
