@@ -200,8 +200,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             let at_receiver = deadline.zip(spec.deadline);
             let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + way);
             let from_arrival = elsewhere.channels.contains(&i);
-            let received = experiment.path.receive && spec.route.len() > 1;
-            let whole = if received { deadline_at_receiver } else { deadline };
+            let whole = if experiment.is_received(spec) { deadline_at_receiver } else { deadline };
             let enforced = experiment.host.subsystem.enforcement && !from_arrival;
             let contract = enforced.then_some(spec.spec);
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
@@ -213,8 +212,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             let meter =
                 Meter { deadline, deadline_at_receiver, from_arrival, punctuality, ..Meter::default() };
             self.meters.push(meter);
-            let here = !elsewhere.channels.contains(&i) && self.nodes[spec.route[0]].host().is_some();
-            let sends = here && self.is_established(i);
+            let sends = host_is_here && !from_arrival && self.is_established(i);
             let chance = || source_stream(experiment, i);
             self.sources.push(spec.source.source(chance()).filter(|_| sends));
             self.endless.push(spec.source.endless(chance()).filter(|_| sends));
@@ -443,13 +441,13 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     fn snapshot(&self, at: Time) -> Snapshot {
         let uses = self.nodes.iter().map(|node| node.host().map_or(Uses::default(), |host| *host.uses()));
-        let busy = |node: &Node| node.adapter().stages().into_iter().map(|stage| stage.busy).collect();
-        let passed = |node: &Node| node.adapter().stages().into_iter().map(|stage| stage.passed).collect();
+        let stages = self.nodes.iter().map(|node| {
+            node.adapter().stages().into_iter().map(|stage| (stage.busy, stage.passed)).collect()
+        });
         Snapshot {
             at,
             uses: uses.collect(),
-            busy: self.nodes.iter().map(busy).collect(),
-            passed: self.nodes.iter().map(passed).collect(),
+            stages: stages.collect(),
             tallies: (0..self.meters.len()).map(|channel| self.tally(channel)).collect(),
         }
     }

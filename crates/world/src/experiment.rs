@@ -45,9 +45,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Whether a host receives what `channel` sends, and not only the link behind its sender.
+    pub fn is_received(&self, channel: &ChannelSpec) -> bool {
+        self.path.receive && channel.route.len() > 1
+    }
+
     /// The hosts that a channel passes, and what it does at each.
     pub fn hops<'a>(&self, channel: &'a ChannelSpec) -> impl Iterator<Item = (usize, Role)> + use<'a> {
-        let receives = self.path.receive;
+        let receives = self.is_received(channel);
         let last = channel.route.len() - 1;
         channel.route.iter().enumerate().map(move |(hop, &node)| match hop {
             0 => (node, Role::Send),

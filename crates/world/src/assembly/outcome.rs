@@ -106,11 +106,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 node.adapter().stages().into_iter().zip(meters.next().expect("every node has meters"));
             for (n, (report, meter)) in reports.enumerate() {
                 let (name, longest) = (format!("{}{suffix}", report.name), report.longest as u64);
-                let utilisation = over(window, opened.busy[i][n], closed.busy[i][n]);
+                let ((busy_then, passed_then), (busy, passed)) = (opened.stages[i][n], closed.stages[i][n]);
+                let utilisation = over(window, busy_then, busy);
                 if matches!(self.experiment.adapter, Adapter::Described(_)) {
                     stages.push(Stage {
                         name: name.clone(),
-                        packets: closed.passed[i][n] - opened.passed[i][n],
+                        packets: passed - passed_then,
                         utilisation,
                         longest_queue: longest,
                         waited: meter.waited.summary(),
@@ -176,7 +177,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
-        let received = self.experiment.path.receive && spec.route.len() > 1;
+        let received = self.experiment.is_received(spec);
         let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         let (promise, papers) = (&self.promises[i], &self.papers[i]);
         let bound = promise.bound().map(Span::as_secs_f64);

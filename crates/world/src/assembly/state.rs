@@ -64,9 +64,8 @@ pub(super) struct Window {
 pub(super) struct Snapshot {
     pub(super) at: Time,
     pub(super) uses: Vec<Uses>,
-    pub(super) busy: Vec<Vec<Span>>,
-    /// Packets that had passed each stage.
-    pub(super) passed: Vec<Vec<u64>>,
+    /// For how long each stage had been busy, and how many packets had passed it.
+    pub(super) stages: Vec<Vec<(Span, u64)>>,
     pub(super) tallies: Vec<Tally>,
 }
 
