@@ -19,7 +19,7 @@ use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
 use laxity_world::results::RealTime;
-use laxity_world::text::clean;
+use laxity_world::text::{clean, in_words};
 
 use crate::arguments::Emulate;
 use crate::budget;
@@ -299,20 +299,15 @@ fn report(driven: &Driven<Ports<Tap>>, experiment: &Experiment, terminal: &Termi
 
 /// How well time was kept, in sentences.
 fn told(real_time: &RealTime, experiment: &Experiment, end: Time) -> Vec<String> {
-    let span = |seconds: f64| match seconds {
-        1.0.. => format!("{seconds:.2} s"),
-        1e-3.. => format!("{:.2} ms", seconds * 1e3),
-        _ => format!("{:.1} us", seconds * 1e6),
-    };
     let mut lines = Vec::new();
     let longest = real_time.gaps.iter().max_by(|a, b| a.length.total_cmp(&b.length));
     lines.push(match longest {
         None => "the platform did not stand still".into(),
         Some(gap) => format!(
             "the platform stood still for {} in all, {:.3} % of the run; longest for {}, until {:.3} s",
-            span(real_time.stall_total),
+            in_words(real_time.stall_total),
             100.0 * real_time.stall_total / end.as_secs_f64().max(f64::MIN_POSITIVE),
-            span(gap.length),
+            in_words(gap.length),
             gap.at
         ),
     });
@@ -320,12 +315,12 @@ fn told(real_time: &RealTime, experiment: &Experiment, end: Time) -> Vec<String>
         lines.push(format!(
             "delays of {} frames: too long by {} (median), {} (99 %), {} (most); {} too short",
             delays.frames,
-            span(delays.p50),
-            span(delays.p99),
-            span(delays.max),
+            in_words(delays.p50),
+            in_words(delays.p99),
+            in_words(delays.max),
             match delays.early {
                 0 => "none".into(),
-                early => format!("{early}, by up to {},", span(delays.earliest)),
+                early => format!("{early}, by up to {},", in_words(delays.earliest)),
             }
         ));
     }

@@ -191,13 +191,3 @@ impl Stopwatch {
         format!("{:.1} s", self.0.elapsed().as_secs_f64())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::clean;
-
-    #[test]
-    fn a_terminal_obeys_nothing_from_a_file() {
-        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a\u{fffd}[2Jb\u{fffd}c");
-    }
-}

@@ -1,71 +1,18 @@
 //! What the program leaves on disk when paths are wrong, others are at work, or the disk takes nothing.
 
+mod support;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output};
 
-const SCENARIO: &str = r#"
-title = "A camera"
+use support::{CAMERA, Here};
 
-[host]
-profile = "mc68040"
-
-[adapter]
-kind = "null"
-startup = "40 us"
-per_byte = "50 ns"
-
-[run]
-time = "2 s"
-
-[[channel]]
-name = "camera"
-class = "real_time"
-max_message = "16 KiB"
-burst = 2
-min_interval = "40 ms"
-deadline = "30 ms"
-source = { kind = "periodic" }
-
-[[claim]]
-id = "on-time"
-says = "The camera misses no deadline"
-holds = 'runs.all(|r| r.rt.all(|c| c.missed_messages == 0))'
-shows = '"it does not"'
-"#;
-
-/// A directory with the scenario in it, gone afterwards.
-struct Here(PathBuf);
-
-impl Here {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("laxity-outputs-{name}-{}", std::process::id()));
-        drop(fs::remove_dir_all(&path));
-        fs::create_dir_all(&path).unwrap();
-        fs::write(path.join("camera.toml"), SCENARIO).unwrap();
-        Self(path)
-    }
-
-    fn command(&self, arguments: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_laxity"));
-        command.args(arguments.split(' ')).current_dir(&self.0);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    fn laxity(&self, arguments: &str) -> Output {
-        self.command(arguments).output().unwrap()
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.0.join(path)).unwrap()
-    }
-}
-
-impl Drop for Here {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
+/// With the scenario in it.
+fn here(name: &str) -> Here {
+    let here = Here::new(name);
+    here.write("camera.toml", CAMERA);
+    here
 }
 
 fn out(output: &Output) -> String {
@@ -78,7 +25,7 @@ fn err(output: &Output) -> String {
 
 #[test]
 fn twenty_runs_at_once_take_turns_and_leave_one_whole_outcome() {
-    let here = Here::new("twenty");
+    let here = here("twenty");
     let alone = here.laxity("run camera.toml --out alone/camera");
     assert_eq!(alone.status.code(), Some(0), "{}", err(&alone));
     let running: Vec<_> = (0..20).map(|_| here.command("run camera.toml --fresh").spawn().unwrap()).collect();
@@ -101,7 +48,7 @@ fn twenty_runs_at_once_take_turns_and_leave_one_whole_outcome() {
 
 #[test]
 fn no_path_that_is_named_by_a_slip_is_written() {
-    let here = Here::new("slip");
+    let here = here("slip");
     fs::write(here.0.join("notes.json"), "[1, 2, 3]").unwrap();
     fs::create_dir(here.0.join("thesis")).unwrap();
     fs::write(here.0.join("thesis/thesis.tex"), "years").unwrap();
@@ -123,14 +70,14 @@ fn no_path_that_is_named_by_a_slip_is_written() {
         assert!(said.contains(path) && said.contains(why), "{arguments}: {said}");
         assert_eq!(out(&output), "", "{arguments} began");
     }
-    assert_eq!(here.read("camera.toml"), SCENARIO);
+    assert_eq!(here.read("camera.toml"), CAMERA);
     assert_eq!(here.read("notes.json"), "[1, 2, 3]");
     assert_eq!(here.read("thesis/thesis.tex"), "years");
 }
 
 #[test]
 fn what_laxity_wrote_is_written_again() {
-    let here = Here::new("again");
+    let here = here("again");
     for _ in 0..2 {
         for arguments in ["trace camera.toml --perfetto p.json --pcap p.pcapng", "run camera.toml"] {
             let output = here.laxity(arguments);
@@ -148,7 +95,7 @@ fn what_laxity_wrote_is_written_again() {
 /// Whoever is root may write everywhere; nobody may write below a file.
 #[test]
 fn a_place_where_nothing_can_be_written_costs_the_files_and_not_the_table() {
-    let here = Here::new("nowhere");
+    let here = here("nowhere");
     fs::write(here.0.join("results"), "a file").unwrap();
     let output = here.laxity("run camera.toml");
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
@@ -164,7 +111,7 @@ fn a_place_where_nothing_can_be_written_costs_the_files_and_not_the_table() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_the_files_and_not_the_table() {
-    let here = Here::new("full");
+    let here = here("full");
     fs::create_dir(here.0.join("disk")).unwrap();
     let laxity = Path::new(env!("CARGO_BIN_EXE_laxity"));
     // A file system of its own, which is full but for a few blocks, and goes with the shell.

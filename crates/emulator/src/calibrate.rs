@@ -51,7 +51,7 @@ impl Measured {
         let batches = sizes.first().map_or(0, |(_, batches)| batches.len());
         let point = |(size, mut batches): (u64, Vec<f64>)| {
             batches.sort_by(f64::total_cmp);
-            let at = |share: f64| batches[((batches.len() - 1) as f64 * share).round() as usize];
+            let at = |share| quantile(&batches, share);
             Point { size, median: at(0.5), low: at(0.1), high: at(0.9) }
         };
         let points: Vec<Point> = sizes.into_iter().map(point).collect();
@@ -92,6 +92,17 @@ impl Measured {
             () => None,
         }
     }
+}
+
+/// The value below which that share of the `sorted` ones lies.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * share).round() as usize]
+}
+
+/// The middle of what was found.
+fn median(mut batches: Vec<f64>) -> f64 {
+    batches.sort_by(f64::total_cmp);
+    quantile(&batches, 0.5)
 }
 
 /// What was measured.

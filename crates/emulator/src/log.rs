@@ -46,7 +46,8 @@ pub(crate) use read::Batch;
 pub use read::{Log, LogError};
 pub use write::{Journal, Recorder};
 
-const MAGIC: &[u8] = b"laxity log 3\n";
+/// By which a log of this format begins.
+const MAGIC: &str = "laxity log 3\n";
 /// The longest block: a header may hold traces, which may be long.
 const LONGEST: usize = 1 << 30;
 

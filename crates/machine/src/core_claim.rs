@@ -23,6 +23,11 @@ pub struct CoreClaim {
 }
 
 impl CoreClaim {
+    /// Of a machine on which nobody can tell who has taken what.
+    fn unlocked(core: Option<usize>) -> Self {
+        Self { core, is_shared: false, _lock: None }
+    }
+
     /// That another run is on the same processor, in words; `None` if none is known to be.
     pub fn warning(&self) -> Option<String> {
         let core = self.core.filter(|_| self.is_shared)?;
@@ -39,7 +44,7 @@ impl CoreClaim {
 pub fn claim_core(wanted: Option<usize>) -> CoreClaim {
     let candidates = wanted.map_or_else(cores, |core| vec![core]);
     let Ok(directory) = ownership::directory() else {
-        return CoreClaim { core: candidates.last().copied(), is_shared: false, _lock: None };
+        return CoreClaim::unlocked(candidates.last().copied());
     };
     claim(&directory, &candidates)
 }
@@ -50,8 +55,8 @@ pub fn claim_two_cores(emulation: Option<usize>, host: Option<usize>) -> (CoreCl
     match ownership::directory() {
         Ok(directory) => two(&directory, &cores(), emulation, host),
         Err(_) => {
-            let untold = |core| CoreClaim { core, is_shared: false, _lock: None };
-            (untold(emulation.or(cores().last().copied())), untold(host.or(cores().first().copied())))
+            let (last, first) = (cores().last().copied(), cores().first().copied());
+            (CoreClaim::unlocked(emulation.or(last)), CoreClaim::unlocked(host.or(first)))
         }
     }
 }

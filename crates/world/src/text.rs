@@ -1,4 +1,4 @@
-//! Text of somebody's file, before it reaches a terminal, a page or a drawing.
+//! Text for people: what of somebody's file may reach a terminal, a page or a drawing, and seconds in a sentence.
 //!
 //! A name in a file may hold what drives the terminal that prints it, what no XML document may hold, or a mark that turns the
 //! direction of the text around it, so that a reader sees another number than stands there. Each output would have to
@@ -21,6 +21,15 @@ pub fn clean(text: &str) -> String {
 /// `text` with its line ends, for where they are wanted.
 pub fn clean_lines(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { c } else { tame(c) }).collect()
+}
+
+/// Seconds as a sentence has them: `1.20 s`, `3.40 ms`, `0.5 us`.
+pub fn in_words(seconds: f64) -> String {
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        1e-3.. => format!("{:.2} ms", seconds * 1e3),
+        _ => format!("{:.1} us", seconds * 1e6),
+    }
 }
 
 fn tame(c: char) -> char {

@@ -18,7 +18,7 @@ use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
 use laxity_world::experiment::Transfer;
 
-use super::{ADAPTER_START, Measured};
+use super::{ADAPTER_START, Measured, median};
 use crate::host::Workshop;
 
 /// Batches of each measurement.
@@ -219,7 +219,7 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
         }
         one.push(sum / (PACKETS - 1) as f64);
     }
-    let plain = Measured::of("receive_packet", one.clone(), "").largest().median;
+    let plain = median(one.clone());
     let surplus = completing.iter().map(|took| (took - plain).max(0.0)).collect();
     [one, surplus]
 }
@@ -239,7 +239,7 @@ fn cache_misses(ticks: Ticks, packet: Bytes) -> Vec<f64> {
     let mut sweep = vec![0_u8; SWEEP];
     let mut work = move || each(ticks, 1, || workshop.process(Work::Packet, packet));
     let warm = batches(&mut work);
-    let warm = Measured::of("cache_miss", warm, "").largest().median;
+    let warm = median(warm);
     batches(|| {
         sweep.iter_mut().step_by(64).for_each(|byte| *byte = byte.wrapping_add(1));
         black_box(&sweep);

@@ -60,10 +60,11 @@ impl<R: Read> Log<R> {
             ErrorKind::UnexpectedEof => error("this is too short for a log of an emulation"),
             _ => error(&format!("it cannot be read: {why}")),
         })?;
-        if magic != MAGIC {
-            return Err(error(match magic.starts_with(b"laxity log ") {
-                true => "this log has a format that this version does not know; it reads `laxity log 3`",
-                false => "this is no log of an emulation, which begins with `laxity log 3`",
+        if magic != MAGIC.as_bytes() {
+            let ours = MAGIC.trim_end();
+            return Err(error(&match magic.starts_with(b"laxity log ") {
+                true => format!("this log has a format that this version does not know; it reads `{ours}`"),
+                false => format!("this is no log of an emulation, which begins with `{ours}`"),
             }));
         }
         let mut at = MAGIC.len() as u64;

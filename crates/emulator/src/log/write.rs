@@ -68,7 +68,7 @@ pub struct Recorder {
 impl Recorder {
     /// Begins a log in `file`, written on a thread of its own.
     pub fn start<W: Write + Send + 'static>(mut file: W, header: &Header) -> io::Result<(Journal, Self)> {
-        file.write_all(MAGIC)?;
+        file.write_all(MAGIC.as_bytes())?;
         block(&mut file, 0, header)?;
         // A run that is killed leaves a log that says what it was.
         file.flush()?;

@@ -39,10 +39,11 @@ pub(super) fn point(
     let key = key(&experiment, options);
     let before = store.filter(|_| !options.fresh).and_then(|store| store.load(&key));
     let kept = before.as_ref().is_some_and(|run| options.retries == 0 || is_fit(run));
-    let (mut fittest, mut reruns) = match before {
-        Some(run) => (run, 0),
-        None => (once(scenario, runner, point, &experiment)?, 0),
+    let mut fittest = match before {
+        Some(run) => run,
+        None => once(scenario, runner, point, &experiment)?,
     };
+    let mut reruns = 0;
     while !kept && reruns < options.retries && !is_fit(&fittest) {
         reruns += 1;
         let again = once(scenario, runner, point, &experiment)?;

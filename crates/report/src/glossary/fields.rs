@@ -2,6 +2,8 @@
 
 use laxity_world::metric::{self, Kind};
 use laxity_world::results::{Results, Verdict};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::Term;
@@ -54,14 +56,7 @@ pub(super) const OF_FILES: &[Record] = &[
 
 /// The fields of `record`, in the order of the type.
 pub(super) fn of(record: &Record) -> Vec<Term> {
-    let generate = |verdict: bool| {
-        let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-        match verdict {
-            true => generator.into_root_schema_for::<Verdict>().to_value(),
-            false => generator.into_root_schema_for::<Results>().to_value(),
-        }
-    };
-    let root = generate(record.kind == "Verdict");
+    let root = if record.kind == "Verdict" { schema::<Verdict>() } else { schema::<Results>() };
     let schema = match record.kind {
         "Results" | "Verdict" => &root,
         kind => &root["$defs"][kind],
@@ -75,6 +70,10 @@ pub(super) fn of(record: &Record) -> Vec<Term> {
             means: means(field),
         })
         .collect()
+}
+
+fn schema<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// What the field's documentation says, as running text.
@@ -159,8 +158,7 @@ mod tests {
 
     #[test]
     fn every_record_of_the_results_is_listed() {
-        let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
-        let root = generator.into_root_schema_for::<Results>().to_value();
+        let root = schema::<Results>();
         for kind in root["$defs"].as_object().unwrap().keys() {
             assert!(RECORDS.iter().chain(OF_FILES).any(|record| record.kind == kind), "{kind} is not listed");
         }

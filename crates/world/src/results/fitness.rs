@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Run;
 use crate::figures::without_node;
+use crate::text::in_words;
 
 /// More than this share of a run, and its rates and means are not those of what was emulated.
 const SHARE: f64 = 0.01;
@@ -118,17 +119,17 @@ impl Fitness {
             return Some(UNTOLD.into());
         }
         (self.strain_of_one() > 1.0).then(|| {
-            let slack = time(self.slack.unwrap_or_default());
+            let slack = in_words(self.slack.unwrap_or_default());
             let of = &self.tightest;
             match self.slack.is_some_and(|slack| self.longest_stop > slack) {
                 true => format!(
                     "the platform stood still for {}, longer than the slack of {slack} of channel `{of}`",
-                    time(self.longest_stop)
+                    in_words(self.longest_stop)
                 ),
                 false => format!(
                     "{} events were later than the slack of {slack} of channel `{of}`, up to {}",
                     self.later,
-                    time(self.latest)
+                    in_words(self.latest)
                 ),
             }
         })
@@ -142,7 +143,7 @@ impl Fitness {
         (self.strain_of_all() > 1.0).then(|| match self.stalled_share > SHARE {
             true => format!("the platform stood still for {} of the run", percent(self.stalled_share)),
             false => {
-                format!("the emulation was behind by up to {}, {} of the run", time(self.latest), {
+                format!("the emulation was behind by up to {}, {} of the run", in_words(self.latest), {
                     percent(self.latest_share)
                 })
             }
@@ -171,7 +172,7 @@ impl Fitness {
             longest => format!(
                 "the platform stood still for {} of the time, for up to {}",
                 percent(self.stalled_share),
-                time(longest)
+                in_words(longest)
             ),
         };
         let slack = self.slack.map_or(String::new(), |slack| {
@@ -180,7 +181,7 @@ impl Fitness {
                 1 => "1 event was".to_string(),
                 later => format!("{later} events were"),
             };
-            format!("; {later} later than the tightest slack, {} of `{}`", time(slack), self.tightest)
+            format!("; {later} later than the tightest slack, {} of `{}`", in_words(slack), self.tightest)
         });
         let fit = match (self.spoils_all(), self.spoils_one()) {
             (None, None) => "fit to be judged by",
@@ -188,7 +189,7 @@ impl Fitness {
             (None, Some(_)) => "NOT FIT for deadlines and extremes",
             (Some(_), Some(_)) => "NOT FIT to be judged by",
         };
-        format!("{fit}: {stops}{slack}; the latest event was {} late", time(self.latest))
+        format!("{fit}: {stops}{slack}; the latest event was {} late", in_words(self.latest))
     }
 
     fn strain_of_one(&self) -> f64 {
@@ -199,14 +200,6 @@ impl Fitness {
 
     fn strain_of_all(&self) -> f64 {
         self.stalled_share.max(self.latest_share) / SHARE
-    }
-}
-
-fn time(seconds: f64) -> String {
-    match seconds {
-        1.0.. => format!("{seconds:.2} s"),
-        1e-3.. => format!("{:.2} ms", seconds * 1e3),
-        _ => format!("{:.1} us", seconds * 1e6),
     }
 }
 

@@ -70,15 +70,6 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whose it is, in words; empty for the source's, which goes without saying.
-    pub fn words(self) -> &'static str {
-        match self {
-            Origin::Source => "",
-            Origin::Ours => "our own",
-            Origin::Implementation => "test of the implementation",
-        }
-    }
-
     /// What stands before the claim's own words: `Our own: `.
     pub fn prefix(self) -> &'static str {
         match self {
