@@ -31,6 +31,7 @@ mod contest {
     use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
     use laxity_machine::Refused;
     use laxity_machine::namespace::Owner;
+    use laxity_machine::offload::Offload;
     use laxity_machine::place::{Placement, cores};
     use laxity_machine::tap::Tap;
     use laxity_scenario::Scenario;
@@ -93,17 +94,22 @@ mod contest {
 
     impl Wire for Turned {
         #[inline]
-        fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-            let length = Wire::receive(&*self.0, queue, buffer)?;
-            if let Some(length) = length {
+        fn receive(
+            &self,
+            queue: usize,
+            buffer: &mut [u8],
+            beyond: &mut [u8],
+        ) -> io::Result<Option<(usize, Offload)>> {
+            let read = Wire::receive(&*self.0, queue, buffer, beyond)?;
+            if let Some((length, _)) = read {
                 turn_round(&mut buffer[..length]);
             }
-            Ok(length)
+            Ok(read)
         }
 
         #[inline]
-        fn send(&self, frame: &[u8]) -> io::Result<bool> {
-            Wire::send(&*self.0, frame)
+        fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
+            Wire::send(&*self.0, frame, offload)
         }
     }
 

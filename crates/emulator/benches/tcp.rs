@@ -1,8 +1,8 @@
 //! Bulk TCP between two namespaces: through a bare forwarder between two TAP devices, and through END between the same.
 //!
 //! Sender and receiver are threads on one processor; what forwards spins on the other. The forwarder reads a frame of one
-//! device and writes it to the other, both ways in turn, and does nothing else: frames as a link carries them, without
-//! offloads. END's hosts cost nothing and its link takes no time, so what is left is what it costs to emulate.
+//! device and writes it to the other, both ways in turn, and does nothing else: frames as a link carries them, or with
+//! offloads bulks of up to 64 KiB, which it need not cut. END's hosts cost nothing and its link takes no time, so what is left is what it costs to emulate.
 //! Both have devices, namespaces and sockets of their own, made anew for each run.
 //!
 //! `cargo bench -p laxity-emulator --bench tcp`, or with `-- --quick` for fewer rounds. Needs root.
@@ -23,6 +23,8 @@ mod contest {
     use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
     use laxity_emulator::tap_port::{Ports, Site, TapBell};
     use laxity_engine::{Dilation, Epoch, Ticks};
+    use laxity_machine::Refused;
+    use laxity_machine::offload::LONGEST_BULK;
     use laxity_machine::place::{Placement, cores, spawn_on};
     use laxity_machine::tap::Tap;
     use laxity_scenario::Scenario;
@@ -110,19 +112,19 @@ mod contest {
 
     /// What is between two devices.
     fn forward(from: &Tap, to: &Tap, buffer: &mut [u8]) {
-        if let Some(length) = from.receive(0, buffer).expect("the device is up") {
+        if let Some((length, offload)) = from.receive(0, buffer, &mut []).expect("the device is up") {
             // What the host does not take is lost.
-            let _ = to.send(&buffer[..length]).expect("the device is up");
+            let _ = to.send(&buffer[..length], offload).expect("the device is up");
         }
     }
 
-    fn bare(cores: [usize; 2]) -> f64 {
-        let site = Site::new(&experiment()).unwrap_or_else(|refused| panic!("{refused}"));
+    fn bare(cores: [usize; 2], made: fn(&Experiment) -> Result<Site, Refused>) -> f64 {
+        let site = made(&experiment()).unwrap_or_else(|refused| panic!("{refused}"));
         let taps: Vec<Arc<Tap>> = site.taps().into_values().collect();
         let over = Arc::<AtomicBool>::default();
         let seen = over.clone();
         let forwarder = spawn_on(Placement::on(cores[1]), "forward", move || {
-            let mut buffer = vec![0; 2048];
+            let mut buffer = vec![0; LONGEST_BULK];
             while !seen.load(Ordering::Relaxed) {
                 forward(&taps[0], &taps[1], &mut buffer);
                 forward(&taps[1], &taps[0], &mut buffer);
@@ -134,10 +136,10 @@ mod contest {
         rate
     }
 
-    fn emulated(cores: [usize; 2]) -> f64 {
+    fn emulated(cores: [usize; 2], made: fn(&Experiment) -> Result<Site, Refused>) -> f64 {
         let experiment = experiment();
         let Task::Simulate(length) = experiment.task else { unreachable!("it is run") };
-        let site = Site::new(&experiment).unwrap_or_else(|refused| panic!("{refused}"));
+        let site = made(&experiment).unwrap_or_else(|refused| panic!("{refused}"));
         let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
         // As `laxity emulate` does.
         let ports = Ports::new(&experiment, site.taps()).expect("each node has a port");
@@ -163,13 +165,20 @@ mod contest {
 
     pub(crate) fn main() {
         let [first, .., last] = cores()[..] else { return println!("skipped: this takes two processors") };
-        let turns: &mut [&mut dyn FnMut() -> f64] =
-            &mut [&mut || bare([first, last]), &mut || emulated([first, last])];
+        let cores = [first, last];
+        let turns: &mut [&mut dyn FnMut() -> f64] = &mut [
+            &mut || bare(cores, Site::plain),
+            &mut || bare(cores, Site::new),
+            &mut || emulated(cores, Site::plain),
+            &mut || emulated(cores, Site::new),
+        ];
         let rates = interleaved(rounds(), turns);
-        let [bare, emulated] = [0, 1].map(|who| median(&rates[who], |rate| *rate));
-        println!("{:<24} {:>8} {:>8}", "bulk TCP", "Gbit/s", "ratio");
-        println!("{:<24} {bare:>8.2} {:>8.2}", "bare forwarder", 1.0);
-        println!("{:<24} {emulated:>8.2} {:>8.2}", "END", emulated / bare);
+        let plain = median(&rates[0], |rate| *rate);
+        println!("{:<32} {:>8} {:>8}", "bulk TCP", "Gbit/s", "ratio");
+        for (who, rates) in ["bare forwarder", "with offloads", "END", "with offloads"].iter().zip(&rates) {
+            let rate = median(rates, |rate| *rate);
+            println!("{who:<32} {rate:>8.2} {:>8.2}", rate / plain);
+        }
     }
 }
 

@@ -18,6 +18,7 @@
 
 mod bell;
 mod delays;
+mod delivery;
 mod flight;
 mod inlet;
 mod site;
@@ -34,6 +35,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use laxity_machine::offload::{Cut, Offload, Piece};
 use laxity_machine::tap::Tap;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
@@ -45,6 +47,7 @@ use laxity_world::{Input, Notice, Outside};
 use crate::frame::Headers;
 pub use bell::TapBell;
 use delays::{Errors, Stamp, Times};
+use delivery::Held;
 use flight::Flight;
 use inlet::Inlet;
 pub use site::Site;
@@ -70,11 +73,17 @@ pub trait Wire {
         1
     }
 
-    /// Reads a frame of `queue` into `buffer`; `None` if there is none.
-    fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+    /// Reads a frame of `queue` into `buffer` and then `beyond`; answers how long it is, and what is left to be done with
+    /// it. `None` if there is none.
+    fn receive(
+        &self,
+        queue: usize,
+        buffer: &mut [u8],
+        beyond: &mut [u8],
+    ) -> io::Result<Option<(usize, Offload)>>;
 
-    /// Sends a frame; `false` if it cannot be taken now.
-    fn send(&self, frame: &[u8]) -> io::Result<bool>;
+    /// Sends a frame with what is left to be done with it; `false` if it cannot be taken now.
+    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool>;
 }
 
 /// A wire that can be waited at.
@@ -89,13 +98,18 @@ impl Wire for Tap {
     }
 
     #[inline]
-    fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        Tap::receive(self, queue, buffer)
+    fn receive(
+        &self,
+        queue: usize,
+        buffer: &mut [u8],
+        beyond: &mut [u8],
+    ) -> io::Result<Option<(usize, Offload)>> {
+        Tap::receive(self, queue, buffer, beyond)
     }
 
     #[inline]
-    fn send(&self, frame: &[u8]) -> io::Result<bool> {
-        Tap::send(self, frame)
+    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
+        Tap::send(self, frame, offload)
     }
 }
 
@@ -175,7 +189,7 @@ struct Carrier {
 }
 
 /// The ports of an experiment, as its outside.
-pub struct Ports<W> {
+pub struct Ports<W: Wire> {
     ports: Vec<Port<W>>,
     /// By channel.
     carriers: Vec<Option<Carrier>>,
@@ -184,9 +198,15 @@ pub struct Ports<W> {
     clock: Option<Box<dyn Fn() -> Time + Send>>,
     /// By slot.
     stamps: Box<[Stamp]>,
+    /// What is left to be done with the frame in a slot, and which piece of a bulk it is.
+    offloads: Box<[(Offload, Option<Piece>)]>,
     errors: Errors,
     /// The queues of all ports.
     inlets: Arc<[Inlet]>,
+    /// Of each port, what is not written yet.
+    held: Vec<Held>,
+    /// Of each queue, the bulk that is being cut into frames.
+    cuts: Vec<Cut>,
     /// Slots that are only for what waits in other than the first queues.
     kept: usize,
     /// The port to be read next, and how many frames may still be read at this wake.
@@ -247,15 +267,18 @@ impl<W: Wire> Ports<W> {
             }
         }
         Ok(Self {
-            ports,
             carriers,
             // A byte more, so that a frame that is too long shows.
             store: Store::new(slots, longest + 1),
             clock: None,
             stamps: vec![Stamp::default(); slots].into(),
+            offloads: vec![(Offload::NONE, None); slots].into(),
             errors: Errors::default(),
+            held: ports.iter().map(|_| Held::default()).collect(),
+            cuts: (0..queues as u16).map(Cut::new).collect(),
             inlets,
             kept,
+            ports,
             next: 0,
             left: BATCH,
             more: Arc::default(),
@@ -265,8 +288,9 @@ impl<W: Wire> Ports<W> {
 
     /// Measures delays by `clock`, which tells the real time of the run.
     #[must_use]
-    pub fn timed_by(self, clock: impl Fn() -> Time + Send + 'static) -> Self {
-        Self { clock: Some(Box::new(clock)), ..self }
+    pub fn timed_by(mut self, clock: impl Fn() -> Time + Send + 'static) -> Self {
+        self.clock = Some(Box::new(clock));
+        self
     }
 
     /// How well delays were kept; none if nothing was written, or no time told.
@@ -287,7 +311,9 @@ impl<W: Wire> Ports<W> {
 
     /// What became of frames so far.
     pub fn counts(&self) -> Counts {
-        self.counts
+        // What is held back is written when this goes, if not before.
+        let held: usize = self.held.iter().map(Held::frames).sum();
+        Counts { written: self.counts.written + held as u64, ..self.counts }
     }
 
     /// The channels that carry frames: what an emulation has to be told.
@@ -313,7 +339,7 @@ impl<W: Wire> Ports<W> {
     /// Ends the reading at this wake.
     fn rest(&mut self, more: bool) -> Option<Input> {
         self.left = BATCH;
-        self.more.store(more, Ordering::Relaxed);
+        self.more.store(more || self.cuts.iter().any(Cut::is_pending), Ordering::Relaxed);
         // Until a look says otherwise.
         self.inlets.iter().for_each(Inlet::may_have);
         None
@@ -328,21 +354,28 @@ impl<W: Wire> Ports<W> {
             let port = &mut self.ports[at];
             let queues = port.inlets.len();
             for queue in port.turns.order(queues) {
-                let inlet = &self.inlets[port.inlets.start + queue];
+                let number = port.inlets.start + queue;
+                let (inlet, cut) = (&self.inlets[number], &mut self.cuts[number]);
                 let kept = if queue == 0 { self.kept } else { 0 };
-                if !inlet.is_worth_asking() || self.store.free() <= kept {
+                if !(inlet.is_worth_asking() || cut.is_pending()) || self.store.free() <= kept {
                     continue;
                 }
                 // Before the look, or a frame that comes between it and the reading of the clock was not there.
                 let looked = self.clock.as_ref().map(|clock| clock());
-                let slot = self.store.fill(|buffer| match port.wire.receive(queue, buffer) {
-                    Ok(length) => length,
-                    Err(why) => {
-                        port.trouble.get_or_insert(Trouble { at: now, why, count: 0 }).count += 1;
-                        None
-                    }
+                let mut left_to_do = (Offload::NONE, None);
+                let slot = self.store.fill(|buffer| {
+                    let (length, offload, piece) = match next_frame(&*port.wire, queue, buffer, cut) {
+                        Ok(read) => read?,
+                        Err(why) => {
+                            port.trouble.get_or_insert(Trouble { at: now, why, count: 0 }).count += 1;
+                            return None;
+                        }
+                    };
+                    left_to_do = (offload, piece);
+                    Some(length.min(buffer.len()))
                 });
                 if let Some(slot) = slot {
+                    self.offloads[slot as usize] = left_to_do;
                     port.turns.read(queue, queues);
                     return Some((at, queue, slot));
                 }
@@ -362,35 +395,42 @@ impl<W: Wire> Ports<W> {
             carrier.times.arrive(read, self.inlets[inlet].last_empty());
         }
     }
+}
 
-    fn write(&mut self, now: Time, channel: usize, slot: u32) {
-        let carrier = self.carriers[channel].as_mut().expect("only what carries frames has slots");
-        let began = self.clock.as_ref().map(|clock| clock());
-        let sent = carrier.to.map(|to| self.ports[to].wire.send(self.store.frame(slot)));
-        match sent {
-            Some(Ok(true)) => {
-                self.counts.written += 1;
-                if let (Some(clock), Some(began)) = (&self.clock, began) {
-                    let Stamp { read, taken } = self.stamps[slot as usize];
-                    let took = clock().saturating_since(read);
-                    self.errors.add(now.saturating_since(taken), began.saturating_since(read), took);
-                    carrier.times.leave(took);
-                }
-            }
-            Some(Ok(false)) | None => self.counts.undeliverable += 1,
-            Some(Err(why)) => {
-                self.counts.undeliverable += 1;
-                if let Some(to) = carrier.to {
-                    self.ports[to].fail(now, why);
-                }
-            }
-        }
-        self.store.release(slot);
+/// The next frame of `queue`, into `buffer`: of the bulk that is being cut, or else one that is read, which may be such a bulk.
+#[inline]
+fn next_frame<W: Wire>(
+    wire: &W,
+    queue: usize,
+    buffer: &mut [u8],
+    cut: &mut Cut,
+) -> io::Result<Option<(usize, Offload, Option<Piece>)>> {
+    let piece = |(length, offload, piece)| (length, offload, Some(piece));
+    if cut.is_pending() {
+        return Ok(cut.next(buffer).map(piece));
     }
+    let together = buffer.len();
+    let Some((length, offload)) = wire.receive(queue, buffer, &mut cut.room()[together..])? else {
+        return Ok(None);
+    };
+    if !offload.is_bulk() {
+        return Ok(Some((length, offload, None)));
+    }
+    let here = length.min(together);
+    cut.room()[..here].copy_from_slice(&buffer[..here]);
+    // What cannot be cut is too long for every channel, and counted as that.
+    Ok(match cut.begin(length, offload) {
+        true => cut.next(buffer).map(piece),
+        false => Some((together, Offload::NONE, None)),
+    })
 }
 
 impl<W: Wire> Outside for Ports<W> {
     fn next_input(&mut self, now: Time) -> Option<Input> {
+        // The world has caught up.
+        for to in 0..self.held.len() {
+            self.let_go(to);
+        }
         loop {
             if self.left == 0 {
                 return self.rest(true);

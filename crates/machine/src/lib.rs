@@ -22,6 +22,8 @@ mod link;
 #[cfg(target_os = "linux")]
 pub mod namespace;
 #[cfg(target_os = "linux")]
+pub mod offload;
+#[cfg(target_os = "linux")]
 mod ownership;
 #[cfg(target_os = "linux")]
 pub mod place;

@@ -14,7 +14,7 @@
 #![allow(unsafe_code, reason = "a TAP device is made by a request that nix does not have")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -22,6 +22,7 @@ use crate::Refused;
 use crate::bpf::Loaded;
 use crate::link::{self, Links, Mac};
 use crate::namespace::Namespace;
+use crate::offload::Offload;
 
 /// Packets that wait in a queue of the kernel until they are read: what a program sends in the milliseconds for which a platform
 /// stands still. The kernel's own 1000 are 2 ms of what it can send.
@@ -40,6 +41,8 @@ pub struct TapSetup {
     pub ipv6: bool,
     /// In how many queues frames wait until they are read: at least one.
     pub queues: u8,
+    /// Whether sums and the cutting of bulk TCP are left to who reads it.
+    pub offloads: bool,
 }
 
 /// A TAP device, up and running, of this process.
@@ -100,19 +103,43 @@ impl Tap {
         &self.setup
     }
 
-    /// Reads one frame that the host sent and that waits in `queue`, into `buffer`; `None` if there is none.
+    /// Reads one frame that the host sent and that waits in `queue`, into `buffer` and then `beyond`; answers how long it is,
+    /// and what is left to be done with it. `None` if there is none.
     ///
-    /// A frame that is longer than the buffer is cut: `mtu + 14` bytes hold every one, four more with a VLAN tag, unless
-    /// someone changes the MTU. So a buffer of one byte more tells a frame that is too long.
+    /// `mtu + 14` bytes hold every frame, four more with a VLAN tag, unless someone changes the MTU or there are bulks, which
+    /// [`LONGEST_BULK`](crate::offload::LONGEST_BULK) bytes hold. What is longer is cut off.
     #[inline]
-    pub fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        unless_blocked((&self.queues[queue]).read(buffer))
+    pub fn receive(
+        &self,
+        queue: usize,
+        buffer: &mut [u8],
+        beyond: &mut [u8],
+    ) -> io::Result<Option<(usize, Offload)>> {
+        let mut offload = Offload::NONE;
+        let head = if self.setup.offloads { HEAD } else { 0 };
+        let part = |bytes: *mut u8, length| libc::iovec { iov_base: bytes.cast(), iov_len: length };
+        let parts = [
+            part((&raw mut offload).cast(), head),
+            part(buffer.as_mut_ptr(), buffer.len()),
+            part(beyond.as_mut_ptr(), beyond.len()),
+        ];
+        // SAFETY: each part is as long as what it points to, which lives through the call; of an `Offload` any bytes are one.
+        let read = unsafe { libc::readv(self.queues[queue].as_raw_fd(), parts.as_ptr(), 3) };
+        let read = unless_blocked(counted(read))?;
+        Ok(read.map(|count| (count.saturating_sub(head), offload)))
     }
 
-    /// Hands one frame to the host; `false` if it cannot take one now.
+    /// Hands one frame to the host, to which `offload` is left to do; `false` if it cannot take one now.
     #[inline]
-    pub fn send(&self, frame: &[u8]) -> io::Result<bool> {
-        Ok(unless_blocked(self.first().write(frame))?.is_some())
+    pub fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
+        let head = if self.setup.offloads { HEAD } else { 0 };
+        let parts = [
+            libc::iovec { iov_base: (&raw const offload).cast_mut().cast(), iov_len: head },
+            libc::iovec { iov_base: frame.as_ptr().cast_mut().cast(), iov_len: frame.len() },
+        ];
+        // SAFETY: as in `receive`; the kernel reads what it is to write.
+        let written = unsafe { libc::writev(self.first().as_raw_fd(), parts.as_ptr(), 2) };
+        Ok(unless_blocked(counted(written))?.is_some())
     }
 }
 
@@ -133,6 +160,13 @@ fn drops(table: &str, name: &str) -> Option<Drops> {
     Some(Drops { written: *columns.get(3)?, unread: *columns.get(11)? })
 }
 
+/// What is left to do with a frame stands before it, in so many bytes.
+const HEAD: usize = size_of::<Offload>();
+
+fn counted(answer: isize) -> io::Result<usize> {
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
 fn unless_blocked(moved: io::Result<usize>) -> io::Result<Option<usize>> {
     match moved {
         Ok(count) => Ok(Some(count)),
@@ -148,9 +182,17 @@ fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
     };
     // A device that is there is somebody else's, whether anyone has it open or not; further queues are of the one just made.
     let several = if setup.queues > 1 { libc::IFF_MULTI_QUEUE } else { 0 };
+    let several = if setup.offloads { several | libc::IFF_VNET_HDR } else { several };
     let first = queue(name, several | libc::IFF_TUN_EXCL)?;
     let others = (1..setup.queues).map(|_| queue(name, several));
-    let queues = std::iter::once(Ok(first)).chain(others).collect::<Result<_, _>>()?;
+    let queues = std::iter::once(Ok(first)).chain(others).collect::<Result<Vec<File>, _>>()?;
+    if setup.offloads {
+        let taken = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+        // SAFETY: the request takes a number.
+        if unsafe { libc::ioctl(queues[0].as_raw_fd(), libc::TUNSETOFFLOAD, taken as libc::c_ulong) } != 0 {
+            return Err(refused("take over sums", io::Error::last_os_error()));
+        }
+    }
     let links = Links::open().map_err(|why| refused("open a socket to set up the interface", why))?;
     links.set_mac(name, setup.mac).map_err(|why| refused("set the address", why))?;
     links.set_mtu(name, setup.mtu).map_err(|why| refused("set the MTU", why))?;

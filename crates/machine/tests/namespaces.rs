@@ -10,6 +10,7 @@ use std::process::{Command, Stdio, id};
 
 use laxity_machine::ip::Ip;
 use laxity_machine::namespace::{Namespace, Owner};
+use laxity_machine::offload::Offload;
 use laxity_machine::tap::{Tap, TapSetup};
 use laxity_machine::{Mac, Refused};
 
@@ -102,11 +103,16 @@ fn what_a_killed_run_left_is_removed_and_what_a_user_made_is_not() {
     assert!(added && spared && !swept.contains(&user), "a user's namespace was removed");
 }
 
+/// The length of the frame that is read into `frame`.
+fn received(tap: &Tap, frame: &mut [u8]) -> Option<usize> {
+    tap.receive(0, frame, &mut []).unwrap().map(|(length, _)| length)
+}
+
 #[test]
 fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
     let Some(namespace) = namespace(&format!("lx-test-tap-{}", id())) else { return };
     let mac = Mac([2, 0, 0, 0, 0, 1]);
-    let setup = TapSetup { name: "tap0".into(), mac, mtu: 1400, ipv6: false, queues: 1 };
+    let setup = TapSetup { name: "tap0".into(), mac, mtu: 1400, ipv6: false, queues: 1, offloads: false };
     let Some(tap) = permitted(Tap::open(&setup, Some(&namespace))) else { return };
     let (here, there) = (Ipv4Addr::new(10, 9, 8, 1), Ipv4Addr::new(10, 9, 8, 2));
     let peer = Mac([2, 0, 0, 0, 0, 2]);
@@ -118,16 +124,16 @@ fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
 
     let socket = namespace.within(|| UdpSocket::bind((here, 7))).unwrap().unwrap();
     let mut frame = [0; 1500];
-    assert_eq!(tap.receive(0, &mut frame).unwrap(), None, "a frame that nobody sent");
+    assert_eq!(received(&tap, &mut frame), None, "a frame that nobody sent");
     socket.send_to(b"there and back", (there, 7)).unwrap();
-    let length = tap.receive(0, &mut frame).unwrap().expect("a frame was sent");
+    let length = received(&tap, &mut frame).expect("a frame was sent");
     assert_eq!((length, &frame[..6], &frame[6..12]), (14 + 20 + 8 + 14, &peer.0[..], &mac.0[..]));
 
     // Back it goes: addresses of both kinds change places, which leaves the sums of IP and UDP as they are.
     let (ethernet, packet) = frame.split_at_mut(14);
     ethernet[..12].rotate_left(6);
     packet[12..20].rotate_left(4);
-    assert!(tap.send(&frame[..length]).unwrap());
+    assert!(tap.send(&frame[..length], Offload::NONE).unwrap());
     let mut message = [0; 100];
     let (count, from) = socket.recv_from(&mut message).unwrap();
     assert_eq!((&message[..count], from.ip()), (&b"there and back"[..], IpAddr::V4(there)));
@@ -141,7 +147,8 @@ fn frames_go_through_a_tap_both_ways_and_nothing_else_does() {
 #[test]
 fn a_device_that_cannot_be_made_says_why() {
     let Some(namespace) = namespace(&format!("lx-test-err-{}", id())) else { return };
-    let mut setup = TapSetup { name: "a/b".into(), mac: Mac([2; 6]), mtu: 1500, ipv6: false, queues: 1 };
+    let mut setup =
+        TapSetup { name: "a/b".into(), mac: Mac([2; 6]), mtu: 1500, ipv6: false, queues: 1, offloads: false };
     let bad = Tap::open(&setup, Some(&namespace)).unwrap_err().to_string();
     assert!(bad.contains("\"a/b\" is no name"), "{bad}");
     setup.name = "tap0".into();

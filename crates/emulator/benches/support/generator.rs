@@ -42,7 +42,8 @@ impl Site {
     /// Makes both, with the addresses of this module.
     pub(crate) fn new(owner: &Owner) -> Result<Self, Refused> {
         let namespace = owner.namespace(&format!("lx-bench-{}", std::process::id()))?;
-        let setup = TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false, queues: 1 };
+        let setup =
+            TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false, queues: 1, offloads: false };
         let tap = Tap::open(&setup, Some(&namespace))?;
         let ip = Ip::inside(&namespace);
         ip.address("tap0", IpAddr::V4(HERE.1), 24)?;
@@ -203,14 +204,15 @@ impl Handler {
         let thread = spawn_on(placement, "handle", move || {
             let (mut buffer, mut handled) = ([0; 2048], 0);
             while !stopped.load(Ordering::Relaxed) {
-                let Some(length) = tap.receive(0, &mut buffer).expect("the device is up") else {
+                let Some((length, offload)) = tap.receive(0, &mut buffer, &mut []).expect("the device is up")
+                else {
                     std::hint::spin_loop();
                     continue;
                 };
                 handled += 1;
                 if handle(&mut buffer[..length]) {
                     // What the host does not take, the generator misses.
-                    let _ = tap.send(&buffer[..length]).expect("the device is up");
+                    let _ = tap.send(&buffer[..length], offload).expect("the device is up");
                 }
             }
             handled

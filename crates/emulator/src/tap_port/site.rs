@@ -29,6 +29,15 @@ pub struct Site {
 impl Site {
     /// Makes what `experiment` asks for, and removes what crashed runs have left.
     pub fn new(experiment: &Experiment) -> Result<Self, Refused> {
+        Self::made(experiment, true)
+    }
+
+    /// The same with devices that are left nothing to do: every frame comes as a link carries it.
+    pub fn plain(experiment: &Experiment) -> Result<Self, Refused> {
+        Self::made(experiment, false)
+    }
+
+    fn made(experiment: &Experiment, offloads: bool) -> Result<Self, Refused> {
         let owner = Owner::claim()?;
         let ports = experiment.ports.clone();
         let mut namespaces: Vec<Namespace> = Vec::new();
@@ -41,7 +50,7 @@ impl Site {
         let mut site = Self { taps: BTreeMap::new(), namespaces, swept, unsteered: Vec::new(), ports };
         for port in &site.ports {
             let steering = Steering::of(experiment, port.node);
-            let (tap, unsteered) = site.device(port, &steering)?;
+            let (tap, unsteered) = site.device(port, &steering, offloads)?;
             site.taps.insert(port.node, Arc::new(tap));
             site.unsteered.extend(unsteered);
         }
@@ -61,8 +70,13 @@ impl Site {
     }
 
     /// The device of a port, and what its frames have to do without.
-    fn device(&self, port: &PortSpec, steering: &Steering) -> Result<(Tap, Option<String>), Refused> {
-        let (tap, unsteered) = queued(port, steering, self.namespace(port))?;
+    fn device(
+        &self,
+        port: &PortSpec,
+        steering: &Steering,
+        offloads: bool,
+    ) -> Result<(Tap, Option<String>), Refused> {
+        let (tap, unsteered) = queued(port, steering, offloads, self.namespace(port))?;
         match port.address {
             // Without this the address cannot be used for a second, in which the kernel looks whether another has it.
             Some((address @ IpAddr::V6(_), prefix)) => {
@@ -159,11 +173,18 @@ impl Site {
 fn queued(
     port: &PortSpec,
     steering: &Steering,
+    offloads: bool,
     namespace: Option<&Namespace>,
 ) -> Result<(Tap, Option<String>), Refused> {
     let ipv6 = matches!(port.address, Some((IpAddr::V6(_), _)));
-    let setup =
-        TapSetup { name: port.interface.clone(), mac: mac(port.node), mtu: port.mtu, ipv6, queues: 1 };
+    let setup = TapSetup {
+        name: port.interface.clone(),
+        mac: mac(port.node),
+        mtu: port.mtu,
+        ipv6,
+        queues: 1,
+        offloads,
+    };
     if steering.queues() == 1 {
         return Ok((Tap::open(&setup, namespace)?, None));
     }

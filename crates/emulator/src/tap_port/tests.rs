@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use laxity_machine::offload::Offload;
 use laxity_qos::channel::Dropped;
 use laxity_scenario::Scenario;
 use laxity_units::Time;
@@ -18,6 +19,8 @@ struct Memory {
     in_frames: Mutex<VecDeque<Vec<u8>>>,
     /// What waits in a queue behind the first.
     first_class: Mutex<VecDeque<Vec<u8>>>,
+    /// What is left to be done with all of them.
+    offload: Mutex<Offload>,
     out: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -26,15 +29,22 @@ impl Wire for Memory {
         2
     }
 
-    fn receive(&self, queue: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    fn receive(
+        &self,
+        queue: usize,
+        buffer: &mut [u8],
+        beyond: &mut [u8],
+    ) -> io::Result<Option<(usize, Offload)>> {
         let frame = [&self.in_frames, &self.first_class][queue].lock().unwrap().pop_front();
         Ok(frame.map(|frame| {
-            buffer[..frame.len()].copy_from_slice(&frame);
-            frame.len()
+            let (here, there) = frame.split_at(frame.len().min(buffer.len()));
+            buffer[..here.len()].copy_from_slice(here);
+            beyond[..there.len()].copy_from_slice(there);
+            (frame.len(), *self.offload.lock().unwrap())
         }))
     }
 
-    fn send(&self, frame: &[u8]) -> io::Result<bool> {
+    fn send(&self, frame: &[u8], _offload: Offload) -> io::Result<bool> {
         self.out.lock().unwrap().push(frame.to_vec());
         Ok(true)
     }
@@ -159,6 +169,47 @@ fn what_is_guaranteed_is_read_first_and_the_rest_does_not_starve() {
         }
     }
     assert_eq!(order, [0, 1, 2, 3, 100, 4, 5, 6, 7, 101, 8, 9, 10, 11, 102, 103]);
+}
+
+#[test]
+fn a_bulk_is_frames_to_the_world_and_what_comes_late_is_written_together() {
+    let spec = experiment(true, "");
+    let (ports, a, b) = ports(&spec);
+    let clock = Arc::new(Mutex::new(Time::ZERO));
+    let hand = clock.clone();
+    let mut ports = ports.timed_by(move || *hand.lock().unwrap());
+    let mut bulk = frame(true, 0);
+    bulk.truncate(34);
+    bulk[23] = 6;
+    bulk.extend([&[0; 12][..], &[0x50, 0x18], &[0; 6], &[9; 4500]].concat());
+    a.in_frames.lock().unwrap().push_back(bulk);
+    *a.offload.lock().unwrap() = Offload::of_bulk(false, 34, 1000);
+    let mut taken = Vec::new();
+    while let Some(Input::Message { channel, size, handle }) = ports.next_input(Time::ZERO) {
+        ports.notice(Time::ZERO, Notice::Taken { channel, handle, message: taken.len() as u64 });
+        taken.push(size.get());
+    }
+    assert_eq!(taken, [1054, 1054, 1054, 1054, 554]);
+    let written = || b.out.lock().unwrap().iter().map(Vec::len).collect::<Vec<_>>();
+    let us = |us| Time::ZERO + laxity_units::Span::from_us(us);
+    // In time: at once.
+    *clock.lock().unwrap() = us(10);
+    ports.notice(us(10), Notice::Delivered { channel: 1, message: 0 });
+    assert_eq!(written(), [1054]);
+    // Late: with what comes behind it, or when the world has caught up.
+    *clock.lock().unwrap() = us(100);
+    ports.notice(us(20), Notice::Delivered { channel: 1, message: 1 });
+    ports.notice(us(30), Notice::Delivered { channel: 1, message: 2 });
+    assert_eq!((written(), ports.counts().written), (vec![1054], 3));
+    assert!(ports.more.load(std::sync::atomic::Ordering::Relaxed), "it asks to be asked");
+    assert!(ports.next_input(us(100)).is_none());
+    assert_eq!(written(), [1054, 2054]);
+    // The last of a bulk ends the waiting, and so does one that follows nothing.
+    ports.notice(us(40), Notice::Delivered { channel: 1, message: 3 });
+    ports.notice(us(50), Notice::Delivered { channel: 1, message: 4 });
+    assert_eq!(written(), [1054, 2054, 1554]);
+    let delays = ports.delays().unwrap();
+    assert_eq!((delays.frames, delays.early, ports.counts().written), (5, 0, 5));
 }
 
 #[test]

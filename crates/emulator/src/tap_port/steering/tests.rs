@@ -118,7 +118,8 @@ fn the_kernel_decides_as_the_reader_does() {
     let name = format!("lx-steer-{}", std::process::id());
     let Some(namespace) = permitted(owner.namespace(&name)) else { return };
     let mac = Mac([2, 0, 0, 0, 0, 1]);
-    let setup = TapSetup { name: "tap0".into(), mac, mtu: 1500, ipv6: false, queues: MOST_QUEUES };
+    let setup =
+        TapSetup { name: "tap0".into(), mac, mtu: 1500, ipv6: false, queues: MOST_QUEUES, offloads: false };
     let Some(tap) = permitted(Tap::open(&setup, Some(&namespace))) else { return };
     let socket = raw(&namespace, "tap0");
     let nothing = Steering { rules: Vec::new(), queues: MOST_QUEUES };
@@ -132,7 +133,7 @@ fn the_kernel_decides_as_the_reader_does() {
         for frame in frames {
             send(&socket, &frame);
             let wanted = steering.queue(&Headers::of(&frame)).into();
-            let waits = (0..tap.queues()).find(|queue| tap.receive(*queue, &mut buffer).unwrap().is_some());
+            let waits = (0..tap.queues()).find(|queue| tap.receive(*queue, &mut buffer, &mut []).unwrap().is_some());
             prop_assert_eq!(waits, Some(wanted), "{:?} by {:?}", Headers::of(&frame), steering);
             seen[wanted].set(seen[wanted].get() + 1);
         }

@@ -1,0 +1,141 @@
+//! Bulk TCP between two namespaces through a link that delays and loses: what arrives is what was sent, in frames as a link
+//! carries them, and none is early. Skipped, with the reason, where TAP devices and namespaces are not permitted.
+#![cfg(target_os = "linux")]
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::id;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use laxity_emulator::emulate::{Emulation, Options, no_reports, start};
+use laxity_emulator::tap_port::{Ports, Site, TapBell};
+use laxity_engine::{Dilation, Epoch, Ticks};
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::experiment::Task;
+
+const BYTES: usize = 2_000_000;
+/// What keeps the test from waiting for a run that is over.
+const PATIENCE: Duration = Duration::from_secs(5);
+const FROM: Ipv4Addr = Ipv4Addr::new(10, 77, 4, 1);
+const TO: Ipv4Addr = Ipv4Addr::new(10, 77, 4, 2);
+
+fn scenario() -> String {
+    let (a, b) = (format!("lx-b{}-a", id()), format!("lx-b{}-b", id()));
+    format!(
+        r#"
+        title = "a test"
+        seed = 3
+        [host]
+        profile = "hartos-np"
+        speedup = 1000
+        [adapter]
+        kind = "generic"
+        [[adapter.transmit]]
+        name = "link"
+        phase = [{{ fixed = "5 us", rate = "1 Gbit/s" }}]
+        [admission]
+        formula = "off"
+        [network]
+        kind = "point_to_point"
+        stations = 2
+        impairments = {{ loss = 0.01 }}
+        [run]
+        time = "4 s"
+        [[port]]
+        node = 0
+        interface = "tap0"
+        namespace = "{a}"
+        address = "{FROM}/24"
+        [[port]]
+        node = 1
+        interface = "tap0"
+        namespace = "{b}"
+        address = "{TO}/24"
+        [[channel]]
+        name = "there"
+        from = 0
+        to = 1
+        class = "best_effort"
+        max_message = "1518 B"
+        burst = 64
+        message_slots = 1024
+        carries = "all"
+        source = {{ kind = "none" }}
+        [[channel]]
+        name = "back"
+        from = 1
+        to = 0
+        class = "best_effort"
+        max_message = "1518 B"
+        burst = 64
+        message_slots = 1024
+        carries = "all"
+        source = {{ kind = "none" }}
+        "#
+    )
+}
+
+/// Bytes that no two places of a frame's length have in the same order.
+fn sent() -> Vec<u8> {
+    (0..BYTES as u64).map(|n| (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u8).collect()
+}
+
+#[test]
+fn bulk_goes_through_as_frames_and_arrives_whole() {
+    let scenario = Scenario::from_text("test.toml", scenario()).unwrap_or_else(|errors| panic!("{errors}"));
+    let experiment = Arc::new(scenario.first());
+    let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
+    let site = match Site::new(&experiment) {
+        Err(refused) if refused.capability().is_some() => {
+            println!("skipped: {refused}");
+            return;
+        }
+        site => site.unwrap(),
+    };
+    let inside = |node: usize| site.namespace_at(node).expect("each node has a namespace");
+    let listener = inside(1).within(|| TcpListener::bind((TO, 7009))).unwrap().unwrap();
+    let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
+    let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
+    let emulation = Emulation {
+        experiment: experiment.clone(),
+        length,
+        doorbell: TapBell::new(&ports, epoch),
+        channels: ports.channels(),
+        outside: ports,
+        hosts: Vec::new(),
+        epoch,
+        reports: no_reports(),
+        journal: None,
+    };
+    let running = start(emulation, &Options::on(None)).unwrap();
+    let receiver = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    let mut stream = inside(0).within(|| TcpStream::connect((TO, 7009))).unwrap().unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(&sent()).unwrap();
+    drop(stream);
+    let received = receiver.join().unwrap();
+    let driven = running.watch(&mut |_| {});
+
+    assert!(received == sent(), "{} of {BYTES} bytes, or others", received.len());
+    let counts = driven.outside.counts();
+    assert_eq!(driven.outside.errors(), [""; 0]);
+    assert_eq!(
+        (counts.oversize, counts.unmatched, counts.undeliverable, counts.strays),
+        (0, 0, 0, 0),
+        "{counts:?}"
+    );
+    let there = &driven.outside.frames(&experiment)[0];
+    assert!(there.read as usize >= BYTES / 1460, "each frame is one as the link carries them: {there:?}");
+    assert!(driven.run.channels[0].lost_packets > 0, "and lost by itself");
+    let delays = driven.outside.delays().expect("frames were written");
+    assert_eq!(delays.early, 0, "{delays:?}");
+}
