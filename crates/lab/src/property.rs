@@ -7,8 +7,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, Stop, VirtualClock};
 use laxity_qos::admission::Formula;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -17,7 +15,7 @@ use laxity_scenario::draw::files;
 use laxity_world::experiment::{ChannelSpec, Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, promises};
 use laxity_world::results::{Channel, Run};
-use laxity_world::{Assembly, Elsewhere, Nothing, limits, run};
+use laxity_world::{Steps, run};
 
 use conformance::conforms;
 pub use tally::Tally;
@@ -223,13 +221,8 @@ fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
         RunLength::Time { total, .. } => RunLength::Time { total, warmup: Span::ZERO, cooldown: Span::ZERO },
         RunLength::Packets { total, .. } => RunLength::Packets { total, warmup: 0, cooldown: 0 },
     };
-    let trace = &mut NoTrace;
-    let mut assembly = Assembly::with_outside(experiment, length, trace, Nothing, Elsewhere::default());
-    let mut calendar = Calendar::new();
-    assembly.start(&mut calendar);
-    let limits = limits(length).events(events);
-    let outcome = laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, limits);
-    (outcome.stop != Stop::Events).then(|| assembly.into_run(outcome.now, &[]).0)
+    let mut steps = Steps::of_length(experiment, length);
+    steps.finish_within(events).then(|| steps.close())
 }
 
 /// The experiment that `text` is, or what the user is told.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use laxity_world::text::acts;
+use serde::Serialize;
 
 /// Errors kept per file; whoever has more has one cause, not fifty.
 pub const MOST: usize = 20;
@@ -186,6 +187,24 @@ impl Diagnostic {
         &self.help
     }
 
+    /// The error as data.
+    pub fn finding(&self) -> Finding {
+        let position = |place: &Place, at: usize| {
+            let (line, column) = place.source.position(at);
+            Position { line, column }
+        };
+        let (place, file) = (self.place(), harmless(self.file()));
+        Finding {
+            severity: Severity::Error,
+            file,
+            start: place.map(|place| position(place, place.span.start)),
+            end: place.map(|place| position(place, place.span.end)),
+            message: self.reason.clone(),
+            help: self.help.clone(),
+            note: self.note.clone(),
+        }
+    }
+
     /// The error as text for a terminal, with colour or without.
     pub fn render(&self, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
@@ -210,6 +229,42 @@ impl Diagnostic {
         group = group.elements(self.note.iter().map(|note| Level::NOTE.message(note.as_str())));
         renderer.decor_style(DecorStyle::Ascii).render(&[group])
     }
+}
+
+/// An error for programs: an editor, a page, another tool. The text for people is [`Diagnostic::render`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file it is in, as its reader was given it.
+    pub file: String,
+    /// Where it begins; `None` if the file as a whole is meant.
+    pub start: Option<Position>,
+    /// Where it ends: the position behind its last character.
+    pub end: Option<Position>,
+    /// What is wrong.
+    pub message: String,
+    /// What would be valid, or what to do about it.
+    pub help: Vec<String>,
+    /// The circumstances, if there are any to tell.
+    pub note: Option<String>,
+}
+
+/// How bad a finding is. A file is read or refused, so there is one answer so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The file is refused.
+    Error,
+}
+
+/// A place in a text, counted from 1; columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
 }
 
 fn snippet(source: &Source) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
@@ -265,6 +320,11 @@ impl Diagnostics {
     /// The errors, in the order in which they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
+    }
+
+    /// The errors as data, in the same order.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.list.iter().map(Diagnostic::finding).collect()
     }
 
     /// All errors as text for a terminal, with colour or without, and how many there are.
@@ -390,5 +450,20 @@ mod tests {
         }
         assert_eq!(all.iter().count(), MOST);
         assert!(all.to_string().contains("More than 20"));
+    }
+
+    #[test]
+    fn an_error_is_data_as_well() {
+        let source = Arc::new(Source::new("a.toml", "title = 1\nrun = \"é\" # 2\n"));
+        let place = Place::new(&source, 16..20);
+        let all = Diagnostics::from(Diagnostic::new(place, "bad").help("worse").note("so"));
+        let json = serde_json::to_value(all.findings()).unwrap();
+        let expected = serde_json::json!([{
+            "severity": "error", "file": "a.toml", "message": "bad", "help": ["worse"], "note": "so",
+            "start": { "line": 2, "column": 7 }, "end": { "line": 2, "column": 10 },
+        }]);
+        assert_eq!(json, expected);
+        let whole = Diagnostic::of_file("b.toml", "gone").finding();
+        assert_eq!((whole.file.as_str(), whole.start, whole.end), ("b.toml", None, None));
     }
 }

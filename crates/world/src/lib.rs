@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`](experiment::Experiment) says all that a run needs and nothing that it could find wrong. [`Assembly`] puts
 //! it together: nodes at a medium, sources at one end, meters at the other, and an [`Outside`] where real software takes part.
-//! What comes of it is a [`Run`](results::Run): plain numbers, each under the one name that [`metric`] gives it.
+//! What comes of it, at once ([`run`]) or step by step ([`Steps`]), is a [`Run`](results::Run): plain numbers, each under the one name that [`metric`] gives it.
 //!
 //! ```text
 //! Experiment ──promise──▶ bounds ─┐
@@ -27,6 +27,7 @@ mod measure;
 pub mod metric;
 pub mod promise;
 pub mod results;
+mod steps;
 mod stub;
 pub mod text;
 
@@ -35,4 +36,5 @@ pub use assembly::{
     Outside, Said, channel_config, limits, observe, run, source_stream,
 };
 pub use measure::Tally;
+pub use steps::Steps;
 pub use stub::stub;
