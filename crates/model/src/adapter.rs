@@ -2,16 +2,16 @@
 //!
 //! All adapters keep one contract, which mirrors hardware. In come commands from the host, frames from the medium, leave to
 //! use the medium, and timers; out go responses for the host, requests for the medium, and frames. An
-//! adapter never looks at the clock and never calls the host or the network: the world in which they stand
-//! passes things between them.
+//! adapter never looks at the clock and knows neither host nor network: each call names somebody whom it tells what it does,
+//! while it does it.
 //!
 //! ```text
-//!  command(Transmit) ──▶ ┌─────────┐ ──▶ Request, Withdraw ─▶ medium
-//!  command(Proceed)  ──▶ │ adapter │ ◀── medium(Granted | Aborted | Lost)
+//!  transmit(packet)  ──▶ ┌─────────┐ ──▶ Request, Withdraw ─▶ medium
+//!  proceed(packet)   ──▶ │ adapter │ ◀── medium(Granted | Aborted | Lost)
 //!  Response          ◀── └─────────┘ ──▶ Frame ─▶ receive(…) of another
 //! ```
 //!
-//! Every packet that comes in by a `Transmit` leaves by one response, `Transmitted` or `Failed`; every received frame
+//! Every packet that comes in by a `transmit` leaves by one response, `Transmitted` or `Failed`; every received frame
 //! by `Received` or `Discarded`. That holds under every fault, and is what the tests check first.
 
 pub mod cim250;
@@ -159,49 +159,65 @@ macro_rules! each {
 }
 
 impl Adapter {
-    /// The host writes a command; gives it back if there is no room.
-    pub fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
-        each!(self, adapter => adapter.command(now, command))
+    /// The host writes a command to transmit `packet`; answers whether there was room for it. Here and below `tell` hears what
+    /// the adapter does.
+    pub fn transmit(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) -> bool {
+        match self {
+            Adapter::Null(adapter) => adapter.transmit(now, packet),
+            Adapter::Pipeline(adapter) => adapter.transmit(now, packet, tell),
+        }
+    }
+
+    /// The host answers a [`Response::Handshake`]; nothing if the packet is no longer there.
+    pub fn proceed(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.proceed(now, packet, tell);
+        }
     }
 
     /// A frame arrives from the medium.
-    pub fn receive(&mut self, now: Time, packet: Packet) {
-        each!(self, adapter => adapter.receive(now, packet));
+    pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+        match self {
+            Adapter::Null(_) => tell(AdapterOutput::Response(Response::Received(*packet))),
+            Adapter::Pipeline(adapter) => adapter.receive(now, packet, tell),
+        }
     }
 
     /// The medium answers a request.
-    pub fn medium(&mut self, now: Time, access: Access) {
+    pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(AdapterOutput)) {
         match self {
             Adapter::Null(_) => unreachable!("a null device asks no medium"),
-            Adapter::Pipeline(adapter) => adapter.medium(now, access),
+            Adapter::Pipeline(adapter) => adapter.medium(now, access, tell),
         }
     }
 
     /// The host resets it: everything in it is lost, and every breakdown over.
-    pub fn reset(&mut self, now: Time) {
-        each!(self, adapter => adapter.reset(now));
+    pub fn reset(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+        each!(self, adapter => adapter.reset(now, tell));
     }
 
     /// Something breaks, or works again. A null device has nothing that could.
-    pub fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+    pub fn break_down(
+        &mut self,
+        now: Time,
+        breakdown: Breakdown,
+        broken: bool,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) {
         if let Adapter::Pipeline(adapter) = self {
-            adapter.break_down(now, breakdown, broken);
+            adapter.break_down(now, breakdown, broken, tell);
         }
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
-    pub fn timer(&mut self, now: Time) {
-        each!(self, adapter => adapter.timer(now));
+    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+        each!(self, adapter => adapter.timer(now, tell));
     }
 
     /// When the adapter next wants [`timer`](Self::timer) to be called.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         each!(self, adapter => adapter.next_deadline())
-    }
-
-    /// What the adapter did, oldest first.
-    pub fn poll_output(&mut self) -> Option<AdapterOutput> {
-        each!(self, adapter => adapter.poll_output())
     }
 
     /// How the host learns of responses.

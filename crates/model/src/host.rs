@@ -94,13 +94,17 @@ pub struct Host {
     /// What is left of the thread's work, while it stands still for an interrupt.
     interrupted: Option<Span>,
     interrupt: Option<Activity>,
+    /// The packet that the link is scheduled for, while it is; a critical section, so there is one at a time.
+    handing: Option<Packet>,
+    /// Interrupts that have come and not been served, the one being served first.
     pending: VecDeque<Interrupt>,
     last_thread: Option<Thread>,
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
     wakeup: Option<Time>,
+    /// The timer's interrupt is pending.
+    awake: bool,
     account: Account,
-    output: VecDeque<Output>,
 }
 
 impl Host {
@@ -114,12 +118,13 @@ impl Host {
             running: None,
             interrupted: None,
             interrupt: None,
+            handing: None,
             pending: VecDeque::new(),
             last_thread: None,
             left: HashMap::default(),
             wakeup: None,
+            awake: false,
             account: Account::default(),
-            output: VecDeque::new(),
         }
     }
 
@@ -144,59 +149,55 @@ impl Host {
         &self.account.uses
     }
 
-    /// The application of `channel` has a message to send.
-    pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes) {
-        let Self { senders, subsystem, output, .. } = self;
-        senders.offer(now, channel, size, subsystem, &mut answers(output));
-        self.settle(now);
+    /// The application of `channel` has a message to send. Here and below `tell` hears what the host does.
+    pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes, tell: &mut impl FnMut(Output)) {
+        self.senders.offer(now, channel, size, &mut self.subsystem, &mut answers(tell));
+        self.settle(now, tell);
     }
 
     /// The application of `channel` from now on always has another message.
-    pub fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
+    pub fn send_without_end(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        endless: Endless,
+        tell: &mut impl FnMut(Output),
+    ) {
         self.senders.send_without_end(channel, endless);
-        self.settle(now);
+        self.settle(now, tell);
     }
 
     /// The adapter or a timer interrupts.
-    pub fn interrupt(&mut self, now: Time, interrupt: Interrupt) {
+    pub fn interrupt(&mut self, now: Time, interrupt: Interrupt, tell: &mut impl FnMut(Output)) {
         self.pending.push_back(interrupt);
-        self.settle(now);
+        self.settle(now, tell);
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
-    pub fn timer(&mut self, now: Time) {
-        self.settle(now);
+    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
+        self.settle(now, tell);
     }
 
     /// When the host next wants [`timer`](Self::timer) to be called, if nothing happens before.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
         let top = self.interrupt.as_ref().or(self.running.as_ref()).map(|activity| activity.ends);
         Time::earlier(top, self.wakeup)
-    }
-
-    /// What the host did, oldest first.
-    pub fn poll_output(&mut self) -> Option<Output> {
-        self.output.pop_front()
-    }
-
-    /// Whether it has put out all it had to.
-    pub fn is_silent(&self) -> bool {
-        self.output.is_empty()
     }
 
     /// Carries on as far as `now` allows.
     ///
     /// A timer that is due goes first, whatever it was that came at the same instant: the queues have to be looked at
     /// for what has become current before anybody is served from them.
-    fn settle(&mut self, now: Time) {
+    fn settle(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
         loop {
             if self.wakeup.is_some_and(|at| at <= now) {
                 self.wakeup = None;
+                self.awake = true;
                 self.pending.push_back(Interrupt::Timer);
             }
-            while self.advance(now) {}
-            let announced = self.pending.contains(&Interrupt::Timer);
-            self.wakeup = self.subsystem.next_wakeup(now).filter(|at| *at > now || !announced);
+            while self.advance(now, tell) {}
+            self.wakeup = self.subsystem.next_wakeup(now).filter(|at| *at > now || !self.awake);
             if self.wakeup.is_none_or(|at| at > now) {
                 return;
             }
@@ -204,25 +205,24 @@ impl Host {
     }
 
     /// Does one thing that is due at `now`; answers whether there was one.
-    fn advance(&mut self, now: Time) -> bool {
+    fn advance(&mut self, now: Time, tell: &mut impl FnMut(Output)) -> bool {
         if let Some(interrupt) = &self.interrupt {
             let ended = interrupt.ends <= now;
             if ended {
-                self.finish_interrupt(now);
+                self.finish_interrupt(now, tell);
             }
             return ended;
         }
-        let masked = self.running.as_ref().is_some_and(Activity::masks_interrupts);
-        if !masked && let Some(interrupt) = self.pending.pop_front() {
-            if let Some(activity) = self.running.as_mut().filter(|_| self.interrupted.is_none()) {
-                self.account.log(activity, now, &mut self.output);
-                self.interrupted = Some(activity.ends.saturating_since(now));
+        if let Some(interrupt) = self.pending.front()
+            && !self.running.as_ref().is_some_and(Activity::masks_interrupts)
+        {
+            let cost = if *interrupt == Interrupt::Timer { Span::ZERO } else { self.costs.interrupt };
+            let activity = Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(interrupt.channel()));
+            if let Some(running) = self.running.as_mut().filter(|_| self.interrupted.is_none()) {
+                self.account.log(running, now, tell);
+                self.interrupted = Some(running.ends.saturating_since(now));
             }
-            let cost = match interrupt {
-                Interrupt::Timer => Span::ZERO,
-                _ => self.costs.interrupt,
-            };
-            self.interrupt = Some(Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(interrupt)));
+            self.interrupt = Some(activity);
             return true;
         }
         if let Some(left) = self.interrupted.take() {
@@ -233,107 +233,109 @@ impl Host {
         }
         if let Some(activity) = &self.running {
             if activity.ends > now {
-                return self.preempt(now);
+                return self.preempt(now, tell);
             }
-            self.finish(now);
+            self.finish(now, tell);
             return true;
         }
-        let Self { senders, subsystem, output, .. } = self;
-        senders.retry(now, subsystem, &mut answers(output));
+        self.senders.retry(now, &mut self.subsystem, &mut answers(tell));
         self.start(now)
     }
 
     fn start(&mut self, now: Time) -> bool {
-        let costs = self.costs;
         let step = self.subsystem.next_step(now);
         let (thread, work, used, kind) = match step {
             Step::Idle => return false,
             Step::Process { thread, channel, work, resumed } => {
-                let kind = Kind::Process { channel };
-                let cost = if resumed { self.left.remove(&thread) } else { None };
-                (thread, cost.unwrap_or_else(|| cost_of(&costs, work)), use_of(work), kind)
+                let left = if resumed { self.left.remove(&thread) } else { None };
+                let cost = left.unwrap_or_else(|| cost_of(&self.costs, work));
+                (thread, cost, use_of(work), Kind::Process(channel))
             }
             Step::Transmit { thread, packet, new_thread } => {
-                let creation = if new_thread { costs.thread_creation } else { Span::ZERO };
-                (
-                    thread,
-                    creation + self.costs.transmit(self.paradigm),
-                    Use::LinkScheduling,
-                    Kind::Transmit(packet),
-                )
+                let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
+                let cost = creation + self.costs.transmit(self.paradigm);
+                let kind = Kind::Transmit(packet.channel);
+                self.handing = Some(packet);
+                (thread, cost, Use::LinkScheduling, kind)
             }
             Step::Application { channel } => {
                 let messages = self.senders.dispatch(channel, &self.subsystem);
-                let kind = Kind::Send { channel };
-                (Thread::Application(channel), costs.send_call * messages, Use::Application, kind)
+                let cost = self.costs.send_call * messages;
+                (Thread::Application(channel), cost, Use::Application, Kind::Send(channel))
             }
         };
         let switches = self.last_thread.is_some_and(|last| last != thread);
-        let switch = if switches { costs.switch() } else { Span::ZERO };
+        let switch = if switches { self.costs.switch() } else { Span::ZERO };
         self.last_thread = Some(thread);
         self.running = Some(Activity::new(now, work, used, kind).of(thread, switch));
         true
     }
 
-    /// The thread's work is done. What it was is looked at where it lies: an activity has a packet in it, and is long.
-    fn finish(&mut self, now: Time) {
-        let Self { running, account, subsystem, senders, output, .. } = self;
-        let activity = running.as_mut().expect("a thread runs");
-        account.log(activity, now, output);
-        match &activity.kind {
-            Kind::Process { .. } => {
-                let finished = subsystem.finish(now);
-                output.extend(finished.delivered.map(Output::Delivered));
+    /// The thread's work is done.
+    fn finish(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
+        let mut activity = self.running.take().expect("a thread runs");
+        self.account.log(&mut activity, now, tell);
+        match activity.kind {
+            Kind::Process(_) => {
+                if let Some(delivery) = self.subsystem.finish(now).delivered {
+                    tell(Output::Delivered(delivery));
+                }
             }
-            Kind::Transmit(packet) => output.push_back(Output::Transmit(*packet)),
-            Kind::Send { channel } => senders.send(now, *channel, subsystem, &mut answers(output)),
+            Kind::Transmit(_) => self.hand_over(tell),
+            Kind::Send(channel) => {
+                self.senders.send(now, channel, &mut self.subsystem, &mut answers(tell));
+            }
             Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
         }
-        self.running = None;
     }
 
-    fn finish_interrupt(&mut self, now: Time) {
-        let Self { interrupt, account, subsystem, senders, output, .. } = self;
-        let activity = interrupt.as_mut().expect("an interrupt runs");
-        account.log(activity, now, output);
-        let schedules = !matches!(activity.kind, Kind::Transmit(_));
-        match &activity.kind {
-            Kind::Transmit(packet) => output.push_back(Output::Transmit(*packet)),
-            Kind::Interrupt(Interrupt::Transmitted(packet)) => {
-                subsystem.transmitted(now, packet);
-                senders.returned(packet);
-            }
-            Kind::Interrupt(Interrupt::Failed(packet)) => {
-                subsystem.failed(now, packet);
-                senders.returned(packet);
-            }
-            Kind::Interrupt(Interrupt::Progress(_)) => {}
-            Kind::Interrupt(Interrupt::Handshake(packet)) => output.push_back(Output::Proceed(*packet)),
-            Kind::Interrupt(Interrupt::Received(channel, packet)) => {
-                // A packet that finds no buffer is in the subsystem's counters.
-                let _ = subsystem.receive(now, *channel, *packet);
-            }
-            Kind::Interrupt(Interrupt::Timer) => subsystem.wakeup(now),
-            Kind::Process { .. } | Kind::Send { .. } => unreachable!("threads have their own place"),
+    /// The link has been scheduled, and the packet goes.
+    fn hand_over(&mut self, tell: &mut impl FnMut(Output)) {
+        tell(Output::Transmit(self.handing.take().expect("the link was scheduled for a packet")));
+    }
+
+    fn finish_interrupt(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
+        let mut activity = self.interrupt.take().expect("an interrupt runs");
+        self.account.log(&mut activity, now, tell);
+        if activity.masks_interrupts() {
+            return self.hand_over(tell);
         }
-        self.interrupt = None;
-        if !schedules {
-            return;
+        let Self { subsystem, senders, .. } = self;
+        match self.pending.pop_front().expect("what is served is pending") {
+            Interrupt::Transmitted(packet) => {
+                subsystem.transmitted(now, &packet);
+                senders.returned(&packet);
+            }
+            Interrupt::Failed(packet) => {
+                subsystem.failed(now, &packet);
+                senders.returned(&packet);
+            }
+            Interrupt::Progress(_) => {}
+            Interrupt::Handshake(packet) => tell(Output::Proceed(packet)),
+            Interrupt::Received(channel, packet) => {
+                // A packet that finds no buffer is in the subsystem's counters.
+                let _ = subsystem.receive(now, channel, packet);
+            }
+            Interrupt::Timer => {
+                self.awake = false;
+                subsystem.wakeup(now);
+            }
         }
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            let cost = self.costs.transmit(self.paradigm);
-            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(packet)));
+            let (cost, kind) = (self.costs.transmit(self.paradigm), Kind::Transmit(packet.channel));
+            self.handing = Some(packet);
+            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, kind));
         }
     }
 
     /// Takes the CPU from the packet in progress if something more urgent waits and policy allows.
-    fn preempt(&mut self, now: Time) -> bool {
-        let processing = self.running.as_ref().is_some_and(|a| matches!(a.kind, Kind::Process { .. }));
+    fn preempt(&mut self, now: Time, tell: &mut impl FnMut(Output)) -> bool {
+        let processing = self.running.as_ref().is_some_and(|a| matches!(a.kind, Kind::Process(_)));
         if !processing || !self.subsystem.wants_preemption(now) {
             return false;
         }
         let mut activity = self.running.take().expect("a packet is in progress");
-        self.account.log(&mut activity, now, &mut self.output);
+        self.account.log(&mut activity, now, tell);
         let thread = activity.thread.expect("a thread processes packets");
         // What is left of a switch is lost: whoever comes back is switched to again.
         let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
@@ -352,21 +354,22 @@ struct Account {
 }
 
 impl Account {
-    /// Accounts for what `activity` has done since it began or resumed.
-    fn log(&mut self, activity: &mut Activity, now: Time, output: &mut VecDeque<Output>) {
-        for busy in activity.spend(now) {
-            if busy.ended == busy.began {
+    /// Accounts for what `activity` has done since it began or resumed: the switch to its thread, then the work.
+    fn log(&mut self, activity: &mut Activity, now: Time, tell: &mut impl FnMut(Output)) {
+        let (began, switched) = (activity.began, activity.switched(now));
+        for (used, from, to) in [(Use::Switch, began, switched), (activity.used, switched, now)] {
+            if to == from {
                 continue;
             }
-            self.uses.add(busy.used, busy.ended.since(busy.began));
+            self.uses.add(used, to.since(from));
             if self.recording {
-                output.push_back(Output::Busy(busy));
+                tell(Output::Busy(activity.busy(used, from, to)));
             }
         }
     }
 }
 
-/// Puts out how sends were answered.
-fn answers(output: &mut VecDeque<Output>) -> impl FnMut(ChannelId, Bytes, Sent) {
-    |channel, size, answer| output.push_back(Output::Answered { channel, size, answer })
+/// Tells how sends were answered.
+fn answers(tell: &mut impl FnMut(Output)) -> impl FnMut(ChannelId, Bytes, Sent) {
+    |channel, size, answer| tell(Output::Answered { channel, size, answer })
 }

@@ -5,3 +5,4 @@ pub mod host;
 pub mod network;
 pub mod node;
 pub mod source;
+pub mod told;

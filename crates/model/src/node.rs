@@ -2,14 +2,21 @@
 //!
 //! What the host hands over goes into the adapter, what the adapter responds interrupts the host, and
 //! both happen at the instant they are due. From outside a node is one component with one deadline.
+//!
+//! ```text
+//! Host ──Transmit──▶ transmit ──▶ Adapter     a packet goes down in one call, unless it has to wait in the driver
+//!   ▲                                │
+//!   └── Interrupt ◀── Driver ◀── Response     and is read when the call that brought it up is over
+//! ```
+//!
+//! Each of them tells somebody what it does while it does it; who that is, is said here: [`of_host`] and [`of_adapter`].
+//! What is of the world is told to whoever called the node.
 
 mod driver;
 
-use std::collections::VecDeque;
-
 use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
 use crate::host::{Endless, Host, Interrupt, Output};
@@ -44,30 +51,25 @@ pub struct Node {
     host: Option<Host>,
     driver: Driver,
     adapter: Adapter,
-    now: Time,
-    output: VecDeque<NodeOutput>,
+    due: Option<Time>,
 }
 
 impl Node {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, adapter.notification());
-        Self { host: Some(host), driver, adapter, now: Time::ZERO, output: VecDeque::new() }
+        Self { host: Some(host), driver, adapter, due: None }
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
     pub fn without_host(adapter: Adapter) -> Self {
         let driver = Driver::new(DriverConfig::default(), adapter.notification());
-        Self { host: None, driver, adapter, now: Time::ZERO, output: VecDeque::new() }
+        Self { host: None, driver, adapter, due: None }
     }
 
     /// Opens a channel at the host, before the run; panics without one.
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
-        self.here().open(config)
-    }
-
-    fn here(&mut self) -> &mut Host {
-        self.host.as_mut().expect("the node has a host")
+        self.host.as_mut().expect("the node has a host").open(config)
     }
 
     /// Also puts out what the CPU does, for a trace.
@@ -88,7 +90,7 @@ impl Node {
     }
 
     /// Frames on the medium take at least `span`.
-    pub fn pad_frames_to(&mut self, span: laxity_units::Span) {
+    pub fn pad_frames_to(&mut self, span: Span) {
         self.adapter.pad_frames_to(span);
     }
 
@@ -107,51 +109,71 @@ impl Node {
         self.driver.report
     }
 
-    /// The application of `channel` has a message to send.
-    pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes) {
-        self.here().offer(now, channel, size);
-        self.settle(now);
+    /// The application of `channel` has a message to send; panics without a host. Here and below `tell` hears what the node
+    /// does.
+    pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes, tell: &mut impl FnMut(NodeOutput)) {
+        let Self { host, driver, adapter, .. } = self;
+        let host = host.as_mut().expect("the node has a host");
+        host.offer(now, channel, size, &mut of_host(now, driver, adapter, tell));
+        self.settle(now, tell);
     }
 
-    /// The application of `channel` from now on always has another message.
-    pub fn send_without_end(&mut self, now: Time, channel: ChannelId, endless: Endless) {
-        self.here().send_without_end(now, channel, endless);
-        self.settle(now);
+    /// The application of `channel` from now on always has another message; panics without a host.
+    pub fn send_without_end(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        endless: Endless,
+        tell: &mut impl FnMut(NodeOutput),
+    ) {
+        let Self { host, driver, adapter, .. } = self;
+        let host = host.as_mut().expect("the node has a host");
+        host.send_without_end(now, channel, endless, &mut of_host(now, driver, adapter, tell));
+        self.settle(now, tell);
     }
 
     /// A host that is elsewhere has written a command; waits if there is no room for it.
-    pub fn command(&mut self, now: Time, command: Command) {
+    pub fn command(&mut self, now: Time, command: Command, tell: &mut impl FnMut(NodeOutput)) {
         match command {
             Command::Transmit(packet) => self.driver.wait(packet),
-            Command::Proceed(_) => {
-                self.adapter.command(now, command).expect("an answer takes no place in a queue");
+            Command::Proceed(packet) => {
+                self.adapter.proceed(now, &packet, &mut of_adapter(false, &mut self.driver, tell));
             }
         }
-        self.settle(now);
+        self.settle(now, tell);
     }
 
     /// A host that is elsewhere resets its adapter.
-    pub fn reset_adapter(&mut self, now: Time) {
-        self.reset(now);
-        self.settle(now);
+    pub fn reset_adapter(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        self.reset(now, tell);
+        self.settle(now, tell);
     }
 
     /// A frame came in from the network.
-    pub fn receive(&mut self, now: Time, packet: Packet) {
-        self.adapter.receive(now, packet);
-        self.settle(now);
+    pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(NodeOutput)) {
+        let Self { host, driver, adapter, .. } = self;
+        adapter.receive(now, packet, &mut of_adapter(host.is_some(), driver, tell));
+        self.settle(now, tell);
     }
 
     /// The medium answers the adapter's request.
-    pub fn medium(&mut self, now: Time, access: Access) {
-        self.adapter.medium(now, access);
-        self.settle(now);
+    pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(NodeOutput)) {
+        let Self { host, driver, adapter, .. } = self;
+        adapter.medium(now, access, &mut of_adapter(host.is_some(), driver, tell));
+        self.settle(now, tell);
     }
 
     /// Something in the adapter breaks, or works again.
-    pub fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
-        self.adapter.break_down(now, breakdown, broken);
-        self.settle(now);
+    pub fn break_down(
+        &mut self,
+        now: Time,
+        breakdown: Breakdown,
+        broken: bool,
+        tell: &mut impl FnMut(NodeOutput),
+    ) {
+        let Self { host, driver, adapter, .. } = self;
+        adapter.break_down(now, breakdown, broken, &mut of_adapter(host.is_some(), driver, tell));
+        self.settle(now, tell);
     }
 
     /// From now on that share of the adapter's interrupts is lost, as `chance` has it; `None` for none.
@@ -160,128 +182,143 @@ impl Node {
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
-    pub fn timer(&mut self, now: Time) {
+    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        let Self { host, driver, adapter, .. } = self;
         // The adapter first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
-        if self.adapter.next_deadline().is_some_and(|at| at <= now) {
-            self.adapter.timer(now);
+        if adapter.next_deadline().is_some_and(|at| at <= now) {
+            adapter.timer(now, &mut of_adapter(host.is_some(), driver, tell));
+            self.exchange(now, tell);
         }
-        self.pass_on(now);
         if self.driver.looks(now) {
-            self.read(now);
+            self.read(now, tell);
         }
         if self.driver.gives_up(now) {
-            self.reset(now);
+            self.reset(now, tell);
         }
-        if let Some(host) = &mut self.host
+        let Self { host, driver, adapter, .. } = self;
+        if let Some(host) = host
             && host.next_deadline().is_some_and(|at| at <= now)
         {
-            host.timer(now);
+            host.timer(now, &mut of_host(now, driver, adapter, tell));
         }
-        self.settle(now);
+        self.settle(now, tell);
     }
 
     /// When the node next wants [`timer`](Self::timer) to be called.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        let driver = self.driver.next_deadline(self.now);
-        let host = self.host.as_ref().and_then(Host::next_deadline);
-        Time::earlier(Time::earlier(host, self.adapter.next_deadline()), driver)
+        self.due
     }
 
-    /// What the node did, oldest first.
-    pub fn poll_output(&mut self) -> Option<NodeOutput> {
-        self.output.pop_front()
-    }
-
-    fn reset(&mut self, now: Time) {
-        self.driver.has_reset();
-        self.adapter.reset(now);
-        self.pass_on(now);
+    fn reset(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        let Self { host, driver, adapter, .. } = self;
+        driver.has_reset();
+        adapter.reset(now, &mut of_adapter(host.is_some(), driver, tell));
+        self.exchange(now, tell);
         // Whoever resets an adapter also reads what it had to say.
-        self.read(now);
+        self.read(now, tell);
     }
 
-    fn settle(&mut self, now: Time) {
-        self.now = now;
-        while self.pass_on(now) {}
+    /// Lets the two go on until neither has anything for the other, and asks when to be called next.
+    fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        self.exchange(now, tell);
         self.driver.settled(now);
+        let host = self.host.as_ref().and_then(Host::next_deadline);
+        let both = Time::earlier(host, self.adapter.next_deadline());
+        self.due = Time::earlier(both, self.driver.next_deadline(now));
     }
 
-    /// Passes what the two put out to each other; answers whether there was anything.
-    fn pass_on(&mut self, now: Time) -> bool {
-        let mut any = false;
-        while let Some(output) = self.host.as_mut().and_then(Host::poll_output) {
-            any = true;
-            match output {
-                Output::Transmit(packet) => self.transmit(now, Packet { handed: now, ..packet }),
-                Output::Proceed(packet) => {
-                    let taken = self.adapter.command(now, Command::Proceed(packet));
-                    taken.expect("an answer to an adapter takes no place in its queues");
-                }
-                other => self.output.push_back(NodeOutput::Host(other)),
+    /// Hands over what has waited for room, and gives the host what it was told of.
+    fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        loop {
+            let handed = self.driver.waiting() > 0 && self.hand_over(now, tell);
+            match self.driver.read_announced() {
+                Some(response) => self.interrupt(now, response, tell),
+                None if handed => {}
+                None => return,
             }
         }
-        let mut refused = [false; 2];
-        while self.driver.waiting() > 0
-            && let Some(packet) = self.driver.first_waiting(refused)
-        {
-            if self.adapter.command(now, Command::Transmit(packet)).is_err() {
+    }
+
+    /// Offers the adapter the packets that wait, in their order; one class that it refuses does not hold up the other. Answers
+    /// whether it took any.
+    fn hand_over(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) -> bool {
+        let Self { host, driver, adapter, .. } = self;
+        let (mut refused, mut any) = ([false; 2], false);
+        while let Some(packet) = driver.first_waiting(refused) {
+            if adapter.transmit(now, &packet, &mut of_adapter(host.is_some(), driver, tell)) {
+                driver.handed(now, &packet);
+                any = true;
+            } else {
                 refused[packet.tag.class as usize] = true;
-                continue;
             }
-            self.driver.handed(now, packet);
-            any = true;
-        }
-        while let Some(output) = self.adapter.poll_output() {
-            any = true;
-            let output = match output {
-                AdapterOutput::Response(response) if self.host.is_none() => {
-                    NodeOutput::Response(response, self.driver.announces())
-                }
-                AdapterOutput::Response(response) => {
-                    if self.driver.written(response) {
-                        self.read(now);
-                    }
-                    continue;
-                }
-                AdapterOutput::Frame { packet, more } => NodeOutput::Departed(packet, more),
-                AdapterOutput::Request => NodeOutput::Request,
-                AdapterOutput::Withdraw => NodeOutput::Withdraw,
-                AdapterOutput::Discarded(packet, loss) => NodeOutput::Discarded(packet, loss),
-                AdapterOutput::Passed(passage) => NodeOutput::Passed(passage),
-            };
-            self.output.push_back(output);
         }
         any
     }
 
-    /// The host has handed over a packet. If the driver has nothing to do but to pass it on, now or before it, it does.
-    fn transmit(&mut self, now: Time, packet: Packet) {
-        let idle = self.driver.waiting() == 0 && self.host.as_ref().is_none_or(Host::is_silent);
-        if idle && self.adapter.command(now, Command::Transmit(packet)).is_ok() {
-            self.driver.passed(now, packet);
-        } else {
-            self.driver.wait(packet);
+    /// The host reads every response there is.
+    fn read(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        while let Some(response) = self.driver.read() {
+            self.interrupt(now, response, tell);
         }
     }
 
-    /// The host reads every response there is.
-    fn read(&mut self, now: Time) {
-        while let Some(response) = self.driver.read() {
-            let Some(host) = &mut self.host else {
-                unreachable!("responses for a host elsewhere are passed on")
-            };
-            let interrupt = match response {
-                Response::Progress(packet) => Interrupt::Progress(packet),
-                Response::Handshake(packet) => Interrupt::Handshake(packet),
-                Response::Transmitted(packet) => Interrupt::Transmitted(packet),
-                Response::Failed(packet, loss) => {
-                    self.output.push_back(NodeOutput::Failed(packet, loss));
-                    Interrupt::Failed(packet)
-                }
-                Response::Received(packet) => Interrupt::Received(packet.channel, packet),
-            };
-            host.interrupt(now, interrupt);
+    fn interrupt(&mut self, now: Time, response: Response, tell: &mut impl FnMut(NodeOutput)) {
+        let Self { host: Some(host), driver, adapter, .. } = self else {
+            unreachable!("responses for a host elsewhere are passed on")
+        };
+        let interrupt = match response {
+            Response::Progress(packet) => Interrupt::Progress(packet),
+            Response::Handshake(packet) => Interrupt::Handshake(packet),
+            Response::Transmitted(packet) => Interrupt::Transmitted(packet),
+            Response::Failed(packet, loss) => {
+                tell(NodeOutput::Failed(packet, loss));
+                Interrupt::Failed(packet)
+            }
+            Response::Received(packet) => Interrupt::Received(packet.channel, packet),
+        };
+        host.interrupt(now, interrupt, &mut of_host(now, driver, adapter, tell));
+    }
+}
+
+/// Who hears what the host does: its packets are for the adapter, the rest is for the world.
+fn of_host<'a>(
+    now: Time,
+    driver: &'a mut Driver,
+    adapter: &'a mut Adapter,
+    tell: &'a mut impl FnMut(NodeOutput),
+) -> impl FnMut(Output) + 'a {
+    move |output| match output {
+        Output::Transmit(packet) => {
+            let packet = Packet { handed: now, ..packet };
+            // A driver in which nothing waits has nothing to do but to pass it on.
+            let idle = driver.waiting() == 0;
+            if idle && adapter.transmit(now, &packet, &mut of_adapter(true, driver, tell)) {
+                driver.passed(now, &packet);
+            } else {
+                driver.wait(packet);
+            }
         }
+        Output::Proceed(packet) => adapter.proceed(now, &packet, &mut of_adapter(true, driver, tell)),
+        other => tell(NodeOutput::Host(other)),
+    }
+}
+
+/// Who hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the
+/// world.
+fn of_adapter<'a>(
+    host_is_here: bool,
+    driver: &'a mut Driver,
+    tell: &'a mut impl FnMut(NodeOutput),
+) -> impl FnMut(AdapterOutput) + 'a {
+    move |output| match output {
+        AdapterOutput::Response(response) if host_is_here => driver.written(response),
+        AdapterOutput::Response(response) => tell(NodeOutput::Response(response, driver.announces())),
+        AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(packet, more)),
+        AdapterOutput::Request => tell(NodeOutput::Request),
+        AdapterOutput::Withdraw => tell(NodeOutput::Withdraw),
+        AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packet, loss)),
+        AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(passage)),
     }
 }

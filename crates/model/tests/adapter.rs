@@ -12,12 +12,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use cases::{Dice, description, keeps_order, longest_way, packet};
 use laxity_engine::Seed;
-use laxity_model::adapter::{
-    Adapter, AdapterOutput, Breakdown, Command, Description, Loss, Pipeline, Response,
-};
+use laxity_model::adapter::{Adapter, AdapterOutput, Breakdown, Description, Loss, Pipeline, Response};
 use laxity_model::network::{
     Background, Csma, CsmaParameters, Medium, PointToPoint, TokenRing, TokenRingParameters,
 };
+use laxity_model::told::Told;
 use laxity_qos::channel::Packet;
 use laxity_units::{Bytes, Rate, Span, Time};
 
@@ -71,7 +70,7 @@ enum Act {
 type Log = Vec<(Time, AdapterOutput)>;
 
 struct Bench {
-    adapter: Adapter,
+    adapter: Told<Adapter, AdapterOutput>,
     medium: Medium,
     acts: BTreeMap<(Time, u64), Act>,
     scheduled: u64,
@@ -92,10 +91,8 @@ impl Bench {
     fn act(&mut self, now: Time, act: Act) {
         match act {
             Act::Hand(packet) => self.backlog.push_back(packet),
-            Act::Frame(packet) => self.adapter.receive(now, packet),
-            Act::Answer(packet) => {
-                self.adapter.command(now, Command::Proceed(packet)).expect("an answer is always taken");
-            }
+            Act::Frame(packet) => self.adapter.receive(now, &packet),
+            Act::Answer(packet) => self.adapter.proceed(now, &packet),
             Act::Break(breakdown, broken) => self.adapter.break_down(now, breakdown, broken),
             Act::Reset => {
                 self.resets += 1;
@@ -109,7 +106,7 @@ impl Bench {
         loop {
             let mut any = false;
             while let Some(packet) = self.backlog.front().copied() {
-                if self.adapter.command(now, Command::Transmit(packet)).is_err() {
+                if !self.adapter.transmit(now, &packet) {
                     break;
                 }
                 self.backlog.pop_front();
@@ -180,7 +177,7 @@ fn run(seed: u64, faults: bool) -> Outcome {
     let description = description(&mut dice);
     let (medium, access) = medium(&mut dice, seed);
     let answer = Span::from_us(1 + dice.below(100));
-    let mut adapter = Adapter::Pipeline(Box::new(Pipeline::new(description.clone())));
+    let mut adapter = Told::new(Adapter::Pipeline(Box::new(Pipeline::new(description.clone()))));
     adapter.record();
     adapter.pad_frames_to(medium.shortest_frame());
     let padding = medium.shortest_frame();

@@ -19,6 +19,7 @@ mod link;
 mod message;
 mod policy;
 mod scheduler;
+mod slots;
 mod step;
 mod subsystem;
 
@@ -27,6 +28,7 @@ pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,
     Preemption, Processing, Role,
 };
+pub use slots::{Slot, Slots};
 pub use step::{Dropped, Finished, Sent, Step, Thread, Work};
 pub use subsystem::{Counters, Subsystem};
 

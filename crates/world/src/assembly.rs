@@ -9,18 +9,18 @@ mod outcome;
 mod outside;
 mod parts;
 mod state;
+mod surroundings;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
-use laxity_model::adapter::{Loss, Response};
-use laxity_model::host::{Endless, Output, Uses};
-use laxity_model::network::{Impairments, Medium};
-use laxity_model::node::{Node, NodeOutput};
+use laxity_model::host::Endless;
+use laxity_model::network::Medium;
+use laxity_model::node::Node;
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Packet, Sent};
+use laxity_qos::channel::{ChannelId, Slots};
 use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
@@ -33,6 +33,7 @@ pub(crate) use parts::resource_names;
 pub use parts::{channel_config, source_stream};
 pub use state::Event;
 use state::{Asked, Snapshot, Window};
+use surroundings::Surroundings;
 
 use crate::experiment::{Experiment, Fault, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
@@ -108,21 +109,16 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     experiment: &'a Experiment,
     nodes: Vec<Node>,
     asked: Vec<Asked>,
-    medium: Medium,
     medium_asked: Asked,
-    impairments: Option<Impairments>,
     sources: Vec<Option<Source>>,
     /// Per channel: what its application sends without end, until the run starts.
     endless: Vec<Option<Endless>>,
-    meters: Vec<Meter>,
-    stages: Vec<Vec<StageMeter>>,
+    /// What hears the nodes.
+    around: Surroundings<'a, 'f, T, O>,
     promises: Vec<Promise>,
     papers: Vec<Promise>,
-    window: Window,
-    observer: Observer<'a, 'f, T>,
-    outside: O,
-    /// Per channel: the outside's names for messages that were offered and not answered.
-    handles: Vec<VecDeque<u32>>,
+    /// What came from outside and has not happened.
+    inputs: VecDeque<Input>,
     stopped: bool,
     /// Nodes that may have something to say; empty between events.
     restless: Vec<usize>,
@@ -164,23 +160,30 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         }
         observer.watch(&mut nodes, experiment);
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
-        let mut assembly = Self {
+        let around = Surroundings {
             experiment,
-            asked: vec![Asked::default(); nodes.len()],
-            stages: stages.collect(),
-            nodes,
+            shares_medium: nodes.first().is_some_and(|node| node.adapter().asks_for_medium()),
             medium,
-            medium_asked: Asked::default(),
             impairments: parts::impairments(experiment),
-            sources: Vec::new(),
-            endless: Vec::new(),
+            flying: Slots::default(),
             meters: Vec::new(),
-            promises,
-            papers,
-            window: Window { length, departed: 0, opened: None, closed: None },
+            stages: stages.collect(),
+            window: Window::of(length),
             observer,
             outside,
             handles: vec![VecDeque::new(); experiment.channels.len()],
+        };
+        let mut assembly = Self {
+            experiment,
+            asked: vec![Asked::default(); nodes.len()],
+            nodes,
+            medium_asked: Asked::default(),
+            sources: Vec::new(),
+            endless: Vec::new(),
+            around,
+            promises,
+            papers,
+            inputs: VecDeque::new(),
             stopped: false,
             restless: Vec::new(),
         };
@@ -211,7 +214,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             };
             let meter =
                 Meter { deadline, deadline_at_receiver, from_arrival, punctuality, ..Meter::default() };
-            self.meters.push(meter);
+            self.around.meters.push(meter);
             let sends = host_is_here && !from_arrival && self.is_established(i);
             let chance = || source_stream(experiment, i);
             self.sources.push(spec.source.source(chance()).filter(|_| sends));
@@ -226,11 +229,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     /// Schedules what begins by itself; before the run.
     pub fn start(&mut self, calendar: &mut Calendar<Event>) {
-        if let RunLength::Time { total, warmup, cooldown } = self.window.length {
+        if let RunLength::Time { total, warmup, cooldown } = self.around.window.length {
             calendar.schedule(Time::ZERO + warmup, Event::Window);
             calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
         }
-        for (number, fault) in self.experiment.faults.iter().enumerate() {
+        for (number, fault) in (0..).zip(&self.experiment.faults) {
             calendar.schedule(Time::ZERO + fault.at, Event::Fault { number, begins: true });
             if let Some(length) = fault.length {
                 calendar.schedule(Time::ZERO + fault.at + length, Event::Fault { number, begins: false });
@@ -241,9 +244,13 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             self.schedule_arrival(channel, calendar);
             if let Some(endless) = self.endless[channel].take() {
                 let sender = self.experiment.channels[channel].route[0];
-                self.nodes[sender].send_without_end(Time::ZERO, ChannelId(channel as u32), endless);
+                let (now, id) = (Time::ZERO, ChannelId(channel as u32));
+                let node = &mut self.nodes[sender];
+                node.send_without_end(now, id, endless, &mut self.around.of(sender, now, calendar));
+                self.acted(sender, now);
             }
         }
+        self.restless.clear();
         self.restless.extend(0..self.nodes.len());
         self.settle(Time::ZERO, calendar);
     }
@@ -251,224 +258,99 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
         let Some(source) = &mut self.sources[channel] else { return };
         if let Some(arrival) = source.next_arrival() {
-            calendar.schedule(arrival.at, Event::Arrival { channel, size: arrival.size });
+            calendar.schedule(arrival.at, Event::Arrival { channel: channel as u32, size: arrival.size });
         }
     }
 
-    fn offer(&mut self, now: Time, channel: usize, size: Bytes) {
+    fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<Event>) {
         let sender = self.experiment.channels[channel].route[0];
-        self.meters[channel].offer(size);
-        if let Some(punctuality) = &mut self.meters[channel].punctuality {
-            punctuality.offer(now, self.window.counts());
-        }
-        self.nodes[sender].offer(now, ChannelId(channel as u32), size);
-        self.restless.push(sender);
+        self.around.offered(now, channel, size);
+        let id = ChannelId(channel as u32);
+        self.nodes[sender].offer(now, id, size, &mut self.around.of(sender, now, calendar));
+        self.acted(sender, now);
     }
 
     /// Lets `input` happen.
-    fn take(&mut self, now: Time, input: Input) {
+    fn take(&mut self, now: Time, input: Input, calendar: &mut Calendar<Event>) {
         match input {
             Input::Message { channel, size, handle } if self.is_established(channel) => {
-                self.handles[channel].push_back(handle);
-                self.offer(now, channel, size);
+                self.around.handles[channel].push_back(handle);
+                self.offer(now, channel, size, calendar);
             }
             Input::Message { channel, handle, .. } => {
-                self.outside.notice(now, Notice::Refused { channel, handle, cause: None });
+                self.around.outside.notice(now, Notice::Refused { channel, handle, cause: None });
             }
             Input::Command { node, command } => {
-                self.nodes[node].command(now, command);
-                self.restless.push(node);
+                self.nodes[node].command(now, command, &mut self.around.of(node, now, calendar));
+                self.acted(node, now);
             }
             Input::Reset { node } => {
-                self.nodes[node].reset_adapter(now);
-                self.restless.push(node);
+                self.nodes[node].reset_adapter(now, &mut self.around.of(node, now, calendar));
+                self.acted(node, now);
             }
             Input::Stop => self.stopped = true,
         }
     }
 
-    /// Passes on what nodes and the medium have put out, and asks them when they want to be called next.
+    /// A node has done something, and is to be asked when it next wants to be called.
+    #[inline]
+    fn acted(&mut self, node: usize, now: Time) {
+        self.restless.push(node);
+        if self.around.window.unasked {
+            self.around.window.ask(&self.nodes);
+        }
+        if self.around.observer.has_seen() {
+            self.around.observer.look_at(now, &self.nodes);
+        }
+    }
+
+    /// Tells nodes what the medium grants, and asks both when they want to be called next.
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(node) = self.restless.pop() {
-            while let Some(output) = self.nodes[node].poll_output() {
-                self.pass_on(node, now, &output, calendar);
+            let asked = &mut self.asked[node];
+            if let Some(at) = asked.change(self.nodes[node].next_deadline()) {
+                calendar.schedule(at, Event::Node { node: node as u32, asked: asked.times });
             }
-            if let Some(at) = self.asked[node].change(self.nodes[node].next_deadline()) {
-                calendar.schedule(at, Event::Node { node, asked: self.asked[node].times });
-            }
-            while let Some(output) = self.medium.poll_output() {
+            while let Some(output) = self.around.medium.poll_output() {
                 let station = output.station();
-                self.nodes[station].medium(now, output.into());
-                self.restless.push(station);
+                self.nodes[station].medium(now, output.into(), &mut self.around.of(station, now, calendar));
+                self.acted(station, now);
             }
         }
-        if let Some(at) = self.medium_asked.change(self.medium.next_deadline()) {
+        if let Some(at) = self.medium_asked.change(self.around.medium.next_deadline()) {
             calendar.schedule(at, Event::Medium { asked: self.medium_asked.times });
         }
     }
 
-    fn pass_on(&mut self, node: usize, now: Time, output: &NodeOutput, calendar: &mut Calendar<Event>) {
-        match *output {
-            NodeOutput::Departed(packet, more) => {
-                if self.nodes[node].adapter().asks_for_medium() {
-                    self.medium.sent(now, node, more);
-                }
-                self.depart(node, now, packet, calendar);
-            }
-            NodeOutput::Request => self.medium.request(now, node),
-            NodeOutput::Withdraw => self.medium.withdraw(now, node),
-            // It has left all the same, and is counted where it goes.
-            NodeOutput::Failed(_, Loss::Unconfirmed) => {}
-            NodeOutput::Failed(packet, _) => self.meters[packet.channel.0 as usize].fail(&packet),
-            NodeOutput::Discarded(packet, _) => {
-                self.meters[packet.channel.0 as usize].tally.lost_packets += 1;
-            }
-            NodeOutput::Passed(passage) => self.pass(node, &passage),
-            NodeOutput::Host(Output::Answered { channel, size, answer }) => {
-                self.answer(now, channel, size, answer);
-            }
-            NodeOutput::Host(Output::Delivered(ref delivery)) => {
-                let meter = &mut self.meters[delivery.channel.0 as usize];
-                meter.deliver(now, delivery, self.window.counts());
-                let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
-                if let Some(punctuality) = &mut meter.punctuality {
-                    punctuality.arrive(now, delivery.message, from);
-                }
-                self.tell_delivered(now, delivery.channel, delivery.message);
-            }
-            NodeOutput::Host(Output::Busy(ref busy)) => self.observer.busy(node, busy),
-            NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
-                unreachable!("a node passes these to its adapter")
-            }
-            NodeOutput::Response(response, announced) => {
-                if let Response::Failed(packet, _) = response {
-                    self.meters[packet.channel.0 as usize].fail(&packet);
-                }
-                self.outside.notice(now, Notice::Response { node, response, announced });
-            }
-        }
-    }
-
-    fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
-        let channel = id.0 as usize;
-        if let Some(punctuality) = &mut self.meters[channel].punctuality {
-            punctuality.answer(now, size, answer, self.window.counts());
-        }
-        let Some(handle) = self.handles[channel].pop_front() else {
-            if self.experiment.channels[channel].source.is_endless() {
-                self.meters[channel].offer(size);
-            }
-            return;
-        };
-        let notice = match answer {
-            Sent::Accepted { message } | Sent::Excess { message } => {
-                Notice::Taken { channel, handle, message }
-            }
-            Sent::Dropped(cause) => Notice::Refused { channel, handle, cause: Some(cause) },
-            Sent::WouldBlock => unreachable!("a blocked send is not answered"),
-        };
-        self.outside.notice(now, notice);
-    }
-
-    fn tell_delivered(&mut self, now: Time, channel: ChannelId, message: u64) {
-        if O::TELLS {
-            self.outside.notice(now, Notice::Delivered { channel: channel.0 as usize, message });
-        }
-    }
-
-    fn depart(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
-        let waiting = self.nodes[node].host().map_or(0, |host| host.subsystem().link_queue().0);
-        self.observer.departed(node, now, &packet, waiting);
-        let route = &self.experiment.channels[packet.channel.0 as usize].route;
-        let hop = route.iter().position(|station| *station == node).expect("a packet keeps to its route");
-        let last_sender = route.len() - 1 - usize::from(self.experiment.path.receive && route.len() > 1);
-        if let Some(&next) = route.get(hop + 1) {
-            self.send_on(next, now, packet, calendar);
-        }
-        if hop != last_sender {
-            return;
-        }
-        self.window.departed += 1;
-        let counted = self.window.counts();
-        let meter = &mut self.meters[packet.channel.0 as usize];
-        let completes = meter.depart(now, &packet, counted);
-        let received = self.experiment.path.receive && route.len() > 1;
-        let from = if meter.from_arrival { packet.sent } else { packet.due_from };
-        if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !received) {
-            punctuality.arrive(now, packet.message, from);
-        }
-        if completes && route.len() == 1 {
-            self.tell_delivered(now, packet.channel, packet.message);
-        }
-        self.look_at_window(now);
-    }
-
-    fn send_on(&mut self, node: usize, now: Time, packet: Packet, calendar: &mut Calendar<Event>) {
-        let propagation = self.experiment.path.propagation;
-        let Some(impairments) = &mut self.impairments else {
-            calendar.schedule(now + propagation, Event::Reach { node, packet });
-            return;
-        };
-        let mut arrives = false;
-        // A damaged frame has a wrong checksum, and the receiving adapter drops it without a word.
-        for delivery in impairments.pass(now).filter(|delivery| !delivery.corrupted) {
-            arrives = true;
-            calendar.schedule(delivery.at + propagation, Event::Reach { node, packet });
-        }
-        if !arrives {
-            self.meters[packet.channel.0 as usize].tally.lost_packets += 1;
-        }
-    }
-
     fn look_at_window(&mut self, now: Time) {
-        let (opens, closes) = match self.window.length {
-            RunLength::Packets { total, warmup, cooldown } => {
-                (self.window.departed >= warmup, self.window.departed >= total - cooldown)
-            }
-            RunLength::Time { total, warmup, cooldown } => {
-                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
-            }
-        };
-        if opens && self.window.opened.is_none() {
-            self.window.opened = Some(self.snapshot(now));
-            self.outside.notice(now, Notice::Window { opens: true });
-        }
-        if closes && self.window.closed.is_none() {
-            self.window.closed = Some(self.snapshot(now));
-            self.outside.notice(now, Notice::Window { opens: false });
+        self.around.look_at_window(now);
+        if self.around.window.unasked {
+            self.around.window.ask(&self.nodes);
         }
     }
 
     fn snapshot(&self, at: Time) -> Snapshot {
-        let uses = self.nodes.iter().map(|node| node.host().map_or(Uses::default(), |host| *host.uses()));
-        let stages = self.nodes.iter().map(|node| {
-            node.adapter().stages().into_iter().map(|stage| (stage.busy, stage.passed)).collect()
-        });
-        Snapshot {
-            at,
-            uses: uses.collect(),
-            stages: stages.collect(),
-            tallies: (0..self.meters.len()).map(|channel| self.tally(channel)).collect(),
-        }
+        Snapshot::of_meters(at, &self.around.meters).with(&self.nodes)
     }
 
     /// What has come of a channel so far, as far as hosts are here.
     pub fn tally(&self, channel: usize) -> Tally {
-        let hosts = self.nodes.iter().filter_map(|node| node.host());
-        let counters = hosts.map(|host| host.subsystem().counters(ChannelId(channel as u32)));
-        counters.fold(self.meters[channel].tally.clone(), Tally::with)
+        self.snapshot(Time::ZERO).tallies.swap_remove(channel)
     }
 
-    fn fault(&mut self, now: Time, number: usize, begins: bool) {
+    fn fault(&mut self, now: Time, number: usize, begins: bool, calendar: &mut Calendar<Event>) {
         let spec = self.experiment.faults[number];
+        let node = &mut self.nodes[spec.node];
         match spec.fault {
             Fault::LostInterrupts(share) => {
                 let chance = Seed::new(self.experiment.seed).stream(&format!("fault {number}"));
-                self.nodes[spec.node].lose_interrupts(begins.then_some((share, chance)));
+                node.lose_interrupts(begins.then_some((share, chance)));
             }
-            Fault::Breakdown(breakdown) => self.nodes[spec.node].break_down(now, breakdown, begins),
+            Fault::Breakdown(breakdown) => {
+                node.break_down(now, breakdown, begins, &mut self.around.of(spec.node, now, calendar));
+            }
         }
-        self.restless.push(spec.node);
+        self.acted(spec.node, now);
     }
 }
 
@@ -478,56 +360,63 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
             Event::Arrival { channel, size } => {
-                self.schedule_arrival(channel, calendar);
-                self.offer(now, channel, size);
+                self.schedule_arrival(channel as usize, calendar);
+                self.offer(now, channel as usize, size, calendar);
             }
-            Event::Node { node, asked } if self.asked[node].times == asked => {
+            Event::Node { node, asked } if self.asked[node as usize].times == asked => {
+                let node = node as usize;
                 self.asked[node].at = None;
-                self.nodes[node].timer(now);
-                self.restless.push(node);
+                self.nodes[node].timer(now, &mut self.around.of(node, now, calendar));
+                self.acted(node, now);
             }
             Event::Medium { asked } if self.medium_asked.times == asked => {
                 self.medium_asked.at = None;
-                self.medium.timer(now);
+                self.around.medium.timer(now);
                 // Whoever it is, the medium says so; any node will do to have it asked.
                 self.restless.push(0);
             }
             Event::Node { .. } | Event::Medium { .. } => return,
-            Event::Reach { node, mut packet } => {
+            Event::Reach { node, frame } => {
+                let node = node as usize;
+                let mut packet = self.around.flying.take(frame);
                 // The way takes its time, so what is on time here is later by that.
                 packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.longest_way());
-                self.nodes[node].receive(now, packet);
-                self.restless.push(node);
+                self.nodes[node].receive(now, &packet, &mut self.around.of(node, now, calendar));
+                self.acted(node, now);
             }
-            Event::Input(input) => self.take(now, input),
-            Event::Fault { number, begins } => self.fault(now, number, begins),
+            Event::Input => {
+                let input = self.inputs.pop_front().expect("an input for each of its events");
+                self.take(now, input, calendar);
+            }
+            Event::Fault { number, begins } => self.fault(now, number as usize, begins, calendar),
             Event::Window => return self.look_at_window(now),
         }
         self.settle(now, calendar);
     }
 
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        while let Some(input) = self.outside.next_input(now) {
+        while let Some(input) = self.around.outside.next_input(now) {
             if input == Input::Stop {
                 self.stopped = true;
                 continue;
             }
-            let at = self.outside.read_at(now).max(calendar.now());
+            let at = self.around.outside.read_at(now).max(calendar.now());
             // What is to happen before it happens first.
-            let is_next =
-                calendar.next_time().is_none_or(|due| at < due) && at <= limits(self.window.length).until;
+            let is_next = calendar.next_time().is_none_or(|due| at < due)
+                && at <= limits(self.around.window.length).until;
             if is_next {
                 calendar.advance(at);
-                self.take(at, input);
+                self.take(at, input, calendar);
                 self.settle(at, calendar);
             } else {
-                calendar.schedule(at, Event::Input(input));
+                self.inputs.push_back(input);
+                calendar.schedule(at, Event::Input);
             }
         }
     }
 
     fn is_finished(&self) -> bool {
         self.stopped
-            || matches!(self.window.length, RunLength::Packets { total, .. } if self.window.departed >= total)
+            || matches!(self.around.window.length, RunLength::Packets { total, .. } if self.around.window.departed >= total)
     }
 }

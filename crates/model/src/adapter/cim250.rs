@@ -183,7 +183,8 @@ mod tests {
     use laxity_units::Time;
 
     use super::*;
-    use crate::adapter::{AdapterOutput, Command, Pipeline, Response};
+    use crate::adapter::{Adapter, AdapterOutput, Pipeline, Response};
+    use crate::told::Told;
 
     /// Thesis Table 5.1 with round numbers: a command 400, a response 30; DMA of 1024 B in segments of 256 B takes 4 · 2 + 512 · 1 +
     /// 512 · 0.5 = 776; Fiber Channel 300, a third of it beside the bus, and 2 frames of 512 B at 50 each.
@@ -225,13 +226,14 @@ mod tests {
 
     /// What the host is told and when, of packets handed over at 0 and answered at once, and of one received.
     fn told(cim: &Cim250, packets: u64, received: bool) -> Vec<(u64, &'static str)> {
-        let mut adapter = Pipeline::new(cim.description());
+        let pipeline = Adapter::Pipeline(Box::new(Pipeline::new(cim.description())));
+        let mut adapter = Told::new(pipeline);
         adapter.own_the_link();
         for message in 0..packets {
-            adapter.command(Time::ZERO, Command::Transmit(packet(message))).expect("there is room");
+            assert!(adapter.transmit(Time::ZERO, &packet(message)), "there is room");
         }
         if received {
-            adapter.receive(Time::ZERO, packet(9));
+            adapter.receive(Time::ZERO, &packet(9));
         }
         let mut told = Vec::new();
         while let Some(now) = adapter.next_deadline() {
@@ -239,7 +241,7 @@ mod tests {
             while let Some(output) = adapter.poll_output() {
                 let what = match output {
                     AdapterOutput::Response(Response::Handshake(packet)) => {
-                        adapter.command(now, Command::Proceed(packet)).expect("an answer is taken");
+                        adapter.proceed(now, &packet);
                         "write ack"
                     }
                     AdapterOutput::Response(Response::Progress(_)) => "address ack",

@@ -9,7 +9,7 @@ use laxity_qos::channel::Packet;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Span, Time};
 
-use super::{AdapterOutput, Command, Loss, Response, StageReport};
+use super::{AdapterOutput, Loss, Response, StageReport};
 
 /// Transmits one packet at a time, in the order given.
 #[derive(Debug)]
@@ -22,35 +22,27 @@ pub struct Null {
     passed: u64,
     /// Most packets that ever waited behind the one in transmission.
     longest: usize,
-    output: VecDeque<AdapterOutput>,
 }
 
 impl Null {
     /// An idle device that takes `costs` per packet.
     pub fn new(costs: LinkCosts) -> Self {
-        let (queue, output) = (VecDeque::new(), VecDeque::new());
-        Self { costs, queue, completes: None, busy: Span::ZERO, passed: 0, longest: 0, output }
+        Self { costs, queue: VecDeque::new(), completes: None, busy: Span::ZERO, passed: 0, longest: 0 }
     }
 
-    pub(super) fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
-        if let Command::Transmit(packet) = command {
-            self.queue.push_back(packet);
-            self.longest = self.longest.max(self.queue.len() - 1);
-            if self.completes.is_none() {
-                self.start(now);
-            }
+    pub(super) fn transmit(&mut self, now: Time, packet: &Packet) -> bool {
+        self.queue.push_back(*packet);
+        self.longest = self.longest.max(self.queue.len() - 1);
+        if self.completes.is_none() {
+            self.start(now);
         }
-        Ok(())
+        true
     }
 
-    pub(super) fn receive(&mut self, _now: Time, packet: Packet) {
-        self.output.push_back(AdapterOutput::Response(Response::Received(packet)));
-    }
-
-    pub(super) fn reset(&mut self, _now: Time) {
+    pub(super) fn reset(&mut self, _now: Time, tell: &mut impl FnMut(AdapterOutput)) {
         self.completes = None;
         let lost = |packet| AdapterOutput::Response(Response::Failed(packet, Loss::Reset));
-        self.output.extend(self.queue.drain(..).map(lost));
+        self.queue.drain(..).map(lost).for_each(tell);
     }
 
     pub(super) fn held(&self) -> usize {
@@ -65,23 +57,18 @@ impl Null {
         });
     }
 
-    pub(super) fn timer(&mut self, now: Time) {
-        if self.completes.take_if(|at| *at <= now).is_some() {
+    pub(super) fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+        if self.completes.is_some_and(|at| at <= now) {
             let packet = self.queue.pop_front().expect("a packet was in transmission");
             self.passed += 1;
-            let more = !self.queue.is_empty();
-            self.output.push_back(AdapterOutput::Frame { packet, more });
-            self.output.push_back(AdapterOutput::Response(Response::Transmitted(packet)));
+            tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
+            tell(AdapterOutput::Response(Response::Transmitted(packet)));
             self.start(now);
         }
     }
 
     pub(super) fn next_deadline(&self) -> Option<Time> {
         self.completes
-    }
-
-    pub(super) fn poll_output(&mut self) -> Option<AdapterOutput> {
-        self.output.pop_front()
     }
 
     pub(super) fn stages(&self) -> impl Iterator<Item = StageReport> {
@@ -98,6 +85,12 @@ mod tests {
     use laxity_units::Bytes;
 
     use super::*;
+    use crate::adapter::Adapter;
+    use crate::told::Told;
+
+    fn null(costs: LinkCosts) -> Told<Adapter, AdapterOutput> {
+        Told::new(Adapter::Null(Null::new(costs)))
+    }
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -126,10 +119,10 @@ mod tests {
     /// the last leaves nothing behind it.
     #[test]
     fn packets_take_their_time_one_by_one() {
-        let mut null = Null::new(LinkCosts { startup: Span::from_us(10), per_byte: Span::from_us(1) });
+        let mut null = null(LinkCosts { startup: Span::from_us(10), per_byte: Span::from_us(1) });
         let sent = [packet(0, 5), packet(1, 20), packet(2, 3)];
         for packet in sent {
-            null.command(at(7), Command::Transmit(packet)).expect("it takes all");
+            assert!(null.transmit(at(7), &packet), "it takes all");
         }
         let report = |busy, waiting, passed| StageReport {
             name: "link".into(),
@@ -138,7 +131,7 @@ mod tests {
             longest: 2,
             passed,
         };
-        assert_eq!((null.held(), null.stages().collect::<Vec<_>>()), (3, vec![report(15, 2, 0)]));
+        assert_eq!((null.held(), null.stages()), (3, vec![report(15, 2, 0)]));
         null.timer(at(21));
         assert_eq!(null.poll_output(), None, "it is not done");
         for (packet, done, more) in [(sent[0], 22, true), (sent[1], 52, true), (sent[2], 65, false)] {
@@ -149,23 +142,23 @@ mod tests {
             assert_eq!(null.poll_output(), None);
         }
         assert_eq!(null.next_deadline(), None);
-        assert_eq!((null.held(), null.stages().collect::<Vec<_>>()), (0, vec![report(58, 0, 3)]));
+        assert_eq!((null.held(), null.stages()), (0, vec![report(58, 0, 3)]));
     }
 
     #[test]
     fn a_reset_gives_everything_back_and_what_comes_in_is_there_at_once() {
-        let mut null = Null::new(LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO });
-        null.command(at(0), Command::Transmit(packet(0, 5))).expect("it takes all");
-        null.command(at(0), Command::Transmit(packet(1, 5))).expect("it takes all");
+        let mut null = null(LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO });
+        assert!(null.transmit(at(0), &packet(0, 5)), "it takes all");
+        assert!(null.transmit(at(0), &packet(1, 5)), "it takes all");
         null.reset(at(4));
         for message in [0, 1] {
             let failed = Response::Failed(packet(message, 5), Loss::Reset);
             assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
         }
         assert_eq!((null.next_deadline(), null.held()), (None, 0));
-        null.receive(at(5), packet(9, 5));
+        null.receive(at(5), &packet(9, 5));
         assert_eq!(null.poll_output(), Some(AdapterOutput::Response(Response::Received(packet(9, 5)))));
-        null.command(at(20), Command::Transmit(packet(2, 5))).expect("it takes all");
+        assert!(null.transmit(at(20), &packet(2, 5)), "it takes all");
         assert_eq!(null.next_deadline(), Some(at(30)));
     }
 }

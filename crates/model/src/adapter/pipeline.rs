@@ -3,7 +3,7 @@
 //! Both ways through the adapter are rows of stations, one per stage, and share its resources. Whatever
 //! happens, [`Pipeline::settle`] then carries the whole to a state in which nothing more can happen at that
 //! instant: finished phases lead to the next, free servers take packets, free resources are given out by
-//! rank. It is thesis Figure 4.4 with one addition: a stage may refuse a packet, and the server before it
+//! rank. A packet lies in one place from its command to its response, and what moves is the name of its slot. It is thesis Figure 4.4 with one addition: a stage may refuse a packet, and the server before it
 //! then keeps it, so that a short queue behind a scheduled one does not undo its order.
 
 mod pool;
@@ -15,12 +15,10 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::{Packet, Slot, Slots};
 use laxity_units::{Span, Time};
 
-use super::{
-    Access, AdapterOutput, Breakdown, Command, Description, Loss, Overload, Passage, Response, Tells,
-};
+use super::{Access, AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
 use pool::Buffering;
 use station::{At, Joined, Station};
 
@@ -52,6 +50,8 @@ pub struct StageReport {
 #[derive(Debug)]
 pub struct Pipeline {
     description: Description,
+    /// The packets in it, from command or frame to response.
+    packets: Slots,
     /// The stations of both ways, transmitting ones first.
     stations: Vec<Station>,
     /// How many of them transmit.
@@ -60,7 +60,7 @@ pub struct Pipeline {
     /// those that do nothing but select.
     link: Option<std::ops::RangeInclusive<usize>>,
     /// Per command queue.
-    commands: Vec<VecDeque<Packet>>,
+    commands: Vec<VecDeque<Slot>>,
     /// The command queues, the one to look at first before all.
     by_priority: Vec<usize>,
     transmit_buffers: Buffering,
@@ -79,7 +79,6 @@ pub struct Pipeline {
     /// Empty between two calls; kept for its memory.
     ranks: Vec<resources::Ranked>,
     recording: bool,
-    output: VecDeque<AdapterOutput>,
 }
 
 impl Pipeline {
@@ -102,6 +101,7 @@ impl Pipeline {
         let mut by_priority: Vec<usize> = (0..description.interface.queues.len()).collect();
         by_priority.sort_by_key(|i| description.interface.queues[*i].priority);
         Self {
+            packets: Slots::default(),
             commands: vec![VecDeque::new(); description.interface.queues.len()],
             by_priority,
             transmit_buffers: Buffering::new(description.transmit_buffers),
@@ -119,7 +119,6 @@ impl Pipeline {
             due: None,
             ranks: Vec::new(),
             recording: false,
-            output: VecDeque::new(),
         }
     }
 
@@ -152,51 +151,54 @@ impl Pipeline {
         self.recording = true;
     }
 
-    pub(super) fn command(&mut self, now: Time, command: Command) -> Result<(), Command> {
-        match command {
-            Command::Transmit(packet) => {
-                // Only the first that takes it: in another it could overtake its channel's packets.
-                let mut queues = self.description.interface.queues.iter().zip(&mut self.commands);
-                let queue = queues.find(|(queue, _)| queue.takes.admits(packet.tag.class));
-                let (queue, waiting) = queue.expect("every class has a queue that takes its commands");
-                if self.refuses || queue.slots.is_some_and(|slots| waiting.len() >= slots as usize) {
-                    return Err(command);
-                }
-                waiting.push_back(packet);
-            }
-            Command::Proceed(packet) => {
-                let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
-                let mut asked = jobs.filter(|job| job.at == At::Host && job.packet.is_same(&packet));
-                // A command for what a reset has swept away finds nothing.
-                if let Some(job) = asked.next() {
-                    job.at = At::Next(job.phase + 1);
-                }
-            }
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) -> bool {
+        // Only the first that takes it: in another it could overtake its channel's packets.
+        let mut queues = self.description.interface.queues.iter().zip(&mut self.commands);
+        let queue = queues.find(|(queue, _)| queue.takes.admits(packet.tag.class));
+        let (queue, waiting) = queue.expect("every class has a queue that takes its commands");
+        if self.refuses || queue.slots.is_some_and(|slots| waiting.len() >= slots as usize) {
+            return false;
         }
-        self.settle(now);
-        Ok(())
+        waiting.push_back(self.packets.put(packet));
+        self.settle(now, tell);
+        true
     }
 
-    pub(super) fn receive(&mut self, now: Time, packet: Packet) {
-        if self.stopped || !self.receive_buffers.take(&packet) {
+    pub(super) fn proceed(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+        let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
+        let mut asked = jobs.filter(|job| job.at == At::Host && self.packets.at(job.slot).is_same(packet));
+        // A command for what a reset has swept away finds nothing.
+        if let Some(job) = asked.next() {
+            job.at = At::Next(job.phase + 1);
+        }
+        self.settle(now, tell);
+    }
+
+    pub(super) fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+        if self.stopped || !self.receive_buffers.take(packet) {
             let makes_room = self.receive_buffers.overload() == Overload::Priority && !self.stopped;
-            if !makes_room || !self.make_room(now, Direction::Receive, &packet) {
-                self.output.push_back(AdapterOutput::Discarded(packet, Loss::Overload));
-                return;
+            if !makes_room || !self.make_room(now, Direction::Receive, packet, tell) {
+                return tell(AdapterOutput::Discarded(*packet, Loss::Overload));
             }
         }
+        let slot = self.packets.put(packet);
         if self.transmitting == self.stations.len() {
-            self.complete(Direction::Receive, packet);
+            self.complete(Direction::Receive, slot, tell);
         } else {
-            match self.stations[self.transmitting].join(now, packet) {
-                Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload),
-                Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, packet, Loss::Overload),
+            match self.stations[self.transmitting].join(now, slot, &packet.tag) {
+                Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload, tell),
+                Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, tell),
             }
         }
-        self.settle(now);
+        self.settle(now, tell);
     }
 
-    pub(super) fn medium(&mut self, now: Time, access: Access) {
+    pub(super) fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(AdapterOutput)) {
         let link = *self.link.as_ref().expect("only a phase on the medium asks for it").end();
         let station = &mut self.stations[link];
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
@@ -204,39 +206,41 @@ impl Pipeline {
             Access::Granted => job.at = At::Phase,
             Access::Aborted => {
                 station.busy += job.pause(now);
-                let whole = station.stage.phases[job.phase].delay.of(job.packet.size);
+                let whole = station.stage.phases[job.phase].delay.of(self.packets.at(job.slot).size);
                 job.left = whole.max(self.shortest_frame);
                 job.at = At::Medium;
             }
             Access::Lost => {
                 station.busy += job.pause(now);
-                let packet = station.jobs.remove(0).packet;
+                let slot = station.jobs.remove(0).slot;
                 self.requested = false;
-                self.lose(Direction::Transmit, packet, Loss::Medium);
+                self.lose(Direction::Transmit, slot, Loss::Medium, tell);
             }
         }
-        self.settle(now);
+        self.settle(now, tell);
     }
 
-    pub(super) fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+    pub(super) fn break_down(
+        &mut self,
+        now: Time,
+        breakdown: Breakdown,
+        broken: bool,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) {
         match breakdown {
             Breakdown::Stall(resource) => self.stalled[resource] = broken,
             Breakdown::FullQueues => self.refuses = broken,
             Breakdown::Stop => self.stopped = broken,
         }
-        self.settle(now);
+        self.settle(now, tell);
     }
 
-    pub(super) fn timer(&mut self, now: Time) {
-        self.settle(now);
+    pub(super) fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+        self.settle(now, tell);
     }
 
     pub(super) fn next_deadline(&self) -> Option<Time> {
         self.due
-    }
-
-    pub(super) fn poll_output(&mut self) -> Option<AdapterOutput> {
-        self.output.pop_front()
     }
 
     pub(super) fn held(&self) -> usize {
@@ -248,13 +252,13 @@ impl Pipeline {
         self.transmit_buffers.in_use() + self.receive_buffers.in_use()
     }
 
-    fn settle(&mut self, now: Time) {
+    fn settle(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
         let ends = loop {
             let mut moved = false;
             if !self.stopped {
-                moved |= self.fetch(now);
+                moved |= self.fetch(now, tell);
                 for i in 0..self.stations.len() {
-                    moved |= self.work(i, now);
+                    moved |= self.work(i, now, tell);
                 }
             }
             let ends = self.assign(now);
@@ -270,17 +274,29 @@ impl Pipeline {
     }
 
     /// Lets station `i` do all it can at `now`; answers whether that was anything.
-    fn work(&mut self, i: usize, now: Time) -> bool {
+    #[inline]
+    fn work(&mut self, i: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
         let mut moved = false;
-        while !self.stations[i].is_empty() {
-            let advanced = self.advance(i, now);
-            let taken = self.stations[i].take(now);
-            moved |= advanced | taken;
-            if !taken {
-                break;
+        loop {
+            let mut n = 0;
+            while let Some(at) = self.stations[i].jobs.get(n).map(|job| job.at) {
+                match at {
+                    At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now, tell),
+                    At::Next(phase) => self.begin_phase(i, n, phase, now, tell),
+                    // What leaves makes room for the one behind it in the list.
+                    At::Leaving if self.leave(i, n, now, tell) => {}
+                    _ => {
+                        n += 1;
+                        continue;
+                    }
+                }
+                moved = true;
             }
+            if !self.stations[i].take(now) {
+                return moved;
+            }
+            moved = true;
         }
-        moved
     }
 
     /// Whether a packet waits for a place that may have become free.
@@ -297,7 +313,7 @@ impl Pipeline {
     }
 
     /// Takes commands in, as far as there are buffers and places in the first stage's queues.
-    fn fetch(&mut self, now: Time) -> bool {
+    fn fetch(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
         let poll = self.description.interface.poll;
         if poll.is_some_and(|poll| !now.is_multiple_of(poll)) {
             return false;
@@ -306,9 +322,10 @@ impl Pipeline {
         for n in 0..self.by_priority.len() {
             let queue = self.by_priority[n];
             let mut at = 0;
-            while let Some(&packet) = self.commands[queue].get(at) {
-                let blocks = self.transmit_buffers.overload() == Overload::Block;
-                if !self.transmit_buffers.has_room(&packet) {
+            while let Some(&slot) = self.commands[queue].get(at) {
+                let packet = self.packets.at(slot);
+                if !self.transmit_buffers.take(packet) {
+                    let blocks = self.transmit_buffers.overload() == Overload::Block;
                     if blocks && self.transmit_buffers.is_per_channel() {
                         // Its connection waits, not those behind it.
                         at += 1;
@@ -318,22 +335,24 @@ impl Pipeline {
                         break;
                     }
                     let evicts = self.transmit_buffers.overload() == Overload::Priority;
-                    if !evicts || !self.make_room(now, Direction::Transmit, &packet) {
+                    let packet = *packet;
+                    if !evicts || !self.make_room(now, Direction::Transmit, &packet, tell) {
                         self.commands[queue].remove(at);
-                        self.fail(packet, Loss::Overload);
+                        self.fail(slot, Loss::Overload, tell);
                         any = true;
                         continue;
                     }
-                } else {
-                    self.transmit_buffers.take(&packet);
                 }
-                match self.stations[0].join(now, packet) {
+                let packet = self.packets.at(slot);
+                match self.stations[0].join(now, slot, &packet.tag) {
                     Joined::Blocked => {
-                        self.transmit_buffers.give_back(&packet);
+                        self.transmit_buffers.give_back(packet);
                         break;
                     }
-                    Joined::Yes(evicted) => self.lose_some(Direction::Transmit, evicted, Loss::Overload),
-                    Joined::Lost => self.lose(Direction::Transmit, packet, Loss::Overload),
+                    Joined::Yes(evicted) => {
+                        self.lose_some(Direction::Transmit, evicted, Loss::Overload, tell)
+                    }
+                    Joined::Lost => self.lose(Direction::Transmit, slot, Loss::Overload, tell),
                 }
                 self.commands[queue].remove(at);
                 any = true;
@@ -342,99 +361,91 @@ impl Pipeline {
         any
     }
 
-    /// Carries on with the jobs of station `i` whose phase is over or that may go on.
-    fn advance(&mut self, i: usize, now: Time) -> bool {
-        let mut any = false;
-        let mut n = 0;
-        while n < self.stations[i].jobs.len() {
-            let at = self.stations[i].jobs[n].at;
-            match at {
-                At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now),
-                At::Next(phase) => self.begin_phase(i, n, phase, now),
-                // What leaves makes room for the one behind it in the list.
-                At::Leaving if self.leave(i, n, now) => {}
-                _ => {
-                    n += 1;
-                    continue;
-                }
-            }
-            any = true;
-        }
-        any
-    }
-
-    fn end_phase(&mut self, i: usize, n: usize, now: Time) {
+    fn end_phase(&mut self, i: usize, n: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
         let phase = &station.stage.phases[job.phase];
-        let (packet, tells, medium) = (job.packet, phase.tells, phase.medium);
+        let (slot, tells) = (job.slot, phase.tells);
         job.at = if tells == Tells::Handshake { At::Host } else { At::Next(job.phase + 1) };
-        if medium {
+        if phase.medium {
             self.requested = false;
-            let more = self.has_more(i);
-            self.output.push_back(AdapterOutput::Frame { packet, more });
+            tell(AdapterOutput::Frame { packet: *self.packets.at(slot), more: self.has_more(i) });
         }
         match tells {
             Tells::Nothing => {}
-            Tells::Progress => self.respond(Response::Progress(packet)),
-            Tells::Handshake => self.respond(Response::Handshake(packet)),
+            Tells::Progress => {
+                tell(AdapterOutput::Response(Response::Progress(*self.packets.at(slot))));
+            }
+            Tells::Handshake => {
+                tell(AdapterOutput::Response(Response::Handshake(*self.packets.at(slot))));
+            }
         }
     }
 
-    fn begin_phase(&mut self, i: usize, n: usize, from: usize, now: Time) {
+    fn begin_phase(
+        &mut self,
+        i: usize,
+        n: usize,
+        from: usize,
+        now: Time,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
-        let Some(number) = station.stage.next_phase(from, job.packet.size) else {
+        let size = self.packets.at(job.slot).size;
+        let Some(number) = station.stage.next_phase(from, size) else {
             job.at = At::Leaving;
             station.passed += 1;
             let (joined, began) = (job.joined, job.began);
-            self.note(i, joined, began, now);
-            return;
+            return self.note(i, joined, began, now, tell);
         };
-        job.enter(number, &station.stage.phases[number], now);
+        job.enter(number, &station.stage.phases[number], size, now);
         if job.at == At::Medium && self.owns_link {
             job.at = At::Phase;
         } else if job.at == At::Medium {
             job.left = job.left.max(self.shortest_frame);
             self.requested = true;
-            self.output.push_back(AdapterOutput::Request);
+            tell(AdapterOutput::Request);
         }
     }
 
     /// Passes a packet that is done at station `i` on; answers whether it could go.
-    fn leave(&mut self, i: usize, n: usize, now: Time) -> bool {
+    fn leave(&mut self, i: usize, n: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
         let station = &self.stations[i];
-        let (packet, direction) = (station.jobs[n].packet, station.direction);
+        let (slot, direction) = (station.jobs[n].slot, station.direction);
         let next = i + 1;
         if next == self.transmitting || next == self.stations.len() {
-            self.stations[i].jobs.remove(n);
-            self.complete(direction, packet);
+            self.stations[i].let_go(n);
+            self.complete(direction, slot, tell);
             return true;
         }
-        match self.stations[next].join(now, packet) {
+        match self.stations[next].join(now, slot, &self.packets.at(slot).tag) {
             Joined::Blocked => return false,
-            Joined::Yes(evicted) => self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload)),
-            Joined::Lost => self.lose(direction, packet, self.loss_at(next, Loss::Overload)),
+            Joined::Yes(evicted) => {
+                self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload), tell);
+            }
+            Joined::Lost => self.lose(direction, slot, self.loss_at(next, Loss::Overload), tell),
         }
-        self.stations[i].jobs.remove(n);
+        self.stations[i].let_go(n);
         true
     }
 
     /// A packet has passed the last stage of its way.
-    fn complete(&mut self, direction: Direction, packet: Packet) {
+    fn complete(&mut self, direction: Direction, slot: Slot, tell: &mut impl FnMut(AdapterOutput)) {
+        let packet = self.packets.take(slot);
         match direction {
             Direction::Transmit => {
                 self.transmit_buffers.give_back(&packet);
                 if self.link.is_none() {
                     let more = self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
-                    self.output.push_back(AdapterOutput::Frame { packet, more });
+                    tell(AdapterOutput::Frame { packet, more });
                 }
-                self.respond(Response::Transmitted(packet));
+                tell(AdapterOutput::Response(Response::Transmitted(packet)));
             }
             Direction::Receive => {
                 self.receive_buffers.give_back(&packet);
-                self.respond(Response::Received(packet));
+                tell(AdapterOutput::Response(Response::Received(packet)));
             }
         }
     }
@@ -446,15 +457,18 @@ impl Pipeline {
         self.stations[i].waiting() > 0 || self.stations[before].iter().any(|station| !station.is_empty())
     }
 
-    fn respond(&mut self, response: Response) {
-        self.output.push_back(AdapterOutput::Response(response));
-    }
-
-    fn note(&mut self, i: usize, joined: Time, began: Time, ended: Time) {
+    fn note(
+        &mut self,
+        i: usize,
+        joined: Time,
+        began: Time,
+        ended: Time,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) {
         if self.recording {
             let direction = self.stations[i].direction;
             let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-            self.output.push_back(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
+            tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
         }
     }
 }

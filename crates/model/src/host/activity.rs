@@ -1,10 +1,8 @@
 //! What a CPU is busy with, what that costs, and where the time went.
 
-use laxity_qos::channel::{ChannelId, Packet, Thread, Work};
+use laxity_qos::channel::{ChannelId, Thread, Work};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
-
-use super::Interrupt;
 
 /// What CPU time is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,12 +72,13 @@ pub struct Busy {
     pub ended: Time,
 }
 
-#[derive(Debug)]
+/// What is done, and for which channel where one can be named.
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
-    Process { channel: ChannelId },
-    Transmit(Packet),
-    Send { channel: ChannelId },
-    Interrupt(Interrupt),
+    Process(ChannelId),
+    Transmit(ChannelId),
+    Send(ChannelId),
+    Interrupt(Option<ChannelId>),
 }
 
 #[derive(Debug)]
@@ -113,17 +112,20 @@ impl Activity {
         matches!(self.kind, Kind::Transmit(_))
     }
 
-    /// Stops at `now`, finished or not; answers what it was busy with since it began or resumed: the switch, then the work.
-    pub(super) fn spend(&mut self, now: Time) -> [Busy; 2] {
-        let channel = match &self.kind {
-            Kind::Process { channel } | Kind::Send { channel } => Some(*channel),
-            Kind::Transmit(packet) => Some(packet.channel),
-            Kind::Interrupt(interrupt) => interrupt.channel(),
-        };
+    /// Stops at `now`, finished or not; answers when the switch to its thread was over, which then is not done again.
+    pub(super) fn switched(&mut self, now: Time) -> Time {
         let switched = now.min(self.began + self.switch);
         self.switch -= switched.since(self.began);
-        let busy = |used, began, ended| Busy { thread: self.thread, channel, used, began, ended };
-        [busy(Use::Switch, self.began, switched), busy(self.used, switched, now)]
+        switched
+    }
+
+    /// A stretch of it, for a trace.
+    pub(super) fn busy(&self, used: Use, began: Time, ended: Time) -> Busy {
+        let channel = match self.kind {
+            Kind::Process(channel) | Kind::Transmit(channel) | Kind::Send(channel) => Some(channel),
+            Kind::Interrupt(channel) => channel,
+        };
+        Busy { thread: self.thread, channel, used, began, ended }
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) struct Driver {
     refused: Option<Time>,
     /// What the adapter has written and the host not read.
     responses: VecDeque<Response>,
+    /// How many of them an interrupt has announced, or a later one's.
+    announced: usize,
     /// Packets that the adapter has, and since when; kept only if that matters.
     outstanding: VecDeque<(Packet, Time)>,
     /// The share of interrupts that get lost, and the chance that decides.
@@ -67,6 +69,7 @@ impl Driver {
             waited: 0,
             refused: None,
             responses: VecDeque::new(),
+            announced: 0,
             outstanding: VecDeque::new(),
             loses: None,
             report: DriverReport::default(),
@@ -84,6 +87,7 @@ impl Driver {
     }
 
     /// Packets that wait for room in a command queue.
+    #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.backlog[0].len() + self.backlog[1].len()
     }
@@ -98,21 +102,21 @@ impl Driver {
     }
 
     /// The adapter has taken the first packet of its class.
-    pub(super) fn handed(&mut self, now: Time, packet: Packet) {
+    pub(super) fn handed(&mut self, now: Time, packet: &Packet) {
         self.backlog[packet.tag.class as usize].pop_front();
         self.is_out(now, packet);
     }
 
     /// The adapter has taken a packet at once, which waited for no more than that.
-    pub(super) fn passed(&mut self, now: Time, packet: Packet) {
+    pub(super) fn passed(&mut self, now: Time, packet: &Packet) {
         self.waited += 1;
         self.report.longest_backlog = self.report.longest_backlog.max(1);
         self.is_out(now, packet);
     }
 
-    fn is_out(&mut self, now: Time, packet: Packet) {
+    fn is_out(&mut self, now: Time, packet: &Packet) {
         if self.config.reset_after.is_some() {
-            self.outstanding.push_back((packet, now));
+            self.outstanding.push_back((*packet, now));
         }
     }
 
@@ -128,10 +132,12 @@ impl Driver {
         self.refused = None;
     }
 
-    /// The adapter has written a response; answers whether the host reads it now.
-    pub(super) fn written(&mut self, response: Response) -> bool {
+    /// The adapter has written a response.
+    pub(super) fn written(&mut self, response: Response) {
         self.responses.push_back(response);
-        self.announces()
+        if self.announces() {
+            self.announced = self.responses.len();
+        }
     }
 
     /// Whether an interrupt tells the host of a response.
@@ -144,13 +150,20 @@ impl Driver {
         !lost
     }
 
+    /// The next response that the host was told of, or that was written before one of those.
+    #[inline]
+    pub(super) fn read_announced(&mut self) -> Option<Response> {
+        if self.announced == 0 { None } else { self.read() }
+    }
+
+    /// The next response.
     pub(super) fn read(&mut self) -> Option<Response> {
         let response = self.responses.pop_front()?;
-        if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response {
-            let at = self.outstanding.iter().position(|(other, _)| other.is_same(packet));
-            if let Some(at) = at {
-                self.outstanding.remove(at);
-            }
+        self.announced = self.announced.saturating_sub(1);
+        if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response
+            && let Some(at) = self.outstanding.iter().position(|(other, _)| other.is_same(packet))
+        {
+            self.outstanding.remove(at);
         }
         Some(response)
     }
@@ -245,11 +258,11 @@ mod tests {
         assert_eq!(driver.first_waiting([false, false]), Some(packets[0]));
         assert_eq!(driver.first_waiting([false, true]), Some(packets[1]));
         assert_eq!(driver.first_waiting([true, true]), None);
-        driver.handed(at(0), packets[0]);
+        driver.handed(at(0), &packets[0]);
         assert_eq!(driver.first_waiting([false, false]), Some(packets[1]));
         assert_eq!(driver.first_waiting([true, false]), Some(packets[2]));
-        driver.handed(at(0), packets[1]);
-        driver.handed(at(0), packets[2]);
+        driver.handed(at(0), &packets[1]);
+        driver.handed(at(0), &packets[2]);
         assert_eq!((driver.waiting(), driver.report.longest_backlog), (0, 3));
         assert_eq!(driver.next_deadline(at(0)), None, "nothing is to be waited for");
     }
@@ -262,13 +275,13 @@ mod tests {
         let packets = [packet(0, Class::BestEffort), packet(1, Class::RealTime)];
         for (packet, us) in packets.into_iter().zip([10, 15]) {
             driver.wait(packet);
-            driver.handed(at(us), packet);
+            driver.handed(at(us), &packet);
         }
         assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
         assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
-        assert!(driver.written(Response::Transmitted(packets[0])));
-        assert_eq!(driver.read(), Some(Response::Transmitted(packets[0])));
-        assert_eq!((driver.next_deadline(at(20)), driver.read()), (Some(at(115)), None));
+        driver.written(Response::Transmitted(packets[0]));
+        assert_eq!(driver.read_announced(), Some(Response::Transmitted(packets[0])));
+        assert_eq!((driver.next_deadline(at(20)), driver.read_announced()), (Some(at(115)), None));
         driver.written(Response::Failed(packets[1], Loss::Overload));
         driver.read();
         assert_eq!((driver.next_deadline(at(20)), driver.gives_up(at(9999))), (None, false));
@@ -290,7 +303,7 @@ mod tests {
         assert_eq!(driver.next_deadline(at(130)), Some(at(230)));
         // Another is with the adapter, so that it refuses is no wonder.
         driver.wait(packet(1, Class::RealTime));
-        driver.handed(at(140), packet(0, Class::RealTime));
+        driver.handed(at(140), &packet(0, Class::RealTime));
         driver.settled(at(140));
         assert_eq!(driver.next_deadline(at(140)), Some(at(240)));
     }
@@ -302,14 +315,20 @@ mod tests {
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
         assert!(!driver.looks(at(50)) && driver.next_deadline(at(40)).is_none());
         for message in 0..2 {
-            assert!(!driver.written(Response::Received(packet(message, Class::RealTime))));
+            driver.written(Response::Received(packet(message, Class::RealTime)));
         }
+        assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(60)), Some(at(100)));
         assert!(!driver.looks(at(99)) && driver.looks(at(100)));
         assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
         driver.lose_interrupts(None);
-        assert!(driver.written(Response::Received(packet(2, Class::RealTime))));
-        assert_eq!(driver.report.lost_interrupts, 2);
+        driver.written(Response::Received(packet(2, Class::RealTime)));
+        // Whoever is told of the third reads the two before it, and not a fourth that nobody announces.
+        driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+        driver.written(Response::Received(packet(3, Class::RealTime)));
+        let read = std::iter::from_fn(|| driver.read_announced()).count();
+        assert_eq!((read, driver.read()), (3, Some(Response::Received(packet(3, Class::RealTime)))));
+        assert_eq!(driver.report.lost_interrupts, 3);
     }
 
     /// A host that polls is told nothing, so nothing can get lost; it looks at multiples of 30, if there is anything.
@@ -317,7 +336,8 @@ mod tests {
     fn a_host_that_polls_looks_at_its_times() {
         let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
         assert_eq!((driver.next_deadline(at(10)), driver.looks(at(30))), (None, false));
-        assert!(!driver.written(Response::Received(packet(0, Class::RealTime))));
+        driver.written(Response::Received(packet(0, Class::RealTime)));
+        assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(10)), Some(at(30)));
         assert!(!driver.looks(at(29)) && driver.looks(at(30)));
         assert_eq!((driver.report.recovered, driver.report.lost_interrupts), (0, 0));

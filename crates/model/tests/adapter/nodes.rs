@@ -7,6 +7,7 @@ use laxity_model::adapter::{Adapter, Breakdown, Pipeline};
 use laxity_model::host::{Applications, Host, Output};
 use laxity_model::network::Medium;
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
+use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkParadigm, MessageOverflow, Order,
     Packet, PacketOverflow, Preemption, Processing, Role,
@@ -88,7 +89,7 @@ fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
 }
 
 struct Bench {
-    node: Node,
+    node: Told<Node, NodeOutput>,
     medium: Medium,
     log: Vec<(Time, NodeOutput)>,
 }
@@ -121,7 +122,7 @@ impl Bench {
 }
 
 struct Outcome {
-    node: Node,
+    node: Told<Node, NodeOutput>,
     log: Vec<(Time, NodeOutput)>,
     offered: BTreeMap<ChannelId, u64>,
     frames: u64,
@@ -155,7 +156,7 @@ fn run(seed: u64) -> Outcome {
     let host = Host::new(costs, config(&mut dice), applications);
     // Time enough for a packet that nothing is wrong with to get through, mostly.
     let driver = DriverConfig { watchdog: Some(Span::from_us(300)), reset_after: Some(Span::from_ms(20)) };
-    let mut bench = Bench { node: Node::new(host, driver, adapter), medium, log: Vec::new() };
+    let mut bench = Bench { node: Told::new(Node::new(host, driver, adapter)), medium, log: Vec::new() };
     for number in 0..SENDS.len() {
         let config = channel(&mut dice, number);
         bench.node.open(config);
@@ -225,7 +226,7 @@ fn run(seed: u64) -> Outcome {
         } else if let Some((_, act)) = acts.next() {
             match act {
                 Act::Offer(channel, size) => bench.node.offer(now, channel, size),
-                Act::Frame(packet) => bench.node.receive(now, packet),
+                Act::Frame(packet) => bench.node.receive(now, &packet),
                 Act::Break(breakdown) => bench.node.break_down(now, breakdown, true),
                 Act::Mend(breakdown) => bench.node.break_down(now, breakdown, false),
                 Act::LoseInterrupts => {

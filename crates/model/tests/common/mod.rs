@@ -4,6 +4,7 @@ use laxity_model::adapter::{Adapter, Null};
 use laxity_model::host::{Applications, Endless, Host, Output};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
+use laxity_model::told::Told;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, Packet, Sent};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span, Time};
@@ -21,7 +22,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Trace {
     pub(crate) departed: Vec<(Time, Packet)>,
     pub(crate) answers: Vec<(ChannelId, Sent)>,
-    pub(crate) node: Node,
+    pub(crate) node: Told<Node, NodeOutput>,
     pub(crate) end: Time,
 }
 
@@ -51,7 +52,8 @@ pub(crate) fn run(
     for channel in channels {
         host.open(*channel);
     }
-    let mut node = Node::new(host, DriverConfig::default(), Adapter::Null(Null::new(link)));
+    let node = Node::new(host, DriverConfig::default(), Adapter::Null(Null::new(link)));
+    let mut node = Told::new(node);
     let (mut departed, mut answers) = (Vec::new(), Vec::new());
     for (channel, size) in endless {
         let random = laxity_engine::Seed::new(0).stream("endless");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use laxity_model::host::{Applications, Busy, Endless, Host, Interrupt, Output};
+use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
     Thread,
@@ -81,7 +82,7 @@ pub(crate) enum Input {
 pub(crate) use Input::Offer;
 
 pub(crate) struct Bench {
-    pub(crate) host: Host,
+    pub(crate) host: Told<Host, Output>,
     link: Span,
     /// At the adapter, and when each is done.
     flying: VecDeque<(Time, Packet)>,
@@ -100,7 +101,7 @@ impl Bench {
         channels: &[ChannelConfig],
         link: Span,
     ) -> Self {
-        let mut host = Host::new(COSTS, config, applications);
+        let mut host = Told::new(Host::new(COSTS, config, applications));
         host.record();
         for channel in channels {
             host.open(*channel);

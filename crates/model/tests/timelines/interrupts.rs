@@ -1,6 +1,7 @@
 //! Interrupts: what they stop, what keeps them out, and what they bring.
 
 use laxity_model::host::{Applications, Host, Interrupt, Output};
+use laxity_model::told::Told;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Packet, Role};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Span, Time};
@@ -145,7 +146,7 @@ fn a_wake_up_waits_behind_a_masked_interrupt() {
 #[test]
 fn a_trace_names_the_channel() {
     let receives = ChannelConfig { role: Role::Receive, ..best_effort() };
-    let mut host = Host::new(COSTS, config(LinkParadigm::O1), Applications::Shared);
+    let mut host = Told::new(Host::new(COSTS, config(LinkParadigm::O1), Applications::Shared));
     host.record();
     host.open(best_effort());
     let to = host.open(receives);

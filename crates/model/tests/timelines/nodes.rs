@@ -9,6 +9,7 @@ use laxity_model::adapter::{
 use laxity_model::host::{Applications, Endless, Host};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
+use laxity_model::told::Told;
 use laxity_qos::channel::{ChannelId, LinkParadigm, Order, Packet};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
@@ -21,7 +22,7 @@ fn us(at: Time) -> u64 {
 }
 
 /// What is said, with when; of a packet, its message and its number in it, and when it was handed over.
-fn words(node: &mut Node, now: Time) -> Vec<String> {
+fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
     let name = |packet: &Packet| format!("{}.{}", packet.message, packet.index);
     let word = |output| match output {
         NodeOutput::Departed(packet, more) => {
@@ -51,7 +52,7 @@ fn words(node: &mut Node, now: Time) -> Vec<String> {
 }
 
 /// Lets the node do what it wants to until nothing is left, or `until`.
-fn run(node: &mut Node, until: u64) -> Vec<String> {
+fn run(node: &mut Told<Node, NodeOutput>, until: u64) -> Vec<String> {
     let mut log = words(node, at(0));
     while let Some(now) = node.next_deadline().filter(|now| *now <= at(until)) {
         node.timer(now);
@@ -89,7 +90,7 @@ fn packet(message: u64) -> Packet {
 /// taken 5 since 100 before it schedules the link for 10.
 #[test]
 fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
-    let mut node = Node::new(host(), DriverConfig::default(), null());
+    let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
     node.record_cpu();
     node.open(best_effort());
     node.offer(at(0), ChannelId(0), PACKET * 2);
@@ -103,7 +104,7 @@ fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
 
 #[test]
 fn a_source_without_end_sends_at_once() {
-    let mut node = Node::new(host(), DriverConfig::default(), null());
+    let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
     node.open(best_effort());
     let endless = Endless::new(Sizes::Fixed(PACKET), Seed::new(0).stream("endless"), Some(1));
     node.send_without_end(at(0), ChannelId(0), endless);
@@ -114,7 +115,7 @@ fn a_source_without_end_sends_at_once() {
 #[test]
 fn a_driver_finds_what_was_not_announced() {
     let driver = DriverConfig { watchdog: Some(Span::from_us(70)), reset_after: None };
-    let mut node = Node::new(host(), driver, null());
+    let mut node = Told::new(Node::new(host(), driver, null()));
     node.open(best_effort());
     node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
     node.offer(at(0), ChannelId(0), PACKET);
@@ -129,12 +130,12 @@ fn a_driver_finds_what_was_not_announced() {
 /// Where the host is elsewhere the node says what its adapter answers, and whether an interrupt goes with it.
 #[test]
 fn a_host_elsewhere_is_answered() {
-    let mut node = Node::without_host(null());
+    let mut node = Told::new(Node::without_host(null()));
     node.record_cpu();
     node.command(at(5), Command::Transmit(packet(0)));
     node.command(at(5), Command::Transmit(packet(1)));
     assert_eq!(run(&mut node, 60), ["55 departed 0.0 handed 0 more", "55 Transmitted announced"]);
-    node.receive(at(60), packet(7));
+    node.receive(at(60), &packet(7));
     assert_eq!(words(&mut node, at(60)), ["60 Received announced"]);
     node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
     node.reset_adapter(at(70));
@@ -181,18 +182,18 @@ fn described() -> Adapter {
 /// Where frames are at least 25 long it takes until 55.
 #[test]
 fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
-    let mut node = Node::without_host(described());
+    let mut node = Told::new(Node::without_host(described()));
     node.command(at(0), Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["13 Request"]);
     node.medium(at(30), Access::Granted);
     assert_eq!(run(&mut node, 100), ["50 departed 0.0 handed 0", "50 Transmitted announced"]);
 
-    let mut node = Node::without_host(described());
+    let mut node = Told::new(Node::without_host(described()));
     node.own_the_link();
     node.command(at(0), Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["33 departed 0.0 handed 0", "33 Transmitted announced"]);
 
-    let mut node = Node::without_host(described());
+    let mut node = Told::new(Node::without_host(described()));
     node.pad_frames_to(Span::from_us(25));
     node.command(at(0), Command::Transmit(packet(0)));
     run(&mut node, 29);
@@ -204,7 +205,7 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
 /// 50-70. Another is given up after 7, which counts as work too.
 #[test]
 fn a_collision_costs_what_was_sent_of_a_frame() {
-    let mut node = Node::without_host(described());
+    let mut node = Told::new(Node::without_host(described()));
     let busy = |node: &Node| node.adapter().stages()[1].busy.as_ps() / 1_000_000;
     node.command(at(0), Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 29), ["13 Request"]);
@@ -227,11 +228,11 @@ fn a_collision_costs_what_was_sent_of_a_frame() {
 /// A trace numbers the stages of each way from 0.
 #[test]
 fn a_passage_names_its_way_and_the_stage_on_it() {
-    let mut node = Node::without_host(described());
+    let mut node = Told::new(Node::without_host(described()));
     node.record_stages();
     node.own_the_link();
     node.command(at(0), Command::Transmit(packet(0)));
-    node.receive(at(1), packet(7));
+    node.receive(at(1), &packet(7));
     let log = run(&mut node, 100);
     let passed: Vec<_> = log.iter().filter(|line| line.contains(':')).collect();
     assert_eq!(
@@ -244,7 +245,7 @@ fn a_passage_names_its_way_and_the_stage_on_it() {
 /// An adapter whose queues take nothing is offered the same packets again at the next occasion, in their order.
 #[test]
 fn a_full_command_queue_makes_packets_wait() {
-    let mut node = Node::without_host(described());
+    let mut node = Told::new(Node::without_host(described()));
     node.own_the_link();
     node.break_down(at(0), Breakdown::FullQueues, true);
     for message in 0..3 {
@@ -267,7 +268,7 @@ fn a_full_command_queue_makes_packets_wait() {
 #[test]
 fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     let driver = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(200)) };
-    let mut node = Node::new(host(), driver, described());
+    let mut node = Told::new(Node::new(host(), driver, described()));
     node.own_the_link();
     node.open(best_effort());
     node.offer(at(0), ChannelId(0), PACKET);

@@ -6,6 +6,7 @@ use laxity_model::network::{ImpairmentCounts, Impairments, Medium};
 use laxity_model::node::Node;
 use laxity_units::Time;
 
+use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
 use crate::measure::{Samples, seconds};
 
@@ -46,7 +47,7 @@ pub struct LiveChannel {
     pub worst: Option<f64>,
 }
 
-impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn pass(&mut self, node: usize, passage: &Passage) {
         if !self.window.counts() {
             return;
@@ -66,10 +67,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             crate::experiment::Adapter::Described(description) => description.transmit.len(),
         }
     }
+}
 
+impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// How things stand at `now`.
     pub fn live(&self, now: Time) -> Live {
-        let channels = self.meters.iter().map(|meter| LiveChannel {
+        let channels = self.around.meters.iter().map(|meter| LiveChannel {
             messages: meter.tally.messages,
             completed: meter.tally.completed,
             delivered: meter.tally.delivered,
@@ -92,7 +95,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// A digest of which packet departed from which node when: equal for equal runs.
     pub fn departures(&self) -> u64 {
-        self.observer.departures()
+        self.around.observer.departures()
     }
 
     /// The nodes.
@@ -102,12 +105,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// The medium between them.
     pub fn medium(&self) -> &Medium {
-        &self.medium
+        &self.around.medium
     }
 
     /// What happened to frames on their way; all zeros where nothing can.
     pub fn impairments(&self) -> ImpairmentCounts {
-        self.impairments.as_ref().map(Impairments::counts).unwrap_or_default()
+        self.around.impairments.as_ref().map(Impairments::counts).unwrap_or_default()
     }
 
     /// From now on no source begins a message; what is under way goes on.
@@ -117,6 +120,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// The outside, to look at.
     pub fn outside(&mut self) -> &mut O {
-        &mut self.outside
+        &mut self.around.outside
     }
 }

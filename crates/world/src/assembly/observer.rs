@@ -18,6 +18,8 @@ pub(super) struct Observer<'a, 'f, T: Trace> {
     channels: Vec<Track>,
     frame: Vec<u8>,
     departures: u64,
+    /// What departed while a node acted, and is to be traced when it is done; only while a trace is kept.
+    seen: Vec<(usize, Packet)>,
 }
 
 /// The lines of one node in the trace.
@@ -31,7 +33,15 @@ struct Tracks {
 
 impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
     pub(super) fn new(trace: &'a mut T, frames: Option<&'a mut FrameSink<'f>>) -> Self {
-        Self { trace, frames, nodes: Vec::new(), channels: Vec::new(), frame: Vec::new(), departures: 0 }
+        Self {
+            trace,
+            frames,
+            nodes: Vec::new(),
+            channels: Vec::new(),
+            frame: Vec::new(),
+            departures: 0,
+            seen: Vec::new(),
+        }
     }
 
     /// Names what will be seen, before anything happens.
@@ -68,7 +78,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.departures
     }
 
-    pub(super) fn departed(&mut self, node: usize, now: Time, packet: &Packet, waiting: usize) {
+    pub(super) fn departed(&mut self, node: usize, now: Time, packet: &Packet) {
         // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
         // word comes in: enough to tell runs apart that nobody has made alike on purpose.
         let who = (node as u64) << 32 | u64::from(packet.channel.0);
@@ -77,6 +87,25 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             self.departures = mixed ^ (mixed >> 29);
         }
         if self.trace.is_kept() {
+            self.seen.push((node, *packet));
+        }
+        if let Some(frames) = &mut self.frames {
+            self.frame.clear();
+            self.frame.extend(Header::from(packet).encode());
+            self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
+            frames(node, now, &self.frame);
+        }
+    }
+
+    /// Whether [`look_at`](Self::look_at) has anything to trace.
+    #[inline]
+    pub(super) fn has_seen(&self) -> bool {
+        self.trace.is_kept() && !self.seen.is_empty()
+    }
+
+    /// Traces what has departed at `now`, and how long the queues of `nodes` are after it.
+    pub(super) fn look_at(&mut self, now: Time, nodes: &[Node]) {
+        for (node, packet) in self.seen.drain(..) {
             let tracks = &mut self.nodes[node];
             let arguments = [
                 ("channel", u64::from(packet.channel.0)),
@@ -86,6 +115,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             ];
             self.trace.span(tracks.link, "transmit", packet.handed.max(tracks.free), now, &arguments);
             tracks.free = now;
+            let waiting = nodes[node].host().map_or(0, |host| host.subsystem().link_queue().0);
             self.trace.level(tracks.queue, now, waiting as i64);
             if packet.is_last() {
                 let late = now > packet.tag.deadline;
@@ -93,12 +123,6 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                 let track = self.channels[packet.channel.0 as usize];
                 self.trace.instant(track, name, now, &[("message", packet.message)]);
             }
-        }
-        if let Some(frames) = &mut self.frames {
-            self.frame.clear();
-            self.frame.extend(Header::from(packet).encode());
-            self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
-            frames(node, now, &self.frame);
         }
     }
 }

@@ -78,14 +78,14 @@ pub(super) fn suffix(i: usize) -> String {
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the outside.
     pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
-        let opened = self.window.opened.take().unwrap_or_else(|| self.snapshot(end));
-        let closed = self.window.closed.take().unwrap_or_else(|| self.snapshot(end));
+        let opened = self.around.window.opened.take().unwrap_or_else(|| self.snapshot(end));
+        let closed = self.around.window.closed.take().unwrap_or_else(|| self.snapshot(end));
         let window = closed.at.saturating_since(opened.at).as_secs_f64();
         let over = |window: f64, from: Span, to: Span| {
             if window > 0.0 { to.saturating_sub(from).as_secs_f64() / window } else { 0.0 }
         };
         let (mut resources, mut stages) = (Vec::new(), Vec::new());
-        let mut meters = std::mem::take(&mut self.stages).into_iter();
+        let mut meters = std::mem::take(&mut self.around.stages).into_iter();
         for (i, node) in self.nodes.iter().enumerate() {
             let suffix = suffix(i);
             let elsewhere = hosts.iter().find(|host| host.node == i);
@@ -134,10 +134,10 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         let ended = self.snapshot(end);
         let edges = Edges { opened: &opened, closed: &closed, ended: &ended };
-        let channels = (0..self.meters.len()).map(|i| self.channel(i, &edges, hosts)).collect();
+        let channels = (0..self.around.meters.len()).map(|i| self.channel(i, &edges, hosts)).collect();
         let simulated = end.as_secs_f64();
         let run = Run { simulated, window, channels, resources, stages, figures, ..Run::default() };
-        (run, self.outside)
+        (run, self.around.outside)
     }
 
     fn figures(&self) -> BTreeMap<String, f64> {
@@ -162,7 +162,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     fn channel(&mut self, i: usize, edges: &Edges<'_>, hosts: &[HostReport]) -> Channel {
         let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
         let spec = &self.experiment.channels[i];
-        let mut meter = std::mem::take(&mut self.meters[i]);
+        let mut meter = std::mem::take(&mut self.around.meters[i]);
         let with_hosts = |edge: &Snapshot, of: fn(&HostReport) -> &HostTally| {
             let tallies = hosts.iter().map(|host| (of(host), host.node == spec.route[0]));
             tallies.fold(edge.tallies[i].clone(), |tally, (host, sends)| host.add_to(tally, i, sends))
@@ -254,7 +254,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 figures.insert(name, value);
             }
         };
-        match self.medium.report() {
+        match self.around.medium.report() {
             MediumReport::PointToPoint(_) => {}
             MediumReport::TokenRing(stations) => {
                 for (i, station) in stations.iter().enumerate() {
@@ -279,7 +279,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 note("csma_others_collisions".into(), report.background.collisions as f64);
             }
         }
-        if let Some(impairments) = &self.impairments {
+        if let Some(impairments) = &self.around.impairments {
             let counts = impairments.counts();
             note("network_lost".into(), counts.lost as f64);
             note("network_corrupted".into(), counts.corrupted as f64);

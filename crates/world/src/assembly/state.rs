@@ -1,27 +1,27 @@
 //! What a world keeps beside its components: events to come, the window, who asked to be called when.
 
 use laxity_model::host::Uses;
-use laxity_qos::channel::Packet;
+use laxity_model::node::Node;
+use laxity_qos::channel::{ChannelId, Slot};
 use laxity_units::{Bytes, Span, Time};
 
-use super::Input;
 use crate::experiment::RunLength;
-use crate::measure::Tally;
+use crate::measure::{Meter, Tally};
 
-/// What can happen in a [`Assembly`].
+/// What can happen in an [`Assembly`]: two words, for a calendar moves its events about. What is longer waits beside it.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     /// The source of a channel sends.
     Arrival {
         /// The channel's place in the experiment.
-        channel: usize,
+        channel: u32,
         /// Size of the message.
         size: Bytes,
     },
     /// A node asked to be called; stale if it has asked anew since.
     Node {
         /// The node.
-        node: usize,
+        node: u32,
         /// How often it had asked.
         asked: u64,
     },
@@ -33,16 +33,16 @@ pub enum Event {
     /// A frame reaches a node.
     Reach {
         /// The node.
-        node: usize,
-        /// The frame.
-        packet: Packet,
+        node: u32,
+        /// Where the frame lies.
+        frame: Slot,
     },
-    /// What came from outside happens: it was read at this time, when the world was not as far.
-    Input(Input),
+    /// What came from outside first, of what waits, happens: it was read at this time, when the world was not as far.
+    Input,
     /// A fault begins or ends.
     Fault {
         /// Its place in the experiment.
-        number: usize,
+        number: u32,
         /// Whether it begins.
         begins: bool,
     },
@@ -57,6 +57,8 @@ pub(super) struct Window {
     pub(super) departed: u64,
     pub(super) opened: Option<Snapshot>,
     pub(super) closed: Option<Snapshot>,
+    /// An edge has passed, and nodes have not said what they had come to.
+    pub(super) unasked: bool,
 }
 
 /// What nodes had been busy with and channels had come to at an edge of the window.
@@ -70,8 +72,49 @@ pub(super) struct Snapshot {
 }
 
 impl Window {
+    pub(super) fn of(length: RunLength) -> Self {
+        Self { length, departed: 0, opened: None, closed: None, unasked: false }
+    }
+
+    #[inline]
     pub(super) fn counts(&self) -> bool {
         self.opened.is_some() && self.closed.is_none()
+    }
+
+    /// Which edges have been passed at `now`: the one at which it opens, the one at which it closes.
+    pub(super) fn passed(&self, now: Time) -> (bool, bool) {
+        match self.length {
+            RunLength::Packets { total, warmup, cooldown } => {
+                (self.departed >= warmup, self.departed >= total - cooldown)
+            }
+            RunLength::Time { total, warmup, cooldown } => {
+                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    /// What channels had come to by their meters; nodes are asked later.
+    pub(super) fn of_meters(at: Time, meters: &[Meter]) -> Self {
+        let tallies = meters.iter().map(|meter| meter.tally.clone()).collect();
+        Self { at, uses: Vec::new(), stages: Vec::new(), tallies }
+    }
+
+    /// Adds what `nodes` have come to.
+    #[must_use]
+    pub(super) fn with(mut self, nodes: &[Node]) -> Self {
+        for node in nodes {
+            self.uses.push(node.host().map_or(Uses::default(), |host| *host.uses()));
+            let stages = node.adapter().stages();
+            self.stages.push(stages.iter().map(|stage| (stage.busy, stage.passed)).collect());
+        }
+        for (channel, tally) in self.tallies.iter_mut().enumerate() {
+            let hosts = nodes.iter().filter_map(|node| node.host());
+            let counters = hosts.map(|host| host.subsystem().counters(ChannelId(channel as u32)));
+            *tally = counters.fold(std::mem::take(tally), Tally::with);
+        }
+        self
     }
 }
 

@@ -1,6 +1,6 @@
 //! Losing packets: one to overload, a best-effort one for a real-time one, or all to a reset.
 
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::discipline::Class;
 use laxity_units::Time;
 
@@ -9,10 +9,10 @@ use super::{Direction, Pipeline};
 use crate::adapter::{AdapterOutput, Loss, Response};
 
 impl Pipeline {
-    pub(crate) fn reset(&mut self, now: Time) {
-        let waiting: Vec<Packet> = self.commands.iter_mut().flat_map(std::mem::take).collect();
-        for packet in waiting {
-            self.fail(packet, Loss::Reset);
+    pub(crate) fn reset(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+        let waiting: Vec<Slot> = self.commands.iter_mut().flat_map(std::mem::take).collect();
+        for slot in waiting {
+            self.fail(slot, Loss::Reset, tell);
         }
         for i in 0..self.stations.len() {
             let direction = self.stations[i].direction;
@@ -20,13 +20,13 @@ impl Pipeline {
             let sent = |job: &Job| medium.is_some_and(|medium| job.is_past(medium));
             let sent = self.stations[i].jobs.iter().filter(|job| sent(job)).count();
             // Only one server sends, so who has sent is the first to be swept.
-            for (n, packet) in self.stations[i].sweep(now).into_iter().enumerate() {
+            for (n, slot) in self.stations[i].sweep(now).into_iter().enumerate() {
                 let loss = if n < sent { Loss::Unconfirmed } else { self.loss_at(i, Loss::Reset) };
-                self.lose(direction, packet, loss);
+                self.lose(direction, slot, loss, tell);
             }
         }
         if std::mem::take(&mut self.requested) {
-            self.output.push_back(AdapterOutput::Withdraw);
+            tell(AdapterOutput::Withdraw);
         }
         self.stalled.fill(false);
         (self.refuses, self.stopped, self.due) = (false, false, None);
@@ -34,7 +34,13 @@ impl Pipeline {
 
     /// Takes the buffer of a waiting best-effort packet for `packet`, if it is of real time; answers whether it
     /// has one.
-    pub(super) fn make_room(&mut self, now: Time, direction: Direction, packet: &Packet) -> bool {
+    pub(super) fn make_room(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        packet: &Packet,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) -> bool {
         if packet.tag.class == Class::BestEffort {
             return false;
         }
@@ -45,7 +51,7 @@ impl Pipeline {
         // The one furthest from being done loses least.
         let evicted = stations.find_map(|i| Some((i, self.stations[i].evict(now)?)));
         let Some((i, evicted)) = evicted else { return false };
-        self.lose(direction, evicted, self.loss_at(i, Loss::Overload));
+        self.lose(direction, evicted, self.loss_at(i, Loss::Overload), tell);
         match direction {
             Direction::Transmit => self.transmit_buffers.take(packet),
             Direction::Receive => self.receive_buffers.take(packet),
@@ -59,28 +65,41 @@ impl Pipeline {
         if behind { Loss::Unconfirmed } else { loss }
     }
 
-    pub(super) fn lose_some(&mut self, direction: Direction, packet: Option<Packet>, loss: Loss) {
-        if let Some(packet) = packet {
-            self.lose(direction, packet, loss);
+    pub(super) fn lose_some(
+        &mut self,
+        direction: Direction,
+        slot: Option<Slot>,
+        loss: Loss,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) {
+        if let Some(slot) = slot {
+            self.lose(direction, slot, loss, tell);
         }
     }
 
     /// A packet that has a buffer is lost.
-    pub(super) fn lose(&mut self, direction: Direction, packet: Packet, loss: Loss) {
+    pub(super) fn lose(
+        &mut self,
+        direction: Direction,
+        slot: Slot,
+        loss: Loss,
+        tell: &mut impl FnMut(AdapterOutput),
+    ) {
         match direction {
             Direction::Transmit => {
-                self.transmit_buffers.give_back(&packet);
-                self.fail(packet, loss);
+                self.transmit_buffers.give_back(self.packets.at(slot));
+                self.fail(slot, loss, tell);
             }
             Direction::Receive => {
+                let packet = self.packets.take(slot);
                 self.receive_buffers.give_back(&packet);
-                self.output.push_back(AdapterOutput::Discarded(packet, loss));
+                tell(AdapterOutput::Discarded(packet, loss));
             }
         }
     }
 
     /// A packet that has no buffer yet is lost.
-    pub(super) fn fail(&mut self, packet: Packet, loss: Loss) {
-        self.output.push_back(AdapterOutput::Response(Response::Failed(packet, loss)));
+    pub(super) fn fail(&mut self, slot: Slot, loss: Loss, tell: &mut impl FnMut(AdapterOutput)) {
+        tell(AdapterOutput::Response(Response::Failed(self.packets.take(slot), loss)));
     }
 }

@@ -1,7 +1,7 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
-use laxity_qos::channel::Packet;
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy};
+use laxity_qos::channel::{Order, Slot};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Tag};
 use laxity_units::{Bytes, Span, Time};
 
 use super::{Direction, StageReport};
@@ -13,7 +13,7 @@ const AT_ONCE: EarlyPolicy = EarlyPolicy { horizon: Span::MAX, above_best_effort
 /// A packet that a server has.
 #[derive(Debug)]
 pub(super) struct Job {
-    pub(super) packet: Packet,
+    pub(super) slot: Slot,
     pub(super) joined: Time,
     pub(super) began: Time,
     /// The phase it is in, or was in last.
@@ -58,9 +58,10 @@ impl Job {
         }
     }
 
-    pub(super) fn enter(&mut self, number: usize, phase: &Phase, now: Time) {
+    /// Goes on to phase `number` with its packet of `size`.
+    pub(super) fn enter(&mut self, number: usize, phase: &Phase, size: Bytes, now: Time) {
         self.phase = number;
-        self.left = phase.delay.of(self.packet.size);
+        self.left = phase.delay.of(size);
         if phase.since_service {
             self.left = self.left.saturating_sub(now.since(self.began));
         }
@@ -79,7 +80,7 @@ impl Job {
 /// What became of a packet that came to a stage.
 pub(super) enum Joined {
     /// It waits; in place of another, perhaps.
-    Yes(Option<Packet>),
+    Yes(Option<Slot>),
     /// There is no place, and it has to wait where it is.
     Blocked,
     /// There is no place, and it is lost.
@@ -90,7 +91,7 @@ pub(super) enum Joined {
 #[derive(Debug)]
 struct Line {
     queue: Queue,
-    waiting: Discipline<(Packet, Time)>,
+    waiting: Discipline<(Slot, Time)>,
 }
 
 /// A stage at work.
@@ -100,6 +101,8 @@ pub(super) struct Station {
     pub(super) direction: Direction,
     /// In the order in which they are served.
     lines: Vec<Line>,
+    /// Whoever comes first is served first, whoever else comes at the same instant.
+    first_come: bool,
     /// Packets in all lines.
     waiting: usize,
     /// The line after the one served last, for taking turns.
@@ -115,10 +118,12 @@ impl Station {
         let line = |queue: &Queue| Line { queue: queue.clone(), waiting: queue.order.discipline(AT_ONCE) };
         let mut lines: Vec<Line> = stage.queues.iter().map(line).collect();
         lines.sort_by_key(|line| line.queue.priority);
+        let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
         Self {
             stage,
             direction,
             lines,
+            first_come,
             waiting: 0,
             turn: 0,
             jobs: Vec::new(),
@@ -150,18 +155,23 @@ impl Station {
     }
 
     /// A packet comes to the stage.
-    pub(super) fn join(&mut self, now: Time, packet: Packet) -> Joined {
+    pub(super) fn join(&mut self, now: Time, slot: Slot, tag: &Tag) -> Joined {
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
-        let serves = self.jobs.len() < self.stage.servers as usize && self.waiting() == 0;
-        let lines = &mut self.lines;
-        let line = lines.iter_mut().find(|line| line.queue.takes.admits(packet.tag.class));
+        let serves = self.has_free_server() && self.waiting == 0;
+        if serves && self.first_come {
+            self.longest = self.longest.max(1);
+            self.serve(now, slot, now);
+            return Joined::Yes(None);
+        }
+        let line = self.lines.iter().position(|line| line.queue.takes.admits(tag.class));
         let line = line.expect("every class has a queue that takes it");
         let mut evicted = None;
-        if !serves && line.queue.slots.is_some_and(|slots| line.waiting.len() >= slots as usize) {
+        if !serves && self.lines[line].is_full() {
+            let line = &mut self.lines[line];
             match line.queue.overload {
                 Overload::Block => return Joined::Blocked,
                 Overload::Drop => return Joined::Lost,
-                Overload::Priority if packet.tag.class == Class::BestEffort => return Joined::Lost,
+                Overload::Priority if tag.class == Class::BestEffort => return Joined::Lost,
                 Overload::Priority => {
                     evicted = line.evict(now);
                     if evicted.is_none() {
@@ -170,25 +180,49 @@ impl Station {
                 }
             }
         }
-        line.waiting.enqueue(packet.tag, (packet, now));
+        self.lines[line].waiting.enqueue(*tag, (slot, now));
         self.waiting += 1;
         self.waiting -= usize::from(evicted.is_some());
         self.longest = self.longest.max(self.waiting);
         Joined::Yes(evicted)
     }
 
+    #[inline]
+    fn has_free_server(&self) -> bool {
+        self.jobs.len() < self.stage.servers as usize
+    }
+
     /// Free servers take packets; answers whether any did.
+    #[inline]
     pub(super) fn take(&mut self, now: Time) -> bool {
+        self.waiting > 0 && self.has_free_server() && self.take_waiting(now)
+    }
+
+    fn take_waiting(&mut self, now: Time) -> bool {
         let mut any = false;
-        while self.jobs.len() < self.stage.servers as usize {
-            let Some((packet, joined)) = self.select(now) else { break };
-            self.jobs.push(Job { packet, joined, began: now, phase: 0, left: Span::ZERO, at: At::Next(0) });
+        while self.has_free_server() {
+            let Some((slot, joined)) = self.select(now) else { break };
+            self.serve(now, slot, joined);
             any = true;
         }
         any
     }
 
-    fn select(&mut self, now: Time) -> Option<(Packet, Time)> {
+    fn serve(&mut self, now: Time, slot: Slot, joined: Time) {
+        self.jobs.push(Job { slot, joined, began: now, phase: 0, left: Span::ZERO, at: At::Next(0) });
+    }
+
+    /// The packet of job `n` has gone; those behind it stay in their order.
+    #[inline]
+    pub(super) fn let_go(&mut self, n: usize) {
+        if n + 1 == self.jobs.len() {
+            self.jobs.pop();
+        } else {
+            self.jobs.remove(n);
+        }
+    }
+
+    fn select(&mut self, now: Time) -> Option<(Slot, Time)> {
         if self.waiting == 0 {
             return None;
         }
@@ -201,21 +235,21 @@ impl Station {
     }
 
     /// Removes the best-effort packet that would be served last.
-    pub(super) fn evict(&mut self, now: Time) -> Option<Packet> {
+    pub(super) fn evict(&mut self, now: Time) -> Option<Slot> {
         let evicted = self.lines.iter_mut().rev().find_map(|line| line.evict(now));
         self.waiting -= usize::from(evicted.is_some());
         evicted
     }
 
     /// Removes every packet, served or waiting.
-    pub(super) fn sweep(&mut self, now: Time) -> Vec<Packet> {
+    pub(super) fn sweep(&mut self, now: Time) -> Vec<Slot> {
         let mut swept = Vec::new();
         for mut job in self.jobs.drain(..) {
             self.busy += job.pause(now);
-            swept.push(job.packet);
+            swept.push(job.slot);
         }
         for line in &mut self.lines {
-            swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (packet, _))| packet));
+            swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (slot, _))| slot));
         }
         self.waiting = 0;
         swept
@@ -223,7 +257,11 @@ impl Station {
 }
 
 impl Line {
-    fn evict(&mut self, now: Time) -> Option<Packet> {
+    fn is_full(&self) -> bool {
+        self.queue.slots.is_some_and(|slots| self.waiting.len() >= slots as usize)
+    }
+
+    fn evict(&mut self, now: Time) -> Option<Slot> {
         // Rare enough to take the queue apart, so that disciplines need no way to remove from the middle.
         let mut items: Vec<_> = std::iter::from_fn(|| self.waiting.select(now)).collect();
         let last = items.iter().rposition(|(tag, _)| tag.class == Class::BestEffort);

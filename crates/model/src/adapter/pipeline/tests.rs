@@ -13,6 +13,7 @@ use crate::adapter::{
     Buffers, CommandQueue, Delay, Interface, Notification, Phase, Pool, Queue, Resource, Selection, Stage,
     Takes,
 };
+use crate::told::Told;
 
 fn packet(number: u64, class: Class, deadline: u64) -> Packet {
     let deadline = Time::ZERO + Span::from_us(deadline);
@@ -29,6 +30,10 @@ fn packet(number: u64, class: Class, deadline: u64) -> Packet {
         created: Time::ZERO,
         handed: Time::ZERO,
     }
+}
+
+fn pipeline(description: Description) -> Told<Adapter, AdapterOutput> {
+    Told::new(Adapter::Pipeline(Box::new(Pipeline::new(description))))
 }
 
 /// A phase that takes so long, and holds resource 1 with a priority.
@@ -66,7 +71,7 @@ fn description(transmit: Vec<Stage>) -> Description {
 /// Hands over packets at the given microseconds, grants the medium and answers handshakes at once; answers which
 /// left when, as the host is told, and which failed.
 fn run(description: Description, handed: &[(u64, Packet)]) -> (Vec<(u64, u64)>, Vec<u64>) {
-    let mut adapter = Pipeline::new(description);
+    let mut adapter = pipeline(description);
     let mut handed = handed.iter().peekable();
     let (mut out, mut failed) = (Vec::new(), Vec::new());
     loop {
@@ -77,7 +82,7 @@ fn run(description: Description, handed: &[(u64, Packet)]) -> (Vec<(u64, u64)>, 
         };
         if arrival == Some(now) {
             let (_, packet) = handed.next().expect("it was peeked");
-            adapter.command(now, Command::Transmit(*packet)).expect("there is room");
+            assert!(adapter.transmit(now, packet), "there is room");
         } else {
             adapter.timer(now);
         }
@@ -88,7 +93,7 @@ fn run(description: Description, handed: &[(u64, Packet)]) -> (Vec<(u64, u64)>, 
                 }
                 AdapterOutput::Response(Response::Failed(packet, _)) => failed.push(packet.message),
                 AdapterOutput::Response(Response::Handshake(packet)) => {
-                    adapter.command(now, Command::Proceed(packet)).expect("an answer is always taken");
+                    adapter.proceed(now, &packet);
                 }
                 AdapterOutput::Request => adapter.medium(now, Access::Granted),
                 _ => {}
@@ -239,10 +244,10 @@ fn an_adapter_that_polls_finds_commands_at_its_turns() {
 #[test]
 fn a_reset_gives_back_what_a_stopped_adapter_has() {
     let stages = vec![stage("dma", vec![phase(10, Some(0))]), stage("link", vec![phase(10, None)])];
-    let mut adapter = Pipeline::new(description(stages));
+    let mut adapter = pipeline(description(stages));
     let at = |us| Time::ZERO + Span::from_us(us);
     for (_, packet) in best_effort(&[0, 0, 0]) {
-        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+        assert!(adapter.transmit(at(0), &packet), "there is room");
     }
     adapter.timer(at(10));
     adapter.break_down(at(15), Breakdown::Stop, true);
@@ -251,15 +256,15 @@ fn a_reset_gives_back_what_a_stopped_adapter_has() {
     let failed = std::iter::from_fn(|| adapter.poll_output())
         .filter(|output| matches!(output, AdapterOutput::Response(Response::Failed(_, Loss::Reset))));
     assert_eq!((failed.count(), adapter.held()), (3, 0));
-    adapter.command(at(60), Command::Transmit(packet(7, Class::BestEffort, 0))).expect("it works again");
+    assert!(adapter.transmit(at(60), &packet(7, Class::BestEffort, 0)), "it works again");
     assert_eq!(adapter.next_deadline(), Some(at(70)));
 }
 
 #[test]
 fn a_stalled_resource_resumes_where_it_was() {
-    let mut adapter = Pipeline::new(description(vec![stage("dma", vec![phase(10, Some(0))])]));
+    let mut adapter = pipeline(description(vec![stage("dma", vec![phase(10, Some(0))])]));
     let at = |us| Time::ZERO + Span::from_us(us);
-    adapter.command(at(0), Command::Transmit(packet(0, Class::BestEffort, 0))).expect("there is room");
+    assert!(adapter.transmit(at(0), &packet(0, Class::BestEffort, 0)), "there is room");
     adapter.break_down(at(4), Breakdown::Stall(1), true);
     assert_eq!(adapter.next_deadline(), None);
     adapter.break_down(at(30), Breakdown::Stall(1), false);

@@ -7,15 +7,15 @@ fn at(us: u64) -> Time {
 }
 
 /// Frames pass two stages of 10 each, and lie in two buffers meanwhile.
-fn receiver(overload: Overload) -> Pipeline {
+fn receiver(overload: Overload) -> Told<Adapter, AdapterOutput> {
     let mut description = description(vec![stage("tx", vec![phase(10, None)])]);
     description.receive = vec![stage("rx", vec![phase(10, None)]), stage("up", vec![phase(10, None)])];
     description.receive_buffers = Buffers { pool: Pool::Shared(2), overload };
-    Pipeline::new(description)
+    pipeline(description)
 }
 
 /// What became of packets up to `until`, as (number, when it was received) or (number, nothing) if it was lost.
-fn outcome(adapter: &mut Pipeline, until: u64) -> Vec<(u64, Option<u64>)> {
+fn outcome(adapter: &mut Told<Adapter, AdapterOutput>, until: u64) -> Vec<(u64, Option<u64>)> {
     let mut out = Vec::new();
     let mut now = at(0);
     loop {
@@ -44,12 +44,12 @@ fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
         (Overload::Drop, vec![(7, None), (8, None), (0, Some(20)), (1, Some(30))]),
     ] {
         let mut adapter = receiver(overload);
-        adapter.receive(at(0), packet(0, Class::BestEffort, 0));
-        adapter.receive(at(0), packet(1, Class::BestEffort, 0));
-        adapter.receive(at(1), packet(7, Class::RealTime, 0));
-        adapter.receive(at(1), packet(8, Class::BestEffort, 0));
+        adapter.receive(at(0), &packet(0, Class::BestEffort, 0));
+        adapter.receive(at(0), &packet(1, Class::BestEffort, 0));
+        adapter.receive(at(1), &packet(7, Class::RealTime, 0));
+        adapter.receive(at(1), &packet(8, Class::BestEffort, 0));
         // One is served and one waits, whichever it is.
-        let waiting: Vec<_> = adapter.stages().map(|stage| stage.waiting).collect();
+        let waiting: Vec<_> = adapter.stages().iter().map(|stage| stage.waiting).collect();
         assert_eq!((adapter.buffers_in_use(), waiting), (2, vec![0, 1, 0]));
         assert_eq!(outcome(&mut adapter, 100), expected, "{overload:?}");
         assert_eq!((adapter.buffers_in_use(), adapter.held()), (0, 0));
@@ -60,14 +60,14 @@ fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
 #[test]
 fn an_adapter_that_stands_still_receives_nothing() {
     let mut adapter = receiver(Overload::Priority);
-    adapter.receive(at(0), packet(0, Class::BestEffort, 0));
-    adapter.receive(at(0), packet(1, Class::BestEffort, 0));
+    adapter.receive(at(0), &packet(0, Class::BestEffort, 0));
+    adapter.receive(at(0), &packet(1, Class::BestEffort, 0));
     adapter.break_down(at(1), Breakdown::Stop, true);
-    adapter.receive(at(2), packet(7, Class::RealTime, 0));
+    adapter.receive(at(2), &packet(7, Class::RealTime, 0));
     assert_eq!(outcome(&mut adapter, 100), [(7, None)]);
     adapter.reset(at(100));
     adapter.break_down(at(100), Breakdown::Stop, true);
-    adapter.receive(at(101), packet(8, Class::RealTime, 0));
+    adapter.receive(at(101), &packet(8, Class::RealTime, 0));
     let lost: Vec<_> = std::iter::from_fn(|| adapter.poll_output()).collect();
     let reset =
         [0, 1].map(|number| AdapterOutput::Discarded(packet(number, Class::BestEffort, 0), Loss::Reset));
@@ -80,10 +80,10 @@ fn an_adapter_that_stands_still_receives_nothing() {
 fn buffers_in_use_are_those_of_both_ways() {
     let mut adapter = receiver(Overload::Drop);
     for number in 0..3 {
-        let command = Command::Transmit(packet(number, Class::BestEffort, 0));
-        adapter.command(at(0), command).expect("there is room");
+        let command = packet(number, Class::BestEffort, 0);
+        assert!(adapter.transmit(at(0), &command), "there is room");
     }
-    adapter.receive(at(0), packet(9, Class::BestEffort, 0));
+    adapter.receive(at(0), &packet(9, Class::BestEffort, 0));
     assert_eq!((adapter.buffers_in_use(), adapter.held()), (4, 4));
 }
 
@@ -100,17 +100,17 @@ fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
         vec![stage("in", vec![phase(10, None)]), stage("link", phases), stage("out", vec![phase(10, None)])];
     let mut description = description(stages);
     description.receive = vec![stage("rx", vec![phase(100, None)])];
-    let mut adapter = Pipeline::new(description);
+    let mut adapter = pipeline(description);
     adapter.own_the_link();
-    adapter.command(at(0), Command::Transmit(packet(0, Class::BestEffort, 0))).expect("there is room");
-    adapter.receive(at(0), packet(9, Class::BestEffort, 0));
+    assert!(adapter.transmit(at(0), &packet(0, Class::BestEffort, 0)), "there is room");
+    adapter.receive(at(0), &packet(9, Class::BestEffort, 0));
     while let Some(next) = adapter.next_deadline().filter(|next| *next <= at(stop.unwrap_or(us))) {
         adapter.timer(next);
     }
     if let Some(stop) = stop {
         adapter.break_down(at(stop), Breakdown::Stop, true);
-        let answer = Command::Proceed(packet(0, Class::BestEffort, 0));
-        adapter.command(at(stop), answer).expect("an answer is taken");
+        let answer = packet(0, Class::BestEffort, 0);
+        adapter.proceed(at(stop), &answer);
     }
     adapter.reset(at(us));
     let (mut sent, mut received) = (None, None);
@@ -122,7 +122,7 @@ fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
         }
     }
     assert_eq!((received, adapter.held(), adapter.buffers_in_use()), (Some(Loss::Reset), 0, 0));
-    let busy = adapter.stages().nth(1).expect("it is the second").busy;
+    let busy = adapter.stages().into_iter().nth(1).expect("it is the second").busy;
     (sent.expect("it was lost"), busy.as_ps() / 1_000_000)
 }
 
@@ -148,10 +148,10 @@ fn a_channel_without_a_buffer_of_its_own_loses_its_packet() {
     for (overload, failed) in [(Overload::Drop, vec![(2, None)]), (Overload::Block, vec![])] {
         let mut description = description(vec![stage("tx", vec![phase(10, None)])]);
         description.transmit_buffers = Buffers { pool: Pool::PerChannel(2), overload };
-        let mut adapter = Pipeline::new(description);
+        let mut adapter = pipeline(description);
         for number in 0..3 {
-            let command = Command::Transmit(packet(number, Class::BestEffort, 0));
-            adapter.command(at(0), command).expect("there is room");
+            let command = packet(number, Class::BestEffort, 0);
+            assert!(adapter.transmit(at(0), &command), "there is room");
         }
         assert_eq!(adapter.buffers_in_use(), 2);
         assert_eq!(outcome(&mut adapter, 100), failed, "{overload:?}");
@@ -169,13 +169,13 @@ fn more_may_follow_from_the_stages_before() {
         vec![stage("a", vec![phase(30, None)]), stage("b", vec![phase(20, None)])],
         vec![stage("a", vec![select]), stage("b", vec![on_medium])],
     ] {
-        let mut adapter = Pipeline::new(description(stages));
+        let mut adapter = pipeline(description(stages));
         if adapter.asks_for_medium() {
             adapter.own_the_link();
         }
         for number in 0..2 {
-            let command = Command::Transmit(packet(number, Class::BestEffort, 0));
-            adapter.command(at(0), command).expect("there is room");
+            let command = packet(number, Class::BestEffort, 0);
+            assert!(adapter.transmit(at(0), &command), "there is room");
         }
         let mut frames = Vec::new();
         while let Some(next) = adapter.next_deadline() {

@@ -97,11 +97,11 @@ fn a_phase_has_all_its_resources_or_none() {
     assert_eq!(run(description(stages()), &best_effort(&[0, 0])).0, [(0, 15), (1, 30)]);
     let mut received = description(stages());
     received.receive = vec![stage("rx", vec![Phase { holds: vec![PROCESSOR], ..phase(12, None) }])];
-    let mut adapter = Pipeline::new(received);
+    let mut adapter = pipeline(received);
     for (_, packet) in best_effort(&[0, 0]) {
-        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+        assert!(adapter.transmit(at(0), &packet), "there is room");
     }
-    adapter.receive(at(3), packet(9, Class::BestEffort, 0));
+    adapter.receive(at(3), &packet(9, Class::BestEffort, 0));
     let mut out = Vec::new();
     while let Some(now) = adapter.next_deadline() {
         adapter.timer(now);
@@ -124,10 +124,10 @@ fn a_full_queue_blocks_for_so_long() {
         stage("a", vec![phase(10, None)]),
         Stage { queues: vec![narrow], ..stage("b", vec![phase(30, None)]) },
     ];
-    let mut adapter = Pipeline::new(description(stages));
+    let mut adapter = pipeline(description(stages));
     adapter.record();
     for (_, packet) in best_effort(&[0, 0, 0, 0]) {
-        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+        assert!(adapter.transmit(at(0), &packet), "there is room");
     }
     assert_eq!((adapter.held(), adapter.buffers_in_use()), (4, 4));
     let (mut passed, mut done) = (Vec::new(), Vec::new());
@@ -161,7 +161,7 @@ fn a_full_queue_blocks_for_so_long() {
             (1, [70, 100, 130]),
         ]
     );
-    let reports: Vec<_> = adapter.stages().collect();
+    let reports = adapter.stages();
     let report = |name: &str, busy, longest| StageReport {
         name: name.into(),
         busy: Span::from_us(busy),
@@ -203,15 +203,15 @@ fn command_queues_are_looked_at_by_priority() {
         CommandQueue { takes: Takes::Only(Class::BestEffort), priority: 1, slots: Some(2) },
         CommandQueue { takes: Takes::Only(Class::RealTime), priority: 0, slots: Some(1) },
     ];
-    let mut adapter = Pipeline::new(description.clone());
+    let mut adapter = pipeline(description.clone());
     let mut handed = best_effort(&[1, 2]);
     handed.push((3, real_time(9, 50, 0)));
     for (us, packet) in &handed {
-        adapter.command(at(*us), Command::Transmit(*packet)).expect("there is room");
+        assert!(adapter.transmit(at(*us), packet), "there is room");
     }
     // Each queue is full, on its own.
     for (_, packet) in &handed[1..] {
-        assert!(adapter.command(at(4), Command::Transmit(*packet)).is_err());
+        assert!(!adapter.transmit(at(4), packet));
     }
     assert_eq!(adapter.next_deadline(), Some(at(100)));
     assert_eq!(run(description, &handed).0, [(9, 110), (0, 120), (1, 130)]);
@@ -223,18 +223,18 @@ fn command_queues_are_looked_at_by_priority() {
 fn an_answer_is_for_its_packet() {
     let asks = Phase { tells: Tells::Handshake, ..phase(10, None) };
     let stages = vec![Stage { servers: 2, ..stage("talk", vec![asks, phase(5, None)]) }];
-    let mut adapter = Pipeline::new(description(stages));
+    let mut adapter = pipeline(description(stages));
     let packets = [packet(0, Class::BestEffort, 0), packet(1, Class::BestEffort, 0)];
     for packet in packets {
-        adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+        assert!(adapter.transmit(at(0), &packet), "there is room");
     }
     adapter.timer(at(10));
     assert_eq!((adapter.next_deadline(), adapter.held()), (None, 2));
-    adapter.command(at(20), Command::Proceed(packets[1])).expect("an answer is taken");
+    adapter.proceed(at(20), &packets[1]);
     assert_eq!(adapter.next_deadline(), Some(at(25)));
     adapter.timer(at(25));
     let mut done = Vec::new();
-    let mut look = |adapter: &mut Pipeline| {
+    let mut look = |adapter: &mut Told<Adapter, AdapterOutput>| {
         while let Some(output) = adapter.poll_output() {
             if let AdapterOutput::Response(Response::Transmitted(packet)) = output {
                 done.push(packet.message);
@@ -243,8 +243,8 @@ fn an_answer_is_for_its_packet() {
         done.clone()
     };
     assert_eq!(look(&mut adapter), [1]);
-    adapter.command(at(30), Command::Proceed(packets[0])).expect("an answer is taken");
-    adapter.command(at(32), Command::Proceed(packets[0])).expect("an answer is taken");
+    adapter.proceed(at(30), &packets[0]);
+    adapter.proceed(at(32), &packets[0]);
     assert_eq!(adapter.next_deadline(), Some(at(35)));
     adapter.timer(at(35));
     assert_eq!((look(&mut adapter), adapter.held()), (vec![1, 0], 0));
@@ -255,14 +255,14 @@ fn an_answer_is_for_its_packet() {
 fn a_frame_says_whether_more_wait() {
     for owns in [false, true] {
         let on_medium = Phase { medium: true, ..phase(10, None) };
-        let mut adapter = Pipeline::new(description(vec![stage("link", vec![on_medium])]));
+        let mut adapter = pipeline(description(vec![stage("link", vec![on_medium])]));
         assert!(adapter.asks_for_medium());
         if owns {
             adapter.own_the_link();
             assert!(!adapter.asks_for_medium());
         }
         for (_, packet) in best_effort(&[0, 0, 0]) {
-            adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+            assert!(adapter.transmit(at(0), &packet), "there is room");
         }
         let (mut asked, mut frames, mut now) = (0, Vec::new(), at(0));
         loop {
@@ -283,21 +283,22 @@ fn a_frame_says_whether_more_wait() {
         assert_eq!(frames, [(0, true), (1, true), (2, false)]);
         assert_eq!((asked, now), (if owns { 0 } else { 3 }, at(30)));
     }
-    assert!(!Pipeline::new(description(vec![stage("link", vec![phase(10, None)])])).asks_for_medium());
+    assert!(!pipeline(description(vec![stage("link", vec![phase(10, None)])])).asks_for_medium());
 }
 
 /// What every adapter can do is passed on to the family it is of.
 #[test]
 fn an_adapter_is_its_family() {
     let on_medium = Phase { medium: true, ..phase(10, None) };
-    let pipeline = Pipeline::new(description(vec![stage("link", vec![on_medium])]));
+    let pipeline = pipeline(description(vec![stage("link", vec![on_medium])]));
     let costs = laxity_qos::costs::LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO };
-    let families = [Adapter::Pipeline(Box::new(pipeline)), Adapter::Null(crate::adapter::Null::new(costs))];
+    let null = Told::new(Adapter::Null(crate::adapter::Null::new(costs)));
+    let families = [pipeline, null];
     for (mut adapter, described) in families.into_iter().zip([true, false]) {
         assert_eq!(adapter.asks_for_medium(), described);
         assert_eq!(adapter.notification(), Notification::Interrupt);
         for (_, packet) in best_effort(&[0, 0]) {
-            adapter.command(at(0), Command::Transmit(packet)).expect("there is room");
+            assert!(adapter.transmit(at(0), &packet), "there is room");
         }
         assert_eq!((adapter.held(), adapter.buffers_in_use()), (2, if described { 2 } else { 0 }));
         assert_eq!(adapter.stages().iter().map(|stage| stage.waiting).collect::<Vec<_>>(), [1]);

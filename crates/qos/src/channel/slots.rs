@@ -1,0 +1,44 @@
+//! Where packets lie while something shorter stands for them.
+
+use super::message::Packet;
+
+/// The name of a place with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot(u32);
+
+/// Packets, each in a place of its own until it is taken out.
+///
+/// A packet is twenty times as long as the name of its place. Where it stands in one queue after the other it is copied when
+/// it comes and when it goes, and the name is what moves between.
+#[derive(Debug, Clone, Default)]
+pub struct Slots {
+    packets: Vec<Packet>,
+    free: Vec<Slot>,
+}
+
+impl Slots {
+    /// Gives `packet` a place.
+    #[inline]
+    pub fn put(&mut self, packet: &Packet) -> Slot {
+        if let Some(slot) = self.free.pop() {
+            self.packets[slot.0 as usize] = *packet;
+            return slot;
+        }
+        let slot = Slot(u32::try_from(self.packets.len()).expect("fewer packets lie anywhere"));
+        self.packets.push(*packet);
+        slot
+    }
+
+    /// The packet in a place that was not taken out.
+    #[inline]
+    pub fn at(&self, slot: Slot) -> &Packet {
+        &self.packets[slot.0 as usize]
+    }
+
+    /// Takes the packet out. Its place may be given to another, so nobody may go on naming it.
+    #[inline]
+    pub fn take(&mut self, slot: Slot) -> Packet {
+        self.free.push(slot);
+        self.packets[slot.0 as usize]
+    }
+}

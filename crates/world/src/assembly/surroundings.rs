@@ -1,0 +1,207 @@
+//! What hears the nodes: the medium, the way to the next node, the meters, and whoever watches.
+//!
+//! A node tells what it does while it does it ([`Surroundings::of`]). What comes of that for other nodes, and for itself, is not done
+//! here, in the middle of it, but by events and by what the medium grants when the node is done.
+
+use std::collections::VecDeque;
+
+use laxity_engine::Calendar;
+use laxity_engine::trace::Trace;
+use laxity_model::adapter::{Loss, Response};
+use laxity_model::host::Output;
+use laxity_model::network::{Impairments, Medium};
+use laxity_model::node::{Node, NodeOutput};
+use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
+use laxity_units::{Bytes, Time};
+
+use super::meters::StageMeter;
+use super::observer::Observer;
+use super::state::{Event, Snapshot, Window};
+use super::{Notice, Outside};
+use crate::experiment::Experiment;
+use crate::measure::Meter;
+
+/// All of an assembly that is not a node or a source.
+pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
+    pub(super) experiment: &'a Experiment,
+    pub(super) medium: Medium,
+    /// Nodes ask it before each frame.
+    pub(super) shares_medium: bool,
+    pub(super) impairments: Option<Impairments>,
+    /// Frames on their way from one node to the next.
+    pub(super) flying: Slots,
+    pub(super) meters: Vec<Meter>,
+    pub(super) stages: Vec<Vec<StageMeter>>,
+    pub(super) window: Window,
+    pub(super) observer: Observer<'a, 'f, T>,
+    pub(super) outside: O,
+    /// Per channel: the outside's names for messages that were offered and not answered.
+    pub(super) handles: Vec<VecDeque<u32>>,
+}
+
+impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
+    /// Who hears what `node` does at `now`.
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        node: usize,
+        now: Time,
+        calendar: &mut Calendar<Event>,
+    ) -> impl FnMut(NodeOutput) {
+        move |output| self.hear(node, now, output, calendar)
+    }
+
+    #[inline]
+    fn hear(&mut self, node: usize, now: Time, output: NodeOutput, calendar: &mut Calendar<Event>) {
+        match output {
+            NodeOutput::Departed(packet, more) => {
+                if self.shares_medium {
+                    self.medium.sent(now, node, more);
+                }
+                self.depart(node, now, &packet, calendar);
+            }
+            NodeOutput::Request => self.medium.request(now, node),
+            NodeOutput::Withdraw => self.medium.withdraw(now, node),
+            // It has left all the same, and is counted where it goes.
+            NodeOutput::Failed(_, Loss::Unconfirmed) => {}
+            NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(&packet),
+            NodeOutput::Discarded(packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
+            NodeOutput::Passed(passage) => self.pass(node, &passage),
+            NodeOutput::Host(Output::Answered { channel, size, answer }) => {
+                self.answer(now, channel, size, answer);
+            }
+            NodeOutput::Host(Output::Delivered(delivery)) => {
+                let meter = &mut self.meters[delivery.channel.0 as usize];
+                meter.deliver(now, &delivery, self.window.counts());
+                let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
+                if let Some(punctuality) = &mut meter.punctuality {
+                    punctuality.arrive(now, delivery.message, from);
+                }
+                self.tell_delivered(now, delivery.channel, delivery.message);
+            }
+            NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
+            NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
+                unreachable!("a node passes these to its adapter")
+            }
+            NodeOutput::Response(response, announced) => {
+                if let Response::Failed(packet, _) = response {
+                    self.meter(packet.channel).fail(&packet);
+                }
+                self.outside.notice(now, Notice::Response { node, response, announced });
+            }
+        }
+    }
+
+    fn meter(&mut self, channel: ChannelId) -> &mut Meter {
+        &mut self.meters[channel.0 as usize]
+    }
+
+    /// An application has a message for `channel`.
+    pub(super) fn offered(&mut self, now: Time, channel: usize, size: Bytes) {
+        self.meters[channel].offer(size);
+        if let Some(punctuality) = &mut self.meters[channel].punctuality {
+            punctuality.offer(now, self.window.counts());
+        }
+    }
+
+    fn answer(&mut self, now: Time, id: ChannelId, size: Bytes, answer: Sent) {
+        let channel = id.0 as usize;
+        if let Some(punctuality) = &mut self.meters[channel].punctuality {
+            punctuality.answer(now, size, answer, self.window.counts());
+        }
+        let Some(handle) = self.handles[channel].pop_front() else {
+            if self.experiment.channels[channel].source.is_endless() {
+                self.meters[channel].offer(size);
+            }
+            return;
+        };
+        let notice = match answer {
+            Sent::Accepted { message } | Sent::Excess { message } => {
+                Notice::Taken { channel, handle, message }
+            }
+            Sent::Dropped(cause) => Notice::Refused { channel, handle, cause: Some(cause) },
+            Sent::WouldBlock => unreachable!("a blocked send is not answered"),
+        };
+        self.outside.notice(now, notice);
+    }
+
+    fn tell_delivered(&mut self, now: Time, channel: ChannelId, message: u64) {
+        if O::TELLS {
+            self.outside.notice(now, Notice::Delivered { channel: channel.0 as usize, message });
+        }
+    }
+
+    /// A packet leaves `node`: for the next of its route, and if this is the last that sends it, for the meters.
+    fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
+        self.observer.departed(node, now, packet);
+        let channel = &self.experiment.channels[packet.channel.0 as usize];
+        let route = &channel.route;
+        let hop = route.iter().position(|station| *station == node).expect("a packet keeps to its route");
+        let received = self.experiment.is_received(channel);
+        let last_sender = route.len() - 1 - usize::from(received);
+        let is_whole_route = route.len() == 1;
+        if let Some(&next) = route.get(hop + 1) {
+            self.send_on(next, now, packet, calendar);
+        }
+        if hop != last_sender {
+            return;
+        }
+        self.window.departed += 1;
+        let counted = self.window.counts();
+        let meter = &mut self.meters[packet.channel.0 as usize];
+        let completes = meter.depart(now, packet, counted);
+        let from = if meter.from_arrival { packet.sent } else { packet.due_from };
+        if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !received) {
+            punctuality.arrive(now, packet.message, from);
+        }
+        if completes && is_whole_route {
+            self.tell_delivered(now, packet.channel, packet.message);
+        }
+        self.look_at_window(now);
+    }
+
+    fn send_on(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
+        let propagation = self.experiment.path.propagation;
+        let node = node as u32;
+        let Some(impairments) = &mut self.impairments else {
+            let frame = self.flying.put(packet);
+            calendar.schedule(now + propagation, Event::Reach { node, frame });
+            return;
+        };
+        let mut arrives = false;
+        // A damaged frame has a wrong checksum, and the receiving adapter drops it without a word.
+        for delivery in impairments.pass(now).filter(|delivery| !delivery.corrupted) {
+            arrives = true;
+            let frame = self.flying.put(packet);
+            calendar.schedule(delivery.at + propagation, Event::Reach { node, frame });
+        }
+        if !arrives {
+            self.meter(packet.channel).tally.lost_packets += 1;
+        }
+    }
+
+    /// Opens or closes the window, if it is time. Nodes are asked what they had come to when whoever acts is done.
+    pub(super) fn look_at_window(&mut self, now: Time) {
+        let window = &mut self.window;
+        let (opens, closes) = window.passed(now);
+        for (passed, edge, opens) in [(opens, &mut window.opened, true), (closes, &mut window.closed, false)]
+        {
+            if passed && edge.is_none() {
+                *edge = Some(Snapshot::of_meters(now, &self.meters));
+                window.unasked = true;
+                self.outside.notice(now, Notice::Window { opens });
+            }
+        }
+    }
+}
+
+impl Window {
+    /// Adds what nodes have come to, to the edges that lack it.
+    #[cold]
+    pub(super) fn ask(&mut self, nodes: &[Node]) {
+        self.unasked = false;
+        for edge in [&mut self.opened, &mut self.closed] {
+            *edge = edge.take().map(|edge| if edge.uses.is_empty() { edge.with(nodes) } else { edge });
+        }
+    }
+}
