@@ -217,7 +217,13 @@ impl Adapter {
     /// When the adapter next wants [`timer`](Self::timer) to be called.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        each!(self, adapter => adapter.next_deadline())
+        self.due().named()
+    }
+
+    /// The same; `Time::MAX` for never.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        each!(self, adapter => adapter.due())
     }
 
     /// How the host learns of responses.

@@ -101,7 +101,8 @@ pub struct Host {
     last_thread: Option<Thread>,
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
-    wakeup: Option<Time>,
+    /// When the subsystem wants to be woken; `Time::MAX` for never.
+    wakeup: Time,
     /// The timer's interrupt is pending.
     awake: bool,
     account: Account,
@@ -122,7 +123,7 @@ impl Host {
             pending: VecDeque::new(),
             last_thread: None,
             left: HashMap::default(),
-            wakeup: None,
+            wakeup: Time::MAX,
             awake: false,
             account: Account::default(),
         }
@@ -179,10 +180,15 @@ impl Host {
     }
 
     /// When the host next wants [`timer`](Self::timer) to be called, if nothing happens before.
-    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        let top = self.interrupt.as_ref().or(self.running.as_ref()).map(|activity| activity.ends);
-        Time::earlier(top, self.wakeup)
+        self.due().named()
+    }
+
+    /// The same; `Time::MAX` for never.
+    #[inline]
+    pub(crate) fn due(&self) -> Time {
+        let top = self.interrupt.as_ref().or(self.running.as_ref());
+        top.map_or(Time::MAX, |activity| activity.ends).min(self.wakeup)
     }
 
     /// Carries on as far as `now` allows.
@@ -191,14 +197,16 @@ impl Host {
     /// for what has become current before anybody is served from them.
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
         loop {
-            if self.wakeup.is_some_and(|at| at <= now) {
-                self.wakeup = None;
+            if self.wakeup <= now {
+                self.wakeup = Time::MAX;
                 self.awake = true;
                 self.pending.push_back(Interrupt::Timer);
             }
             while self.advance(now, tell) {}
-            self.wakeup = self.subsystem.next_wakeup(now).filter(|at| *at > now || !self.awake);
-            if self.wakeup.is_none_or(|at| at > now) {
+            let wakeup = self.subsystem.next_wakeup(now).unwrap_or(Time::MAX);
+            // One that is announced already is not asked for again.
+            self.wakeup = if wakeup > now || !self.awake { wakeup } else { Time::MAX };
+            if self.wakeup > now {
                 return;
             }
         }

@@ -51,20 +51,21 @@ pub struct Node {
     host: Option<Host>,
     driver: Driver,
     adapter: Adapter,
-    due: Option<Time>,
+    /// When it wants to be called; `Time::MAX` for never.
+    due: Time,
 }
 
 impl Node {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, adapter.notification());
-        Self { host: Some(host), driver, adapter, due: None }
+        Self { host: Some(host), driver, adapter, due: Time::MAX }
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
     pub fn without_host(adapter: Adapter) -> Self {
         let driver = Driver::new(DriverConfig::default(), adapter.notification());
-        Self { host: None, driver, adapter, due: None }
+        Self { host: None, driver, adapter, due: Time::MAX }
     }
 
     /// Opens a channel at the host, before the run; panics without one.
@@ -186,19 +187,16 @@ impl Node {
         let Self { host, driver, adapter, .. } = self;
         // The adapter first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
-        if adapter.next_deadline().is_some_and(|at| at <= now) {
+        if adapter.due() <= now {
             adapter.timer(now, &mut of_adapter(host.is_some(), driver, tell));
             self.exchange(now, tell);
         }
-        if self.driver.looks(now) {
-            self.read(now, tell);
-        }
-        if self.driver.gives_up(now) {
-            self.reset(now, tell);
+        if self.driver.is_alert() {
+            self.watch(now, tell);
         }
         let Self { host, driver, adapter, .. } = self;
         if let Some(host) = host
-            && host.next_deadline().is_some_and(|at| at <= now)
+            && host.due() <= now
         {
             host.timer(now, &mut of_host(now, driver, adapter, tell));
         }
@@ -208,7 +206,17 @@ impl Node {
     /// When the node next wants [`timer`](Self::timer) to be called.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.due
+        self.due.named()
+    }
+
+    /// The driver looks whether something is wrong.
+    fn watch(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+        if self.driver.looks(now) {
+            self.read(now, tell);
+        }
+        if self.driver.gives_up(now) {
+            self.reset(now, tell);
+        }
     }
 
     fn reset(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
@@ -223,10 +231,11 @@ impl Node {
     /// Lets the two go on until neither has anything for the other, and asks when to be called next.
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
         self.exchange(now, tell);
-        self.driver.settled(now);
-        let host = self.host.as_ref().and_then(Host::next_deadline);
-        let both = Time::earlier(host, self.adapter.next_deadline());
-        self.due = Time::earlier(both, self.driver.next_deadline(now));
+        let host = self.host.as_ref().map_or(Time::MAX, Host::due);
+        self.due = host.min(self.adapter.due());
+        if self.driver.is_alert() {
+            self.due = self.due.min(self.driver.settled(now));
+        }
     }
 
     /// Hands over what has waited for room, and gives the host what it was told of.

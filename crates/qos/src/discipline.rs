@@ -79,11 +79,13 @@ macro_rules! each {
 
 impl<T> Discipline<T> {
     /// Adds an item.
+    #[inline]
     pub fn enqueue(&mut self, tag: Tag, item: T) {
         each!(self, queue => queue.enqueue(tag, item));
     }
 
     /// Removes and returns the item to serve at `now`, if any is eligible.
+    #[inline]
     pub fn select(&mut self, now: Time) -> Option<(Tag, T)> {
         each!(self, queue => queue.select(now))
     }
@@ -99,16 +101,19 @@ impl<T> Discipline<T> {
     }
 
     /// When an early item next becomes eligible or current, always after `now`; `None` if there is none.
+    #[inline]
     pub fn next_eligible(&mut self, now: Time) -> Option<Time> {
         each!(self, queue => queue.next_eligible(now))
     }
 
     /// How many items wait, eligible or not.
+    #[inline]
     pub fn len(&self) -> usize {
         each!(self, queue => queue.len())
     }
 
     /// Whether nothing waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

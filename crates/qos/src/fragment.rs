@@ -13,6 +13,8 @@ use laxity_units::Bytes;
 pub struct Fragmentation {
     message: Bytes,
     packet: Bytes,
+    /// `N_pkts`: asked for several times a packet, and a division.
+    packets: u64,
 }
 
 impl Fragmentation {
@@ -21,12 +23,13 @@ impl Fragmentation {
     /// An empty message is one empty packet: its arrival is still news.
     pub fn new(message: Bytes, packet: Bytes) -> Self {
         assert!(!packet.is_zero(), "a packet carries at least one byte");
-        Self { message, packet }
+        Self { message, packet, packets: message.div_ceil(packet).max(1) }
     }
 
     /// `N_pkts = ⌈M / S⌉`, at least one.
+    #[inline]
     pub fn packets(&self) -> u64 {
-        self.message.div_ceil(self.packet).max(1)
+        self.packets
     }
 
     /// Size of packet `index`, counted from zero; panics past the last.
@@ -92,7 +95,10 @@ impl Cut {
 
     /// Whether packet `index` begins a piece that is not the first.
     pub fn begins_piece(&self, index: u64) -> bool {
-        index > 0 && index <= self.piece.packets() * self.whole && index.is_multiple_of(self.piece.packets())
+        self.whole > 0
+            && index > 0
+            && index <= self.piece.packets() * self.whole
+            && index.is_multiple_of(self.piece.packets())
     }
 
     /// Size of the message's last packet.

@@ -47,6 +47,12 @@ impl Time {
         self.0
     }
 
+    /// Itself, if it is not [`Time::MAX`], which stands for never where a component keeps when it wants to be called.
+    #[inline]
+    pub fn named(self) -> Option<Time> {
+        (self != Time::MAX).then_some(self)
+    }
+
     /// The earlier of two instants of which either may not be named.
     ///
     /// What stands at the end of every question when somebody wants to be called, so it is a comparison and no iterator.

@@ -16,8 +16,8 @@ use super::{AdapterOutput, Loss, Response, StageReport};
 pub struct Null {
     costs: LinkCosts,
     queue: VecDeque<Packet>,
-    /// When the packet at the front completes.
-    completes: Option<Time>,
+    /// When the packet at the front completes; `Time::MAX` if there is none.
+    completes: Time,
     busy: Span,
     passed: u64,
     /// Most packets that ever waited behind the one in transmission.
@@ -27,20 +27,20 @@ pub struct Null {
 impl Null {
     /// An idle device that takes `costs` per packet.
     pub fn new(costs: LinkCosts) -> Self {
-        Self { costs, queue: VecDeque::new(), completes: None, busy: Span::ZERO, passed: 0, longest: 0 }
+        Self { costs, queue: VecDeque::new(), completes: Time::MAX, busy: Span::ZERO, passed: 0, longest: 0 }
     }
 
     pub(super) fn transmit(&mut self, now: Time, packet: &Packet) -> bool {
         self.queue.push_back(*packet);
         self.longest = self.longest.max(self.queue.len() - 1);
-        if self.completes.is_none() {
+        if self.queue.len() == 1 {
             self.start(now);
         }
         true
     }
 
     pub(super) fn reset(&mut self, _now: Time, tell: &mut impl FnMut(AdapterOutput)) {
-        self.completes = None;
+        self.completes = Time::MAX;
         let lost = |packet| AdapterOutput::Response(Response::Failed(packet, Loss::Reset));
         self.queue.drain(..).map(lost).for_each(tell);
     }
@@ -50,15 +50,16 @@ impl Null {
     }
 
     fn start(&mut self, now: Time) {
-        self.completes = self.queue.front().map(|packet| {
+        self.completes = Time::MAX;
+        if let Some(packet) = self.queue.front() {
             let time = self.costs.transmit(packet.size);
             self.busy += time;
-            now + time
-        });
+            self.completes = now + time;
+        }
     }
 
     pub(super) fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
-        if self.completes.is_some_and(|at| at <= now) {
+        if self.completes <= now {
             let packet = self.queue.pop_front().expect("a packet was in transmission");
             self.passed += 1;
             tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
@@ -67,7 +68,8 @@ impl Null {
         }
     }
 
-    pub(super) fn next_deadline(&self) -> Option<Time> {
+    #[inline]
+    pub(super) fn due(&self) -> Time {
         self.completes
     }
 

@@ -75,7 +75,10 @@ pub struct Pipeline {
     owns_link: bool,
     /// A frame waits for the medium or is on it.
     requested: bool,
-    due: Option<Time>,
+    /// When it wants to be called; `Time::MAX` for never.
+    due: Time,
+    /// Who has which resource is to be decided anew.
+    unassigned: bool,
     /// Empty between two calls; kept for its memory.
     ranks: Vec<resources::Ranked>,
     recording: bool,
@@ -116,7 +119,8 @@ impl Pipeline {
             shortest_frame: Span::ZERO,
             owns_link: false,
             requested: false,
-            due: None,
+            due: Time::MAX,
+            unassigned: false,
             ranks: Vec::new(),
             recording: false,
         }
@@ -176,6 +180,7 @@ impl Pipeline {
         if let Some(job) = asked.next() {
             job.at = At::Next(job.phase + 1);
         }
+        self.stations.iter_mut().for_each(Station::rest);
         self.settle(now, tell);
     }
 
@@ -217,6 +222,8 @@ impl Pipeline {
                 self.lose(Direction::Transmit, slot, Loss::Medium, tell);
             }
         }
+        self.stations[link].astir = true;
+        self.unassigned = true;
         self.settle(now, tell);
     }
 
@@ -232,6 +239,7 @@ impl Pipeline {
             Breakdown::FullQueues => self.refuses = broken,
             Breakdown::Stop => self.stopped = broken,
         }
+        self.unassigned = true;
         self.settle(now, tell);
     }
 
@@ -239,7 +247,8 @@ impl Pipeline {
         self.settle(now, tell);
     }
 
-    pub(super) fn next_deadline(&self) -> Option<Time> {
+    #[inline]
+    pub(super) fn due(&self) -> Time {
         self.due
     }
 
@@ -253,28 +262,31 @@ impl Pipeline {
     }
 
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
-        let ends = loop {
+        loop {
             let mut moved = false;
             if !self.stopped {
-                moved |= self.fetch(now, tell);
+                moved |= self.has_commands() && self.fetch(now, tell);
                 for i in 0..self.stations.len() {
-                    moved |= self.work(i, now, tell);
+                    if self.stations[i].stirs(now) {
+                        moved |= self.work(i, now, tell);
+                    }
                 }
             }
-            let ends = self.assign(now);
+            if std::mem::take(&mut self.unassigned) {
+                self.assign(now);
+            }
+            let ends = self.stations.iter().fold(Time::MAX, |ends, station| ends.min(station.ends));
             // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
             // against that order, places that became free, and for phases that take no time.
-            let due = ends.is_some_and(|at| at <= now);
-            let again = due || moved && self.somebody_waits();
+            let again = ends <= now || moved && self.somebody_waits();
             if !again {
-                break ends;
+                self.due = ends.min(self.next_look(now));
+                return;
             }
-        };
-        self.due = Time::earlier(ends, self.next_look(now));
+        }
     }
 
     /// Lets station `i` do all it can at `now`; answers whether that was anything.
-    #[inline]
     fn work(&mut self, i: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
         let mut moved = false;
         loop {
@@ -293,23 +305,28 @@ impl Pipeline {
                 moved = true;
             }
             if !self.stations[i].take(now) {
+                self.stations[i].rest();
                 return moved;
             }
             moved = true;
         }
     }
 
+    fn has_commands(&self) -> bool {
+        self.commands.iter().any(|queue| !queue.is_empty())
+    }
+
     /// Whether a packet waits for a place that may have become free.
     fn somebody_waits(&self) -> bool {
-        let leaving = |station: &Station| station.jobs.iter().any(|job| job.at == At::Leaving);
-        self.commands.iter().any(|queue| !queue.is_empty()) || self.stations.iter().any(leaving)
+        self.has_commands() || self.stations.iter().any(|station| station.astir)
     }
 
     /// When an adapter that polls next looks at its command queues, if anything is in them.
-    fn next_look(&self, now: Time) -> Option<Time> {
-        let poll = self.description.interface.poll.filter(|_| !self.stopped)?;
-        let waits = self.commands.iter().any(|queue| !queue.is_empty());
-        waits.then(|| now.next_multiple_of(poll))
+    fn next_look(&self, now: Time) -> Time {
+        match self.description.interface.poll {
+            Some(poll) if !self.stopped && self.has_commands() => now.next_multiple_of(poll),
+            _ => Time::MAX,
+        }
     }
 
     /// Takes commands in, as far as there are buffers and places in the first stage's queues.
@@ -354,7 +371,11 @@ impl Pipeline {
                     }
                     Joined::Lost => self.lose(Direction::Transmit, slot, Loss::Overload, tell),
                 }
-                self.commands[queue].remove(at);
+                if at == 0 {
+                    self.commands[queue].pop_front();
+                } else {
+                    self.commands[queue].remove(at);
+                }
                 any = true;
             }
         }
@@ -366,6 +387,7 @@ impl Pipeline {
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
         let phase = &station.stage.phases[job.phase];
+        self.unassigned |= !phase.holds.is_empty();
         let (slot, tells) = (job.slot, phase.tells);
         job.at = if tells == Tells::Handshake { At::Host } else { At::Next(job.phase + 1) };
         if phase.medium {
@@ -400,13 +422,17 @@ impl Pipeline {
             let (joined, began) = (job.joined, job.began);
             return self.note(i, joined, began, now, tell);
         };
-        job.enter(number, &station.stage.phases[number], size, now);
-        if job.at == At::Medium && self.owns_link {
-            job.at = At::Phase;
-        } else if job.at == At::Medium {
+        let phase = &station.stage.phases[number];
+        job.enter(number, phase, size, now);
+        if phase.medium && !self.owns_link {
+            job.at = At::Medium;
             job.left = job.left.max(self.shortest_frame);
             self.requested = true;
             tell(AdapterOutput::Request);
+        } else if phase.holds.is_empty() && !job.left.is_zero() {
+            job.at = At::Running { since: now, ends: now + job.left };
+        } else {
+            self.unassigned = true;
         }
     }
 

@@ -170,10 +170,10 @@ impl Senders {
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) {
-        let (placement, all) = (self.placement, &mut self.all);
-        self.waiting.retain(|&channel| {
-            let sender = &mut all[channel.0 as usize];
-            if sender.endless.is_some() || placement == Applications::Separate {
+        let mut n = 0;
+        while let Some(&channel) = self.waiting.get(n) {
+            let sender = &mut self.all[channel.0 as usize];
+            if sender.endless.is_some() || self.placement == Applications::Separate {
                 sender.resend(now, channel, subsystem, answered);
                 sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
             } else if subsystem.room(channel) > sender.sending {
@@ -181,8 +181,12 @@ impl Senders {
                 sender.ready = true;
                 subsystem.application_ready(channel);
             }
-            sender.waits
-        });
+            if sender.waits {
+                n += 1;
+            } else {
+                self.waiting.remove(n);
+            }
+        }
     }
 
     /// A packet is out of the adapter; its application may wait for that.

@@ -120,10 +120,11 @@ impl Driver {
         }
     }
 
-    /// All that could be handed over has been.
-    pub(super) fn settled(&mut self, now: Time) {
+    /// All that could be handed over has been; answers when it next has something to do, `Time::MAX` for never.
+    pub(super) fn settled(&mut self, now: Time) -> Time {
         let refuses = self.waiting() > 0 && self.outstanding.is_empty();
         self.refused = if refuses { self.refused.or(Some(now)) } else { None };
+        self.next_deadline(now).unwrap_or(Time::MAX)
     }
 
     /// The adapter was reset.
@@ -168,6 +169,12 @@ impl Driver {
         Some(response)
     }
 
+    /// Whether it has anything to watch: responses that nobody has read, or how long the adapter takes.
+    #[inline]
+    pub(super) fn is_alert(&self) -> bool {
+        !self.responses.is_empty() || self.config.reset_after.is_some()
+    }
+
     /// Whether the host looks at the response queue at `now` without having been told.
     pub(super) fn looks(&mut self, now: Time) -> bool {
         if self.responses.is_empty() {
@@ -192,7 +199,7 @@ impl Driver {
         Some(kept.or(self.refused)? + self.config.reset_after?)
     }
 
-    pub(super) fn next_deadline(&self, now: Time) -> Option<Time> {
+    fn next_deadline(&self, now: Time) -> Option<Time> {
         let next = |every: Span| now.next_multiple_of(every);
         let unread = !self.responses.is_empty();
         let poll = match self.notification {

@@ -4,11 +4,13 @@ use laxity_units::Time;
 
 use super::message::Packet;
 use super::policy::LinkConfig;
-use crate::discipline::{Discipline, Tag};
+use super::slots::{Slot, Slots};
+use crate::discipline::Discipline;
 
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
-    queue: Discipline<Packet>,
+    queue: Discipline<Slot>,
+    packets: Slots,
     depth: u32,
     in_flight: u32,
     longest: usize,
@@ -17,11 +19,17 @@ pub(super) struct LinkScheduler {
 impl LinkScheduler {
     pub(super) fn new(config: &LinkConfig) -> Self {
         assert!(config.depth > 0, "an adapter takes at least one packet");
-        Self { queue: config.order.discipline(config.early), depth: config.depth, in_flight: 0, longest: 0 }
+        Self {
+            queue: config.order.discipline(config.early),
+            packets: Slots::default(),
+            depth: config.depth,
+            in_flight: 0,
+            longest: 0,
+        }
     }
 
-    pub(super) fn enqueue(&mut self, tag: Tag, packet: Packet) {
-        self.queue.enqueue(tag, packet);
+    pub(super) fn enqueue(&mut self, packet: &Packet) {
+        self.queue.enqueue(packet.tag, self.packets.put(packet));
         self.longest = self.longest.max(self.queue.len());
     }
 
@@ -35,9 +43,9 @@ impl LinkScheduler {
         if self.in_flight == self.depth {
             return None;
         }
-        let (_, packet) = self.queue.select(now)?;
+        let (_, slot) = self.queue.select(now)?;
         self.in_flight += 1;
-        Some(packet)
+        Some(self.packets.take(slot))
     }
 
     pub(super) fn complete(&mut self) {

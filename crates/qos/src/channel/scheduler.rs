@@ -213,7 +213,7 @@ impl Subsystem {
                 running.budget = Some(0);
             }
             self.channels[channel.index()].counters.created += 1;
-            self.link.enqueue(packet.tag, packet);
+            self.link.enqueue(&packet);
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
             self.end_message(index);
@@ -248,7 +248,7 @@ impl Subsystem {
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
             self.channels[channel.index()].counters.created += 1;
-            self.link.enqueue(packet.tag, packet);
+            self.link.enqueue(&packet);
             return None;
         }
         self.release_buffer(lane);

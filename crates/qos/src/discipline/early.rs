@@ -38,6 +38,7 @@ impl<T> EarlyQueue<T> {
         Self { queue: Keyed::new(), policy }
     }
 
+    #[inline]
     pub(super) fn policy(&self) -> EarlyPolicy {
         self.policy
     }
@@ -47,6 +48,7 @@ impl<T> EarlyQueue<T> {
     }
 
     /// The first item, if its `ℓ` has come.
+    #[inline]
     pub(super) fn pop_current(&mut self, now: Time) -> Option<(Tag, T)> {
         if self.queue.first()? <= now { self.queue.pop() } else { None }
     }
@@ -58,18 +60,21 @@ impl<T> EarlyQueue<T> {
     }
 
     /// `ℓ` of the first item, if it is within the horizon.
+    #[inline]
     pub(super) fn first_ahead(&self, now: Time) -> Option<Time> {
         self.queue.first().filter(|at| at.saturating_sub(self.policy.horizon) <= now)
     }
 
     /// When the first item, early at `now`, comes within the horizon, or else when it turns current: an
     /// item that may be served already still changes rank at `ℓ`.
+    #[inline]
     pub(super) fn next_eligible(&self, now: Time) -> Option<Time> {
         let at = self.queue.first()?;
         let ahead = at.saturating_sub(self.policy.horizon);
         Some(if ahead > now { ahead } else { at })
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }

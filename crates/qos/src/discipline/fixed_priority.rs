@@ -46,6 +46,7 @@ impl<T> FixedPriority<T> {
         self.waiting += 1;
     }
 
+    #[inline]
     fn promote(&mut self, now: Time) {
         while let Some((tag, item)) = self.early.pop_current(now) {
             self.push_level(tag, item);
@@ -97,6 +98,7 @@ impl<T> FixedPriority<T> {
         Rank(if above { LEVELS as u8 } else { LEVELS as u8 + 2 }, at)
     }
 
+    #[inline]
     pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
         self.promote(now);
         self.early.next_eligible(now)

@@ -52,10 +52,12 @@ impl<T> Keyed<T> {
         self.heap.pop().map(|Reverse(entry)| (entry.tag, entry.item))
     }
 
+    #[inline]
     pub(super) fn first(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse(entry)| entry.key.0)
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.heap.len()
     }

@@ -41,6 +41,7 @@ impl<T> MultiClassEdf<T> {
         }
     }
 
+    #[inline]
     fn promote(&mut self, now: Time) {
         while let Some((tag, item)) = self.early.pop_current(now) {
             self.current.push(tag.deadline, tag, item);
@@ -79,6 +80,7 @@ impl<T> MultiClassEdf<T> {
         Rank(if self.early.policy().above_best_effort { 1 } else { 3 }, at)
     }
 
+    #[inline]
     pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
         self.promote(now);
         self.early.next_eligible(now)

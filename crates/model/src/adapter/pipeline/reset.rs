@@ -29,7 +29,7 @@ impl Pipeline {
             tell(AdapterOutput::Withdraw);
         }
         self.stalled.fill(false);
-        (self.refuses, self.stopped, self.due) = (false, false, None);
+        (self.refuses, self.stopped, self.due) = (false, false, Time::MAX);
     }
 
     /// Takes the buffer of a waiting best-effort packet for `packet`, if it is of real time; answers whether it

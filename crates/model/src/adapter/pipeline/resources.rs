@@ -8,13 +8,11 @@
 use laxity_units::Time;
 
 use super::Pipeline;
-use super::station::At;
+use super::station::{At, Station};
 
 impl Pipeline {
-    /// Lets those jobs run that have their resources, and stops the others; answers when the next phase ends.
-    pub(super) fn assign(&mut self, now: Time) -> Option<Time> {
-        let mut next = None;
-        let mut soonest = |ends: Time| next = Some(next.map_or(ends, |next: Time| next.min(ends)));
+    /// Lets those jobs run that have their resources, and stops the others.
+    pub(super) fn assign(&mut self, now: Time) {
         let mut order = std::mem::take(&mut self.ranks);
         for (i, station) in self.stations.iter_mut().enumerate() {
             for (n, job) in station.jobs.iter_mut().enumerate() {
@@ -28,7 +26,6 @@ impl Pipeline {
                     if !running {
                         job.at = At::Running { since: now, ends: now + job.left };
                     }
-                    soonest(job.ends().expect("it runs"));
                     continue;
                 }
                 let keeps = running && phase.holds.iter().any(|r| !self.description.resources[*r].preemptive);
@@ -59,13 +56,10 @@ impl Pipeline {
                 (false, Some(_)) => station.busy += job.pause(now),
                 _ => {}
             }
-            if let Some(ends) = job.ends() {
-                soonest(ends);
-            }
         }
         order.clear();
         self.ranks = order;
-        next
+        self.stations.iter_mut().for_each(Station::rest);
     }
 }
 

@@ -65,7 +65,7 @@ impl Job {
         if phase.since_service {
             self.left = self.left.saturating_sub(now.since(self.began));
         }
-        self.at = if phase.medium { At::Medium } else { At::Phase };
+        self.at = At::Phase;
     }
 
     /// Gives its resources up, if it has them; answers for how long it had them.
@@ -108,6 +108,10 @@ pub(super) struct Station {
     /// The line after the one served last, for taking turns.
     turn: usize,
     pub(super) jobs: Vec<Job>,
+    /// When the first phase ends of those that run; `Time::MAX` if none does.
+    pub(super) ends: Time,
+    /// It may have something to do before that: somebody has come, or waits for a place in the next stage.
+    pub(super) astir: bool,
     pub(super) busy: Span,
     pub(super) passed: u64,
     longest: usize,
@@ -127,6 +131,8 @@ impl Station {
             waiting: 0,
             turn: 0,
             jobs: Vec::new(),
+            ends: Time::MAX,
+            astir: false,
             busy: Span::ZERO,
             passed: 0,
             longest: 0,
@@ -136,6 +142,25 @@ impl Station {
     #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// Whether it has something to do at `now`.
+    #[inline]
+    pub(super) fn stirs(&self, now: Time) -> bool {
+        self.astir || self.ends <= now
+    }
+
+    /// It has done all it could: what is it waiting for?
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        (self.ends, self.astir) = (Time::MAX, self.waiting > 0 && self.has_free_server());
+        for job in &self.jobs {
+            match job.at {
+                At::Running { ends, .. } => self.ends = self.ends.min(ends),
+                At::Next(_) | At::Leaving => self.astir = true,
+                At::Phase | At::Medium | At::Host => {}
+            }
+        }
     }
 
     #[inline]
@@ -158,6 +183,7 @@ impl Station {
     pub(super) fn join(&mut self, now: Time, slot: Slot, tag: &Tag) -> Joined {
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
         let serves = self.has_free_server() && self.waiting == 0;
+        self.astir = true;
         if serves && self.first_come {
             self.longest = self.longest.max(1);
             self.serve(now, slot, now);
@@ -252,6 +278,7 @@ impl Station {
             swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (slot, _))| slot));
         }
         self.waiting = 0;
+        self.rest();
         swept
     }
 }
