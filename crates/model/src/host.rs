@@ -281,9 +281,11 @@ impl Host {
 
     /// The thread's work is done.
     fn finish(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
-        let mut activity = self.running.take().expect("a thread runs");
-        self.account.log(&mut activity, now, tell);
-        match activity.kind {
+        let activity = self.running.as_mut().expect("a thread runs");
+        self.account.log(activity, now, tell);
+        let kind = activity.kind;
+        self.running = None;
+        match kind {
             Kind::Process(_) => {
                 if let Some(delivery) = self.subsystem.finish(now).delivered {
                     tell(Output::Delivered(delivery));
@@ -303,9 +305,11 @@ impl Host {
     }
 
     fn finish_interrupt(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
-        let mut activity = self.interrupt.take().expect("an interrupt runs");
-        self.account.log(&mut activity, now, tell);
-        if activity.masks_interrupts() {
+        let activity = self.interrupt.as_mut().expect("an interrupt runs");
+        self.account.log(activity, now, tell);
+        let schedules_link = activity.masks_interrupts();
+        self.interrupt = None;
+        if schedules_link {
             return self.hand_over(tell);
         }
         let Self { subsystem, senders, .. } = self;

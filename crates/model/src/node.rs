@@ -239,8 +239,9 @@ impl Node {
     }
 
     /// Hands over what has waited for room, and gives the host what it was told of.
+    #[inline]
     fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
-        loop {
+        while self.driver.is_busy() {
             let handed = self.driver.waiting() > 0 && self.hand_over(now, tell);
             match self.driver.read_announced() {
                 Some(response) => self.interrupt(now, response, tell),

@@ -120,7 +120,7 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     /// What came from outside and has not happened.
     inputs: VecDeque<Input>,
     stopped: bool,
-    /// Nodes that may have something to say; empty between events.
+    /// Nodes that are to be asked when they want to be called; empty between events.
     restless: Vec<usize>,
 }
 
@@ -247,10 +247,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 let (now, id) = (Time::ZERO, ChannelId(channel as u32));
                 let node = &mut self.nodes[sender];
                 node.send_without_end(now, id, endless, &mut self.around.of(sender, now, calendar));
-                self.acted(sender, now);
+                self.look_after(now);
             }
         }
-        self.restless.clear();
         self.restless.extend(0..self.nodes.len());
         self.settle(Time::ZERO, calendar);
     }
@@ -267,7 +266,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         self.around.offered(now, channel, size);
         let id = ChannelId(channel as u32);
         self.nodes[sender].offer(now, id, size, &mut self.around.of(sender, now, calendar));
-        self.acted(sender, now);
+        self.acted(sender, now, calendar);
     }
 
     /// Lets `input` happen.
@@ -282,11 +281,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             }
             Input::Command { node, command } => {
                 self.nodes[node].command(now, command, &mut self.around.of(node, now, calendar));
-                self.acted(node, now);
+                self.acted(node, now, calendar);
             }
             Input::Reset { node } => {
                 self.nodes[node].reset_adapter(now, &mut self.around.of(node, now, calendar));
-                self.acted(node, now);
+                self.acted(node, now, calendar);
             }
             Input::Stop => self.stopped = true,
         }
@@ -294,8 +293,15 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     /// A node has done something, and is to be asked when it next wants to be called.
     #[inline]
-    fn acted(&mut self, node: usize, now: Time) {
-        self.restless.push(node);
+    fn acted(&mut self, node: usize, now: Time, calendar: &mut Calendar<Event>) {
+        self.look_after(now);
+        self.ask(node, calendar);
+        self.settle(now, calendar);
+    }
+
+    /// What hears a node may have been told something for which it has to look at nodes.
+    #[inline]
+    fn look_after(&mut self, now: Time) {
         if self.around.window.unasked {
             self.around.window.ask(&self.nodes);
         }
@@ -304,18 +310,27 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         }
     }
 
+    /// Schedules the next call of a node, if that has changed.
+    #[inline]
+    fn ask(&mut self, node: usize, calendar: &mut Calendar<Event>) {
+        let asked = &mut self.asked[node];
+        if let Some(at) = asked.change(self.nodes[node].next_deadline()) {
+            calendar.schedule(at, Event::Node { node: node as u32, asked: asked.times });
+        }
+    }
+
     /// Tells nodes what the medium grants, and asks both when they want to be called next.
+    #[inline]
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        while let Some(node) = self.restless.pop() {
-            let asked = &mut self.asked[node];
-            if let Some(at) = asked.change(self.nodes[node].next_deadline()) {
-                calendar.schedule(at, Event::Node { node: node as u32, asked: asked.times });
-            }
+        loop {
             while let Some(output) = self.around.medium.poll_output() {
                 let station = output.station();
                 self.nodes[station].medium(now, output.into(), &mut self.around.of(station, now, calendar));
-                self.acted(station, now);
+                self.look_after(now);
+                self.restless.push(station);
             }
+            let Some(node) = self.restless.pop() else { break };
+            self.ask(node, calendar);
         }
         if let Some(at) = self.medium_asked.change(self.around.medium.next_deadline()) {
             calendar.schedule(at, Event::Medium { asked: self.medium_asked.times });
@@ -350,7 +365,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 node.break_down(now, breakdown, begins, &mut self.around.of(spec.node, now, calendar));
             }
         }
-        self.acted(spec.node, now);
+        self.acted(spec.node, now, calendar);
     }
 }
 
@@ -367,31 +382,29 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 let node = node as usize;
                 self.asked[node].at = None;
                 self.nodes[node].timer(now, &mut self.around.of(node, now, calendar));
-                self.acted(node, now);
+                self.acted(node, now, calendar);
             }
             Event::Medium { asked } if self.medium_asked.times == asked => {
                 self.medium_asked.at = None;
                 self.around.medium.timer(now);
-                // Whoever it is, the medium says so; any node will do to have it asked.
-                self.restless.push(0);
+                self.settle(now, calendar);
             }
-            Event::Node { .. } | Event::Medium { .. } => return,
+            Event::Node { .. } | Event::Medium { .. } => {}
             Event::Reach { node, frame } => {
                 let node = node as usize;
                 let mut packet = self.around.flying.take(frame);
                 // The way takes its time, so what is on time here is later by that.
                 packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.longest_way());
                 self.nodes[node].receive(now, &packet, &mut self.around.of(node, now, calendar));
-                self.acted(node, now);
+                self.acted(node, now, calendar);
             }
             Event::Input => {
                 let input = self.inputs.pop_front().expect("an input for each of its events");
                 self.take(now, input, calendar);
             }
             Event::Fault { number, begins } => self.fault(now, number as usize, begins, calendar),
-            Event::Window => return self.look_at_window(now),
+            Event::Window => self.look_at_window(now),
         }
-        self.settle(now, calendar);
     }
 
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
@@ -407,7 +420,6 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             if is_next {
                 calendar.advance(at);
                 self.take(at, input, calendar);
-                self.settle(at, calendar);
             } else {
                 self.inputs.push_back(input);
                 calendar.schedule(at, Event::Input);

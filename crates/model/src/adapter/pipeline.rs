@@ -79,6 +79,8 @@ pub struct Pipeline {
     due: Time,
     /// Who has which resource is to be decided anew.
     unassigned: bool,
+    /// Jobs that have or want one.
+    contenders: usize,
     /// Empty between two calls; kept for its memory.
     ranks: Vec<resources::Ranked>,
     recording: bool,
@@ -121,6 +123,7 @@ impl Pipeline {
             requested: false,
             due: Time::MAX,
             unassigned: false,
+            contenders: 0,
             ranks: Vec::new(),
             recording: false,
         }
@@ -387,7 +390,11 @@ impl Pipeline {
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
         let phase = &station.stage.phases[job.phase];
-        self.unassigned |= !phase.holds.is_empty();
+        if !phase.holds.is_empty() {
+            // Whoever was alone leaves nobody behind who waits for it.
+            self.contenders -= 1;
+            self.unassigned |= self.contenders > 0;
+        }
         let (slot, tells) = (job.slot, phase.tells);
         job.at = if tells == Tells::Handshake { At::Host } else { At::Next(job.phase + 1) };
         if phase.medium {
@@ -429,11 +436,14 @@ impl Pipeline {
             job.left = job.left.max(self.shortest_frame);
             self.requested = true;
             tell(AdapterOutput::Request);
-        } else if phase.holds.is_empty() && !job.left.is_zero() {
-            job.at = At::Running { since: now, ends: now + job.left };
-        } else {
-            self.unassigned = true;
+            return;
         }
+        if phase.holds.is_empty() && !job.left.is_zero() {
+            job.at = At::Running { since: now, ends: now + job.left };
+            return;
+        }
+        self.unassigned = true;
+        self.contenders += usize::from(!phase.holds.is_empty());
     }
 
     /// Passes a packet that is done at station `i` on; answers whether it could go.

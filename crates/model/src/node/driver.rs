@@ -92,6 +92,12 @@ impl Driver {
         self.backlog[0].len() + self.backlog[1].len()
     }
 
+    /// Whether a packet waits for room, or a response for the host to read it.
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        self.waiting() > 0 || self.announced > 0
+    }
+
     /// The packet that has waited longest among classes that the adapter has not `refused`.
     pub(super) fn first_waiting(&self, refused: [bool; 2]) -> Option<Packet> {
         let fronts = self.backlog.iter().zip(refused).filter(|(_, refused)| !refused);

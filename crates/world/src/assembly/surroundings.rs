@@ -184,6 +184,9 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn look_at_window(&mut self, now: Time) {
         let window = &mut self.window;
         let (opens, closes) = window.passed(now);
+        if (opens, closes) == (window.opened.is_some(), window.closed.is_some()) {
+            return;
+        }
         for (passed, edge, opens) in [(opens, &mut window.opened, true), (closes, &mut window.closed, false)]
         {
             if passed && edge.is_none() {

@@ -54,7 +54,7 @@ impl Samples {
         if n == 0 {
             return None;
         }
-        self.exact.sort_by(f64::total_cmp);
+        self.exact.sort_unstable_by(f64::total_cmp);
         let mean = self.exact.iter().sum::<f64>() / n as f64;
         let variance = self.exact.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
         // Nearest rank: the smallest value that at least that share of the values does not exceed.

@@ -29,7 +29,7 @@ impl Pipeline {
             tell(AdapterOutput::Withdraw);
         }
         self.stalled.fill(false);
-        (self.refuses, self.stopped, self.due) = (false, false, Time::MAX);
+        (self.refuses, self.stopped, self.due, self.contenders) = (false, false, Time::MAX, 0);
     }
 
     /// Takes the buffer of a waiting best-effort packet for `packet`, if it is of real time; answers whether it

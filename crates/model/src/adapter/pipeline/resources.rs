@@ -14,6 +14,7 @@ impl Pipeline {
     /// Lets those jobs run that have their resources, and stops the others.
     pub(super) fn assign(&mut self, now: Time) {
         let mut order = std::mem::take(&mut self.ranks);
+        self.contenders = 0;
         for (i, station) in self.stations.iter_mut().enumerate() {
             for (n, job) in station.jobs.iter_mut().enumerate() {
                 let running = match job.at {
@@ -28,6 +29,7 @@ impl Pipeline {
                     }
                     continue;
                 }
+                self.contenders += usize::from(!phase.holds.is_empty());
                 let keeps = running && phase.holds.iter().any(|r| !self.description.resources[*r].preemptive);
                 order.push((!keeps, phase.priority, !running, usize::MAX - i, n));
             }
