@@ -193,6 +193,10 @@ impl Station {
         let line = line.expect("every class has a queue that takes it");
         let mut evicted = None;
         if !serves && self.lines[line].is_full() {
+            // Those that came at this instant have not been looked at yet: whom a free server takes needs no place.
+            self.take(now);
+        }
+        if !serves && self.lines[line].is_full() {
             let line = &mut self.lines[line];
             match line.queue.overload {
                 Overload::Block => return Joined::Blocked,

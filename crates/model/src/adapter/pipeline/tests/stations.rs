@@ -77,6 +77,41 @@ fn an_adapter_holds_nothing_back() {
     }
 }
 
+/// Two commands that a doorbell tells of one after the other, or that an adapter finds at one look, before a stage with a free server
+/// and a queue of one place: the server has the one and the place the other, whatever happens to a third. Where the place is
+/// ordered, it is the more urgent that is served first if both are found at once.
+#[test]
+fn a_free_server_takes_what_a_full_queue_would_lose() {
+    let outcome = |order, overload, poll: bool, packets: &[Packet]| {
+        let queues = vec![Queue { slots: Some(1), overload, ..queue(Takes::All, order, 0) }];
+        let mut description = description(vec![Stage { queues, ..stage("link", vec![phase(10, None)]) }]);
+        description.interface.poll = poll.then_some(Span::from_us(5));
+        let handed: Vec<_> = packets.iter().map(|packet| (1, *packet)).collect();
+        run(description, &handed)
+    };
+    let two = [real_time(0, 90, 0), real_time(1, 60, 0)];
+    for order in [Order::Fifo, Order::Edf, Order::MultiClassEdf, Order::FixedPriority] {
+        for overload in [Overload::Drop, Overload::Block, Overload::Priority] {
+            assert_eq!(outcome(order, overload, false, &two), (vec![(0, 11), (1, 21)], vec![]), "{order:?}");
+            let (out, lost) = outcome(order, overload, true, &two);
+            assert_eq!((out.len(), lost), (2, vec![]), "{order:?} {overload:?}");
+            assert_eq!([out[0].1, out[1].1], [15, 25], "{order:?} {overload:?}");
+        }
+    }
+    // Best effort that has the only place does not give it up for real time that a server could make room for.
+    let mixed = [packet(0, Class::BestEffort, 1_000_000), real_time(1, 60, 0)];
+    for order in [Order::Fifo, Order::MultiClassEdf] {
+        for poll in [false, true] {
+            assert_eq!(outcome(order, Overload::Priority, poll, &mixed).1, [0; 0], "{order:?}");
+        }
+    }
+    // A third is one too many.
+    let three = [two[0], two[1], real_time(2, 70, 0)];
+    for poll in [false, true] {
+        assert_eq!(outcome(Order::Edf, Overload::Drop, poll, &three).1, [2]);
+    }
+}
+
 /// Three servers want a bus that two can have: the third, whose packet is the youngest, waits for 10.
 #[test]
 fn a_resource_has_so_many_servers() {
