@@ -27,16 +27,15 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use laxity_machine::offload::{Cut, Offload, Piece};
-use laxity_machine::tap::Tap;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Time};
@@ -53,6 +52,8 @@ use inlet::Inlet;
 pub use site::Site;
 use store::Store;
 use turns::Turns;
+use wire::next_frame;
+pub use wire::{Polled, Wire};
 
 /// Frames that are read at a wake: with the work that each makes for the world, some ten microseconds, which is how late
 /// an event may become for it.
@@ -66,59 +67,6 @@ const MOST_SLOTS: usize = 1 << 15;
 /// How many messages later a message that was overtaken may still come.
 const OVERTAKEN: u64 = 1024;
 
-/// Where frames come from and go to.
-pub trait Wire {
-    /// In how many queues frames wait; the first is for those that no real-time channel carries.
-    fn queues(&self) -> usize {
-        1
-    }
-
-    /// Reads a frame of `queue` into `buffer` and then `beyond`; answers how long it is, and what is left to be done with
-    /// it. `None` if there is none.
-    fn receive(
-        &self,
-        queue: usize,
-        buffer: &mut [u8],
-        beyond: &mut [u8],
-    ) -> io::Result<Option<(usize, Offload)>>;
-
-    /// Sends a frame with what is left to be done with it; `false` if it cannot be taken now.
-    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool>;
-}
-
-/// A wire that can be waited at.
-pub trait Polled: Wire {
-    /// What is ready to be read when `queue` has a frame.
-    fn descriptor(&self, queue: usize) -> BorrowedFd<'_>;
-}
-
-impl Wire for Tap {
-    fn queues(&self) -> usize {
-        Tap::queues(self)
-    }
-
-    #[inline]
-    fn receive(
-        &self,
-        queue: usize,
-        buffer: &mut [u8],
-        beyond: &mut [u8],
-    ) -> io::Result<Option<(usize, Offload)>> {
-        Tap::receive(self, queue, buffer, beyond)
-    }
-
-    #[inline]
-    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
-        Tap::send(self, frame, offload)
-    }
-}
-
-impl Polled for Tap {
-    fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
-        Tap::descriptor(self, queue)
-    }
-}
-
 /// With the header of Ethernet and a VLAN tag.
 fn longest_frame(port: &PortSpec) -> usize {
     usize::from(port.mtu) + 18
@@ -127,8 +75,10 @@ fn longest_frame(port: &PortSpec) -> usize {
 /// What became of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Read from ports.
+    /// Read from ports, each as the link carries it.
     pub read: u64,
+    /// Bulks of TCP that some of those were cut from.
+    pub bulks: u64,
     /// Read, and no channel carries them.
     pub unmatched: u64,
     /// Longer than the port's MTU allows: somebody changed it.
@@ -376,6 +326,7 @@ impl<W: Wire> Ports<W> {
                 });
                 if let Some(slot) = slot {
                     self.offloads[slot as usize] = left_to_do;
+                    self.counts.bulks += u64::from(left_to_do.1.is_some_and(|piece| piece.is_first()));
                     port.turns.read(queue, queues);
                     return Some((at, queue, slot));
                 }
@@ -395,34 +346,6 @@ impl<W: Wire> Ports<W> {
             carrier.times.arrive(read, self.inlets[inlet].last_empty());
         }
     }
-}
-
-/// The next frame of `queue`, into `buffer`: of the bulk that is being cut, or else one that is read, which may be such a bulk.
-#[inline]
-fn next_frame<W: Wire>(
-    wire: &W,
-    queue: usize,
-    buffer: &mut [u8],
-    cut: &mut Cut,
-) -> io::Result<Option<(usize, Offload, Option<Piece>)>> {
-    let piece = |(length, offload, piece)| (length, offload, Some(piece));
-    if cut.is_pending() {
-        return Ok(cut.next(buffer).map(piece));
-    }
-    let together = buffer.len();
-    let Some((length, offload)) = wire.receive(queue, buffer, &mut cut.room()[together..])? else {
-        return Ok(None);
-    };
-    if !offload.is_bulk() {
-        return Ok(Some((length, offload, None)));
-    }
-    let here = length.min(together);
-    cut.room()[..here].copy_from_slice(&buffer[..here]);
-    // What cannot be cut is too long for every channel, and counted as that.
-    Ok(match cut.begin(length, offload) {
-        true => cut.next(buffer).map(piece),
-        false => Some((together, Offload::NONE, None)),
-    })
 }
 
 impl<W: Wire> Outside for Ports<W> {

@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::process::id;
 use std::sync::Arc;
 use std::thread;
@@ -19,11 +19,9 @@ use laxity_world::experiment::Task;
 const BYTES: usize = 2_000_000;
 /// What keeps the test from waiting for a run that is over.
 const PATIENCE: Duration = Duration::from_secs(5);
-const FROM: Ipv4Addr = Ipv4Addr::new(10, 77, 4, 1);
-const TO: Ipv4Addr = Ipv4Addr::new(10, 77, 4, 2);
 
-fn scenario() -> String {
-    let (a, b) = (format!("lx-b{}-a", id()), format!("lx-b{}-b", id()));
+fn scenario(name: &str, from: IpAddr, to: IpAddr) -> String {
+    let [a, b] = ["a", "b"].map(|end| format!("lx-b{}-{name}{end}", id()));
     format!(
         r#"
         title = "a test"
@@ -48,12 +46,12 @@ fn scenario() -> String {
         node = 0
         interface = "tap0"
         namespace = "{a}"
-        address = "{FROM}/24"
+        address = "{from}/24"
         [[port]]
         node = 1
         interface = "tap0"
         namespace = "{b}"
-        address = "{TO}/24"
+        address = "{to}/24"
         [[channel]]
         name = "there"
         from = 0
@@ -85,7 +83,18 @@ fn sent() -> Vec<u8> {
 
 #[test]
 fn bulk_goes_through_as_frames_and_arrives_whole() {
-    let scenario = Scenario::from_text("test.toml", scenario()).unwrap_or_else(|errors| panic!("{errors}"));
+    through("4", IpAddr::from([10, 77, 4, 1]), IpAddr::from([10, 77, 4, 2]));
+}
+
+#[test]
+fn so_it_does_by_the_new_protocol() {
+    let end = |number| IpAddr::from([0xfd77, 4, 0, 0, 0, 0, 0, number]);
+    through("6", end(1), end(2));
+}
+
+fn through(name: &str, from: IpAddr, to: IpAddr) {
+    let text = scenario(name, from, to);
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     let experiment = Arc::new(scenario.first());
     let Task::Simulate(length) = experiment.task else { panic!("a test is simulated") };
     let site = match Site::new(&experiment) {
@@ -96,7 +105,7 @@ fn bulk_goes_through_as_frames_and_arrives_whole() {
         site => site.unwrap(),
     };
     let inside = |node: usize| site.namespace_at(node).expect("each node has a namespace");
-    let listener = inside(1).within(|| TcpListener::bind((TO, 7009))).unwrap().unwrap();
+    let listener = inside(1).within(|| TcpListener::bind((to, 7009))).unwrap().unwrap();
     let epoch = Epoch::starting_in(Span::from_ms(20), Ticks::calibrate(), Dilation::NONE);
     let ports = Ports::new(&experiment, site.taps()).unwrap().timed_by(move || epoch.now());
     let emulation = Emulation {
@@ -118,7 +127,7 @@ fn bulk_goes_through_as_frames_and_arrives_whole() {
         stream.read_to_end(&mut bytes).unwrap();
         bytes
     });
-    let mut stream = inside(0).within(|| TcpStream::connect((TO, 7009))).unwrap().unwrap();
+    let mut stream = inside(0).within(|| TcpStream::connect((to, 7009))).unwrap().unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(&sent()).unwrap();
     drop(stream);
@@ -132,6 +141,10 @@ fn bulk_goes_through_as_frames_and_arrives_whole() {
         (counts.oversize, counts.unmatched, counts.undeliverable, counts.strays),
         (0, 0, 0, 0),
         "{counts:?}"
+    );
+    assert!(
+        counts.bulks > 0 && counts.bulks < counts.read / 2,
+        "the kernel left the cutting to END: {counts:?}"
     );
     let there = &driven.outside.frames(&experiment)[0];
     assert!(there.read as usize >= BYTES / 1460, "each frame is one as the link carries them: {there:?}");

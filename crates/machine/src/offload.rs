@@ -35,6 +35,12 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// Whether none of its bulk comes before it.
+    #[inline]
+    pub fn is_first(&self) -> bool {
+        self.number == 0
+    }
+
     /// Whether none of its bulk comes behind it.
     #[inline]
     pub fn is_last(&self) -> bool {

@@ -1,0 +1,88 @@
+//! What a port is connected to, and how a frame is got from there.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use laxity_machine::offload::{Cut, Offload, Piece};
+use laxity_machine::tap::Tap;
+
+/// Where frames come from and go to.
+pub trait Wire {
+    /// In how many queues frames wait; the first is for those that no real-time channel carries.
+    fn queues(&self) -> usize {
+        1
+    }
+
+    /// Reads a frame of `queue` into `buffer` and then `beyond`; answers how long it is, and what is left to be done with
+    /// it. `None` if there is none.
+    fn receive(
+        &self,
+        queue: usize,
+        buffer: &mut [u8],
+        beyond: &mut [u8],
+    ) -> io::Result<Option<(usize, Offload)>>;
+
+    /// Sends a frame with what is left to be done with it; `false` if it cannot be taken now.
+    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool>;
+}
+
+/// A wire that can be waited at.
+pub trait Polled: Wire {
+    /// What is ready to be read when `queue` has a frame.
+    fn descriptor(&self, queue: usize) -> BorrowedFd<'_>;
+}
+
+impl Wire for Tap {
+    fn queues(&self) -> usize {
+        Tap::queues(self)
+    }
+
+    #[inline]
+    fn receive(
+        &self,
+        queue: usize,
+        buffer: &mut [u8],
+        beyond: &mut [u8],
+    ) -> io::Result<Option<(usize, Offload)>> {
+        Tap::receive(self, queue, buffer, beyond)
+    }
+
+    #[inline]
+    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
+        Tap::send(self, frame, offload)
+    }
+}
+
+impl Polled for Tap {
+    fn descriptor(&self, queue: usize) -> BorrowedFd<'_> {
+        Tap::descriptor(self, queue)
+    }
+}
+
+/// The next frame of `queue`, into `buffer`: of the bulk that is being cut, or else one that is read, which may be such a bulk.
+#[inline]
+pub(super) fn next_frame<W: Wire>(
+    wire: &W,
+    queue: usize,
+    buffer: &mut [u8],
+    cut: &mut Cut,
+) -> io::Result<Option<(usize, Offload, Option<Piece>)>> {
+    let piece = |(length, offload, piece)| (length, offload, Some(piece));
+    if cut.is_pending() {
+        return Ok(cut.next(buffer).map(piece));
+    }
+    let together = buffer.len();
+    let Some((length, offload)) = wire.receive(queue, buffer, &mut cut.room()[together..])? else {
+        return Ok(None);
+    };
+    if !offload.is_bulk() {
+        return Ok(Some((length, offload, None)));
+    }
+    let here = length.min(together);
+    cut.room()[..here].copy_from_slice(&buffer[..here]);
+    // What cannot be cut is too long for every channel, and counted as that.
+    Ok(match cut.begin(length, offload) {
+        true => cut.next(buffer).map(piece),
+        false => Some((together, Offload::NONE, None)),
+    })
+}
