@@ -104,9 +104,13 @@ fn the_same_messages_are_sent_as_in_virtual_time() {
     let resets = run.figures.get("driver_resets").copied().unwrap_or_default();
     let lost: u64 = run.channels.iter().map(|channel| channel.lost_packets).sum();
     assert!(lost <= 2 * resets as u64, "{lost} packets lost and {resets} resets");
+    let fitness = &run.real_time.as_ref().expect("it ran in real time").fitness;
+    let stop = fitness.longest_stop.max(fitness.latest);
     for (real, virtual_) in run.channels.iter().zip(&simulated.channels) {
-        // The end of the run cuts off at most what one stall of the platform made late.
-        assert!(real.messages <= virtual_.messages, "{}", real.name);
+        // The end of the run cuts off what a stall of the platform made late. And the host goes on while END stands still
+        // and does not tell it that the window has closed.
+        let more = (stop * 200.0).ceil() as u64;
+        assert!(real.messages <= virtual_.messages + more, "{}: {real:?} and {stop} s", real.name);
         assert!(real.completed > 0, "{}", real.name);
         // The host tells what it sent, so it is known how much of it was in time.
         assert_eq!(real.on_time.is_some(), real.deadline.is_some(), "{}", real.name);
