@@ -53,70 +53,101 @@ pub struct Tag {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank(pub(crate) u8, pub(crate) Time);
 
-/// One of the disciplines, chosen by a description.
-#[derive(Debug, Clone)]
-pub enum Discipline<T> {
-    /// See [`Fifo`].
-    Fifo(Fifo<T>),
-    /// See [`FixedPriority`].
-    FixedPriority(FixedPriority<T>),
-    /// See [`Edf`].
-    Edf(Edf<T>),
-    /// See [`MultiClassEdf`].
-    MultiClassEdf(MultiClassEdf<T>),
-}
+/// Declares every discipline once: its type and name, how the field abbreviates it, and an empty queue of it.
+macro_rules! disciplines {
+    ($($discipline:ident $short:literal $empty:expr;)*) => {
+        /// A discipline by name; [`Order::discipline`] makes one.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Order {
+            $(#[doc = concat!("See [`", stringify!($discipline), "`].")] $discipline,)*
+        }
 
-macro_rules! each {
-    ($self:expr, $queue:ident => $body:expr) => {
-        match $self {
-            Discipline::Fifo($queue) => $body,
-            Discipline::FixedPriority($queue) => $body,
-            Discipline::Edf($queue) => $body,
-            Discipline::MultiClassEdf($queue) => $body,
+        impl Order {
+            /// Every one.
+            pub const ALL: &'static [Order] = &[$(Order::$discipline),*];
+
+            /// An empty queue of this discipline.
+            pub fn discipline<T>(self, early: EarlyPolicy) -> Discipline<T> {
+                match self {
+                    $(Order::$discipline => Discipline::$discipline($empty(early)),)*
+                }
+            }
+
+            /// As the field abbreviates it.
+            pub fn short(self) -> &'static str {
+                match self {
+                    $(Order::$discipline => $short,)*
+                }
+            }
+        }
+
+        /// One of the disciplines, chosen by a description.
+        #[derive(Debug, Clone)]
+        pub enum Discipline<T> {
+            $(#[doc = concat!("See [`", stringify!($discipline), "`].")] $discipline($discipline<T>),)*
+        }
+
+        impl<T> Discipline<T> {
+            /// Adds an item.
+            #[inline]
+            pub fn enqueue(&mut self, tag: Tag, item: T) {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.enqueue(tag, item),)*
+                }
+            }
+
+            /// Removes and returns the item to serve at `now`, if any is eligible.
+            #[inline]
+            pub fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.select(now),)*
+                }
+            }
+
+            /// Rank of the item that [`select`](Self::select) would return.
+            pub fn best(&mut self, now: Time) -> Option<Rank> {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.best(now),)*
+                }
+            }
+
+            /// Rank that an item with `tag` has at `now`.
+            pub fn rank(&self, tag: &Tag, now: Time) -> Rank {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.rank(tag, now),)*
+                }
+            }
+
+            /// When an early item next becomes eligible or current, always after `now`; `None` if there is none.
+            #[inline]
+            pub fn next_eligible(&mut self, now: Time) -> Option<Time> {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.next_eligible(now),)*
+                }
+            }
+
+            /// How many items wait, eligible or not.
+            #[inline]
+            pub fn len(&self) -> usize {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.len(),)*
+                }
+            }
+
+            /// Whether nothing waits.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
         }
     };
 }
 
-impl<T> Discipline<T> {
-    /// Adds an item.
-    #[inline]
-    pub fn enqueue(&mut self, tag: Tag, item: T) {
-        each!(self, queue => queue.enqueue(tag, item));
-    }
-
-    /// Removes and returns the item to serve at `now`, if any is eligible.
-    #[inline]
-    pub fn select(&mut self, now: Time) -> Option<(Tag, T)> {
-        each!(self, queue => queue.select(now))
-    }
-
-    /// Rank of the item that [`select`](Self::select) would return.
-    pub fn best(&mut self, now: Time) -> Option<Rank> {
-        each!(self, queue => queue.best(now))
-    }
-
-    /// Rank that an item with `tag` has at `now`.
-    pub fn rank(&self, tag: &Tag, now: Time) -> Rank {
-        each!(self, queue => queue.rank(tag, now))
-    }
-
-    /// When an early item next becomes eligible or current, always after `now`; `None` if there is none.
-    #[inline]
-    pub fn next_eligible(&mut self, now: Time) -> Option<Time> {
-        each!(self, queue => queue.next_eligible(now))
-    }
-
-    /// How many items wait, eligible or not.
-    #[inline]
-    pub fn len(&self) -> usize {
-        each!(self, queue => queue.len())
-    }
-
-    /// Whether nothing waits.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+disciplines! {
+    MultiClassEdf "multi-class EDF" MultiClassEdf::new;
+    FixedPriority "FP" FixedPriority::new;
+    Edf "EDF" |_| Edf::default();
+    Fifo "FIFO" |_| Fifo::default();
 }
 
 #[cfg(test)]

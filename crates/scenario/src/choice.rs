@@ -510,3 +510,18 @@ impl Choice for Random {
     const CHOICES: &'static [(&'static str, Self, &'static str)] =
         &[("random", Random, "Drawn from the channel's random stream.")];
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_discipline_has_a_word() {
+        for order in Order::ALL {
+            assert!(
+                Order::CHOICES.iter().any(|(_, chosen, _)| chosen == order),
+                "{order:?} cannot be written"
+            );
+        }
+    }
+}

@@ -2,7 +2,8 @@
 
 use laxity_units::{Bytes, Span};
 
-use crate::discipline::{Class, Discipline, EarlyPolicy, Edf, Fifo, FixedPriority, MultiClassEdf};
+pub use crate::discipline::Order;
+use crate::discipline::{Class, EarlyPolicy};
 use crate::traffic::TrafficSpec;
 
 /// Which thread processes a message.
@@ -13,31 +14,6 @@ pub enum Processing {
     /// One thread per message, created when it is sent: as many threads as messages wait, and a burst
     /// of messages is a burst of threads.
     PerMessage,
-}
-
-/// A discipline by name; [`Order::discipline`] makes one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// [`MultiClassEdf`].
-    MultiClassEdf,
-    /// [`FixedPriority`].
-    FixedPriority,
-    /// [`Edf`].
-    Edf,
-    /// [`Fifo`].
-    Fifo,
-}
-
-impl Order {
-    /// An empty queue of this discipline.
-    pub fn discipline<T>(self, early: EarlyPolicy) -> Discipline<T> {
-        match self {
-            Order::MultiClassEdf => Discipline::MultiClassEdf(MultiClassEdf::new(early)),
-            Order::FixedPriority => Discipline::FixedPriority(FixedPriority::new(early)),
-            Order::Edf => Discipline::Edf(Edf::default()),
-            Order::Fifo => Discipline::Fifo(Fifo::default()),
-        }
-    }
 }
 
 /// How much a handler does between two preemption points.

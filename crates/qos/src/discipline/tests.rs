@@ -15,13 +15,8 @@ fn best_effort() -> Tag {
     Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, level: 31 }
 }
 
-fn all(policy: EarlyPolicy) -> [Discipline<u32>; 4] {
-    [
-        Discipline::Fifo(Fifo::default()),
-        Discipline::Edf(Edf::default()),
-        Discipline::FixedPriority(FixedPriority::new(policy)),
-        Discipline::MultiClassEdf(MultiClassEdf::new(policy)),
-    ]
+fn all(policy: EarlyPolicy) -> impl Iterator<Item = Discipline<u32>> {
+    Order::ALL.iter().map(move |order| order.discipline(policy))
 }
 
 fn order(mut queue: Discipline<u32>, now: Time) -> Vec<u32> {

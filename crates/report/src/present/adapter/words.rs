@@ -3,7 +3,6 @@
 use laxity_model::adapter::{
     Buffers, CommandQueue, Notification, Overload, PROCESSOR, Phase, Pool, Queue, Resource, Takes, Tells,
 };
-use laxity_qos::channel::Order;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
 pub(super) use laxity_world::text::clean;
@@ -53,16 +52,6 @@ pub(super) fn takes(takes: Takes) -> &'static str {
     }
 }
 
-/// An order, as the field abbreviates it.
-pub(super) fn order(order: Order) -> &'static str {
-    match order {
-        Order::Fifo => "FIFO",
-        Order::Edf => "EDF",
-        Order::FixedPriority => "FP",
-        Order::MultiClassEdf => "multi-class EDF",
-    }
-}
-
 /// What happens to one too many.
 pub(super) fn overload(overload: Overload) -> &'static str {
     match overload {
@@ -79,7 +68,7 @@ pub(super) fn room(queue: &Queue) -> Option<String> {
 
 pub(super) fn queue(queue: &Queue) -> String {
     let room = room(queue).map(|room| format!(" of {room}")).unwrap_or_default();
-    format!("{} {}{room}", takes(queue.takes), order(queue.order))
+    format!("{} {}{room}", takes(queue.takes), queue.order.short())
 }
 
 pub(super) fn command_queue(queue: &CommandQueue) -> String {

@@ -4,7 +4,7 @@ use laxity_model::adapter::{PROCESSOR, Phase, Selection, Stage, Takes, Tells};
 use laxity_qos::discipline::Class;
 
 use super::super::svg::{Anchor, Colour, Drawing, Pen};
-use super::super::words::{clean, order, phase, room, whose};
+use super::super::words::{clean, phase, room, whose};
 use super::{COLOURS, DASHED, DELAY, FRAME, HEAD, NOTE, QUEUE_PITCH, SYNCHRONOUS, TEXT, THIN, WORK, spread};
 
 /// From the entry of a stage's unit to its queues, and from them to its box.
@@ -103,8 +103,8 @@ impl<'a> Row<'a> {
             let y = place.flow - spread(sorted.len()) + QUEUE_PITCH * number as f64;
             drawing.arrow(&[(x(split), place.flow), (x(split), y), (x(entry), y)], THIN);
             let label = match class(each.takes) {
-                Some(class) => format!("{} {class}", order(each.order)),
-                None => order(each.order).to_string(),
+                Some(class) => format!("{} {class}", each.order.short()),
+                None => each.order.short().to_string(),
             };
             let at = (self.edge(place, entry, QUEUE), y);
             queue(drawing, at, QUEUE, self.mirrored, &label, room(each).as_deref());
