@@ -28,8 +28,12 @@
 mod by_hand;
 #[path = "calendar/engine.rs"]
 mod engine;
+#[path = "support/timing.rs"]
+mod timing;
 
 use std::time::Duration;
+
+use timing::{median, timed};
 
 /// The benchmark's own generator, which the checksums fix.
 struct SplitMix64(u64);
@@ -105,12 +109,6 @@ fn compare<R: PartialEq + std::fmt::Debug>(
     println!("{name:<22} {hand:>10.4} {engine:>10.4} {ratio:>8.2} {best:>8.2} {target:>8.2}");
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
-}
-
 fn main() {
     let quick = std::env::args().any(|argument| argument == "--quick");
     let repetitions = if quick { 3 } else { 15 };
@@ -143,18 +141,4 @@ fn main() {
         let [hand, own] = [hand, own].map(|took| took.as_secs_f64() * 1e9 / fires as f64);
         println!("{components:<22} {hand:>10.0} {own:>10.0}");
     }
-}
-
-/// Runs `body` and says how long it took: on its processor where the system tells (Linux), so that a machine
-/// busy with other work disturbs less, else by the clock on the wall.
-#[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
-fn timed<R>(body: impl FnOnce() -> R) -> (R, Duration) {
-    let processor = || {
-        let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        Some(Duration::from_nanos(line.split_whitespace().next()?.parse().ok()?))
-    };
-    let (began, start) = (processor(), std::time::Instant::now());
-    let result = body();
-    let wall = start.elapsed();
-    (result, processor().zip(began).map_or(wall, |(ended, began)| ended - began))
 }

@@ -6,10 +6,12 @@
 //!
 //! `cargo bench -p laxity-lab`, or with `-- --quick` for fewer runs.
 
-use std::time::Duration;
+#[path = "../../engine/benches/support/timing.rs"]
+mod timing;
 
 use laxity_scenario::Scenario;
 use laxity_world::experiment::Experiment;
+use timing::{median, timed};
 
 const HOST: &str = r#"
 title = "The way of a packet"
@@ -107,23 +109,4 @@ fn main() {
             (0..3).map(|_| cost(&experiment(&[NULL], channels, packets / 4), packets / 4)).collect();
         println!("{channels:<30} {:>10.0}", median(&mut costs));
     }
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Runs `body` and says how long it took: on its processor where the system tells (Linux), so that a machine busy with
-/// other work disturbs less, else by the clock on the wall.
-#[allow(clippy::disallowed_methods, reason = "a benchmark measures real time")]
-fn timed<R>(body: impl FnOnce() -> R) -> (R, Duration) {
-    let processor = || {
-        let line = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        Some(Duration::from_nanos(line.split_whitespace().next()?.parse().ok()?))
-    };
-    let (began, start) = (processor(), std::time::Instant::now());
-    let result = body();
-    let wall = start.elapsed();
-    (result, processor().zip(began).map_or(wall, |(ended, began)| ended - began))
 }

@@ -300,8 +300,8 @@ fn of_host<'a>(
     tell: &'a mut impl FnMut(NodeOutput),
 ) -> impl FnMut(Output) + 'a {
     move |output| match output {
-        Output::Transmit(packet) => {
-            let packet = Packet { handed: now, ..packet };
+        Output::Transmit(mut packet) => {
+            packet.handed = now;
             // A driver in which nothing waits has nothing to do but to pass it on.
             let idle = driver.waiting() == 0;
             if idle && adapter.transmit(now, &packet, &mut of_adapter(true, driver, tell)) {

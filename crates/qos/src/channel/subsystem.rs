@@ -386,6 +386,6 @@ impl Subsystem {
     /// what handing over costs, and hands it to the adapter.
     pub fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
-        here.then(|| self.link.take(now)).flatten()
+        if here { self.link.take(now) } else { None }
     }
 }
