@@ -59,9 +59,11 @@ impl Meter {
     /// An adapter lost a packet that it was to transmit.
     pub(crate) fn fail(&mut self, packet: &Packet) {
         self.tally.lost_packets += 1;
-        if !packet.is_last() {
-            self.broken.insert(packet.message);
-        }
+        // Nobody asks about a message whose last packet is past, and a long run would keep them all.
+        match packet.is_last() {
+            true => self.broken.remove(&packet.message),
+            false => self.broken.insert(packet.message),
+        };
     }
 
     /// A message reached its receiver whole.

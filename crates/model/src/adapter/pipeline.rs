@@ -370,7 +370,7 @@ impl Pipeline {
                         break;
                     }
                     Joined::Yes(evicted) => {
-                        self.lose_some(Direction::Transmit, evicted, Loss::Overload, tell)
+                        self.lose_some(Direction::Transmit, evicted, Loss::Overload, tell);
                     }
                     Joined::Lost => self.lose(Direction::Transmit, slot, Loss::Overload, tell),
                 }
@@ -426,8 +426,12 @@ impl Pipeline {
         let Some(number) = station.stage.next_phase(from, size) else {
             job.at = At::Leaving;
             station.passed += 1;
-            let (joined, began) = (job.joined, job.began);
-            return self.note(i, joined, began, now, tell);
+            if self.recording {
+                let (joined, began, direction) = (job.joined, job.began, station.direction);
+                let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
+                tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
+            }
+            return;
         };
         let phase = &station.stage.phases[number];
         job.enter(number, phase, size, now);
@@ -491,20 +495,5 @@ impl Pipeline {
         let Some(link) = &self.link else { return false };
         let before = *link.start()..i;
         self.stations[i].waiting() > 0 || self.stations[before].iter().any(|station| !station.is_empty())
-    }
-
-    fn note(
-        &mut self,
-        i: usize,
-        joined: Time,
-        began: Time,
-        ended: Time,
-        tell: &mut impl FnMut(AdapterOutput),
-    ) {
-        if self.recording {
-            let direction = self.stations[i].direction;
-            let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-            tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
-        }
     }
 }

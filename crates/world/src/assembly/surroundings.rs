@@ -48,38 +48,38 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         now: Time,
         calendar: &mut Calendar<Event>,
     ) -> impl FnMut(NodeOutput) {
-        move |output| self.hear(node, now, output, calendar)
+        move |output| self.hear(node, now, &output, calendar)
     }
 
     #[inline]
-    fn hear(&mut self, node: usize, now: Time, output: NodeOutput, calendar: &mut Calendar<Event>) {
-        match output {
-            NodeOutput::Departed(packet, more) => {
+    fn hear(&mut self, node: usize, now: Time, output: &NodeOutput, calendar: &mut Calendar<Event>) {
+        match *output {
+            NodeOutput::Departed(ref packet, more) => {
                 if self.shares_medium {
                     self.medium.sent(now, node, more);
                 }
-                self.depart(node, now, &packet, calendar);
+                self.depart(node, now, packet, calendar);
             }
             NodeOutput::Request => self.medium.request(now, node),
             NodeOutput::Withdraw => self.medium.withdraw(now, node),
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
-            NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(&packet),
-            NodeOutput::Discarded(packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
-            NodeOutput::Passed(passage) => self.pass(node, &passage),
+            NodeOutput::Failed(ref packet, _) => self.meter(packet.channel).fail(packet),
+            NodeOutput::Discarded(ref packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
+            NodeOutput::Passed(ref passage) => self.pass(node, passage),
             NodeOutput::Host(Output::Answered { channel, size, answer }) => {
                 self.answer(now, channel, size, answer);
             }
-            NodeOutput::Host(Output::Delivered(delivery)) => {
+            NodeOutput::Host(Output::Delivered(ref delivery)) => {
                 let meter = &mut self.meters[delivery.channel.0 as usize];
-                meter.deliver(now, &delivery, self.window.counts());
+                meter.deliver(now, delivery, self.window.counts());
                 let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
                 if let Some(punctuality) = &mut meter.punctuality {
                     punctuality.arrive(now, delivery.message, from);
                 }
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
-            NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
+            NodeOutput::Host(Output::Busy(ref busy)) => self.observer.busy(node, busy),
             NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
                 unreachable!("a node passes these to its adapter")
             }
