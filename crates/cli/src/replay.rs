@@ -5,16 +5,15 @@ use std::io::BufReader;
 
 use laxity_emulator::emulate::{self, ReplayError};
 use laxity_emulator::log::Log;
-use laxity_world::text::clean;
+use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
 use crate::arguments::Replay;
 use crate::emulate::conclude;
-use crate::run::lines;
 use crate::terminal::Terminal;
 
 pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
-    let refused = |why: &str| terminal.error(&format!("{}: {}", arguments.log.display(), lines(why)));
+    let refused = |why: &str| terminal.error(&format!("{}: {}", arguments.log.display(), clean_lines(why)));
     let file = match File::open(&arguments.log) {
         Ok(file) => file,
         Err(why) => {

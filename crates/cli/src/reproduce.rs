@@ -9,7 +9,7 @@ use laxity_report::output::{self, Kind};
 use laxity_scenario::Scenario;
 use laxity_world::experiment::ClockKind;
 use laxity_world::results::Verdict;
-use laxity_world::text::clean;
+use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
 use crate::arguments::Reproduce;
@@ -91,7 +91,7 @@ fn run_all(arguments: &Reproduce, mut table: Table, loaded: &Loaded, terminal: &
                 terminal.line(&format!("  {id:<14} {word} {time:>8}  {detail}{figure}"));
             }
             for error in &outcome.errors {
-                terminal.error(&run::lines(&error.to_string()));
+                terminal.error(&clean_lines(&error.to_string()));
             }
             let standing: Exit = outcome.standing().into();
             exit = exit.max(standing);

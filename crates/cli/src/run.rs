@@ -8,7 +8,7 @@ use laxity_lab::campaign::{self, Options, Outcome};
 use laxity_report::present::table;
 use laxity_scenario::Scenario;
 use laxity_world::experiment::Experiment;
-use laxity_world::text::clean;
+use laxity_world::text::{clean, clean_lines};
 
 use crate::arguments::{Effort, Run};
 use crate::budget;
@@ -102,7 +102,7 @@ pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) ->
 
 /// Shows why a scenario has no outcome.
 pub(crate) fn refuse(scenario: &Scenario, error: &campaign::Error, terminal: &Terminal) -> Exit {
-    terminal.error(&format!("{}: {}", clean(&scenario.name), lines(&error.to_string())));
+    terminal.error(&format!("{}: {}", clean(&scenario.name), clean_lines(&error.to_string())));
     match error {
         campaign::Error::Unjudged(_) | campaign::Error::SweptSeed | campaign::Error::Output(_) => {
             Exit::BadInput
@@ -111,17 +111,12 @@ pub(crate) fn refuse(scenario: &Scenario, error: &campaign::Error, terminal: &Te
     }
 }
 
-/// Cleaned line by line.
-pub(crate) fn lines(text: &str) -> String {
-    text.lines().map(clean).collect::<Vec<_>>().join("\n")
-}
-
 pub(crate) fn show(outcome: &Outcome, terminal: &mut Terminal) {
     let options =
         table::Options { width: terminal.width(), colour: terminal.colour(), ..table::Options::default() };
     terminal.print(&table::text(&outcome.results, &outcome.verdicts, &options));
     for error in &outcome.errors {
-        terminal.error(&lines(&error.to_string()));
+        terminal.error(&clean_lines(&error.to_string()));
     }
     // Not on standard output: that is equal for equal results.
     let made = stamp::words(&stamp::now());
@@ -140,11 +135,11 @@ pub(crate) fn unwritten(outcome: &Outcome, terminal: &Terminal) -> Exit {
     match (&outcome.unwritten, &outcome.unkept) {
         (Some(why), _) => {
             let advice = "`--out` names another directory, `--no-report` judges without one";
-            terminal.error(&format!("{}; {advice}", lines(why)));
+            terminal.error(&format!("{}; {advice}", clean_lines(why)));
             Exit::Broken
         }
         (None, Some(why)) => {
-            terminal.note(&format!("warning: {}; the next run runs all points again", lines(why)));
+            terminal.note(&format!("warning: {}; the next run runs all points again", clean_lines(why)));
             Exit::Holds
         }
         (None, None) => Exit::Holds,

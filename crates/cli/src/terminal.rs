@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use laxity_lab::campaign::Progress;
 use laxity_report::output;
 use laxity_units::Span;
-use laxity_world::text::clean;
+use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
 
@@ -77,7 +77,7 @@ impl Terminal {
 
     /// Says why a file was not written, and is the exit code for it.
     pub(crate) fn unwritten(&self, error: &output::Error) -> Exit {
-        self.error(&crate::run::lines(&error.to_string()));
+        self.error(&clean_lines(&error.to_string()));
         match error {
             output::Error::Refused { .. } => Exit::BadInput,
             output::Error::Failed { .. } => Exit::Broken,

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use laxity_world::experiment::Adapter;
 
+use super::adapter::{self, Citation};
 use super::context::{Context, Reported, WHOLE};
-use super::convert::adapter_of_file;
 use super::document;
 use super::files::{Disk, Files, read_text};
 use super::raw::RawAdapterFile;
@@ -53,15 +53,6 @@ pub struct AdapterFile {
     pub sources: Vec<Citation>,
 }
 
-/// Where numbers come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Citation {
-    /// Whose numbers, in words: "the stage `dma`".
-    pub what: String,
-    /// Table, measurement or argument.
-    pub source: String,
-}
-
 impl AdapterFile {
     /// Reads the adapter at `path`.
     pub fn load(path: &Path) -> Result<AdapterFile, Diagnostics> {
@@ -90,7 +81,7 @@ impl AdapterFile {
         let title = cx.required(title, "title", &WHOLE, "the adapter file");
         let about = cx.or(about, String::new());
         let adapter = match adapter {
-            Some(adapter) => adapter_of_file(cx, adapter),
+            Some(adapter) => adapter::of_file(cx, adapter),
             None => Err(cx.fault(&WHOLE, "the file has no `[adapter]`", "add `[adapter]` with its `kind`")),
         };
         let name = Path::new(cx.source.name()).file_stem().map(|stem| stem.to_string_lossy().into_owned());

@@ -27,7 +27,6 @@ use super::library::Library;
 use super::raw::{Amount, RawAdmission, RawPath, RawRun, RawScenario};
 use super::written::{Leaf, Part, Scalar, Written};
 use crate::diagnostic::list;
-pub(super) use adapter::of_file as adapter_of_file;
 
 /// Channels of an experiment, copies included, at most.
 const MOST_CHANNELS: usize = 10_000;
@@ -126,7 +125,7 @@ pub(crate) fn experiment(
         if host.value.speedup != 1.0 {
             **description = description.as_ref().clone().with_speedup(host.value.speedup);
         }
-        adapter::within_reason(cx, description, host.value.subsystem.packet, &adapter.spans)?;
+        crate::adapter::within_reason(cx, description, host.value.subsystem.packet, &adapter.spans)?;
     }
     let (network, way) = net?;
     let emulation = emulation::emulation(cx, emulation);

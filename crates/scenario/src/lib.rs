@@ -18,6 +18,7 @@
 //! and they are asked through [`Scripts`](claim::Scripts). So what needs an experiment and judges nothing (a host on another core, a log
 //! that is replayed) carries no interpreter, no tables and no figures.
 
+mod adapter;
 mod adapter_file;
 mod choice;
 pub mod claim;
@@ -40,7 +41,8 @@ pub mod sweep;
 mod tests;
 mod written;
 
-pub use adapter_file::{AdapterFile, Citation, built_in_adapters};
+pub use adapter::Citation;
+pub use adapter_file::{AdapterFile, built_in_adapters};
 pub use claim::Claim;
 pub use scenario::Scenario;
 pub use schema::{adapter_schema, profile_schema, schema};

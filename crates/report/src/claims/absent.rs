@@ -11,7 +11,8 @@ use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, INT, ImmutableString, Position};
 
-use super::engine::Answer;
+/// What a function answers a script: a value, or why there is none.
+pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
 
 /// A value that the results do not have, in words.
 #[derive(Debug, Clone)]

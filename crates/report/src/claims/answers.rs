@@ -7,8 +7,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::absent::Absent;
-use super::engine::Answer;
+use super::absent::{Absent, Answer};
 
 /// What comparisons answer.
 #[derive(Debug, Clone)]

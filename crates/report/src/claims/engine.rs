@@ -6,13 +6,10 @@ use std::rc::Rc;
 use rhai::OptimizationLevel;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, FnPtr, INT, ImmutableString, NativeCallContext};
 
-use super::absent::{Absent, Fault};
+use super::absent::{Absent, Answer, Fault};
 use super::answers::Answers;
 use super::record::Vocabulary;
 use super::{absent, operators, record, shape};
-
-/// What a function answers a script: a value, or why there is none.
-pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
 
 /// An engine whose global helpers see `runs`.
 pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {

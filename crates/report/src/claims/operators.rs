@@ -8,9 +8,8 @@ use std::cmp::Ordering;
 
 use rhai::{Dynamic, Engine, FLOAT, INT};
 
-use super::absent::{Absent, Fault, absent};
+use super::absent::{Absent, Answer, Fault, absent};
 use super::answers::Answers;
-use super::engine::Answer;
 use super::shape::number;
 
 /// Replaces the operators.

@@ -11,8 +11,7 @@ use laxity_world::results::{Axis, AxisPoint, Results, Run};
 use laxity_world::{causes, figures};
 use rhai::{Array, Dynamic, Engine, FLOAT, INT, ImmutableString, Map};
 
-use super::absent::{Absent, absent};
-use super::engine::Answer;
+use super::absent::{Absent, Answer, absent};
 use super::lacks;
 use super::shape::near;
 use super::stalls::{Spoilt, Witness};

@@ -3,12 +3,12 @@
 use laxity_qos::channel::MessageOverflow;
 use laxity_qos::fragment::Reassembler;
 use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Bytes, Rate};
+use laxity_units::Bytes;
 
-use super::source::{Allowed, staggered};
+use super::source::{Allowed, interval_of, staggered};
 use super::*;
 use crate::diagnostic::Diagnostic;
-use crate::leaf::{Bounds, Flow, Interval, bound};
+use crate::leaf::{Flow, Interval};
 use crate::raw::RawChannel;
 use crate::written::List;
 
@@ -299,26 +299,4 @@ fn contract(
         return Err(cx.report(diagnostic));
     }
     Ok((interval, deadline))
-}
-
-/// The interval at which messages of `size` make `rate`, rounded up to the picosecond.
-pub(super) fn interval_of(
-    cx: &mut Context<'_>,
-    size: Bytes,
-    rate: Rate,
-    span: &Range<usize>,
-) -> Result<Span, Reported> {
-    let ps = (u128::from(size.get()) * 8_000_000_000_000).div_ceil(u128::from(rate.bits_per_sec().max(1)));
-    let (least, most): (Span, Span) = (bound(Interval::LEAST), bound(Interval::MOST));
-    match u64::try_from(ps).map(Span::from_ps) {
-        Ok(interval) if interval < least => {
-            let reason = format!("at {rate} messages of {size} come less than {least} apart");
-            Err(cx.fault(span, reason, "use a lower rate, or larger messages"))
-        }
-        Ok(interval) if interval <= most => Ok(interval),
-        _ => {
-            let reason = format!("at {rate} messages of {size} come more than {} apart", Interval::MOST);
-            Err(cx.fault(span, reason, "use a higher rate, or smaller messages"))
-        }
-    }
 }

@@ -15,12 +15,11 @@ use laxity_model::source::{
     RecordedParameters, Sizes, Source, SourceParameters, Start, Timing,
 };
 use laxity_qos::channel::PacketOverflow;
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Rate, Time};
 
-use super::channel::interval_of;
 use super::*;
 use crate::choice::SourceKind;
-use crate::leaf::{Choice, Size};
+use crate::leaf::{Bounds, Choice, Interval, Size, bound};
 use crate::raw::{RawSizes, RawSource};
 use crate::written::{Either, List};
 
@@ -399,4 +398,26 @@ fn mean_gap(trace: &Arc<Trace>) -> Span {
     let frames = trace.frames();
     let last = frames.last().and_then(|frame| frame.at).map(|at| at.since(Time::ZERO));
     last.map_or(Span::ZERO, |last| last / (frames.len() as u64 - 1).max(1))
+}
+
+/// The interval at which messages of `size` make `rate`, rounded up to the picosecond.
+pub(super) fn interval_of(
+    cx: &mut Context<'_>,
+    size: Bytes,
+    rate: Rate,
+    span: &Range<usize>,
+) -> Result<Span, Reported> {
+    let ps = (u128::from(size.get()) * 8_000_000_000_000).div_ceil(u128::from(rate.bits_per_sec().max(1)));
+    let (least, most): (Span, Span) = (bound(Interval::LEAST), bound(Interval::MOST));
+    match u64::try_from(ps).map(Span::from_ps) {
+        Ok(interval) if interval < least => {
+            let reason = format!("at {rate} messages of {size} come less than {least} apart");
+            Err(cx.fault(span, reason, "use a lower rate, or larger messages"))
+        }
+        Ok(interval) if interval <= most => Ok(interval),
+        _ => {
+            let reason = format!("at {rate} messages of {size} come more than {} apart", Interval::MOST);
+            Err(cx.fault(span, reason, "use a higher rate, or smaller messages"))
+        }
+    }
 }

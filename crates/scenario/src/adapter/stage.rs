@@ -4,19 +4,12 @@ use laxity_model::adapter::{Delay, Overload, PROCESSOR, Phase, Queue, Selection,
 use laxity_qos::channel::Order;
 use laxity_units::Bytes;
 
-use super::flaw::Places;
-use super::generic::{Resources, rank};
+use super::places::{Places, Side};
+use super::resources::{Resources, rank};
 use super::*;
 use crate::choice::PhaseKind;
 use crate::leaf::Whole;
 use crate::raw::{RawPhase, RawQueue, RawStage};
-
-/// Which way a stage's packets go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Transmit,
-    Receive,
-}
 
 /// The stages of one side, in order.
 pub(super) fn stages(

@@ -5,19 +5,7 @@ use std::ops::Range;
 use laxity_model::adapter::{Description, Flaw, Overload, Stage};
 use laxity_qos::discipline::Class;
 
-use super::stage::Side;
-
-/// Where the parts of a description stand in the file.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    pub(super) whole: Range<usize>,
-    pub(super) queues: Range<usize>,
-    pub(super) receive_buffers: Range<usize>,
-    pub(super) transmit: Vec<Range<usize>>,
-    pub(super) receive: Vec<Range<usize>>,
-    /// Phases on the medium.
-    pub(super) medium: Vec<(Side, Range<usize>)>,
-}
+use super::places::{Places, Side};
 
 /// Place, reason, and what would be valid.
 pub(super) fn explain(

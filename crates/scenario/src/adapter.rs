@@ -1,0 +1,265 @@
+//! `[adapter]` without a file's name: a family and its numbers, as scenarios and adapter files write them alike.
+
+mod cim250;
+mod flaw;
+mod generic;
+mod places;
+mod resources;
+mod stage;
+
+use std::ops::Range;
+
+use laxity_model::adapter::{Delay, Description};
+use laxity_qos::costs::LinkCosts;
+use laxity_units::{Bytes, Rate};
+
+use laxity_units::Span;
+use laxity_world::experiment::Adapter;
+use serde_spanned::Spanned;
+
+use crate::choice::AdapterKind;
+use crate::context::{Context, Reported};
+use crate::leaf::{Bounded, Bounds, Flow, Or, PerByte, bound};
+use crate::raw::RawAdapter;
+use crate::written::{Either, List, Part, Written};
+
+/// Where numbers come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Citation {
+    /// Whose numbers, in words: "the stage `dma`".
+    pub what: String,
+    /// Table, measurement or argument.
+    pub source: String,
+}
+
+/// The adapter of a scenario that says itself what it is, and the place that stands for it.
+pub(crate) fn of_scenario(
+    cx: &mut Context<'_>,
+    span: &Range<usize>,
+    raw: RawAdapter,
+) -> Result<(Adapter, Range<usize>), Reported> {
+    described(cx, &mut Sources { needed: false, list: Vec::new() }, span, raw)
+}
+
+/// The adapter of an adapter file, and where its numbers come from.
+pub(crate) fn of_file(
+    cx: &mut Context<'_>,
+    part: Part<RawAdapter>,
+) -> Result<(Adapter, Vec<Citation>), Reported> {
+    let part = cx.part(part)?;
+    let (span, mut raw) = (part.span(), part.into_inner());
+    if let Some(file) = raw.file.take() {
+        let help = "say here what the adapter is; scenarios name its file";
+        return Err(cx.fault(&file.span, "an adapter file cannot name another", help));
+    }
+    let mut sources = Sources { needed: true, list: Vec::new() };
+    let (adapter, _) = described(cx, &mut sources, &span, raw)?;
+    Ok((adapter, sources.list))
+}
+
+/// Who says so, of every number.
+struct Sources {
+    /// Whether there must be a source beside every number.
+    needed: bool,
+    list: Vec<Citation>,
+}
+
+impl Sources {
+    /// Notes `source` as that of `what`, at `owner`; `numbers` says whether there are any.
+    fn cite(
+        &mut self,
+        cx: &mut Context<'_>,
+        source: Option<Written<String>>,
+        numbers: bool,
+        owner: &Range<usize>,
+        what: &str,
+    ) -> Result<(), Reported> {
+        const NAME: &str = "name the table or the measurement, or write `own choice:` and the argument";
+        match cx.optional(source)? {
+            Some(source) if source.get_ref().trim().is_empty() => {
+                Err(cx.fault(&source.span(), "the source of a number cannot be empty", NAME))
+            }
+            Some(source) => {
+                let source = source.get_ref().trim().to_string();
+                self.list.push(Citation { what: what.to_string(), source });
+                Ok(())
+            }
+            None if self.needed && numbers => {
+                let reason =
+                    format!("in an adapter file every number has a source, and {what} has no `source`");
+                Err(cx.fault(owner, reason, NAME))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The adapter, and the place that stands for it.
+fn described(
+    cx: &mut Context<'_>,
+    sources: &mut Sources,
+    span: &Range<usize>,
+    mut raw: RawAdapter,
+) -> Result<(Adapter, Range<usize>), Reported> {
+    let kind = match raw.kind.take() {
+        Some(kind) => cx.value(kind)?,
+        None => {
+            let valid = "`\"null\"`, `\"generic\"` or `\"cim250\"`; or name an adapter's `file`";
+            return Err(cx.missing("kind", span, "the adapter", valid));
+        }
+    };
+    let (place, kind) = (kind.span(), kind.into_inner());
+    let mut familiar = Ok(());
+    for (family, key, span) in given(&raw) {
+        if family.is_some_and(|family| family != kind) {
+            let family = family.map_or("", word);
+            let reason =
+                format!("`{key}` is for adapters of the kind `{family}`, and this is `{}`", word(kind));
+            familiar = Err(cx.fault(&span, reason, format!("say `kind = \"{family}\"`, or remove this")));
+        }
+    }
+    let numbers = [raw.poll.is_some(), matches!(kind, AdapterKind::Null)].contains(&true)
+        || raw.notification.as_ref().is_some_and(|word| matches!(word.value, Ok(Or::That(_))));
+    let cited = sources.cite(cx, raw.source.take(), numbers, span, "the adapter's own table");
+    let adapter = match kind {
+        AdapterKind::Null => null(cx, raw, span).map(Adapter::Null),
+        AdapterKind::Generic => generic::description(cx, sources, raw, span).map(boxed),
+        AdapterKind::Cim250 => cim250::description(cx, sources, raw, span).map(boxed),
+    };
+    let adapter = adapter?;
+    familiar.and(cited)?;
+    Ok((adapter, place))
+}
+
+fn boxed(description: Description) -> Adapter {
+    Adapter::Described(Box::new(description))
+}
+
+/// The word for `kind`.
+fn word(kind: AdapterKind) -> &'static str {
+    use crate::leaf::Choice;
+    AdapterKind::CHOICES.iter().find(|(_, other, _)| *other == kind).map_or("", |(word, ..)| word)
+}
+
+/// Something with a place.
+trait Placed {
+    fn place(&self) -> Range<usize>;
+}
+
+impl<T> Placed for Written<T> {
+    fn place(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl<T> Placed for Part<T> {
+    fn place(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl<T> Placed for List<T> {
+    fn place(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl<L, P> Placed for Either<L, P> {
+    fn place(&self) -> Range<usize> {
+        self.span()
+    }
+}
+
+/// Keys of a family, by name and place, if they are there.
+macro_rules! given {
+    ($raw:ident, $($family:ident: $($key:ident)*;)*) => {
+        [$($((Some(AdapterKind::$family), stringify!($key), $raw.$key.as_ref().map(Placed::place)),)*)*]
+    };
+}
+
+/// The keys that are there and belong to one family of adapters, with that family.
+pub(crate) fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
+    let keys = given! { raw,
+        Null: startup per_byte rate;
+        Generic: poll notification queue transmit_buffers receive_buffers resource transmit receive;
+        Cim250: command response dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
+            fc_frame fc_frame_delay interface memory;
+    };
+    keys.into_iter().filter_map(|(family, key, place)| Some((family, key, place?))).collect()
+}
+
+fn null(cx: &mut Context<'_>, raw: RawAdapter, owner: &Range<usize>) -> Result<LinkCosts, Reported> {
+    let startup = or_zero(cx, raw.startup);
+    let per_byte = self::per_byte(cx, raw.per_byte, raw.rate);
+    let Some(per_byte) = per_byte? else {
+        let help = "add `per_byte = \"50 ns\"` or `rate = \"160 Mbit/s\"`";
+        return Err(cx.fault(owner, "nothing says how fast the adapter is", help));
+    };
+    Ok(LinkCosts { startup: startup?, per_byte })
+}
+
+/// Time per byte, written so or as a rate, rounded up.
+fn per_byte(
+    cx: &mut Context<'_>,
+    per_byte: Option<Written<Bounded<PerByte>>>,
+    rate: Option<Written<Bounded<Flow>>>,
+) -> Result<Option<Span>, Reported> {
+    match (per_byte, rate) {
+        (Some(per_byte), None) => Ok(Some(cx.value(per_byte)?.into_inner().get())),
+        (None, Some(rate)) => {
+            let rate = cx.value(rate)?;
+            let (span, rate): (_, Rate) = (rate.span(), rate.into_inner().get());
+            let ps = 8_000_000_000_000u64.div_ceil(rate.bits_per_sec());
+            let most: Span = bound(PerByte::MOST);
+            if Span::from_ps(ps) > most {
+                let reason = format!("a byte takes more than {most} at {rate}");
+                return Err(cx.fault(&span, reason, "use a faster rate"));
+            }
+            Ok(Some(Span::from_ps(ps)))
+        }
+        (Some(_), Some(rate)) => {
+            let help = "keep either `per_byte` or `rate`";
+            Err(cx.fault(&rate.span, "the time per byte is given twice", help))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// The quantity, or none of it.
+fn or_zero<B: Bounds>(
+    cx: &mut Context<'_>,
+    field: Option<Written<Bounded<B>>>,
+) -> Result<B::Quantity, Reported>
+where
+    B::Quantity: Default,
+{
+    Ok(cx.optional(field)?.map(|value| value.into_inner().get()).unwrap_or_default())
+}
+
+/// Refuses phases that sum to what no clock counts: each number is in its bounds, but a byte can be a segment.
+pub(crate) fn within_reason(
+    cx: &mut Context<'_>,
+    description: &Description,
+    packet: Bytes,
+    place: &Range<usize>,
+) -> Result<(), Reported> {
+    const MOST: Span = Span::from_secs(3600);
+    for stage in description.transmit.iter().chain(&description.receive) {
+        for phase in &stage.phases {
+            let Delay { fixed, segment, per_segment, per_byte, per_byte_past, .. } = phase.delay;
+            let segments = if segment.is_zero() { 0 } else { packet.div_ceil(segment) };
+            let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).as_ps());
+            let segments = u128::from(segments) * u128::from(per_segment.as_ps());
+            if u128::from(fixed.as_ps()) + segments + bytes > u128::from(MOST.as_ps()) {
+                let reason = format!("the stage `{}` takes longer than {MOST} for {packet}", stage.name);
+                return Err(cx.fault(place, reason, "use shorter times, larger segments or smaller packets"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All items, or the report of one that is none.
+fn all<T>(items: Vec<Result<T, Reported>>) -> Result<Vec<T>, Reported> {
+    items.into_iter().collect()
+}

@@ -1,0 +1,102 @@
+//! What stages of an adapter share, and who comes first.
+
+use laxity_model::adapter::{PROCESSOR, Resource};
+
+use super::*;
+use crate::raw::RawResource;
+
+/// What the adapter's processor is called.
+pub(super) const PROCESSOR_NAME: &str = "processor";
+
+/// The rank, or the first.
+pub(super) fn rank(priority: Option<Spanned<crate::raw::Rank>>) -> u8 {
+    priority.map_or(0, |priority| priority.into_inner().small() as u8)
+}
+
+/// The adapter's resources, as they are declared or named.
+pub(super) struct Resources {
+    list: Vec<Resource>,
+    /// Where those are declared that no phase has held so far.
+    unheld: Vec<Option<Range<usize>>>,
+}
+
+impl Resources {
+    pub(super) fn new() -> Self {
+        let processor = Resource { name: PROCESSOR_NAME.into(), servers: 1, preemptive: false };
+        Self { list: vec![processor], unheld: vec![None] }
+    }
+
+    pub(super) fn declare(
+        &mut self,
+        cx: &mut Context<'_>,
+        sources: &mut Sources,
+        list: Option<List<Part<RawResource>>>,
+    ) -> Result<(), Reported> {
+        let mut outcome = Ok(());
+        let mut known: Vec<String> = Vec::new();
+        for part in cx.items(list)? {
+            if let Err(reported) = self.declare_one(cx, sources, part, &mut known) {
+                outcome = Err(reported);
+            }
+        }
+        outcome
+    }
+
+    fn declare_one(
+        &mut self,
+        cx: &mut Context<'_>,
+        sources: &mut Sources,
+        part: Part<RawResource>,
+        known: &mut Vec<String>,
+    ) -> Result<(), Reported> {
+        let part = cx.part(part)?;
+        let span = part.span();
+        let RawResource { name, servers, preemptive, source } = part.into_inner();
+        let name = cx.required(name, "name", &span, "this resource")?;
+        let (place, name) = (name.span(), name.into_inner().0);
+        let servers = cx.optional(servers).map(|n| n.map_or(1, |n| n.into_inner().small()));
+        let preemptive = cx.or(preemptive, name != PROCESSOR_NAME);
+        let (servers, preemptive) = (servers?, preemptive?);
+        sources.cite(cx, source, servers != 1, &span, &format!("the resource `{name}`"))?;
+        if known.contains(&name) {
+            let reason = format!("there are two resources called `{name}`");
+            return Err(cx.fault(&place, reason, "declare each resource once"));
+        }
+        known.push(name.clone());
+        if name == PROCESSOR_NAME {
+            self.list[PROCESSOR] = Resource { name, servers, preemptive };
+        } else {
+            self.list.push(Resource { name, servers, preemptive });
+            self.unheld.push(Some(place));
+        }
+        Ok(())
+    }
+
+    /// All of them, in the order of their numbers.
+    pub(super) fn into_list(self) -> Vec<Resource> {
+        self.list
+    }
+
+    /// The resource called `name`, which a phase holds.
+    pub(super) fn held(&mut self, name: String) -> usize {
+        let index = self.list.iter().position(|resource| resource.name == name).unwrap_or_else(|| {
+            self.list.push(Resource { name, servers: 1, preemptive: true });
+            self.unheld.push(None);
+            self.list.len() - 1
+        });
+        self.unheld[index] = None;
+        index
+    }
+
+    /// Reports those that were declared and no phase holds: more likely the phase has another name for one.
+    pub(super) fn all_held(&self, cx: &mut Context<'_>) -> Result<(), Reported> {
+        let mut outcome = Ok(());
+        for (resource, place) in self.list.iter().zip(&self.unheld) {
+            if let Some(place) = place {
+                let reason = format!("no phase holds the resource `{}`", resource.name);
+                outcome = Err(cx.fault(place, reason, "name it in the `holds` of a phase, or remove it"));
+            }
+        }
+        outcome
+    }
+}
