@@ -4,5 +4,6 @@ pub mod adapter;
 pub mod host;
 pub mod network;
 pub mod node;
+pub mod reception;
 pub mod source;
 pub mod told;

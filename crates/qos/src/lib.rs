@@ -10,5 +10,6 @@ pub mod channel;
 pub mod costs;
 pub mod discipline;
 pub mod fragment;
+pub mod reception;
 pub mod traffic;
 pub mod wire;

@@ -1,5 +1,7 @@
 //! The words that scenario files choose among, what each stands for, and what that is.
 
+mod reception;
+
 use laxity_model::adapter::cim250::{HostInterface, Memory};
 use laxity_model::adapter::{Overload, Selection, Takes, Tells};
 use laxity_model::host::Applications;
@@ -14,6 +16,7 @@ use laxity_world::results::Origin;
 
 use super::leaf::Choice;
 use crate::claim::Stalls;
+pub(crate) use reception::{CostKind, NoProgram, PolicyKind, SharingKind};
 
 impl Choice for Applications {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[

@@ -5,6 +5,7 @@ mod channel;
 mod emulation;
 mod host;
 mod network;
+mod reception;
 mod source;
 
 use std::ops::Range;
@@ -43,6 +44,8 @@ struct Surroundings {
     /// Whether deadlines may be beyond the interval.
     beyond: bool,
     way: network::Way,
+    /// Names of the interfaces at which channels come in; `None` where they are sent.
+    interfaces: Option<Vec<String>>,
 }
 
 /// The experiment that `raw` describes; only the parts that make an experiment are looked at.
@@ -62,6 +65,7 @@ pub(crate) fn experiment(
         fault,
         admission,
         run,
+        interface,
         channel,
         // The scenario's, not the experiment's.
         title: _,
@@ -78,8 +82,11 @@ pub(crate) fn experiment(
             Err(cx.fault(&WHOLE, "the scenario has no `[host]`", help))
         }
     };
+    let receives = interface.is_some();
     let adapter = match adapter {
         Some(adapter) => adapter::adapter(cx, library, adapter),
+        // It has nothing to send.
+        None if receives => Ok(Located { value: Adapter::Null(Default::default()), spans: WHOLE }),
         None => {
             let help = "add `[adapter]` with its `kind`, or with the `file` of one";
             Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
@@ -98,7 +105,11 @@ pub(crate) fn experiment(
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
         way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
+        interfaces: None,
     };
+    let interfaces = reception::interfaces(cx, library, interface);
+    let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();
+    let around = Surroundings { interfaces: receives.then_some(names), ..around };
     let channels = channel::channels(cx, library, channel, &around);
     let fill = match (&admission, &channels) {
         (Ok((_, Some(fill))), Ok(channels)) => self::fill(cx, fill, channels, around.analysed).map(Some),
@@ -142,6 +153,7 @@ pub(crate) fn experiment(
         emulation: emulation?,
         ports: ports?,
         task: task?,
+        interfaces: interfaces?,
         channels: channels?,
     };
     let silent =
@@ -150,10 +162,45 @@ pub(crate) fn experiment(
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
+    only_receives(cx, &experiment)?;
     takes_time(cx, &experiment)?;
     have_ports(cx, &experiment)?;
     analysis(cx, &experiment, &host.spans, &adapter.spans)?;
     Ok(experiment)
+}
+
+/// Refuses what a host that receives at interfaces has no part of.
+fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    if experiment.interfaces.is_empty() {
+        return Ok(());
+    }
+    let Experiment { network, path, faults, ports, clock, admission, .. } = experiment;
+    let plain = network.stations == 1 && path.relays == 0 && !path.receive;
+    let plain = plain && matches!(network.medium, MediumSpec::PointToPoint);
+    let (reason, help) = match () {
+        () if admission.formula.is_some() => (
+            "admission has no analysis for a host that receives at interfaces",
+            "say `formula = \"off\"` under `[admission]`",
+        ),
+        () if !plain || network.impairments != Default::default() => (
+            "what comes in at an interface comes from its source, and from no network",
+            "remove `[path]` and `[network]`",
+        ),
+        () if experiment.channels.iter().any(|channel| channel.source.is_endless()) => (
+            "a source without times of its own waits for what becomes of its messages, and the network does not",
+            "use a source such as `periodic`, `bursty` or `poisson`",
+        ),
+        () if experiment.channels.iter().any(|channel| channel.carries.is_some()) => {
+            ("frames of programs come through ports, of hosts that send", "remove `carries`")
+        }
+        () if !faults.is_empty() => ("faults are of adapters that send", "remove `[[fault]]`"),
+        () if !ports.is_empty() => ("ports are of hosts that send", "remove `[[port]]`"),
+        () if *clock == ClockKind::Real => {
+            ("a host that receives at interfaces runs in virtual time", "remove `clock` under `[run]`")
+        }
+        () => return Ok(()),
+    };
+    Err(cx.fault(&WHOLE, reason, help))
 }
 
 /// Refuses channels that carry the frames of a port that is not there: an emulation of theirs would carry nothing.

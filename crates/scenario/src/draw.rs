@@ -12,6 +12,7 @@ mod channel;
 mod dice;
 mod host;
 mod network;
+mod reception;
 mod shrink;
 mod sketch;
 mod source;
@@ -36,6 +37,9 @@ use theme::Theme;
 /// Packets that a run transmits at most, about.
 const PACKETS: f64 = 1500.0;
 
+/// One of so many scenarios is of a host that only receives.
+const RECEIVING: u64 = 16;
+
 /// A drawn scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -50,6 +54,11 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     let mut dice = Dice::new(seed, number);
     let dice = &mut dice;
     let theme = Theme::draw(dice);
+    let title = format!("Drawn as number {number} of seed {seed}");
+    if number % RECEIVING == RECEIVING - 1 {
+        let careless = theme.careless;
+        return Scenario { file: reception::scenario(dice, &theme, title).table, careless };
+    }
     let channels = channel::channels(dice, &theme);
     let length = length(dice, &theme, &channels);
     let host = host::host(dice, &theme);
@@ -58,7 +67,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     let admission = admission(dice, &theme, channels.guaranteed.as_deref().filter(|_| fills));
     let run = run(dice, &theme, length, &channels);
     let scenario = table!(RawScenario {
-        title: text(format!("Drawn as number {number} of seed {seed}")),
+        title: text(title),
         about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
         host: part(host),
@@ -67,6 +76,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         network: network::network(dice, &theme),
         admission: admission,
         run: run,
+        interface: unsaid(),
         channel: parts(channels.drafted),
         // Real time and real software have tests of their own; nothing here waits for a clock.
         emulation: unsaid(),

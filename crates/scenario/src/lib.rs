@@ -25,6 +25,7 @@ pub mod claim;
 mod context;
 mod convert;
 pub mod diagnostic;
+mod distribution;
 mod document;
 pub mod draw;
 pub mod figure;

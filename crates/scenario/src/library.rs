@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::adapter_file::{self, AdapterFile};
 use super::context::{Context, Reported};
+use super::distribution::{self, Distribution};
 use super::files::{Files, refusal};
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, shown};
 use crate::profile::{self, Profile};
@@ -22,6 +23,7 @@ use crate::profile::{self, Profile};
 pub(crate) struct Shelf {
     profiles: BTreeMap<String, Result<Arc<Profile>, Diagnostics>>,
     adapters: BTreeMap<String, Result<Arc<AdapterFile>, Diagnostics>>,
+    distributions: BTreeMap<String, Result<Arc<Distribution>, Diagnostics>>,
     traces: BTreeMap<String, Result<Arc<Trace>, Diagnostics>>,
     /// By their parameters in words.
     films: BTreeMap<String, Result<Arc<Trace>, SourceError>>,
@@ -45,6 +47,13 @@ const PROFILES: Kind<Profile> =
 
 const ADAPTERS: Kind<AdapterFile> =
     Kind { article: "an", word: "adapter", built_in: &adapter_file::BUILT_IN, parse: AdapterFile::parse };
+
+const DISTRIBUTIONS: Kind<Distribution> = Kind {
+    article: "a",
+    word: "distribution",
+    built_in: &distribution::BUILT_IN,
+    parse: Distribution::parse,
+};
 
 /// Finds and reads what a scenario names.
 pub(crate) struct Library<'a> {
@@ -97,6 +106,20 @@ impl<'a> Library<'a> {
             self.shelf.adapters.insert(name.to_string(), adapter);
         }
         report(cx, &self.shelf.adapters[name])
+    }
+
+    /// The distribution that the scenario names at `span`.
+    pub(crate) fn distribution(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+    ) -> Result<Arc<Distribution>, Reported> {
+        if !self.shelf.distributions.contains_key(name) {
+            let distribution = self.find(cx, name, span, &DISTRIBUTIONS);
+            self.shelf.distributions.insert(name.to_string(), distribution);
+        }
+        report(cx, &self.shelf.distributions[name])
     }
 
     /// Finds and reads the file of a `kind` that is named, and remembers its digest.

@@ -45,8 +45,10 @@ use crate::leaf::{Bounded, Cost as CostBounds, PerByte, Size};
 use crate::written::{Part, Written};
 
 /// The profiles that come with Laxity, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 2] = [
+pub(crate) const BUILT_IN: [(&str, &str); 4] = [
     ("hartos-np", include_str!("../../../profiles/hartos-np.toml")),
+    ("harts-reception", include_str!("../../../profiles/harts-reception.toml")),
+    ("polling-server", include_str!("../../../profiles/polling-server.toml")),
     ("mc68040", include_str!("../../../profiles/mc68040.toml")),
 ];
 

@@ -6,6 +6,7 @@
 mod adapter;
 mod emulation;
 mod network;
+mod reception;
 
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
@@ -25,6 +26,7 @@ use crate::claim::Stalls;
 pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
+pub(crate) use reception::{Quota, RawInterface, RawReceive, RawSharing};
 
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;
@@ -46,8 +48,7 @@ pub(crate) struct RawScenario {
     /// The sending host, and with it every relay and the receiver.
     #[schemars(required)]
     pub(crate) host: Option<Part<RawHost>>,
-    /// The network adapter of every host.
-    #[schemars(required)]
+    /// The network adapter of every host. Needed unless the host only receives, at interfaces.
     pub(crate) adapter: Option<Part<RawAdapter>>,
     /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
     pub(crate) path: Option<Part<RawPath>>,
@@ -57,6 +58,8 @@ pub(crate) struct RawScenario {
     pub(crate) admission: Option<Part<RawAdmission>>,
     /// When a run ends. Needed unless `admission.fill` is given.
     pub(crate) run: Option<Part<RawRun>>,
+    /// Where channels come in that this host receives. With any, every channel comes in at one of them, and nothing is sent.
+    pub(crate) interface: Option<List<Part<RawInterface>>>,
     /// The channels, at least one.
     #[schemars(required)]
     pub(crate) channel: Option<List<Part<RawChannel>>>,
@@ -94,6 +97,8 @@ pub(crate) struct RawHost {
     pub(crate) subsystem: Option<Part<RawSubsystem>>,
     /// The adapter's device driver.
     pub(crate) driver: Option<Part<RawDriver>>,
+    /// What the host pays for what comes in at interfaces, beside its costs.
+    pub(crate) receive: Option<Part<RawReceive>>,
 }
 
 /// When the device driver gives up waiting for its adapter.
@@ -289,6 +294,9 @@ pub(crate) struct RawChannel {
     /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
     /// that takes a frame has it. Under virtual time `source` says what is expected of them.
     pub(crate) carries: Option<Written<String>>,
+    /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
+    /// to the receiving program. Needed where there are interfaces.
+    pub(crate) interface: Option<Written<Name>>,
     /// What the application sends.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,

@@ -21,8 +21,22 @@ use crate::written::{List, Part};
 pub const MOST_POINTS: usize = 100_000;
 
 /// What a sweep may set: the parts of a scenario that make an experiment.
-const SECTIONS: [&str; 10] =
-    ["seed", "host", "adapter", "path", "network", "admission", "run", "channel", "emulation", "fault"];
+const SECTIONS: [&str; 11] = [
+    "seed",
+    "host",
+    "adapter",
+    "path",
+    "network",
+    "admission",
+    "run",
+    "channel",
+    "interface",
+    "emulation",
+    "fault",
+];
+
+/// Lists whose items have names, and what one is called.
+const NAMED: [(&str, &str); 2] = [("channel", "a channel"), ("interface", "an interface")];
 
 /// A point of a sweep: an index into each axis's points, outermost axis first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -81,7 +95,7 @@ struct Setting<'i> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Step<'i> {
     Key(std::borrow::Cow<'i, str>),
-    Channel(usize),
+    Item(usize),
 }
 
 impl<'i> Plan<'i> {
@@ -342,7 +356,7 @@ fn resolve<'i>(
         return Err(cx.report(diagnostic.help(format!("keys to set start with {}", list(SECTIONS)))));
     }
     let step = |part: &&str| Step::Key(part.to_string().into());
-    if parts[0] != "channel" {
+    let Some((section, one)) = NAMED.into_iter().find(|(section, _)| *section == parts[0]) else {
         if parts[0] == "fault" && parts.len() > 1 {
             let help = "set `fault` to the whole list, such as `[{ kind = \"stop\", at = \"1 s\" }]`";
             return Err(cx.fault(&span, "faults have no names by which to tell them apart", help));
@@ -353,12 +367,13 @@ fn resolve<'i>(
             return Err(cx.fault(&span, reason, help));
         }
         return Ok(vec![parts.iter().map(step).collect()]);
-    }
+    };
     if parts.len() < 3 {
-        let help = "name a channel (or `*` for all) and a key of it, such as `channel.video.deadline`";
-        return Err(cx.fault(&span, format!("`{}` names no key of a channel", shown(text)), help));
+        let like = if section == "channel" { "channel.video.deadline" } else { "interface.lan.quota" };
+        let help = format!("name {one} (or `*` for all) and a key of it, such as `{like}`");
+        return Err(cx.fault(&span, format!("`{}` names no key of {one}", shown(text)), help));
     }
-    let channels = array(document.get("channel"));
+    let channels = array(document.get(section));
     let names: Vec<&str> = channels
         .iter()
         .map(|channel| channel.get_ref().get("name").and_then(|name| name.get_ref().as_str()).unwrap_or(""))
@@ -371,15 +386,14 @@ fn resolve<'i>(
         .collect();
     if chosen.is_empty() {
         let mut diagnostic =
-            Diagnostic::new(cx.place(&span), format!("there is no channel `{}`", shown(parts[1])));
+            Diagnostic::new(cx.place(&span), format!("there is no {section} `{}`", shown(parts[1])));
         if let Some(meant) = nearest(parts[1], names.iter().copied()) {
             diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
         }
-        return Err(cx.report(diagnostic.help(format!("channels are {}", list(names)))));
+        return Err(cx.report(diagnostic.help(format!("{section}s are {}", list(names)))));
     }
-    let rest = |index: &usize| {
-        [step(&parts[0]), Step::Channel(*index)].into_iter().chain(parts[2..].iter().map(step))
-    };
+    let rest =
+        |index: &usize| [step(&parts[0]), Step::Item(*index)].into_iter().chain(parts[2..].iter().map(step));
     Ok(chosen.iter().map(|index| rest(index).collect()).collect())
 }
 
@@ -397,7 +411,7 @@ fn put<'i>(cx: &mut Context<'_>, root: &mut DeTable<'i>, setting: &Setting<'i>) 
         }
         let node = table.get_mut(key.as_ref()).expect("the key is there").get_mut();
         let node = match steps.peek() {
-            Some(Step::Channel(index)) => {
+            Some(Step::Item(index)) => {
                 steps.next();
                 match node {
                     DeValue::Array(channels) => {

@@ -8,6 +8,7 @@ mod observer;
 mod outcome;
 mod outside;
 mod parts;
+mod receiving;
 mod state;
 mod surroundings;
 
@@ -61,6 +62,7 @@ pub fn observe<'a, T: Trace>(
 ) -> Run {
     match experiment.task {
         Task::Fill(index) => fill(experiment, index),
+        Task::Simulate(length) if !experiment.interfaces.is_empty() => receiving::run(experiment, length),
         Task::Simulate(length) => simulate(experiment, length, Observer::new(trace, frames)),
     }
 }

@@ -25,4 +25,8 @@ causes! {
     Oversize "oversize" "the message was larger than its contract and could not be carried in pieces of it";
     Incomplete "incomplete" "a packet of the message never came";
     Adapter "adapter" "the adapter lost a packet of the message";
+    Ring "ring" "it came in and the interface had no slot for it: nothing was spent on it";
+    Early "early" "it came in and was refused at its first command, for want of a receive buffer";
+    ReceiveBuffers "receive_buffers"
+        "it came in, and when the protocol was done with it there was no receive buffer: what was spent on it is wasted";
 }

@@ -66,11 +66,15 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         ports: _,
         // However long: a bound admits no exception.
         task: _,
+        interfaces,
         channels,
     } = experiment;
     let Adapter::Null(link) = adapter else {
         return Err(Uncovered("no analysis covers an adapter of several stages"));
     };
+    if !interfaces.is_empty() {
+        return Err(Uncovered("no analysis covers a host that receives at interfaces"));
+    }
     if !faults.is_empty() {
         return Err(Uncovered("nothing bounds what a fault keeps from happening"));
     }
@@ -128,7 +132,8 @@ fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
 }
 
 fn host_policies(host: &Host, link: LinkCosts) -> Result<Coverage, Uncovered> {
-    let Host { profile: _, costs: _, speedup: _, applications: _, subsystem, ideal, driver } = host;
+    let Host { profile: _, costs: _, speedup: _, applications: _, subsystem, ideal, driver, reception: _ } =
+        host;
     let Config { processing: _, order, early, preemption, link: link_config, packet, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
@@ -192,6 +197,8 @@ fn channel(channel: &ChannelSpec, host: &Host, coverage: Coverage) -> Result<(),
         message_overflow,
         packet_overflow,
         carries,
+        // There is none where a channel comes in.
+        interface: _,
         source,
     } = channel;
     if coverage.by_level && level.is_some() {

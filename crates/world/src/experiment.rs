@@ -7,6 +7,7 @@ use laxity_model::adapter::{Breakdown, Description, Notification};
 use laxity_model::host::{Applications, Endless};
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::node::DriverConfig;
+use laxity_model::reception::{InterfaceConfig, ReceptionCosts};
 use laxity_model::source::{Sizes, Source, SourceParameters};
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow, Role};
@@ -40,6 +41,8 @@ pub struct Experiment {
     pub ports: Vec<PortSpec>,
     /// What is done with it all.
     pub task: Task,
+    /// Where channels come in that this host receives; empty if it sends.
+    pub interfaces: Vec<InterfaceSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
 }
@@ -86,6 +89,17 @@ pub struct Host {
     pub ideal: bool,
     /// When the adapter's driver gives up waiting.
     pub driver: DriverConfig,
+    /// What it pays for what comes in at interfaces.
+    pub reception: ReceptionCosts,
+}
+
+/// Where channels come in.
+#[derive(Debug, Clone)]
+pub struct InterfaceSpec {
+    /// Name, unique.
+    pub name: String,
+    /// The adapter's receiving side, and when the host takes what has come.
+    pub config: InterfaceConfig,
 }
 
 /// An adapter.
@@ -364,6 +378,8 @@ pub struct ChannelSpec {
     pub packet_overflow: PacketOverflow,
     /// What it carries of its sender's port in an emulation, in place of what is sent.
     pub carries: Option<Carries>,
+    /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.
+    pub interface: Option<usize>,
     /// What is sent.
     pub source: SourceSpec,
 }

@@ -36,5 +36,17 @@ pub const ALL: &[(&str, &str)] = &[
     ("driver_lost_interrupts", "interrupts that were lost"),
     ("driver_recovered", "responses that the watchdog found without one"),
     ("driver_resets", "how often the driver reset its adapter"),
+    ("cpu_left_share", "share of the CPU that receiving leaves to programs, the receiving one included"),
+    ("cpu_idle_share", "share of the CPU that nobody uses"),
+    ("received_per_second", "packets a second that came in and were delivered, over all channels"),
+    (
+        "predicted_per_second",
+        "the same by thesis Eqs. 7.1 to 7.4, for the policy and load of a single interface",
+    ),
+    ("interrupts_per_second", "interrupts that the interface's policy let through, a second"),
+    ("ticks_per_second", "ticks of the interface's clock that were taken, a second"),
+    ("missed_ticks", "ticks that were missed because the thread of the last one was still at work"),
+    ("batches_per_second", "batches of commands taken, a second"),
+    ("longest_ring", "the most packets that the interface held at once, over the whole run"),
     ("driver_backlog", "the most commands that waited for room in a full command queue"),
 ];

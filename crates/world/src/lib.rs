@@ -25,6 +25,7 @@ pub mod experiment;
 pub mod figures;
 mod measure;
 pub mod metric;
+mod prediction;
 pub mod promise;
 pub mod results;
 mod steps;

@@ -106,6 +106,12 @@ pub enum Dropped {
     Incomplete,
     /// The adapter lost a packet of it.
     Adapter,
+    /// It came in and the receiving adapter had no slot for it.
+    Ring,
+    /// It came in and was refused at its first command, for want of a receive buffer.
+    Early,
+    /// It came in, and when the protocol was done with it there was no receive buffer to keep it in.
+    ReceiveBuffers,
 }
 
 /// What finishing a step brought about.

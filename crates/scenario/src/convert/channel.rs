@@ -93,6 +93,7 @@ fn channel(
         message_overflow,
         packet_overflow,
         carries,
+        interface,
         source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -103,6 +104,7 @@ fn channel(
     let route = around.way.route(cx, from, to);
     let carries = cx.optional(carries);
     let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
+    let interface = self::interface(cx, interface, &owner, &what, around);
     let class = cx.required(class, "class", &owner, &what);
     let count = cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().small()));
     let max_message = cx.required(max_message, "max_message", &owner, &what);
@@ -247,10 +249,33 @@ fn channel(
         ),
         message_overflow: message_overflow?,
         packet_overflow: packet_overflow?,
+        interface: interface?,
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
     Ok((channel, source.stagger, count? as usize, name.span()))
+}
+
+/// The interface at which the channel comes in.
+fn interface(
+    cx: &mut Context<'_>,
+    name: Option<Written<Name>>,
+    owner: &Range<usize>,
+    what: &str,
+    around: &Surroundings,
+) -> Result<Option<usize>, Reported> {
+    let Some(interfaces) = &around.interfaces else {
+        let help = "remove this, or add `[[interface]]`";
+        return cx.foreign(name.as_ref(), "the host receives at no interface", help).map(|()| None);
+    };
+    let name = cx.required(name, "interface", owner, what)?;
+    match interfaces.iter().position(|interface| *interface == name.get_ref().0) {
+        Some(index) => Ok(Some(index)),
+        None => {
+            let help = format!("interfaces are {}", list(interfaces));
+            Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help))
+        }
+    }
 }
 
 type Timing =

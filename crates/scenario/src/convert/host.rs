@@ -27,7 +27,7 @@ pub(super) fn host(
 ) -> Result<Located<Host, HostSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
-    let RawHost { profile, applications, costs, speedup, subsystem, driver } = raw;
+    let RawHost { profile, applications, costs, speedup, subsystem, driver, receive } = raw;
     let profile = cx
         .required(profile, "profile", &span, "the host")
         .and_then(|name| Ok((library.profile(cx, name.get_ref(), &name.span())?, name.span())));
@@ -60,9 +60,11 @@ pub(super) fn host(
         (costs.context_switch, costs.cache_miss) = (Span::ZERO, Span::ZERO);
     }
     let speedup = speedup?;
+    let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
     let host = Host {
         profile: profile?.0.name.clone(),
-        costs: if speedup == 1.0 { costs } else { costs.with_speedup(speedup) },
+        costs,
+        reception: super::reception::costs(cx, receive, &costs, speedup)?,
         speedup,
         applications: applications?,
         subsystem,

@@ -171,6 +171,7 @@ impl Channels {
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             // What a port's frames go on is an emulation's.
             carries: unsaid(),
+            interface: unsaid(),
             source: part(source),
         }));
     }
@@ -239,6 +240,7 @@ impl Channels {
             message_overflow: dice.any::<MessageOverflow>(0.7),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             carries: unsaid(),
+            interface: unsaid(),
             source: part(source),
         }));
     }

@@ -31,6 +31,7 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         speedup: dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
         subsystem: part(subsystem),
         driver: dice.maybe(watched, |dice| part(driver(dice))),
+        receive: unsaid(),
     })
 }
 
@@ -41,7 +42,7 @@ fn driver(dice: &mut Dice) -> Drafted<RawDriver> {
     })
 }
 
-fn costs(theme: &Theme) -> Drafted<RawCosts> {
+pub(super) fn costs(theme: &Theme) -> Drafted<RawCosts> {
     let costs = theme.costs;
     table!(RawCosts {
         context_switch: quantity(costs.context_switch),

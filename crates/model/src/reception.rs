@@ -1,0 +1,296 @@
+//! A host that receives: adapters that post commands, a CPU that is interrupted, and a program that takes packets.
+//!
+//! ```text
+//!  frame ─▶ slots ─▶ posted ─────────────▶ batch ────────▶ protocol ─▶ buffers ─▶ program ─▶ delivered
+//!          (full:   │ (a handshake posts   (the policy:   (C_ri)      (full:     (C_pp)
+//!           Ring)   │  twice, DMA between)  who, when,                 Buffers)
+//!                   └─▶ interrupt, tick      how many)
+//! ```
+//!
+//! What is done when is the [policy's](laxity_qos::reception) to say; what it costs is charged here, on one CPU:
+//!
+//! 1. the interrupt routine, which nothing stops;
+//! 2. interrupts and clock ticks, of several that are due the one that has been due for longest;
+//! 3. the kernel, 4. a polling thread, 5. the program, each resumed where it was stopped.
+//!
+//! A polling thread begins when the program has done with a packet, since threads of the x-kernel give way by themselves;
+//! the kernel does not wait for that. Packets of all interfaces reach one program in the order in which the protocol
+//! was done with them (thesis 7.4.3).
+//!
+//! Every packet that comes leaves by one output, delivered or dropped; where it was dropped is told, since that is what a
+//! policy is about: at the [ring](Dropped::Ring) a drop costs nothing, [early](Dropped::Early) an interrupt, and for want of
+//! [buffers](Dropped::ReceiveBuffers) all that was done for it.
+
+mod cpu;
+mod interface;
+#[cfg(test)]
+mod tests;
+mod ticks;
+
+use std::collections::VecDeque;
+
+use laxity_engine::{Seed, Stream};
+use laxity_qos::channel::Dropped;
+use laxity_qos::discipline::Class;
+use laxity_qos::reception::{Operations, Policy, Sharing};
+use laxity_units::{Bytes, Span, Time};
+
+use crate::adapter::Delay;
+use cpu::{Job, Level, Open, Running, Stopped};
+use interface::Interface;
+pub use ticks::{Intervals, NotADistribution, Ticks};
+
+/// A packet that has come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    /// Whose it is, by a number of the world's.
+    pub stream: u32,
+    /// The how-manyth of it, from 0.
+    pub number: u64,
+    /// Class of service.
+    pub class: Class,
+    /// Its bytes.
+    pub size: Bytes,
+    /// When it was there whole.
+    pub at: Time,
+}
+
+/// What an activity takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// Always the same.
+    Fixed(Span),
+    /// Exponentially distributed, with this mean.
+    Exponential(Span),
+}
+
+impl Cost {
+    /// Nothing.
+    pub const NONE: Self = Cost::Fixed(Span::ZERO);
+
+    /// Its mean.
+    pub fn mean(self) -> Span {
+        match self {
+            Cost::Fixed(span) | Cost::Exponential(span) => span,
+        }
+    }
+
+    fn draw(self, random: &mut Stream) -> Span {
+        match self {
+            Cost::Fixed(span) => span,
+            Cost::Exponential(mean) => random.exponential(mean),
+        }
+    }
+}
+
+/// What the host pays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceptionCosts {
+    /// `C_intr`: an interrupt, of the adapter or of a clock that makes a thread ready.
+    pub interrupt: Cost,
+    /// A tick that the kernel polls at.
+    pub poll: Cost,
+    /// `C_sw`: from the program to a polling thread, and back.
+    pub switch: Cost,
+    /// The first of a packet's two commands; where the protocol is deferred, finding out whose a packet is.
+    pub announce: Cost,
+    /// `C_ri`: the protocol.
+    pub protocol: Cost,
+    /// `C_pp`: the program.
+    pub program: Cost,
+}
+
+/// An adapter's receiving side, and what the host has for it.
+#[derive(Debug, Clone)]
+pub struct InterfaceConfig {
+    /// When the host takes what has come.
+    pub policy: Policy,
+    /// How a batch divides itself between classes.
+    pub sharing: Sharing,
+    /// Packets that the adapter holds: of all, or of real time if classes are told apart.
+    pub slots: u32,
+    /// Packets of best effort that it holds if classes are told apart.
+    pub slots_best_effort: u32,
+    /// Whether a packet takes two commands with a transfer between them (thesis Fig. 7.2), or is in host memory when its
+    /// one command is posted.
+    pub handshake: bool,
+    /// That transfer, one at a time.
+    pub transfer: Delay,
+    /// Whether a packet that would find no buffer is refused at its first command.
+    pub early_drop: bool,
+    /// Receive buffers; without any there is no program, and a packet is delivered when the protocol is done.
+    pub buffers: Option<u32>,
+    /// The clock that polls it.
+    pub ticks: Option<Ticks>,
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reception {
+    /// The program has done with it.
+    Delivered(Arrived),
+    /// It is lost: at the [`Ring`](Dropped::Ring), [`Early`](Dropped::Early) or for want of
+    /// [`ReceiveBuffers`](Dropped::ReceiveBuffers).
+    Dropped(Arrived, Dropped),
+}
+
+/// What the CPU was used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReceptionUses {
+    /// Interrupts and ticks.
+    pub signals: Span,
+    /// Context switches.
+    pub switches: Span,
+    /// First commands, or finding out whose a packet is.
+    pub announcements: Span,
+    /// The protocol, of packets that were kept …
+    pub protocol: Span,
+    /// … and of those that were then dropped.
+    pub wasted: Span,
+    /// The program.
+    pub program: Span,
+}
+
+impl ReceptionUses {
+    /// What the network took of the CPU before any program.
+    pub fn reception(&self) -> Span {
+        self.signals + self.switches + self.announcements + self.protocol + self.wasted
+    }
+}
+
+/// What an interface and its policy have been through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InterfaceReport {
+    /// Interrupts taken.
+    pub interrupts: u64,
+    /// Ticks taken.
+    pub ticks: u64,
+    /// Ticks missed, since the last one's thread was still at work.
+    pub missed_ticks: u64,
+    /// Batches of commands.
+    pub batches: u64,
+    /// Most packets that the adapter held at once.
+    pub longest_queue: u32,
+}
+
+/// A host that receives.
+#[derive(Debug)]
+pub struct Receiver {
+    costs: ReceptionCosts,
+    random: Stream,
+    interfaces: Vec<Interface>,
+    /// What the CPU does.
+    running: Option<Running>,
+    /// What was stopped, by level.
+    stopped: [Option<Stopped>; Level::COUNT],
+    /// The batch of each context that is under way.
+    routine: Option<Open>,
+    kernel: Option<Open>,
+    thread: Option<Open>,
+    /// Packets for the program, with their interfaces.
+    backlog: VecDeque<(usize, Arrived)>,
+    /// CPU time that the program has had.
+    program: Span,
+    /// The interface whose polling thread had the CPU last, if no other thread has had it since.
+    polling: Option<usize>,
+    /// The interface that is looked at first when several are ready.
+    turn: usize,
+    spins: bool,
+    uses: ReceptionUses,
+    output: VecDeque<Reception>,
+}
+
+impl Receiver {
+    /// A host with `interfaces`, which draws what is left to chance from streams of `seed` named after `name`.
+    pub fn new(costs: ReceptionCosts, interfaces: Vec<InterfaceConfig>, seed: Seed, name: &str) -> Self {
+        let spins = interfaces.iter().any(|interface| interface.policy.spins());
+        let interfaces = interfaces.into_iter().enumerate().map(|(i, config)| {
+            let chance = seed.stream(&format!("{name} clock {i}"));
+            Interface::new(config, chance)
+        });
+        Self {
+            costs,
+            random: seed.stream(&format!("{name} costs")),
+            interfaces: interfaces.collect(),
+            running: None,
+            stopped: [None; Level::COUNT],
+            routine: None,
+            kernel: None,
+            thread: None,
+            backlog: VecDeque::new(),
+            program: Span::ZERO,
+            polling: None,
+            turn: 0,
+            spins,
+            uses: ReceptionUses::default(),
+            output: VecDeque::new(),
+        }
+    }
+
+    /// A packet is whole at `interface`.
+    pub fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+        match self.interfaces[interface].accept(now, packet) {
+            Ok(()) => {}
+            Err(packet) => self.output.push_back(Reception::Dropped(packet, Dropped::Ring)),
+        }
+        self.react(now);
+    }
+
+    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    pub fn timer(&mut self, now: Time) {
+        for interface in &mut self.interfaces {
+            interface.transferred(now);
+        }
+        if let Some(running) = self.running.take_if(|running| running.ends <= now) {
+            self.account(&running, now);
+            self.finish(now, running.job, running.whole);
+        }
+        self.react(now);
+    }
+
+    /// When it next wants [`timer`](Self::timer) to be called.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let ends = self.running.as_ref().map(|running| running.ends);
+        let transfers = self.interfaces.iter().filter_map(Interface::transfer_ends).min();
+        let signal = if self.hears_signals() { self.next_signal() } else { None };
+        Time::earlier(Time::earlier(ends, transfers), signal)
+    }
+
+    /// What has become of packets.
+    pub fn poll_output(&mut self) -> Option<Reception> {
+        self.output.pop_front()
+    }
+
+    /// What the CPU was used for, up to `now`.
+    pub fn uses(&self, now: Time) -> ReceptionUses {
+        let mut uses = self.uses;
+        if let Some(running) = &self.running {
+            *running.job.use_of(&mut uses) += now.saturating_since(running.since);
+        }
+        uses
+    }
+
+    /// Whether what is left of the CPU goes into asking adapters.
+    pub fn spins(&self) -> bool {
+        self.spins
+    }
+
+    /// What an interface has been through.
+    pub fn report(&self, interface: usize) -> InterfaceReport {
+        self.interfaces[interface].report
+    }
+
+    /// The policy of an interface, to look at.
+    pub fn policy(&self, interface: usize) -> &Policy {
+        &self.interfaces[interface].policy
+    }
+
+    /// Packets that have come and are neither delivered nor dropped.
+    pub fn under_way(&self) -> usize {
+        let at_adapters: usize = self.interfaces.iter().map(|interface| interface.held()).sum();
+        let running = self.running.iter().map(|running| running.job);
+        let stopped = self.stopped.iter().flatten().map(|stopped| stopped.job);
+        let in_hand = running.chain(stopped).filter(Job::holds_a_packet).count();
+        at_adapters + self.backlog.len() + in_hand
+    }
+}

@@ -1,0 +1,38 @@
+//! Continuous polling: the host does nothing but ask and deliver, in turn.
+//!
+//! Up to `Q` commands are taken, then the program works until it has nothing left, then the adapter is asked again. What
+//! is taken is always processed, so nothing is wasted and no load livelocks it; Eq. 7.3 is its capacity. It takes a host
+//! whose every activity is known in advance, and leaves no CPU to anybody else: the baseline of thesis 7.2.2. An
+//! application that asks for its own packets and never sleeps (busy polling) is the same loop.
+
+use super::{Again, Batch, Context, Load, Operations};
+use laxity_units::Time;
+
+/// Polling without a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Continuous {
+    /// `Q`: commands taken before the program works; at least 1.
+    pub quota: u32,
+}
+
+impl Operations for Continuous {
+    fn context(&self) -> Context {
+        Context::Thread
+    }
+
+    fn quota(&self) -> u32 {
+        self.quota
+    }
+
+    fn left(&mut self, _now: Time, _batch: &Batch, _load: &Load) -> Again {
+        Again::AfterProgram
+    }
+
+    fn first(&self) -> Again {
+        Again::AfterProgram
+    }
+
+    fn spins(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,81 @@
+//! Sharing a quota between real time and the rest (paper polling, "Weighted round robin").
+//!
+//! An interface that tells classes apart keeps two queues. Each poll serves real time first, up to `q1` packets, then the
+//! rest up to `q2`, with `q1 + q2 = Q`; every poll starts anew, so nothing that a class left unused is carried over. (The
+//! paper prints "q1 + q1 = Quota", a slip.) It names two others and why it has not taken them, kept here to show it: serving
+//! real time until it has nothing left starves the rest, and turns of whole polls make packets come in bursts.
+
+use crate::discipline::Class;
+
+/// Which class a batch takes from next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// One queue for all, in order of arrival.
+    Common,
+    /// Real time first, up to its part of the quota, then the rest up to theirs.
+    Weighted {
+        /// `q1`: at least 1.
+        real_time: u32,
+        /// `q2`: at least 1.
+        best_effort: u32,
+    },
+    /// Real time as long as any waits.
+    Exhaustive,
+    /// Whole polls in turn: so many for real time, then so many for the rest.
+    Turns {
+        /// Polls for real time; at least 1.
+        real_time: u32,
+        /// Polls for the rest; at least 1.
+        best_effort: u32,
+    },
+}
+
+/// What waits, by class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Packets of real time.
+    pub real_time: u32,
+    /// Packets of the rest.
+    pub best_effort: u32,
+}
+
+/// What a batch has taken so far, and which batch of its interface it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Taken {
+    /// Packets of real time.
+    pub real_time: u32,
+    /// Packets of the rest.
+    pub best_effort: u32,
+    /// Batches before this one.
+    pub batches: u64,
+}
+
+impl Sharing {
+    /// The class to take from next; `None` ends the batch. With a common queue it is real time, where all wait.
+    pub fn next(self, waiting: Waiting, taken: Taken) -> Option<Class> {
+        let (real_time, best_effort) = (waiting.real_time > 0, waiting.best_effort > 0);
+        match self {
+            Sharing::Common | Sharing::Exhaustive if real_time => Some(Class::RealTime),
+            Sharing::Exhaustive if best_effort => Some(Class::BestEffort),
+            Sharing::Common | Sharing::Exhaustive => None,
+            Sharing::Weighted { real_time: most, .. } if real_time && taken.real_time < most => {
+                Some(Class::RealTime)
+            }
+            Sharing::Weighted { best_effort: most, .. } if best_effort && taken.best_effort < most => {
+                Some(Class::BestEffort)
+            }
+            Sharing::Weighted { .. } => None,
+            Sharing::Turns { real_time: first, best_effort: second } => {
+                let turn = taken.batches % u64::from(first + second);
+                let class = if turn < u64::from(first) { Class::RealTime } else { Class::BestEffort };
+                let any = if class == Class::RealTime { real_time } else { best_effort };
+                any.then_some(class)
+            }
+        }
+    }
+
+    /// Whether classes have queues of their own.
+    pub fn tells_classes_apart(self) -> bool {
+        self != Sharing::Common
+    }
+}

@@ -1,0 +1,419 @@
+//! `[host.receive]` and `[[interface]]`: what comes in, when the host takes it, and what that costs.
+
+use laxity_model::adapter::Delay;
+use laxity_model::reception::{Cost, InterfaceConfig, ReceptionCosts, Ticks};
+use laxity_qos::costs::HostCosts;
+use laxity_qos::reception::{
+    Adaptive, Backoff, BackoffParameters, Clocked, Coalescing, Continuous, CycleLimited, Explicit,
+    Guaranteed, Lazy, Limited, Napi, PerCommand, Policy, Sharing, TakenBuffers, Timed,
+};
+use laxity_units::Span;
+use laxity_world::experiment::InterfaceSpec;
+
+use super::*;
+use crate::choice::{CostKind, PolicyKind, SharingKind};
+use crate::diagnostic::Diagnostic;
+use crate::leaf::{Choice, Factor, Interval, Share};
+use crate::raw::{RawInterface, RawReceive, RawSharing};
+use crate::written::List;
+
+/// Buffers, and slots of an adapter, where the file says nothing: thesis §7.2.3 has as many buffers.
+const ROOM: u32 = 128;
+
+/// What a host with `costs`, its `speedup` in them, pays for what comes in.
+pub(super) fn costs(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawReceive>>,
+    costs: &HostCosts,
+    speedup: f64,
+) -> Result<ReceptionCosts, Reported> {
+    let RawReceive { program, poll, announce, costs: kind } = cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let mut span = |written: Option<Written<Bounded<crate::leaf::Cost>>>, default: Span| {
+        let faster =
+            |span: Span| if speedup == 1.0 { span } else { Delay::fixed(span).divided(speedup).fixed };
+        Ok(cx.optional(written)?.map_or(default, |cost| faster(cost.into_inner().get())))
+    };
+    let program = span(program, Span::ZERO);
+    let poll = span(poll, costs.interrupt);
+    let announce = span(announce, Span::ZERO);
+    let kind = cx.or(kind, CostKind::Fixed)?;
+    let cost = |span: Span| match kind {
+        CostKind::Fixed => Cost::Fixed(span),
+        CostKind::Exponential => Cost::Exponential(span),
+    };
+    Ok(ReceptionCosts {
+        interrupt: cost(costs.interrupt),
+        poll: cost(poll?),
+        switch: Cost::Fixed(costs.context_switch),
+        announce: Cost::Fixed(announce?),
+        protocol: cost(costs.receive_packet),
+        program: cost(program?),
+    })
+}
+
+pub(super) fn interfaces(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    list: Option<List<Part<RawInterface>>>,
+) -> Result<Vec<InterfaceSpec>, Reported> {
+    let mut outcome = Ok(());
+    let mut interfaces: Vec<(InterfaceSpec, Range<usize>)> = Vec::new();
+    for part in cx.items(list)? {
+        match interface(cx, library, part) {
+            Ok((interface, place)) => {
+                if let Some((_, other)) = interfaces.iter().find(|(other, _)| other.name == interface.name) {
+                    let reason = format!("there are two interfaces called `{}`", interface.name);
+                    let diagnostic = Diagnostic::new(cx.place(&place), reason)
+                        .related(cx.place(other).label("the other one"))
+                        .help("give each interface a name of its own");
+                    outcome = Err(cx.report(diagnostic));
+                }
+                interfaces.push((interface, place));
+            }
+            Err(reported) => outcome = Err(reported),
+        }
+    }
+    outcome.map(|()| interfaces.into_iter().map(|(interface, _)| interface).collect())
+}
+
+/// The keys of an interface that say how its policy goes.
+struct Knobs {
+    quota: Option<Written<crate::raw::Quota>>,
+    interval: Option<Written<Bounded<Interval>>>,
+    intervals: Option<Written<String>>,
+    bound: Option<Written<Bounded<Interval>>>,
+    minimum: Option<Written<Bounded<Interval>>>,
+    maximum: Option<Written<Bounded<Interval>>>,
+    factor: Option<Written<Factor>>,
+    restore: Option<Written<Share>>,
+    threshold: Option<Written<Share>>,
+    taken: Option<Written<TakenBuffers>>,
+    spare: Option<Written<Whole<0, 1_000_000>>>,
+    frames: Option<Written<crate::raw::Quota>>,
+    delay: Option<Written<Bounded<crate::leaf::Delay>>>,
+    restarts: Option<Written<Whole<0, 1000>>>,
+    share: Option<Written<Share>>,
+}
+
+fn interface(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    part: Part<RawInterface>,
+) -> Result<(InterfaceSpec, Range<usize>), Reported> {
+    let part = cx.part(part)?;
+    let owner = part.span();
+    let RawInterface {
+        name,
+        policy,
+        quota,
+        interval,
+        intervals,
+        bound,
+        minimum,
+        maximum,
+        factor,
+        restore,
+        threshold,
+        taken,
+        spare,
+        frames,
+        delay,
+        restarts,
+        share,
+        sharing,
+        slots,
+        slots_best_effort,
+        handshake,
+        transfer,
+        early_drop,
+        buffers,
+    } = part.into_inner();
+    let name = cx.required(name, "name", &owner, "this interface");
+    let kind = cx.required(policy, "policy", &owner, "the interface");
+    let knobs = Knobs {
+        quota,
+        interval,
+        intervals,
+        bound,
+        minimum,
+        maximum,
+        factor,
+        restore,
+        threshold,
+        taken,
+        spare,
+        frames,
+        delay,
+        restarts,
+        share,
+    };
+    let policy = kind.and_then(|kind| Ok((self::policy(cx, library, kind.get_ref(), knobs, &owner)?, kind)));
+    let sharing = sharing.map_or(Ok(Sharing::Common), |part| self::sharing(cx, part));
+    let slots = cx.optional(slots).map(|slots| slots.map_or(ROOM, |slots| slots.into_inner().small()));
+    let apart = sharing.as_ref().is_ok_and(|sharing| sharing.tells_classes_apart());
+    let slots_best_effort = match apart {
+        true => cx.optional(slots_best_effort).map(|slots| slots.map(|slots| slots.into_inner().small())),
+        false => {
+            let help = "remove this, or say how the quota is shared in `sharing`";
+            cx.foreign(slots_best_effort.as_ref(), "classes are not told apart", help).map(|()| None)
+        }
+    };
+    let handshake = cx.or(handshake, false);
+    let transfer = match handshake {
+        Ok(true) | Err(_) => {
+            cx.optional(transfer).map(|span| span.map_or(Span::ZERO, |span| span.into_inner().get()))
+        }
+        Ok(false) => {
+            let help = "remove this, or say `handshake = true`";
+            let reason = "without a handshake a packet is in host memory when its command is posted";
+            cx.foreign(transfer.as_ref(), reason, help).map(|()| Span::ZERO)
+        }
+    };
+    let early_drop = cx.or(early_drop, false);
+    let buffers = cx.optional(buffers);
+    let ((policy, ticks), kind) = policy?;
+    let buffers = match buffers?.map(|buffers| (buffers.span(), buffers.into_inner())) {
+        None => Some(ROOM),
+        Some((_, Or::That(count))) => Some(count.small()),
+        Some((span, Or::This(_))) if matches!(policy, Policy::Lazy(_)) => {
+            let reason = "the program does the protocol, and there is none without buffers";
+            return Err(cx.fault(
+                &span,
+                reason,
+                "say how many, such as `buffers = 128`, or use another policy",
+            ));
+        }
+        Some((_, Or::This(_))) => None,
+    };
+    if let (Policy::Backoff(_), None) = (&policy, buffers) {
+        let help = "say how many, such as `buffers = 128`";
+        return Err(cx.fault(&kind.span(), "backoff goes by free buffers, and there are none", help));
+    }
+    let (name, slots) = (name?, slots?);
+    let config = InterfaceConfig {
+        policy,
+        sharing: sharing?,
+        slots,
+        slots_best_effort: slots_best_effort?.unwrap_or(slots),
+        handshake: handshake?,
+        transfer: Delay::fixed(transfer?),
+        early_drop: early_drop?,
+        buffers,
+        ticks,
+    };
+    Ok((InterfaceSpec { name: name.get_ref().0.clone(), config }, name.span()))
+}
+
+/// The word for `kind`.
+fn word(kind: PolicyKind) -> &'static str {
+    PolicyKind::CHOICES.iter().find(|(_, other, _)| *other == kind).map_or("", |(word, ..)| word)
+}
+
+/// The policy, and the clock that goes with it.
+fn policy(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    kind: &PolicyKind,
+    knobs: Knobs,
+    owner: &Range<usize>,
+) -> Result<(Policy, Option<Ticks>), Reported> {
+    let kind = *kind;
+    let what = format!("an interface with the policy `{}`", word(kind));
+    only(cx, kind, &knobs)?;
+    let Knobs {
+        quota,
+        interval,
+        intervals,
+        bound,
+        minimum,
+        maximum,
+        factor,
+        restore,
+        threshold,
+        taken,
+        spare,
+        frames,
+        delay,
+        restarts,
+        share,
+    } = knobs;
+    let quota = |cx: &mut Context<'_>| {
+        cx.required(quota, "quota", owner, &what).map(|quota| quota.into_inner().small())
+    };
+    let interval = |cx: &mut Context<'_>| {
+        cx.required(interval, "interval", owner, &what).map(|interval| interval.into_inner().get())
+    };
+    Ok(match kind {
+        PolicyKind::Interrupt => (Policy::PerCommand(PerCommand::ROUTINE), None),
+        PolicyKind::InterruptKernel => (Policy::PerCommand(PerCommand::KERNEL), None),
+        PolicyKind::Continuous => (Policy::Continuous(Continuous { quota: quota(cx)? }), None),
+        PolicyKind::Timed => {
+            let (quota, interval) = (quota(cx), interval(cx));
+            (Policy::Timed(Timed { quota: quota? }), Some(Ticks::Hard(interval?)))
+        }
+        PolicyKind::HardTimer => {
+            let (quota, interval) = (quota(cx), interval(cx));
+            (Policy::Clocked(Clocked { quota: quota? }), Some(Ticks::Hard(interval?)))
+        }
+        PolicyKind::SoftTimer => {
+            let quota = quota(cx);
+            let name = cx.required(intervals, "intervals", owner, &what);
+            let bound = cx.optional(bound)?.map(|bound| bound.into_inner().get());
+            let name = name?;
+            let distribution = library.distribution(cx, name.get_ref(), &name.span())?;
+            (Policy::Clocked(Clocked { quota: quota? }), Some(Ticks::Soft(distribution.bounded(bound))))
+        }
+        PolicyKind::Explicit => {
+            let (quota, interval) = (quota(cx), interval(cx));
+            (Policy::Explicit(Explicit::new(quota?, interval?)), None)
+        }
+        PolicyKind::Limited => {
+            let (quota, interval) = (quota(cx), interval(cx));
+            (Policy::Limited(Limited::new(quota?, interval?)), None)
+        }
+        PolicyKind::Backoff => {
+            let keys = (minimum, maximum, factor, restore, threshold, taken);
+            let quota = quota(cx);
+            let parameters = backoff(cx, keys, owner, &what)?;
+            (Policy::Backoff(Backoff::new(BackoffParameters { quota: quota?, ..parameters })), None)
+        }
+        PolicyKind::Guaranteed => {
+            let (quota, interval) = (quota(cx), interval(cx));
+            let spare = cx.optional(spare)?.map_or(1, |spare| spare.into_inner().small());
+            (Policy::Guaranteed(Guaranteed::new(quota?, interval?, spare)), None)
+        }
+        PolicyKind::Coalescing => {
+            let frames = cx.required(frames, "frames", owner, &what);
+            let delay = cx.required(delay, "delay", owner, &what);
+            let (frames, delay) = (frames?.into_inner().small(), delay?.into_inner().get());
+            (Policy::Coalescing(Coalescing::new(frames, delay)), None)
+        }
+        PolicyKind::Adaptive => (Policy::Adaptive(Adaptive::default()), None),
+        PolicyKind::Napi => {
+            let quota = quota(cx);
+            let restarts = cx.optional(restarts)?.map_or(10, |restarts| restarts.into_inner().small());
+            (Policy::Napi(Napi::new(quota?, restarts)), None)
+        }
+        PolicyKind::CycleLimited => {
+            let (quota, interval) = (quota(cx), interval(cx));
+            let share = cx.required(share, "share", owner, &what)?;
+            let (quota, interval) = (quota?, interval?);
+            let limit = Span::from_ps((interval.as_ps() as f64 * share.get_ref().get()) as u64);
+            if limit.is_zero() {
+                let help = "valid is a share above 0, such as `0.5`";
+                return Err(cx.fault(&share.span(), "polls that may take no time take nothing", help));
+            }
+            (Policy::CycleLimited(CycleLimited::new(quota, interval, limit)), None)
+        }
+        PolicyKind::Lazy => (Policy::Lazy(Lazy::BY_ADAPTER), None),
+        PolicyKind::LazySoftware => (Policy::Lazy(Lazy::IN_SOFTWARE), None),
+    })
+}
+
+type BackoffKeys = (
+    Option<Written<Bounded<Interval>>>,
+    Option<Written<Bounded<Interval>>>,
+    Option<Written<Factor>>,
+    Option<Written<Share>>,
+    Option<Written<Share>>,
+    Option<Written<TakenBuffers>>,
+);
+
+fn backoff(
+    cx: &mut Context<'_>,
+    (minimum, maximum, factor, restore, threshold, taken): BackoffKeys,
+    owner: &Range<usize>,
+    what: &str,
+) -> Result<BackoffParameters, Reported> {
+    let minimum = cx.required(minimum, "minimum", owner, what);
+    let maximum = cx.required(maximum, "maximum", owner, what);
+    let factor = cx.required(factor, "factor", owner, what);
+    let restore = cx.required(restore, "restore", owner, what);
+    let threshold = cx.optional(threshold)?.map_or(0.25, |share| share.into_inner().get());
+    let taken = cx.or(taken, TakenBuffers::Filled)?;
+    let (minimum, maximum) = (minimum?.into_inner().get(), maximum?);
+    let (at, maximum) = (maximum.span(), maximum.into_inner().get());
+    if maximum < minimum {
+        let help = format!("valid is {minimum} or more");
+        return Err(cx.fault(&at, format!("{maximum} is less than the minimum, {minimum}"), help));
+    }
+    let (factor, restore) = (factor?, restore?);
+    let (at, factor) = (factor.span(), factor.into_inner().get());
+    if factor <= 1.0 {
+        let reason = format!("the period would not grow by {factor}");
+        return Err(cx.fault(&at, reason, "valid is a factor above 1, such as `1.5`"));
+    }
+    let (at, restore) = (restore.span(), restore.into_inner().get());
+    if restore <= 0.0 || restore >= 1.0 {
+        let reason = format!("the period is multiplied by {restore} when the load is lower");
+        return Err(cx.fault(&at, reason, "valid is a number above 0 and below 1, such as `0.8`"));
+    }
+    // The quota is the caller's.
+    Ok(BackoffParameters { quota: 1, minimum, maximum, factor, restore, threshold, taken })
+}
+
+/// Refuses keys that are another policy's.
+fn only(cx: &mut Context<'_>, kind: PolicyKind, knobs: &Knobs) -> Result<(), Reported> {
+    use PolicyKind as P;
+    fn place<T>(key: &Option<Written<T>>) -> Option<Range<usize>> {
+        key.as_ref().map(|key| key.span.clone())
+    }
+    let by_quota = [
+        P::Continuous,
+        P::Timed,
+        P::HardTimer,
+        P::SoftTimer,
+        P::Explicit,
+        P::Limited,
+        P::Backoff,
+        P::Guaranteed,
+        P::Napi,
+        P::CycleLimited,
+    ];
+    let by_interval = [P::Timed, P::HardTimer, P::Explicit, P::Limited, P::Guaranteed, P::CycleLimited];
+    let keys: [(&str, Option<Range<usize>>, &[PolicyKind]); 15] = [
+        ("quota", place(&knobs.quota), &by_quota),
+        ("interval", place(&knobs.interval), &by_interval),
+        ("intervals", place(&knobs.intervals), &[P::SoftTimer]),
+        ("bound", place(&knobs.bound), &[P::SoftTimer]),
+        ("minimum", place(&knobs.minimum), &[P::Backoff]),
+        ("maximum", place(&knobs.maximum), &[P::Backoff]),
+        ("factor", place(&knobs.factor), &[P::Backoff]),
+        ("restore", place(&knobs.restore), &[P::Backoff]),
+        ("threshold", place(&knobs.threshold), &[P::Backoff]),
+        ("taken", place(&knobs.taken), &[P::Backoff]),
+        ("spare", place(&knobs.spare), &[P::Guaranteed]),
+        ("frames", place(&knobs.frames), &[P::Coalescing]),
+        ("delay", place(&knobs.delay), &[P::Coalescing]),
+        ("restarts", place(&knobs.restarts), &[P::Napi]),
+        ("share", place(&knobs.share), &[P::CycleLimited]),
+    ];
+    let mut outcome = Ok(());
+    for (key, span, of) in keys {
+        if let Some(span) = span.filter(|_| !of.contains(&kind)) {
+            let reason = format!("`{key}` says nothing to the policy `{}`", word(kind));
+            let help = format!("remove this; it is for {}", list(of.iter().map(|kind| word(*kind))));
+            outcome = Err(cx.fault(&span, reason, help));
+        }
+    }
+    outcome
+}
+
+fn sharing(cx: &mut Context<'_>, part: Part<RawSharing>) -> Result<Sharing, Reported> {
+    let part = cx.part(part)?;
+    let (owner, RawSharing { kind, real_time, best_effort }) = (part.span(), part.into_inner());
+    let kind = cx.required(kind, "kind", &owner, "sharing")?.into_inner();
+    if kind == SharingKind::Exhaustive {
+        let (reason, help) = ("real time is served as long as there is any", "say `kind = \"weighted\"`");
+        cx.foreign(real_time.as_ref(), reason, help)?;
+        cx.foreign(best_effort.as_ref(), reason, help)?;
+        return Ok(Sharing::Exhaustive);
+    }
+    let real_time = cx.required(real_time, "real_time", &owner, "this sharing");
+    let best_effort = cx.required(best_effort, "best_effort", &owner, "this sharing");
+    let (real_time, best_effort) = (real_time?.into_inner().small(), best_effort?.into_inner().small());
+    Ok(match kind {
+        SharingKind::Turns => Sharing::Turns { real_time, best_effort },
+        SharingKind::Weighted | SharingKind::Exhaustive => Sharing::Weighted { real_time, best_effort },
+    })
+}

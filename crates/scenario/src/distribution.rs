@@ -1,0 +1,116 @@
+//! Distributions of intervals: measured elsewhere, written down as points, each file with its source.
+//!
+//! ```toml
+//! title = "…"
+//! source = "who measured it, where"
+//! [[point]]
+//! interval = "2 us"
+//! share = 0.05          # of intervals that are no longer
+//! ```
+
+use std::path::Path;
+use std::sync::Arc;
+
+use laxity_model::reception::Intervals;
+use laxity_units::Span;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::context::{Context, Reported, WHOLE};
+use crate::diagnostic::{Diagnostics, Source};
+use crate::document;
+use crate::leaf::{Bounded, Interval, Share};
+use crate::written::{List, Part, Written};
+
+/// The distributions that come with Laxity, by name.
+pub(crate) const BUILT_IN: [(&str, &str); 1] =
+    [("st-apache", include_str!("../../../distributions/st-apache.toml"))];
+
+/// A distribution of intervals.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Distribution {
+    points: Vec<(Span, f64)>,
+}
+
+/// A distribution of intervals, as points of its cumulative function with straight lines between them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Laxity distribution")]
+pub(crate) struct RawDistribution {
+    /// What it is, in one line.
+    #[schemars(required)]
+    title: Option<Written<String>>,
+    /// How the points were come by.
+    about: Option<Written<String>>,
+    /// Who measured it, where.
+    #[schemars(required)]
+    source: Option<Written<String>>,
+    /// The points, in the order of their intervals; the last has the share 1.
+    #[schemars(required)]
+    point: Option<List<Part<RawPoint>>>,
+}
+
+/// A point.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "DistributionPoint")]
+pub(crate) struct RawPoint {
+    /// The interval.
+    #[schemars(required)]
+    interval: Option<Written<Bounded<Interval>>>,
+    /// The share of intervals that are no longer.
+    #[schemars(required)]
+    share: Option<Written<Share>>,
+}
+
+impl Distribution {
+    /// The intervals, what is longer than `bound` made as long as that.
+    pub(crate) fn bounded(&self, bound: Option<Span>) -> Intervals {
+        Intervals::new(&self.points, bound).expect("a distribution is checked when it is read")
+    }
+
+    /// The distribution that `source` is.
+    pub(crate) fn parse(source: &Arc<Source>) -> Result<Distribution, Diagnostics> {
+        let document = document::parse(source)?;
+        let mut diagnostics = Diagnostics::default();
+        let cx = &mut Context::new(source, &mut diagnostics);
+        let distribution = document::read(cx, document).and_then(|raw| Distribution::convert(cx, raw));
+        match distribution {
+            Ok(distribution) if diagnostics.is_empty() => Ok(distribution),
+            _ => Err(diagnostics),
+        }
+    }
+
+    fn convert(cx: &mut Context<'_>, raw: RawDistribution) -> Result<Distribution, Reported> {
+        let RawDistribution { title, about, source, point } = raw;
+        let title = cx.required(title, "title", &WHOLE, "the distribution");
+        let about = cx.optional(about);
+        let source = cx.required(source, "source", &WHOLE, "the distribution");
+        let mut points = Vec::new();
+        let mut outcome = Ok(());
+        for part in cx.items(point)? {
+            match self::point(cx, part) {
+                Ok(point) => points.push(point),
+                Err(reported) => outcome = Err(reported),
+            }
+        }
+        (title?, about?, source?, outcome?);
+        Intervals::new(&points, None).map_err(|flaw| {
+            let name = Path::new(cx.source.name()).display().to_string();
+            cx.fault(
+                &WHOLE,
+                format!("the points of {name} are no distribution: {flaw}"),
+                "give two or more `[[point]]` whose `interval` and `share` rise, the last with `share = 1.0`",
+            )
+        })?;
+        Ok(Distribution { points })
+    }
+}
+
+fn point(cx: &mut Context<'_>, part: Part<RawPoint>) -> Result<(Span, f64), Reported> {
+    let part = cx.part(part)?;
+    let (owner, RawPoint { interval, share }) = (part.span(), part.into_inner());
+    let interval = cx.required(interval, "interval", &owner, "this point");
+    let share = cx.required(share, "share", &owner, "this point");
+    Ok((interval?.into_inner().get(), share?.into_inner().get()))
+}

@@ -1,0 +1,102 @@
+//! The raw form of what a host receives: its interfaces, and what it pays for what comes in.
+
+use laxity_qos::reception::TakenBuffers;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::choice::{CostKind, NoProgram, PolicyKind, SharingKind};
+use crate::leaf::{Bounded, Cost, Delay, Factor, Interval, Name, Or, Share, Whole};
+use crate::written::{Part, Written};
+
+/// Commands taken at a time.
+pub(crate) type Quota = Whole<1, 1_000_000>;
+/// Packets that something holds.
+pub(crate) type Room = Whole<1, 1_000_000>;
+
+/// What a host pays for a packet that comes in at an interface, beside `interrupt`, `context_switch` and `receive_packet` of
+/// its profile.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawReceive {
+    /// `C_pp`: what the receiving program does with a packet. Default `0 us`.
+    pub(crate) program: Option<Written<Bounded<Cost>>>,
+    /// A clock tick at which the kernel polls. Default: what an interrupt costs.
+    pub(crate) poll: Option<Written<Bounded<Cost>>>,
+    /// The first of a packet's two commands, or refusing it there; with the policy `lazy_software`, finding out whose a packet
+    /// is. Default `0 us`.
+    pub(crate) announce: Option<Written<Bounded<Cost>>>,
+    /// How interrupts, polls, the protocol and the program vary. Default `fixed`.
+    pub(crate) costs: Option<Written<CostKind>>,
+}
+
+/// Where channels come in, and when the host takes what has come.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawInterface {
+    /// Its name: letters, digits, `-` and `_`.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<Name>>,
+    /// When the host takes what has come.
+    #[schemars(required)]
+    pub(crate) policy: Option<Written<PolicyKind>>,
+    /// `Q`: commands taken at a time, at most. A packet takes two with a `handshake`, and one without. Guaranteed: packets.
+    pub(crate) quota: Option<Written<Quota>>,
+    /// `I`: timed, hard timer: between ticks. Explicit: until interrupts are heard again at the latest. Limited: between
+    /// interrupts at least. Guaranteed: the period in which the quota is reserved. Cycle-limited: that of which polls have a share.
+    pub(crate) interval: Option<Written<Bounded<Interval>>>,
+    /// Soft timer: the distribution of intervals between ticks, a file: a path ending in `.toml` relative to this file, or a name,
+    /// which is looked for like a profile's, in folders called `distributions`.
+    pub(crate) intervals: Option<Written<String>>,
+    /// Soft timer: the hard timer behind it, which cuts intervals off.
+    pub(crate) bound: Option<Written<Bounded<Interval>>>,
+    /// `I_min`: backoff: the first period between interrupts of an overloaded host.
+    pub(crate) minimum: Option<Written<Bounded<Interval>>>,
+    /// `I_max`: backoff: the longest period.
+    pub(crate) maximum: Option<Written<Bounded<Interval>>>,
+    /// `b`: backoff: by what the period grows while the host is overloaded; above 1.
+    pub(crate) factor: Option<Written<Factor>>,
+    /// `r`: backoff: by what the period shrinks when it is not; below 1.
+    pub(crate) restore: Option<Written<Share>>,
+    /// Backoff: the host is overloaded with less than this share of its buffers free. Default 0.25.
+    pub(crate) threshold: Option<Written<Share>>,
+    /// Backoff: when a buffer counts as taken. Default `filled`.
+    pub(crate) taken: Option<Written<TakenBuffers>>,
+    /// Guaranteed: what is not reserved is taken while the program has at most so many packets to do. Default 1.
+    pub(crate) spare: Option<Written<Whole<0, 1_000_000>>>,
+    /// Coalescing: an interrupt when so many commands wait (rx-frames).
+    pub(crate) frames: Option<Written<Quota>>,
+    /// Coalescing: an interrupt when the first has waited for so long (rx-usecs).
+    pub(crate) delay: Option<Written<Bounded<Delay>>>,
+    /// NAPI: polls that follow each other before the program has its turn. Default 10.
+    pub(crate) restarts: Option<Written<Whole<0, 1000>>>,
+    /// Cycle-limited: the share of each `interval` that polls may have.
+    pub(crate) share: Option<Written<Share>>,
+    /// How a quota is shared between real time and the rest. Default: one queue for all.
+    pub(crate) sharing: Option<Part<RawSharing>>,
+    /// Packets that the adapter holds; if classes are told apart, those of real time. Default 128.
+    pub(crate) slots: Option<Written<Room>>,
+    /// Packets of the rest that it holds if classes are told apart. Default as many as `slots`.
+    pub(crate) slots_best_effort: Option<Written<Room>>,
+    /// Whether a packet takes two commands with a transfer between them, as in thesis Fig. 7.2. Without, it is in host memory when
+    /// its one command is posted. Default `false`.
+    pub(crate) handshake: Option<Written<bool>>,
+    /// Handshake: the transfer into host memory, one at a time. Default `0 us`.
+    pub(crate) transfer: Option<Written<Bounded<Cost>>>,
+    /// Whether a packet that would find no buffer is refused before the protocol. Default `false`.
+    pub(crate) early_drop: Option<Written<bool>>,
+    /// Receive buffers, which the program empties; or `none` if a packet is delivered when the protocol is done. Default 128.
+    pub(crate) buffers: Option<Written<Or<NoProgram, Room>>>,
+}
+
+/// How a quota is shared.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawSharing {
+    /// In which way.
+    #[schemars(required)]
+    pub(crate) kind: Option<Written<SharingKind>>,
+    /// Weighted: `q1`, packets of real time in a batch. Turns: batches for real time.
+    pub(crate) real_time: Option<Written<Quota>>,
+    /// Weighted: `q2`, packets of the rest. Turns: batches for the rest.
+    pub(crate) best_effort: Option<Written<Quota>>,
+}

@@ -1,0 +1,337 @@
+//! A host that only receives, assembled and run: sources at its interfaces, and a meter for each channel.
+//!
+//! Nothing is sent, so there is no node, medium or promise: what comes in is what the sources of the channels say, whole,
+//! at the interface that each names. A message is one packet.
+
+use std::collections::BTreeMap;
+
+use laxity_engine::{Calendar, Seed, VirtualClock, World};
+use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses};
+use laxity_model::source::Source;
+use laxity_qos::channel::Sent;
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Span, Time};
+
+use super::outcome::suffix;
+use super::state::Asked;
+use super::{limits, source_stream};
+use crate::causes;
+use crate::experiment::{Experiment, RunLength};
+use crate::measure::{Meter, Punctuality, Tally, seconds};
+use crate::prediction;
+use crate::results::{Channel, Resource, Run};
+
+/// Runs `experiment`, whose channels all come in at interfaces, for `length`.
+pub(super) fn run(experiment: &Experiment, length: RunLength) -> Run {
+    let mut world = Receiving::new(experiment, length);
+    let mut calendar = Calendar::new();
+    world.start(&mut calendar);
+    let outcome = laxity_engine::run(&mut world, &mut calendar, &mut VirtualClock, limits(length));
+    world.into_run(outcome.now)
+}
+
+/// What can happen.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// A packet of a channel is whole at its interface.
+    Arrival { channel: usize, size: Bytes },
+    /// The host asked to be called; stale if it has asked anew since.
+    Host { asked: u64 },
+    /// The window opens or closes.
+    Window,
+}
+
+/// How things stood at an edge of the window.
+#[derive(Debug, Clone)]
+struct Snapshot {
+    at: Time,
+    uses: ReceptionUses,
+    interfaces: Vec<InterfaceReport>,
+    tallies: Vec<Tally>,
+}
+
+/// Reads one of the uses of the CPU.
+type Use = fn(&ReceptionUses) -> Span;
+
+struct Receiving<'a> {
+    experiment: &'a Experiment,
+    length: RunLength,
+    receiver: Receiver,
+    asked: Asked,
+    /// Per channel: where it comes from, and the interface it comes in at.
+    sources: Vec<(Option<Source>, usize)>,
+    meters: Vec<Meter>,
+    /// Packets delivered or dropped: what a run's length in packets counts.
+    done: u64,
+    opened: Option<Snapshot>,
+    closed: Option<Snapshot>,
+}
+
+impl<'a> Receiving<'a> {
+    fn new(experiment: &'a Experiment, length: RunLength) -> Self {
+        let interfaces = experiment.interfaces.iter().map(|interface| interface.config.clone()).collect();
+        let seed = Seed::new(experiment.seed);
+        let sources = experiment.channels.iter().enumerate().map(|(i, spec)| {
+            let interface = spec.interface.expect("a channel of a host that receives names its interface");
+            (spec.source.source(source_stream(experiment, i)), interface)
+        });
+        let meters = experiment.channels.iter().map(|spec| Meter {
+            deadline: spec.deadline,
+            punctuality: spec.deadline.map(|deadline| Punctuality::new(deadline, None)),
+            ..Meter::default()
+        });
+        Self {
+            experiment,
+            length,
+            receiver: Receiver::new(experiment.host.reception, interfaces, seed, "reception"),
+            asked: Asked::default(),
+            sources: sources.collect(),
+            meters: meters.collect(),
+            done: 0,
+            opened: None,
+            closed: None,
+        }
+    }
+
+    fn start(&mut self, calendar: &mut Calendar<Event>) {
+        if let RunLength::Time { total, warmup, cooldown } = self.length {
+            calendar.schedule(Time::ZERO + warmup, Event::Window);
+            calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
+        }
+        self.look_at_window(Time::ZERO);
+        for channel in 0..self.sources.len() {
+            self.schedule_arrival(channel, calendar);
+        }
+        self.settle(Time::ZERO, calendar);
+    }
+
+    fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
+        let Some(source) = &mut self.sources[channel].0 else { return };
+        if let Some(arrival) = source.next_arrival() {
+            calendar.schedule(arrival.at, Event::Arrival { channel, size: arrival.size });
+        }
+    }
+
+    fn arrive(&mut self, now: Time, channel: usize, size: Bytes) {
+        let counted = self.counts();
+        let meter = &mut self.meters[channel];
+        let number = meter.tally.messages;
+        meter.offer(size);
+        if let Some(punctuality) = &mut meter.punctuality {
+            punctuality.offer(now, counted);
+            punctuality.answer(now, size, Sent::Accepted { message: number }, counted);
+        }
+        let class = self.experiment.channels[channel].class;
+        let packet = Arrived { stream: channel as u32, number, class, size, at: now };
+        self.receiver.arrive(now, self.sources[channel].1, packet);
+    }
+
+    /// Counts what has become of packets, and asks the host when it wants to be called next.
+    fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        while let Some(output) = self.receiver.poll_output() {
+            self.count(now, &output);
+            self.done += 1;
+            if matches!(self.length, RunLength::Packets { .. }) {
+                self.look_at_window(now);
+            }
+        }
+        if let Some(at) = self.asked.change(self.receiver.next_deadline()) {
+            calendar.schedule(at.max(now), Event::Host { asked: self.asked.times });
+        }
+    }
+
+    fn count(&mut self, now: Time, output: &Reception) {
+        let counted = self.counts();
+        match output {
+            Reception::Delivered(packet) => {
+                let meter = &mut self.meters[packet.stream as usize];
+                meter.receive(now, packet.at, packet.class, packet.size, counted);
+                if let Some(punctuality) = &mut meter.punctuality {
+                    punctuality.arrive(now, packet.number, packet.at);
+                }
+            }
+            Reception::Dropped(packet, cause) => {
+                let tally = &mut self.meters[packet.stream as usize].tally;
+                *tally.dropped.entry(*cause).or_default() += 1;
+                tally.dropped_packets += 1;
+            }
+        }
+    }
+
+    fn counts(&self) -> bool {
+        self.opened.is_some() && self.closed.is_none()
+    }
+
+    fn look_at_window(&mut self, now: Time) {
+        let (opens, closes) = match self.length {
+            RunLength::Packets { total, warmup, cooldown } => {
+                (self.done >= warmup, self.done >= total - cooldown)
+            }
+            RunLength::Time { total, warmup, cooldown } => {
+                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
+            }
+        };
+        if opens && self.opened.is_none() {
+            self.opened = Some(self.snapshot(now));
+        }
+        if closes && self.closed.is_none() {
+            self.closed = Some(self.snapshot(now));
+        }
+    }
+
+    fn snapshot(&self, at: Time) -> Snapshot {
+        Snapshot {
+            at,
+            uses: self.receiver.uses(at),
+            interfaces: (0..self.experiment.interfaces.len()).map(|i| self.receiver.report(i)).collect(),
+            tallies: self.meters.iter().map(|meter| meter.tally.clone()).collect(),
+        }
+    }
+
+    fn into_run(mut self, end: Time) -> Run {
+        let opened = self.opened.take().unwrap_or_else(|| self.snapshot(end));
+        let closed = self.closed.take().unwrap_or_else(|| self.snapshot(end));
+        let ended = self.snapshot(end);
+        let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let share = |of: Use| match window > 0.0 {
+            true => of(&closed.uses).saturating_sub(of(&opened.uses)).as_secs_f64() / window,
+            false => 0.0,
+        };
+        let uses: [(&str, Use); 6] = [
+            ("interrupt", |uses| uses.signals),
+            ("switch", |uses| uses.switches),
+            ("announcement", |uses| uses.announcements),
+            ("protocol", |uses| uses.protocol),
+            ("wasted", |uses| uses.wasted),
+            ("program", |uses| uses.program),
+        ];
+        let reception = share(ReceptionUses::reception);
+        let total = reception + share(|uses| uses.program);
+        let utilisation = if self.receiver.spins() { 1.0 } else { total };
+        let cpu = Resource {
+            name: "cpu".into(),
+            utilisation,
+            uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
+            ..Resource::default()
+        };
+        let channels: Vec<Channel> = (0..self.meters.len())
+            .map(|i| self.channel(i, &opened.tallies[i], &closed.tallies[i], &ended.tallies[i], window, end))
+            .collect();
+        let mut figures = BTreeMap::new();
+        let left = if self.receiver.spins() { 0.0 } else { 1.0 - reception };
+        figures.insert("cpu_left_share".into(), left);
+        figures.insert("cpu_idle_share".into(), 1.0 - utilisation);
+        let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
+        for (i, (from, to)) in opened.interfaces.iter().zip(&closed.interfaces).enumerate() {
+            let suffix = suffix(i);
+            let mut note = |name: &str, value: f64| figures.insert(format!("{name}{suffix}"), value);
+            note("interrupts_per_second", per_second(to.interrupts - from.interrupts));
+            note("ticks_per_second", per_second(to.ticks - from.ticks));
+            note("missed_ticks", (to.missed_ticks - from.missed_ticks) as f64);
+            note("batches_per_second", per_second(to.batches - from.batches));
+            note("longest_ring", f64::from(to.longest_queue));
+        }
+        let arrivals = per_second(channels.iter().map(|channel| channel.messages).sum());
+        let received = per_second(channels.iter().map(|channel| channel.completed).sum());
+        figures.insert("received_per_second".into(), received);
+        if let Some(capacity) = prediction::capacity(self.experiment) {
+            figures.insert("predicted_per_second".into(), capacity.of(arrivals));
+        }
+        Run {
+            simulated: end.as_secs_f64(),
+            window,
+            channels,
+            resources: vec![cpu],
+            figures,
+            ..Run::default()
+        }
+    }
+
+    fn channel(
+        &mut self,
+        i: usize,
+        opened: &Tally,
+        closed: &Tally,
+        ended: &Tally,
+        window: f64,
+        end: Time,
+    ) -> Channel {
+        let spec = &self.experiment.channels[i];
+        let mut meter = std::mem::take(&mut self.meters[i]);
+        let counted = closed.since(opened);
+        let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let real_time = spec.class == Class::RealTime;
+        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
+            deadline: spec.deadline.map(Span::as_secs_f64),
+            no_bound: match spec.deadline {
+                Some(_) => "no analysis covers a host that receives at interfaces".into(),
+                None => String::new(),
+            },
+            worst: meter.worst.map(Span::as_secs_f64),
+            offered: rate(counted.offered.get() as f64),
+            throughput: rate(counted.transmitted.get() as f64),
+            messages: counted.messages,
+            completed: counted.completed,
+            packets: counted.packets,
+            missed_packets: counted.missed_packets,
+            missed_messages: counted.missed_messages,
+            late_outside: ended.late() - counted.late(),
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
+            drops: drops.collect(),
+            dropped_packets: counted.dropped_packets,
+            laxity: meter.laxity.summary(),
+            latency: meter.latency.summary(),
+            ..Channel::default()
+        }
+    }
+}
+
+impl Meter {
+    /// A packet that was whole at `from` is with its program.
+    fn receive(&mut self, now: Time, from: Time, class: Class, size: Bytes, counted: bool) {
+        self.tally.packets += 1;
+        self.tally.completed += 1;
+        self.tally.transmitted += size;
+        let due = self.deadline.map(|deadline| from.saturating_add(deadline));
+        let missed = u64::from(due.is_some_and(|due| now > due));
+        self.tally.missed_packets += missed;
+        self.tally.missed_messages += missed;
+        if class == Class::RealTime {
+            self.worst = self.worst.max(Some(now.saturating_since(from)));
+        }
+        if counted {
+            self.latency.push(seconds(from, now));
+            if let Some(due) = due {
+                self.laxity.push(seconds(now, due));
+            }
+        }
+    }
+}
+
+impl World for Receiving<'_> {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        match event {
+            Event::Arrival { channel, size } => {
+                self.schedule_arrival(channel, calendar);
+                self.arrive(now, channel, size);
+            }
+            Event::Host { asked } if self.asked.times == asked => {
+                self.asked.at = None;
+                self.receiver.timer(now);
+            }
+            Event::Host { .. } => return,
+            Event::Window => return self.look_at_window(now),
+        }
+        self.settle(now, calendar);
+    }
+
+    fn is_finished(&self) -> bool {
+        matches!(self.length, RunLength::Packets { total, .. } if self.done >= total)
+    }
+}
