@@ -94,7 +94,10 @@ impl Distribution {
                 Err(reported) => outcome = Err(reported),
             }
         }
-        (title?, about?, source?, outcome?);
+        title?;
+        about?;
+        source?;
+        outcome?;
         Intervals::new(&points, None).map_err(|flaw| {
             let name = Path::new(cx.source.name()).display().to_string();
             cx.fault(

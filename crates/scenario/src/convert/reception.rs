@@ -352,6 +352,9 @@ fn backoff(
     Ok(BackoffParameters { quota: 1, minimum, maximum, factor, restore, threshold, taken })
 }
 
+/// A key by its name, its place if it is there, and the policies it is for.
+type Key<'a> = (&'static str, Option<Range<usize>>, &'a [PolicyKind]);
+
 /// Refuses keys that are another policy's.
 fn only(cx: &mut Context<'_>, kind: PolicyKind, knobs: &Knobs) -> Result<(), Reported> {
     use PolicyKind as P;
@@ -371,7 +374,7 @@ fn only(cx: &mut Context<'_>, kind: PolicyKind, knobs: &Knobs) -> Result<(), Rep
         P::CycleLimited,
     ];
     let by_interval = [P::Timed, P::HardTimer, P::Explicit, P::Limited, P::Guaranteed, P::CycleLimited];
-    let keys: [(&str, Option<Range<usize>>, &[PolicyKind]); 15] = [
+    let keys: [Key; 15] = [
         ("quota", place(&knobs.quota), &by_quota),
         ("interval", place(&knobs.interval), &by_interval),
         ("intervals", place(&knobs.intervals), &[P::SoftTimer]),
