@@ -148,7 +148,7 @@ fn by_hand() -> Figures {
 }
 
 fn main() {
-    let scenario = Scenario::from_text("polling.toml", &text()).expect("the scenario is valid");
+    let scenario = Scenario::from_text("polling.toml", text()).expect("the scenario is valid");
     let hand = by_hand();
     assert_eq!(by_model(&scenario), (hand.delivered, hand.dropped, hand.latency), "both simulate the same");
     let (mut model, mut loops) = (Vec::new(), Vec::new());
