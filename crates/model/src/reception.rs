@@ -280,11 +280,6 @@ impl Receiver {
         self.interfaces[interface].report
     }
 
-    /// The policy of an interface, to look at.
-    pub fn policy(&self, interface: usize) -> &Policy {
-        &self.interfaces[interface].policy
-    }
-
     /// Packets that have come and are neither delivered nor dropped.
     pub fn under_way(&self) -> usize {
         let at_adapters: usize = self.interfaces.iter().map(|interface| interface.held()).sum();

@@ -5,7 +5,7 @@ use laxity_qos::reception::sharing::Taken;
 use laxity_qos::reception::{Again, Batch, Context, Operations};
 use laxity_units::{Span, Time};
 
-use super::interface::{Command, Ready};
+use super::interface::{Command, Interface, Ready};
 use super::{Arrived, Receiver, Reception, ReceptionUses};
 
 /// Who may be stopped by an interrupt, and goes on in this order.
@@ -164,13 +164,18 @@ impl Receiver {
         }
     }
 
-    fn open(&mut self, interface: usize) -> Option<&mut Open> {
-        let slot = match self.interfaces[interface].policy.context() {
+    /// The batch that is under way where an interface's would be.
+    fn batch(&mut self, interface: usize) -> &mut Option<Open> {
+        match self.interfaces[interface].policy.context() {
             Context::Routine => &mut self.routine,
             Context::Kernel => &mut self.kernel,
             Context::Thread => &mut self.thread,
-        };
-        slot.as_mut().filter(|open| open.interface == interface)
+        }
+    }
+
+    /// The batch of an interface that is under way.
+    fn open(&mut self, interface: usize) -> Option<&mut Open> {
+        self.batch(interface).as_mut().filter(|open| open.interface == interface)
     }
 
     /// Gives the CPU to what goes first; whether anything wanted it, or changed.
@@ -230,30 +235,30 @@ impl Receiver {
         self.due_signal(now).is_some()
     }
 
-    /// An interface of `context` whose batch may begin, in turn.
+    /// An interface of `context` whose batch may begin.
     fn ready(&mut self, context: Context) -> Option<usize> {
-        let count = self.interfaces.len();
         let program = self.program;
-        let found = (0..count).map(|n| (self.turn + n) % count).find(|i| {
-            let interface = &self.interfaces[*i];
+        self.in_turn(|interface| {
             let ready = match interface.ready {
                 Ready::Now => true,
                 Ready::AfterShare(share) => program >= share,
                 Ready::OnSignal | Ready::AfterProgram => false,
             };
             ready && interface.policy.context() == context
-        })?;
-        self.turn = (found + 1) % count;
-        Some(found)
+        })
     }
 
     /// An interface that waits for the program to have nothing left, and has commands.
     fn ready_without_program(&mut self) -> Option<usize> {
-        let count = self.interfaces.len();
-        let found = (0..count).map(|n| (self.turn + n) % count).find(|i| {
-            let interface = &self.interfaces[*i];
+        self.in_turn(|interface| {
             matches!(interface.ready, Ready::AfterProgram | Ready::AfterShare(_)) && interface.has_commands()
-        })?;
+        })
+    }
+
+    /// The next interface of which it `is` so, after the one that was found last.
+    fn in_turn(&mut self, is: impl Fn(&Interface) -> bool) -> Option<usize> {
+        let count = self.interfaces.len();
+        let found = (0..count).map(|n| (self.turn + n) % count).find(|i| is(&self.interfaces[*i]))?;
         self.turn = (found + 1) % count;
         Some(found)
     }
@@ -302,12 +307,7 @@ impl Receiver {
         target.ready = Ready::OnSignal;
         let taken = Taken { batches: target.report.batches, ..Taken::default() };
         target.report.batches += 1;
-        let open = Open { interface, began: now, taken, received: 0, used: Span::ZERO };
-        match target.policy.context() {
-            Context::Routine => self.routine = Some(open),
-            Context::Kernel => self.kernel = Some(open),
-            Context::Thread => self.thread = Some(open),
-        }
+        *self.batch(interface) = Some(Open { interface, began: now, taken, received: 0, used: Span::ZERO });
         true
     }
 
@@ -322,11 +322,7 @@ impl Receiver {
             let cost = self.cost(interface, &command);
             return self.start(now, Job::Command(interface, command), cost);
         }
-        match self.interfaces[interface].policy.context() {
-            Context::Routine => self.routine = None,
-            Context::Kernel => self.kernel = None,
-            Context::Thread => self.thread = None,
-        }
+        *self.batch(interface) = None;
         let target = &mut self.interfaces[interface];
         let Open { began, received, used, .. } = open;
         let taken = taken.real_time + taken.best_effort;
