@@ -19,7 +19,7 @@ use serde_spanned::Spanned;
 
 use crate::choice::AdapterKind;
 use crate::context::{Context, Reported};
-use crate::leaf::{Bounded, Bounds, Flow, Or, PerByte, bound};
+use crate::leaf::{Bounded, Bounds, Flow, Or, PerByte, bound, word};
 use crate::raw::RawAdapter;
 use crate::written::{Either, List, Part, Written};
 
@@ -133,12 +133,6 @@ fn described(
 
 fn boxed(description: Description) -> Adapter {
     Adapter::Described(Box::new(description))
-}
-
-/// The word for `kind`.
-fn word(kind: AdapterKind) -> &'static str {
-    use crate::leaf::Choice;
-    AdapterKind::CHOICES.iter().find(|(_, other, _)| *other == kind).map_or("", |(word, ..)| word)
 }
 
 /// Something with a place.

@@ -8,7 +8,6 @@
 //! share = 0.05          # of intervals that are no longer
 //! ```
 
-use std::path::Path;
 use std::sync::Arc;
 
 use laxity_model::reception::Intervals;
@@ -99,10 +98,10 @@ impl Distribution {
         source?;
         outcome?;
         Intervals::new(&points, None).map_err(|flaw| {
-            let name = Path::new(cx.source.name()).display().to_string();
+            let reason = format!("the points of {} are no distribution: {flaw}", cx.source.name());
             cx.fault(
                 &WHOLE,
-                format!("the points of {name} are no distribution: {flaw}"),
+                reason,
                 "give two or more `[[point]]` whose `interval` and `share` rise, the last with `share = 1.0`",
             )
         })?;

@@ -342,6 +342,11 @@ pub(crate) fn choose<C: Choice>(text: &str) -> Option<C> {
     C::CHOICES.iter().find(|(word, ..)| *word == text).map(|(_, choice, _)| *choice)
 }
 
+/// The word for `choice`; empty for what no file can say.
+pub(crate) fn word<C: Choice + PartialEq>(choice: C) -> &'static str {
+    C::CHOICES.iter().find(|(_, other, _)| *other == choice).map_or("", |(word, ..)| word)
+}
+
 impl<C: Choice> Leaf for C {
     fn read(scalar: Scalar) -> Result<Self, Fault> {
         let words = || C::CHOICES.iter().map(|(word, ..)| *word);

@@ -26,7 +26,7 @@ use crate::claim::Stalls;
 pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
-pub(crate) use reception::{Quota, RawInterface, RawReceive, RawSharing};
+pub(crate) use reception::{RawInterface, RawReceive, RawSharing};
 
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;

@@ -13,7 +13,7 @@ use laxity_world::experiment::InterfaceSpec;
 use super::*;
 use crate::choice::{CostKind, PolicyKind, SharingKind};
 use crate::diagnostic::Diagnostic;
-use crate::leaf::{Choice, Factor, Interval, Share};
+use crate::leaf::{Factor, Interval, Share, word};
 use crate::raw::{RawInterface, RawReceive, RawSharing};
 use crate::written::List;
 
@@ -29,8 +29,7 @@ pub(super) fn costs(
 ) -> Result<ReceptionCosts, Reported> {
     let RawReceive { program, poll, announce, costs: kind } = cx.part_or_empty(part, &WHOLE)?.into_inner();
     let mut span = |written: Option<Written<Bounded<crate::leaf::Cost>>>, default: Span| {
-        let faster =
-            |span: Span| if speedup == 1.0 { span } else { Delay::fixed(span).divided(speedup).fixed };
+        let faster = |span: Span| Delay::fixed(span).divided(speedup).fixed;
         Ok(cx.optional(written)?.map_or(default, |cost| faster(cost.into_inner().get())))
     };
     let program = span(program, Span::ZERO);
@@ -76,25 +75,6 @@ pub(super) fn interfaces(
     outcome.map(|()| interfaces.into_iter().map(|(interface, _)| interface).collect())
 }
 
-/// The keys of an interface that say how its policy goes.
-struct Knobs {
-    quota: Option<Written<crate::raw::Quota>>,
-    interval: Option<Written<Bounded<Interval>>>,
-    intervals: Option<Written<String>>,
-    bound: Option<Written<Bounded<Interval>>>,
-    minimum: Option<Written<Bounded<Interval>>>,
-    maximum: Option<Written<Bounded<Interval>>>,
-    factor: Option<Written<Factor>>,
-    restore: Option<Written<Share>>,
-    threshold: Option<Written<Share>>,
-    taken: Option<Written<TakenBuffers>>,
-    spare: Option<Written<Whole<0, 1_000_000>>>,
-    frames: Option<Written<crate::raw::Quota>>,
-    delay: Option<Written<Bounded<crate::leaf::Delay>>>,
-    restarts: Option<Written<Whole<0, 1000>>>,
-    share: Option<Written<Share>>,
-}
-
 fn interface(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
@@ -102,52 +82,13 @@ fn interface(
 ) -> Result<(InterfaceSpec, Range<usize>), Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
-    let RawInterface {
-        name,
-        policy,
-        quota,
-        interval,
-        intervals,
-        bound,
-        minimum,
-        maximum,
-        factor,
-        restore,
-        threshold,
-        taken,
-        spare,
-        frames,
-        delay,
-        restarts,
-        share,
-        sharing,
-        slots,
-        slots_best_effort,
-        handshake,
-        transfer,
-        early_drop,
-        buffers,
-    } = part.into_inner();
-    let name = cx.required(name, "name", &owner, "this interface");
-    let kind = cx.required(policy, "policy", &owner, "the interface");
-    let knobs = Knobs {
-        quota,
-        interval,
-        intervals,
-        bound,
-        minimum,
-        maximum,
-        factor,
-        restore,
-        threshold,
-        taken,
-        spare,
-        frames,
-        delay,
-        restarts,
-        share,
-    };
-    let policy = kind.and_then(|kind| Ok((self::policy(cx, library, kind.get_ref(), knobs, &owner)?, kind)));
+    let mut raw = part.into_inner();
+    let name = cx.required(raw.name.take(), "name", &owner, "this interface");
+    let kind = cx.required(raw.policy.take(), "policy", &owner, "the interface");
+    let (sharing, handshake, transfer) = (raw.sharing.take(), raw.handshake.take(), raw.transfer.take());
+    let (slots, slots_best_effort) = (raw.slots.take(), raw.slots_best_effort.take());
+    let (early_drop, buffers) = (raw.early_drop.take(), raw.buffers.take());
+    let policy = kind.and_then(|kind| Ok((self::policy(cx, library, *kind.get_ref(), raw, &owner)?, kind)));
     let sharing = sharing.map_or(Ok(Sharing::Common), |part| self::sharing(cx, part));
     let slots = cx.optional(slots).map(|slots| slots.map_or(ROOM, |slots| slots.into_inner().small()));
     let apart = sharing.as_ref().is_ok_and(|sharing| sharing.tells_classes_apart());
@@ -204,23 +145,17 @@ fn interface(
     Ok((InterfaceSpec { name: name.get_ref().0.clone(), config }, name.span()))
 }
 
-/// The word for `kind`.
-fn word(kind: PolicyKind) -> &'static str {
-    PolicyKind::CHOICES.iter().find(|(_, other, _)| *other == kind).map_or("", |(word, ..)| word)
-}
-
-/// The policy, and the clock that goes with it.
+/// The policy that the keys left in `raw` describe, and the clock that goes with it.
 fn policy(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
-    kind: &PolicyKind,
-    knobs: Knobs,
+    kind: PolicyKind,
+    raw: RawInterface,
     owner: &Range<usize>,
 ) -> Result<(Policy, Option<Ticks>), Reported> {
-    let kind = *kind;
     let what = format!("an interface with the policy `{}`", word(kind));
-    only(cx, kind, &knobs)?;
-    let Knobs {
+    only(cx, kind, &raw)?;
+    let RawInterface {
         quota,
         interval,
         intervals,
@@ -236,7 +171,17 @@ fn policy(
         delay,
         restarts,
         share,
-    } = knobs;
+        // The interface's own.
+        name: _,
+        policy: _,
+        sharing: _,
+        slots: _,
+        slots_best_effort: _,
+        handshake: _,
+        transfer: _,
+        early_drop: _,
+        buffers: _,
+    } = raw;
     let quota = |cx: &mut Context<'_>| {
         cx.required(quota, "quota", owner, &what).map(|quota| quota.into_inner().small())
     };
@@ -356,7 +301,7 @@ fn backoff(
 type Key<'a> = (&'static str, Option<Range<usize>>, &'a [PolicyKind]);
 
 /// Refuses keys that are another policy's.
-fn only(cx: &mut Context<'_>, kind: PolicyKind, knobs: &Knobs) -> Result<(), Reported> {
+fn only(cx: &mut Context<'_>, kind: PolicyKind, raw: &RawInterface) -> Result<(), Reported> {
     use PolicyKind as P;
     fn place<T>(key: &Option<Written<T>>) -> Option<Range<usize>> {
         key.as_ref().map(|key| key.span.clone())
@@ -375,21 +320,21 @@ fn only(cx: &mut Context<'_>, kind: PolicyKind, knobs: &Knobs) -> Result<(), Rep
     ];
     let by_interval = [P::Timed, P::HardTimer, P::Explicit, P::Limited, P::Guaranteed, P::CycleLimited];
     let keys: [Key; 15] = [
-        ("quota", place(&knobs.quota), &by_quota),
-        ("interval", place(&knobs.interval), &by_interval),
-        ("intervals", place(&knobs.intervals), &[P::SoftTimer]),
-        ("bound", place(&knobs.bound), &[P::SoftTimer]),
-        ("minimum", place(&knobs.minimum), &[P::Backoff]),
-        ("maximum", place(&knobs.maximum), &[P::Backoff]),
-        ("factor", place(&knobs.factor), &[P::Backoff]),
-        ("restore", place(&knobs.restore), &[P::Backoff]),
-        ("threshold", place(&knobs.threshold), &[P::Backoff]),
-        ("taken", place(&knobs.taken), &[P::Backoff]),
-        ("spare", place(&knobs.spare), &[P::Guaranteed]),
-        ("frames", place(&knobs.frames), &[P::Coalescing]),
-        ("delay", place(&knobs.delay), &[P::Coalescing]),
-        ("restarts", place(&knobs.restarts), &[P::Napi]),
-        ("share", place(&knobs.share), &[P::CycleLimited]),
+        ("quota", place(&raw.quota), &by_quota),
+        ("interval", place(&raw.interval), &by_interval),
+        ("intervals", place(&raw.intervals), &[P::SoftTimer]),
+        ("bound", place(&raw.bound), &[P::SoftTimer]),
+        ("minimum", place(&raw.minimum), &[P::Backoff]),
+        ("maximum", place(&raw.maximum), &[P::Backoff]),
+        ("factor", place(&raw.factor), &[P::Backoff]),
+        ("restore", place(&raw.restore), &[P::Backoff]),
+        ("threshold", place(&raw.threshold), &[P::Backoff]),
+        ("taken", place(&raw.taken), &[P::Backoff]),
+        ("spare", place(&raw.spare), &[P::Guaranteed]),
+        ("frames", place(&raw.frames), &[P::Coalescing]),
+        ("delay", place(&raw.delay), &[P::Coalescing]),
+        ("restarts", place(&raw.restarts), &[P::Napi]),
+        ("share", place(&raw.share), &[P::CycleLimited]),
     ];
     let mut outcome = Ok(());
     for (key, span, of) in keys {

@@ -19,7 +19,7 @@ use laxity_units::{Bytes, Rate, Time};
 
 use super::*;
 use crate::choice::SourceKind;
-use crate::leaf::{Bounds, Choice, Interval, Size, bound};
+use crate::leaf::{Bounds, Interval, Size, bound, word};
 use crate::raw::{RawSizes, RawSource};
 use crate::written::{Either, List};
 
@@ -149,9 +149,7 @@ pub(super) fn source(
     let mut outcome = Ok(());
     for (key, span) in given {
         if let Some(span) = span.filter(|_| !uses(kind).contains(&key)) {
-            let word = SourceKind::CHOICES.iter().find(|(_, choice, _)| *choice == kind);
-            let word = word.map_or("", |(word, ..)| word);
-            let reason = format!("a `{word}` source has no use for `{key}`");
+            let reason = format!("a `{}` source has no use for `{key}`", word(kind));
             outcome =
                 Err(cx.fault(&span, reason, format!("besides `kind`, its keys are {}", list(uses(kind)))));
         }

@@ -7,11 +7,10 @@ use laxity_units::{Bytes, Span};
 use super::dice::Dice;
 use super::sketch::{
     Drafted, Drawn, boolean, factor, name, part, parts, quantity, share, table, text, that, this, unsaid,
-    whole, word,
+    whole, word, words,
 };
 use super::theme::Theme;
 use crate::choice::{CostKind, FormulaWord, NoProgram, PolicyKind, SharingKind, SourceKind};
-use crate::leaf::Choice;
 use crate::raw::{
     RawAdmission, RawChannel, RawHost, RawInterface, RawReceive, RawRun, RawScenario, RawSharing, RawSource,
 };
@@ -144,8 +143,7 @@ fn channel(dice: &mut Dice, n: u64, work: Span, interfaces: &[String]) -> Drafte
 }
 
 fn interface(dice: &mut Dice, called: &str, work: Span, careless: bool) -> Drafted<RawInterface> {
-    let words: Vec<&'static str> = PolicyKind::CHOICES.iter().map(|(word, ..)| *word).collect();
-    let policy = dice.pick(&words);
+    let policy = dice.pick(&words::<PolicyKind>());
     let is = |of: &[&str]| careless || of.contains(&policy);
     let lazy = policy.starts_with("lazy");
     let quota = is(&[

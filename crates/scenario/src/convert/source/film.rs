@@ -32,8 +32,7 @@ pub(super) fn read(
     let said = sizes.iter().flatten().map(Spanned::span).chain(pattern.iter().map(|(_, span)| span.clone()));
     let said = said.min_by_key(|span| span.start);
     if let (Some(film), Some(other)) = (&film, &said) {
-        let name = Film::CHOICES.iter().find(|(_, choice, _)| choice == film.get_ref());
-        let reason = format!("the film `{}` has a summary of its own", name.map_or("", |(name, ..)| name));
+        let reason = format!("the film `{}` has a summary of its own", word(*film.get_ref()));
         return Err(cx.fault(other, reason, "keep either `film` or the summary of another"));
     }
     if let Some(film) = film {
