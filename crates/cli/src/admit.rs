@@ -172,7 +172,7 @@ fn by_demand(experiment: &Experiment) -> bool {
 /// Whether the order of service is the one that the bounds are proved for. EDF by the requested deadlines keeps
 /// those and may let a message take all of its deadline.
 fn in_force(experiment: &Experiment) -> bool {
-    experiment.host.subsystem.order == Order::FixedPriority
+    experiment.host(0).subsystem.order == Order::FixedPriority
         || experiment.admission.local_deadline == LocalDeadline::Bound
         || by_demand(experiment)
 }

@@ -26,7 +26,7 @@ use laxity_model::host::{Use, Uses, cost_of, use_of};
 use laxity_qos::channel::{ChannelId, Packet, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
-use laxity_world::experiment::{Experiment, Pace};
+use laxity_world::experiment::{ChannelSpec, Experiment, Pace};
 use laxity_world::promise::Promise;
 use laxity_world::{HostReport, HostTally, Input, channel_config};
 
@@ -78,7 +78,7 @@ pub struct Host<'a> {
 impl<'a> Host<'a> {
     /// The host of node 0 of `experiment`, with its channels open.
     pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
-        let host = &experiment.host;
+        let host = experiment.host(0);
         let mut subsystem = Subsystem::new(host.subsystem);
         for (i, promise) in promises.iter().enumerate() {
             subsystem.open(channel_config(experiment, i, promise));
@@ -92,7 +92,7 @@ impl<'a> Host<'a> {
             applications: Applications::new(experiment, promises),
             workshop: Workshop::new(experiment.emulation.transfer, host.subsystem.packet),
             wires,
-            notification: experiment.adapter.notification(),
+            notification: experiment.adapter(0).notification(),
             last_thread: None,
             wakeup: None,
             look: None,
@@ -132,7 +132,7 @@ impl<'a> Host<'a> {
                     let began = self.epoch.now();
                     self.spend(
                         began,
-                        creation + self.costs.transmit(self.experiment.host.subsystem.link.paradigm),
+                        creation + self.costs.transmit(self.experiment.host(0).subsystem.link.paradigm),
                         Use::LinkScheduling,
                         false,
                     );
@@ -224,7 +224,7 @@ impl<'a> Host<'a> {
         let now = self.epoch.now();
         let packet = Packet { handed: now, ..packet };
         self.workshop.write(&packet);
-        if self.experiment.host.driver.reset_after.is_some() {
+        if self.experiment.host(0).driver.reset_after.is_some() {
             self.outstanding.push_back((packet, now));
         }
         self.write(Command::Transmit(packet));
@@ -255,12 +255,11 @@ const STALL: Span = Span::from_us(50);
 
 /// Whether `experiment` can have its host in a thread, or why not.
 pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
-    if experiment.host.ideal || experiment.host.subsystem.preemption.immediate {
+    if experiment.host(0).ideal || experiment.host(0).subsystem.preemption.immediate {
         return Err("immediate preemption is an ideal that no real host has");
     }
-    if experiment.path.relays > 0
-        || experiment.channels.iter().any(|channel| channel.route.first() != Some(&0))
-    {
+    let sends_only = |channel: &ChannelSpec| channel.route[0] == 0 && channel.senders().len() == 1;
+    if !experiment.channels.iter().all(sends_only) {
         return Err("a host in a thread sends only; relays and other senders are modelled");
     }
     Ok(())

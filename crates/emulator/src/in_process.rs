@@ -138,7 +138,7 @@ pub fn run(
     let at_host = {
         let (experiment, over, edges) = (experiment.clone(), over.clone(), far.edges());
         move || {
-            let interrupts = match experiment.adapter.notification() {
+            let interrupts = match experiment.adapter(0).notification() {
                 Notification::Interrupt => match Interrupt::line(*epoch.ticks()) {
                     Ok((interrupts, raise)) => {
                         let _ = line.send(Ok(Some(raise)));
@@ -187,7 +187,7 @@ fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
     if experiment.emulation.pace == Pace::Profile {
         return Ok(Dilation::NONE);
     }
-    let csf = experiment.host.speedup;
+    let csf = experiment.host(0).speedup;
     let fraction = Dilation::new((csf * 1000.0).round() as u32, 1000);
     fraction.ok_or_else(|| format!("a clock can go 1/32 to 4096 times as slow, and the speed-up is {csf}"))
 }

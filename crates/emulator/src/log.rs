@@ -136,7 +136,7 @@ impl Header {
         let point = scenario.points().find(|point| point.indices() == self.point);
         let point = point.ok_or_else(|| format!("the logged scenario has no point {:?}", self.point))?;
         let experiment = scenario.experiment(&point);
-        let (channels, nodes) = (experiment.channels.len(), experiment.network.stations);
+        let (channels, nodes) = (experiment.channels.len(), experiment.nodes.len());
         if let Some(channel) = self.channels.iter().find(|channel| **channel >= channels) {
             return Err(format!("the log names channel {channel} of {channels}"));
         }

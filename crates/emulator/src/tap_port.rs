@@ -170,7 +170,10 @@ impl<W: Wire> Ports<W> {
     /// The ports of `experiment`, each node's with its wire. An error says what the experiment lacks.
     pub fn new(experiment: &Experiment, mut wires: BTreeMap<usize, Arc<W>>) -> Result<Self, String> {
         let longest = experiment.ports.iter().map(longest_frame).max().unwrap_or(0);
-        let in_order = experiment.network.impairments.reordering.probability == Default::default();
+        let in_order = experiment
+            .networks
+            .iter()
+            .all(|network| network.impairments.reordering.probability == Default::default());
         let port_of = |node: usize| experiment.ports.iter().position(|port| port.node == node);
         let (mut ports, mut queues) = (Vec::new(), 0);
         for port in &experiment.ports {

@@ -197,7 +197,7 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
 
 /// What a channel with a bound is owed beside it, if it keeps its contract.
 fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
-    let enforced = experiment.host.subsystem.enforcement;
+    let enforced = experiment.host(0).subsystem.enforcement;
     // What is lost on the way or by an adapter is nobody's here.
     let intact = channel.lost_packets == 0 && !channel.drops.contains_key("adapter");
     if spec.class != Class::RealTime || !enforced || !intact || !conforms(spec) {

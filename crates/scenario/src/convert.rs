@@ -17,7 +17,7 @@ use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
     Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, LocalDeadline,
-    MediumSpec, Network, Path, Refusal, RunLength, SourceSpec, Task,
+    MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
 };
 use serde_spanned::Spanned;
 
@@ -92,7 +92,7 @@ pub(crate) fn experiment(
             Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
         }
     };
-    let path = path.map_or(Ok(Path::default()), |path| self::path(cx, path));
+    let path = path.map_or(Ok(network::Chain::default()), |path| self::path(cx, path));
     let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
     let built = adapter.as_ref().ok().map(|adapter| &adapter.value);
     let net = network::network(cx, network, &path, built, speedup);
@@ -143,10 +143,10 @@ pub(crate) fn experiment(
     let ports = emulation::ports(cx, port, way);
     let experiment = Experiment {
         seed: seed?,
-        host: host.value,
-        adapter: adapter.value,
-        path: Path { receive: way.receives, ..path? },
-        network,
+        hosts: vec![host.value],
+        adapters: vec![adapter.value],
+        nodes: vec![NodeSpec { name: None, host: 0, adapter: 0 }; way.stations],
+        networks: vec![network],
         faults: faults?,
         admission,
         clock,
@@ -174,9 +174,9 @@ fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Re
     if experiment.interfaces.is_empty() {
         return Ok(());
     }
-    let Experiment { network, path, faults, ports, clock, admission, .. } = experiment;
-    let plain = network.stations == 1 && path.relays == 0 && !path.receive;
-    let plain = plain && matches!(network.medium, MediumSpec::PointToPoint);
+    let Experiment { nodes, networks, faults, ports, clock, admission, .. } = experiment;
+    let network = &networks[0];
+    let plain = nodes.len() == 1 && matches!(network.medium, MediumSpec::PointToPoint);
     let (reason, help) = match () {
         () if admission.formula.is_some() => (
             "admission has no analysis for a host that receives at interfaces",
@@ -222,9 +222,10 @@ fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Repor
 
 /// Refuses sources without end that nothing slows down: they would send for ever at one instant.
 fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    let free = experiment.host.costs.first_packet.is_zero();
     for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
-        let link_is_free = match &experiment.adapter {
+        let sender = channel.route[0];
+        let free = experiment.host(sender).costs.first_packet.is_zero();
+        let link_is_free = match experiment.adapter(sender) {
             Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
             Adapter::Described(_) => false,
         };
@@ -303,13 +304,14 @@ fn analysis(
         return Ok(());
     }
     const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
-    let paradigm = experiment.host.subsystem.link.paradigm;
-    if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !experiment.host.ideal {
+    let host = experiment.host(0);
+    let paradigm = host.subsystem.link.paradigm;
+    if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !host.ideal {
         let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
         let reason = format!("admission has no analysis for `{name}`");
         return Err(cx.fault(&spans.paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
     }
-    if matches!(experiment.adapter, Adapter::Described(_)) {
+    if matches!(experiment.adapter(0), Adapter::Described(_)) {
         return Err(cx.fault(
             adapter,
             "admission has no analysis for an adapter that is described by stages",
@@ -319,7 +321,7 @@ fn analysis(
     Ok(())
 }
 
-fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<Path, Reported> {
+fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<network::Chain, Reported> {
     let RawPath { relays, receive, propagation } = cx.part(part)?.into_inner();
     let relays = cx.optional(relays).map(|relays| relays.map_or(0, |relays| relays.into_inner().small()));
     let receive = cx.optional(receive);
@@ -333,7 +335,7 @@ fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<Path, Reported> {
         }
         receive => receive.map_or(relays > 0, Spanned::into_inner),
     };
-    Ok(Path { relays, receive, propagation })
+    Ok(network::Chain { relays, receive, propagation })
 }
 
 type Fill = Spanned<Name>;

@@ -4,6 +4,7 @@
 //! [`Outside`], it is the emulated device: the thesis's END.
 
 mod meters;
+mod networks;
 mod observer;
 mod outcome;
 mod outside;
@@ -17,7 +18,6 @@ use std::collections::{BTreeMap, VecDeque};
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
 use laxity_model::host::Endless;
-use laxity_model::network::Medium;
 use laxity_model::node::Node;
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
@@ -27,6 +27,7 @@ use laxity_units::{Bytes, Time};
 pub use crate::measure::Said;
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};
+use networks::Networks;
 use observer::Observer;
 pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
@@ -111,7 +112,8 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     experiment: &'a Experiment,
     nodes: Vec<Node>,
     asked: Vec<Asked>,
-    medium_asked: Asked,
+    /// When each medium is to be called.
+    media_asked: Vec<Asked>,
     sources: Vec<Option<Source>>,
     /// Per channel: what its application sends without end, until the run starts.
     endless: Vec<Option<Endless>>,
@@ -150,23 +152,15 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let formula = experiment.admission.formula;
         let promises = promise::of_channels(experiment, formula);
         let papers = promise::of_channels(experiment, formula.map(|_| Formula::Papers));
-        let medium = parts::medium(experiment);
-        let mut nodes: Vec<Node> = (0..experiment.network.stations)
-            .map(|node| parts::node(experiment, !elsewhere.hosts.contains(&node)))
+        let mut nodes: Vec<Node> = (0..experiment.nodes.len())
+            .map(|node| parts::node(experiment, node, !elsewhere.hosts.contains(&node)))
             .collect();
-        for node in &mut nodes {
-            node.pad_frames_to(medium.shortest_frame());
-            if matches!(medium, Medium::PointToPoint(_)) {
-                node.own_the_link();
-            }
-        }
+        let networks = Networks::new(experiment, &mut nodes);
         observer.watch(&mut nodes, experiment);
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
         let around = Surroundings {
             experiment,
-            shares_medium: nodes.first().is_some_and(|node| node.adapter().asks_for_medium()),
-            medium,
-            impairments: parts::impairments(experiment),
+            networks,
             flying: Slots::default(),
             meters: Vec::new(),
             stages: stages.collect(),
@@ -179,7 +173,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             experiment,
             asked: vec![Asked::default(); nodes.len()],
             nodes,
-            medium_asked: Asked::default(),
+            media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
             endless: Vec::new(),
             around,
@@ -197,16 +191,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let experiment = self.experiment;
         for (i, spec) in experiment.channels.iter().enumerate() {
             parts::open(&mut self.nodes, experiment, i, &self.promises[i]);
-            let relays = u64::from(experiment.path.relays);
-            let way = experiment.longest_way();
-            let deadline = spec
-                .deadline
-                .map(|deadline| deadline.saturating_mul(relays + 1) + way.saturating_mul(relays));
-            let at_receiver = deadline.zip(spec.deadline);
-            let deadline_at_receiver = at_receiver.map(|(d, own)| d + own + way);
+            let deadline = experiment.deadline_through(spec, spec.senders().len());
+            let deadline_at_receiver = experiment.deadline_through(spec, spec.senders().len() + 1);
             let from_arrival = elsewhere.channels.contains(&i);
-            let whole = if experiment.is_received(spec) { deadline_at_receiver } else { deadline };
-            let enforced = experiment.host.subsystem.enforcement && !from_arrival;
+            let whole = if spec.received { deadline_at_receiver } else { deadline };
+            let enforced = experiment.host(spec.route[0]).subsystem.enforcement && !from_arrival;
             let contract = enforced.then_some(spec.spec);
             let host_is_here = self.nodes[spec.route[0]].host().is_some();
             let punctuality = whole.map(|whole| Punctuality::new(whole, contract));
@@ -325,17 +314,19 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     #[inline]
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         loop {
-            while let Some(output) = self.around.medium.poll_output() {
-                let station = output.station();
-                self.nodes[station].medium(now, output.into(), &mut self.around.of(station, now, calendar));
+            while let Some((station, access)) = self.around.networks.poll_output() {
+                self.nodes[station].medium(now, access, &mut self.around.of(station, now, calendar));
                 self.look_after(now);
                 self.restless.push(station);
             }
             let Some(node) = self.restless.pop() else { break };
             self.ask(node, calendar);
         }
-        if let Some(at) = self.medium_asked.change(self.around.medium.next_deadline()) {
-            calendar.schedule(at, Event::Medium { asked: self.medium_asked.times });
+        while let Some((network, deadline)) = self.around.networks.poll_called() {
+            let asked = &mut self.media_asked[network];
+            if let Some(at) = asked.change(deadline) {
+                calendar.schedule(at, Event::Medium { network: network as u32, asked: asked.times });
+            }
         }
     }
 
@@ -386,17 +377,15 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 self.nodes[node].timer(now, &mut self.around.of(node, now, calendar));
                 self.acted(node, now, calendar);
             }
-            Event::Medium { asked } if self.medium_asked.times == asked => {
-                self.medium_asked.at = None;
-                self.around.medium.timer(now);
+            Event::Medium { network, asked } if self.media_asked[network as usize].times == asked => {
+                self.media_asked[network as usize].at = None;
+                self.around.networks.timer(now, network as usize);
                 self.settle(now, calendar);
             }
             Event::Node { .. } | Event::Medium { .. } => {}
             Event::Reach { node, frame } => {
                 let node = node as usize;
-                let mut packet = self.around.flying.take(frame);
-                // The way takes its time, so what is on time here is later by that.
-                packet.tag.deadline = packet.tag.deadline.saturating_add(self.experiment.longest_way());
+                let packet = self.around.flying.take(frame);
                 self.nodes[node].receive(now, &packet, &mut self.around.of(node, now, calendar));
                 self.acted(node, now, calendar);
             }

@@ -26,8 +26,8 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::EarlyPolicy;
 
 use crate::experiment::{
-    Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, Pace, Path,
-    SourceSpec,
+    Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, NodeSpec,
+    Pace, SourceSpec,
 };
 
 /// Why no analysis covers an experiment's policies.
@@ -35,11 +35,18 @@ use crate::experiment::{
 pub struct Uncovered(pub &'static str);
 
 /// The analysis that covers an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Coverage {
+    /// Each node's, in the order of the experiment.
+    pub(crate) nodes: Vec<Covered>,
+}
+
+/// The analysis that covers a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Covered {
     /// How CPU and link are shared.
     pub(crate) model: ResourceModel,
-    /// The adapter of every host.
+    /// Its adapter.
     pub(crate) link: LinkCosts,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
@@ -52,10 +59,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let Experiment {
         // Any seed: bounds hold for whatever is drawn.
         seed: _,
-        host,
-        adapter,
-        path,
-        network,
+        hosts,
+        adapters,
+        nodes,
+        networks,
         faults,
         admission: Admission { formula: _, test, local_deadline: _, refusal: _ },
         // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
@@ -69,21 +76,22 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         interfaces,
         channels,
     } = experiment;
-    let Adapter::Null(link) = adapter else {
-        return Err(Uncovered("no analysis covers an adapter of several stages"));
-    };
     if !interfaces.is_empty() {
         return Err(Uncovered("no analysis covers a host that receives at interfaces"));
     }
     if !faults.is_empty() {
         return Err(Uncovered("nothing bounds what a fault keeps from happening"));
     }
-    way(network, path, channels)?;
+    networks.iter().try_for_each(|network| way(network, channels))?;
     clock_of_host(emulation)?;
-    let coverage = host_policies(host, *link)?;
+    let covered = |NodeSpec { name: _, host, adapter }: &NodeSpec| match &adapters[*adapter] {
+        Adapter::Null(link) => host_policies(&hosts[*host], *link),
+        Adapter::Described(_) => Err(Uncovered("no analysis covers an adapter of several stages")),
+    };
+    let nodes: Vec<Covered> = nodes.iter().map(covered).collect::<Result<_, _>>()?;
     match test {
         Test::DOrder => {}
-        Test::Demand if coverage.by_level => {
+        Test::Demand if nodes.iter().any(|node| node.by_level) => {
             return Err(Uncovered(
                 "the demand test is about EDF; fixed priorities are admitted by `d_order`",
             ));
@@ -91,15 +99,18 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         Test::Demand => {}
     }
     for channel in channels {
-        self::channel(channel, host, coverage)?;
+        for node in channel.senders() {
+            policies_at(channel, nodes[*node])?;
+        }
+        let sender = experiment.host(channel.route[0]);
+        self::channel(channel, sender)?;
     }
-    Ok(coverage)
+    Ok(Coverage { nodes })
 }
 
-fn way(network: &Network, path: &Path, channels: &[ChannelSpec]) -> Result<(), Uncovered> {
-    let Network { stations: _, medium, impairments } = network;
+fn way(network: &Network, channels: &[ChannelSpec]) -> Result<(), Uncovered> {
     // The longest way is part of the deadline that the next host goes by.
-    let Path { relays: _, receive: _, propagation: _ } = path;
+    let Network { name: _, members: _, medium, propagation: _, impairments } = network;
     match medium {
         MediumSpec::PointToPoint => {}
         MediumSpec::TokenRing(_) | MediumSpec::Csma(_) => {
@@ -131,7 +142,7 @@ fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
     }
 }
 
-fn host_policies(host: &Host, link: LinkCosts) -> Result<Coverage, Uncovered> {
+fn host_policies(host: &Host, link: LinkCosts) -> Result<Covered, Uncovered> {
     let Host { profile: _, costs: _, speedup: _, applications: _, subsystem, ideal, driver, reception: _ } =
         host;
     let Config { processing: _, order, early, preemption, link: link_config, packet, enforcement } =
@@ -177,40 +188,46 @@ fn host_policies(host: &Host, link: LinkCosts) -> Result<Coverage, Uncovered> {
     if reset_after.is_some_and(|after| after <= longest) {
         return Err(Uncovered("the driver resets the adapter while it does what it was given"));
     }
-    Ok(Coverage { model, link, by_level, ahead })
+    Ok(Covered { model, link, by_level, ahead })
 }
 
-fn channel(channel: &ChannelSpec, host: &Host, coverage: Coverage) -> Result<(), Uncovered> {
+/// What the channel says of how it is treated where it is sent, at a host that is so covered.
+fn policies_at(channel: &ChannelSpec, at: Covered) -> Result<(), Uncovered> {
+    if at.by_level && channel.level.is_some() {
+        return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
+    }
+    match channel.packet_overflow {
+        PacketOverflow::DecayDeadline if at.ahead => {
+            Err(Uncovered("a handler that works ahead decays the deadlines of what it was promised"))
+        }
+        PacketOverflow::Block | PacketOverflow::Drop | PacketOverflow::DecayDeadline => Ok(()),
+    }
+}
+
+fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
     let ChannelSpec {
         name: _,
         route: _,
+        ways: _,
+        received: _,
         class: _,
         // Whether it fits is what admission answers; sizes outside it are refused or carried in its pieces.
         spec: _,
         deadline: _,
         // What a refusal says of the run is said after it.
         refusal: _,
-        level,
+        // See `policies_at`.
+        level: _,
+        packet_overflow: _,
         // Too few are refused by admission.
         message_slots: _,
         packet_slots: _,
         message_overflow,
-        packet_overflow,
         carries,
         // There is none where a channel comes in.
         interface: _,
         source,
     } = channel;
-    if coverage.by_level && level.is_some() {
-        return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
-    }
-    match packet_overflow {
-        PacketOverflow::Block | PacketOverflow::Drop => {}
-        PacketOverflow::DecayDeadline if coverage.ahead => {
-            return Err(Uncovered("a handler that works ahead decays the deadlines of what it was promised"));
-        }
-        PacketOverflow::DecayDeadline => {}
-    }
     match (host.applications, source) {
         (Applications::Separate, _) => Ok(()),
         (Applications::Shared, _) if carries.is_some() => {

@@ -21,14 +21,14 @@ use laxity_units::{Bytes, Span, Time};
 pub struct Experiment {
     /// Root of every random stream.
     pub seed: u64,
-    /// The sending host, and every relay.
-    pub host: Host,
-    /// The adapter of every host.
-    pub adapter: Adapter,
-    /// What lies between sender and receiver.
-    pub path: Path,
-    /// The network between the adapters.
-    pub network: Network,
+    /// What hosts are like; nodes that are alike share one.
+    pub hosts: Vec<Host>,
+    /// What adapters are like, likewise.
+    pub adapters: Vec<Adapter>,
+    /// The nodes; at least one, and the first a host.
+    pub nodes: Vec<NodeSpec>,
+    /// What joins them; at least one.
+    pub networks: Vec<Network>,
     /// What goes wrong, and when.
     pub faults: Vec<FaultSpec>,
     /// How channels are admitted.
@@ -48,28 +48,64 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Whether a host receives what `channel` sends, and not only the link behind its sender.
-    pub fn is_received(&self, channel: &ChannelSpec) -> bool {
-        self.path.receive && channel.route.len() > 1
+    /// The host at `node`.
+    pub fn host(&self, node: usize) -> &Host {
+        &self.hosts[self.nodes[node].host]
     }
 
-    /// The hosts that a channel passes, and what it does at each.
+    /// The adapter at `node`.
+    pub fn adapter(&self, node: usize) -> &Adapter {
+        &self.adapters[self.nodes[node].adapter]
+    }
+
+    /// The largest packet: hosts that exchange messages agree on it.
+    pub fn packet(&self) -> Bytes {
+        self.host(0).subsystem.packet
+    }
+
+    /// What follows the name of something at `node`, to tell it from its like elsewhere; nothing at the first of nodes that
+    /// have no names.
+    pub fn suffix(&self, node: usize) -> String {
+        match &self.nodes[node].name {
+            Some(name) => format!("@{name}"),
+            None if node == 0 => String::new(),
+            None => format!("@{node}"),
+        }
+    }
+
+    /// What `node` is called.
+    pub fn name(&self, node: usize) -> String {
+        self.nodes[node].name.clone().unwrap_or_else(|| node.to_string())
+    }
+
+    /// The deadline of `channel` over its first `hops` nodes, from the logical arrival at its sender: its own for each, and the
+    /// longest way between each two.
+    pub fn deadline_through(&self, channel: &ChannelSpec, hops: usize) -> Option<Span> {
+        let ways = channel.ways.iter().take(hops - 1).map(|network| self.networks[*network].longest_way());
+        let nodes = channel.deadline?.saturating_mul(hops as u64);
+        Some(ways.fold(nodes, Span::saturating_add))
+    }
+
+    /// The nodes that a channel passes, and what it does at each.
     pub fn hops<'a>(&self, channel: &'a ChannelSpec) -> impl Iterator<Item = (usize, Role)> + use<'a> {
-        let receives = self.is_received(channel);
         let last = channel.route.len() - 1;
         channel.route.iter().enumerate().map(move |(hop, &node)| match hop {
             0 => (node, Role::Send),
-            _ if hop == last && receives => (node, Role::Receive),
+            _ if hop == last && channel.received => (node, Role::Receive),
             _ => (node, Role::Relay),
         })
     }
+}
 
-    /// How long a packet may be on its way from one host to the next, none lost.
-    pub fn longest_way(&self) -> Span {
-        let ImpairmentParameters { delay, jitter, reordering, .. } = self.network.impairments;
-        let overtaken = if reordering.probability > Probability::NEVER { reordering.by } else { Span::ZERO };
-        [delay, jitter, overtaken].into_iter().fold(self.path.propagation, Span::saturating_add)
-    }
+/// A node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// Its name, unique; `None` where nodes go by their numbers.
+    pub name: Option<String>,
+    /// Which of the hosts it has.
+    pub host: usize,
+    /// Which of the adapters.
+    pub adapter: usize,
 }
 
 /// A host.
@@ -119,17 +155,6 @@ impl Adapter {
             Adapter::Described(description) => description.interface.notification,
         }
     }
-}
-
-/// The way from the sending host to the end: a chain of equal hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Path {
-    /// Intermediate hosts that receive and send on.
-    pub relays: u32,
-    /// Whether a host at the end receives messages; without one a message ends with its last transmission.
-    pub receive: bool,
-    /// Propagation delay of each link.
-    pub propagation: Span,
 }
 
 /// The clock of a run.
@@ -231,12 +256,25 @@ impl Carries {
 /// A network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
-    /// Nodes at it; at least 1.
-    pub stations: usize,
+    /// Its name, unique; `None` for the only one.
+    pub name: Option<String>,
+    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this order.
+    pub members: Vec<usize>,
     /// Who may send when.
     pub medium: MediumSpec,
+    /// Propagation delay of each link.
+    pub propagation: Span,
     /// What happens to frames on their way.
     pub impairments: ImpairmentParameters,
+}
+
+impl Network {
+    /// How long a packet may be on its way from one host to the next, none lost.
+    pub fn longest_way(&self) -> Span {
+        let ImpairmentParameters { delay, jitter, reordering, .. } = self.impairments;
+        let overtaken = if reordering.probability > Probability::NEVER { reordering.by } else { Span::ZERO };
+        [delay, jitter, overtaken].into_iter().fold(self.propagation, Span::saturating_add)
+    }
 }
 
 /// A medium, by its parameters, which are valid.
@@ -356,8 +394,12 @@ pub enum RunLength {
 pub struct ChannelSpec {
     /// Name, unique; copies are called `name-1`, `name-2` …
     pub name: String,
-    /// The nodes it passes, the sender first; the last receives, if the path says so.
+    /// The nodes it passes, each once, the sender first.
     pub route: Vec<usize>,
+    /// The networks over which it goes from each of them to the next.
+    pub ways: Vec<usize>,
+    /// Whether the last of them receives its messages; else one ends with its last transmission.
+    pub received: bool,
     /// Class of service.
     pub class: Class,
     /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
@@ -382,6 +424,18 @@ pub struct ChannelSpec {
     pub interface: Option<usize>,
     /// What is sent.
     pub source: SourceSpec,
+}
+
+impl ChannelSpec {
+    /// The nodes that send what it carries: all of its route but one that receives.
+    pub fn senders(&self) -> &[usize] {
+        &self.route[..self.route.len() - usize::from(self.received)]
+    }
+
+    /// Its hops with the network by which it leaves each; `None` from the last.
+    pub fn ways(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
+        self.route.iter().enumerate().map(|(hop, node)| (*node, self.ways.get(hop).copied()))
+    }
 }
 
 /// What a channel's application sends.

@@ -32,7 +32,7 @@ impl Prediction {
 pub(crate) fn capacity(experiment: &Experiment) -> Option<Prediction> {
     let [interface] = &experiment.interfaces[..] else { return None };
     let config = &interface.config;
-    let costs = &experiment.host.reception;
+    let costs = &experiment.host(0).reception;
     let capacity = Capacity {
         commands: if config.handshake { 2 } else { 1 },
         interrupt: costs.interrupt.mean(),

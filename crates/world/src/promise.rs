@@ -111,7 +111,7 @@ fn through(hops: &[Hop]) -> Span {
 
 /// Admits the channels of `experiment` in order, by `formula`.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
-    let mut tables = Tables::new(experiment, coverage(experiment)?, formula)?;
+    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula)?;
     let mut answers = Vec::new();
     for channel in &experiment.channels {
         let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
@@ -122,7 +122,6 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         None => Promise::BestEffort,
         Some(Err(refused)) => Promise::Refused(refused),
         Some(Ok(reserved)) => {
-            let last = channel.route.last();
             let hop = |(node, role, id, request): (usize, Role, _, Request)| {
                 let bound = bounds[node][&id];
                 let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
@@ -130,7 +129,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                 // The demand test bounds what EDF by the requested deadlines makes of it.
                 let ordered = by_bound
                     || experiment.admission.test_with(formula) == Test::Demand
-                    || experiment.host.subsystem.order == Order::FixedPriority;
+                    || experiment.host(node).subsystem.order == Order::FixedPriority;
                 let (wait, service) = tables.terms(node, &request);
                 Hop {
                     node,
@@ -140,13 +139,19 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                     service,
                     local_deadline,
                     kept: if ordered { bound.bound } else { request.deadline() },
-                    way: if Some(&node) == last { Span::ZERO } else { experiment.longest_way() },
+                    way: way_from(experiment, channel, node),
                 }
             };
             Promise::Admitted(reserved.into_iter().map(hop).collect())
         }
     });
     Ok(Promises { formula, channels: channels.collect() })
+}
+
+/// The longest way of `channel` from `node` to the next of its route; zero from the last.
+fn way_from(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Span {
+    let way = channel.ways().find(|(other, _)| *other == node).and_then(|(_, way)| way);
+    way.map_or(Span::ZERO, |network| experiment.networks[network].longest_way())
 }
 
 /// What admission by `formula` promises each channel of `experiment`: nothing without a formula, or where none covers it.
@@ -158,7 +163,7 @@ pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Pro
 
 /// How many copies of channel `index` are admitted after all others; stops at `limit`.
 pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64) -> Result<u64, Uncovered> {
-    let mut tables = Tables::new(experiment, coverage(experiment)?, formula)?;
+    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula)?;
     for (i, channel) in experiment.channels.iter().enumerate() {
         if i != index
             && let Some(request) = request(channel)?
@@ -173,7 +178,7 @@ pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64)
 
 /// `T_service` of the first channel's largest message at its sender, by `formula`.
 pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
-    let tables = Tables::new(experiment, coverage(experiment).ok()?, formula).ok()?;
+    let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula).ok()?;
     let channel = &experiment.channels[0];
     // What a lone message takes does not depend on what it asks for.
     let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;

@@ -42,11 +42,8 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     let resource = |name: &String| Resource { name: name.clone(), ..Resource::default() };
     let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };
     let figures = figures::ALL.iter().flat_map(|(name, _)| {
-        let here = (0..experiment.network.stations).map(move |node| match node {
-            0 => (*name).to_string(),
-            node => format!("{name}@{node}"),
-        });
-        here.map(|name| (name, 1.0))
+        let here = (0..experiment.nodes.len()).map(|node| format!("{name}{}", experiment.suffix(node)));
+        here.chain([(*name).to_string()]).map(|name| (name, 1.0)).collect::<Vec<_>>()
     });
     Run {
         point: point.to_vec(),

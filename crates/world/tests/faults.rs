@@ -195,11 +195,11 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
         // What was made was lost before it left, on the way or where it came, or was received, some of it twice.
         let duplicated = assembly.impairments().duplicated;
         let received: u64 = assembly.nodes().iter().map(received).sum();
-        if matches!(&experiment.adapter, Adapter::Described(adapter) if !adapter.receive.is_empty()) {
+        if matches!(experiment.adapter(0), Adapter::Described(adapter) if !adapter.receive.is_empty()) {
             assert_eq!(received, came + duplicated, "{seed}:\n{text}");
         }
         assert!(sent_on > 100, "{seed}: {sent_on} frames\n{text}");
-        if let MediumReport::Csma(report) = assembly.medium().report() {
+        if let Some(MediumReport::Csma(report)) = assembly.media().next().map(|(medium, _)| medium.report()) {
             *met.entry("collisions").or_default() +=
                 report.stations.iter().map(|s| s.collisions).sum::<u64>();
         }

@@ -29,7 +29,7 @@ struct Application {
 
 impl Applications {
     pub(super) fn new(experiment: &Experiment, promises: &[Promise]) -> Self {
-        let mut senders = Senders::new(experiment.host.applications);
+        let mut senders = Senders::new(experiment.host(0).applications);
         let mut all = Vec::with_capacity(promises.len());
         for (i, promise) in promises.iter().enumerate() {
             senders.open();

@@ -27,7 +27,7 @@ impl Host<'_> {
             self.look = self.next_look(now);
         }
         if let (Some(limit), Some((_, since))) =
-            (self.experiment.host.driver.reset_after, self.outstanding.front())
+            (self.experiment.host(0).driver.reset_after, self.outstanding.front())
             && now >= *since + limit
         {
             // Each packet comes back as failed, or was on its way back already.
@@ -40,7 +40,7 @@ impl Host<'_> {
     fn next_look(&self, now: Time) -> Option<Time> {
         let poll = match self.notification {
             Notification::Poll(every) => Some(every),
-            Notification::Interrupt => self.experiment.host.driver.watchdog,
+            Notification::Interrupt => self.experiment.host(0).driver.watchdog,
         };
         poll.map(|every| now.next_multiple_of(every))
     }
@@ -84,7 +84,7 @@ impl Host<'_> {
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
             self.spend(
                 now,
-                self.costs.transmit(self.experiment.host.subsystem.link.paradigm),
+                self.costs.transmit(self.experiment.host(0).subsystem.link.paradigm),
                 Use::LinkScheduling,
                 false,
             );

@@ -5,7 +5,7 @@ use laxity_qos::channel::{Block, Order};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
-use laxity_world::experiment::{ClockKind, Experiment, LocalDeadline, RunLength, Task};
+use laxity_world::experiment::{ChannelSpec, ClockKind, Experiment, LocalDeadline, RunLength, Task};
 use laxity_world::results::Run;
 
 use super::scene::{Play, Scene, conforms};
@@ -53,40 +53,40 @@ impl Ground {
         if plain.channels.iter().all(|channel| channel.bound.is_none()) {
             return Err("no channel has a bound that could be exceeded");
         }
-        if experiment.host.applications == Applications::Shared {
+        let sender = |channel: &ChannelSpec| experiment.host(channel.route[0]);
+        if experiment.channels.iter().any(|channel| sender(channel).applications == Applications::Shared) {
             return Err("with shared applications each bound rests on when the sources say they send, and \
                         other times would have other bounds");
         }
-        let subsystem = &experiment.host.subsystem;
-        // What the first host has of a bound over all: each has as much.
-        let hosts = u64::from(experiment.path.relays) + 1;
+        let subsystem = &experiment.host(0).subsystem;
         let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
-        let player =
-            |(channel, ran): (&laxity_world::experiment::ChannelSpec, &laxity_world::results::Channel)| {
-                let real_time = channel.class == Class::RealTime;
-                let bound = ran.bound.and_then(Span::from_secs_f64);
-                let block =
-                    if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };
-                let packets = match block {
-                    Block::Packets(n) => u64::from(n),
-                    Block::Message | Block::Never => u64::MAX,
-                };
-                let block =
-                    subsystem.packet.get().saturating_mul(packets).min(channel.spec.max_message.get());
-                Player {
-                    name: channel.name.clone(),
-                    spec: channel.spec,
-                    real_time,
-                    sends: !real_time || bound.is_some(),
-                    bound,
-                    local: bound
-                        .filter(|_| by_bound)
-                        .map(|bound| bound / hosts)
-                        .or(channel.deadline)
-                        .unwrap_or(Span::MAX),
-                    block: Bytes::new(block),
-                }
+        let player = |(channel, ran): (&ChannelSpec, &laxity_world::results::Channel)| {
+            let real_time = channel.class == Class::RealTime;
+            let bound = ran.bound.and_then(Span::from_secs_f64);
+            let subsystem = &sender(channel).subsystem;
+            // What the first host has of a bound over all, each having as much.
+            let hosts = channel.senders().len() as u64;
+            let block =
+                if real_time { subsystem.preemption.real_time } else { subsystem.preemption.best_effort };
+            let packets = match block {
+                Block::Packets(n) => u64::from(n),
+                Block::Message | Block::Never => u64::MAX,
             };
+            let block = subsystem.packet.get().saturating_mul(packets).min(channel.spec.max_message.get());
+            Player {
+                name: channel.name.clone(),
+                spec: channel.spec,
+                real_time,
+                sends: !real_time || bound.is_some(),
+                bound,
+                local: bound
+                    .filter(|_| by_bound)
+                    .map(|bound| bound / hosts)
+                    .or(channel.deadline)
+                    .unwrap_or(Span::MAX),
+                block: Bytes::new(block),
+            }
+        };
         let players: Vec<Player> = experiment.channels.iter().zip(&plain.channels).map(player).collect();
         // Long enough for every channel to have sent once before, which is how a thread comes to be switched from.
         let sends = |player: &&Player| player.sends && player.real_time;

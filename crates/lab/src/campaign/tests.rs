@@ -219,7 +219,7 @@ fn scripted(options: &Options, holds: &str, shares: &[f64]) -> (Outcome, usize) 
     let runner = |experiment: &Experiment| {
         runs.fetch_add(1, Ordering::Relaxed);
         let mut of_point = of_point.lock().unwrap();
-        let times = of_point.entry(format!("{:?}", experiment.host)).or_default();
+        let times = of_point.entry(format!("{:?}", experiment.hosts)).or_default();
         *times += 1;
         Ok(disturbed(*times as f64, shares[(*times - 1).min(shares.len() - 1)]))
     };

@@ -117,6 +117,21 @@ pub struct ImpairmentCounts {
     pub reordered: u64,
 }
 
+impl std::ops::Add for ImpairmentCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            offered: self.offered + other.offered,
+            duplicated: self.duplicated + other.duplicated,
+            delivered: self.delivered + other.delivered,
+            lost: self.lost + other.lost,
+            corrupted: self.corrupted + other.corrupted,
+            reordered: self.reordered + other.reordered,
+        }
+    }
+}
+
 /// The way from one station to another.
 #[derive(Debug, Clone)]
 pub struct Impairments {

@@ -234,8 +234,11 @@ fn channel(
         return Err(cx.fault(&burst_span, reason, "allow fewer messages in a burst, or more often"));
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
+    let route = route?;
     let channel = ChannelSpec {
-        route: route?,
+        route: route.nodes,
+        ways: route.ways,
+        received: route.received,
         carries,
         class: class?.into_inner(),
         spec,

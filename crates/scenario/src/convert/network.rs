@@ -47,13 +47,13 @@ impl Way {
         Err(cx.fault(span, format!("there is no node {node}"), help))
     }
 
-    /// The nodes from `from` to `to`.
+    /// The nodes from `from` to `to`, the networks between, and whether the last of them receives.
     pub(super) fn route(
         self,
         cx: &mut Context<'_>,
         from: Option<Written<Whole<0, 64>>>,
         to: Option<Written<Whole<0, 64>>>,
-    ) -> Result<Vec<usize>, Reported> {
+    ) -> Result<Route, Reported> {
         let last = self.stations - 1;
         let mut end = |written: Option<Written<Whole<0, 64>>>, usual: usize| {
             let Some(end) = cx.optional(written)? else { return Ok(usual) };
@@ -66,18 +66,36 @@ impl Way {
         };
         let (from, to) = (end(from, 0), end(to, last));
         let (from, to) = (from?, to?);
-        Ok(match self.relays {
+        let nodes = match self.relays {
             0 if from == to => vec![from],
             0 => vec![from, to],
             _ => (0..=last).collect(),
-        })
+        };
+        Ok(Route { ways: vec![0; nodes.len() - 1], received: self.receives && nodes.len() > 1, nodes })
     }
+}
+
+/// The way of a channel.
+pub(super) struct Route {
+    pub(super) nodes: Vec<usize>,
+    /// The network from each of them to the next.
+    pub(super) ways: Vec<usize>,
+    /// Whether the last of them receives.
+    pub(super) received: bool,
+}
+
+/// How the hosts of `[path]` stand.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Chain {
+    pub(super) relays: u32,
+    pub(super) receive: bool,
+    pub(super) propagation: Span,
 }
 
 pub(super) fn network(
     cx: &mut Context<'_>,
     part: Option<Part<RawNetwork>>,
-    path: &Result<Path, Reported>,
+    path: &Result<Chain, Reported>,
     adapter: Option<&Adapter>,
     speedup: f64,
 ) -> Result<(Network, Way), Reported> {
@@ -86,8 +104,14 @@ pub(super) fn network(
         let path = path?;
         let stations = path.relays as usize + 1 + usize::from(path.receive);
         let way = Way { stations, relays: path.relays as usize, receives: path.receive };
-        let (medium, impairments) = (MediumSpec::PointToPoint, ImpairmentParameters::default());
-        return Ok((Network { stations, medium, impairments }, way));
+        let network = Network {
+            name: None,
+            members: (0..stations).collect(),
+            medium: MediumSpec::PointToPoint,
+            propagation: path.propagation,
+            impairments: ImpairmentParameters::default(),
+        };
+        return Ok((network, way));
     };
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
@@ -155,7 +179,14 @@ pub(super) fn network(
     };
     let receives = path.receive || stations > 1;
     let way = Way { stations, relays: path.relays as usize, receives };
-    Ok((Network { stations, medium, impairments: impairments? }, way))
+    let network = Network {
+        name: None,
+        members: (0..stations).collect(),
+        medium,
+        propagation: path.propagation,
+        impairments: impairments?,
+    };
+    Ok((network, way))
 }
 
 fn refuse(cx: &mut Context<'_>, span: &Range<usize>, error: &NetworkError) -> Reported {

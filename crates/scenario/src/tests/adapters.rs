@@ -31,8 +31,8 @@ fn generic(table: &str, dma: &str, phases: &str) -> String {
 fn described(adapter: &str) -> laxity_model::adapter::Description {
     let scenario = right(&scenario(adapter));
     let point = scenario.points().next().unwrap();
-    match scenario.experiment(&point).adapter {
-        Valid::Described(description) => *description,
+    match scenario.experiment(&point).adapter(0) {
+        Valid::Described(description) => (**description).clone(),
         Valid::Null(_) => panic!("{adapter} is described"),
     }
 }
@@ -128,18 +128,19 @@ fn a_faster_processor_does_its_work_in_less_and_nothing_else() {
     let text = scenario(&adapter).replace("[adapter]", "speedup = 12\n[adapter]");
     let scenario = right(&text);
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
-    let Valid::Described(adapter) = experiment.adapter else { panic!() };
+    let Valid::Described(adapter) = &experiment.adapters[0] else { panic!() };
     let times: Vec<_> = adapter.transmit[0].phases.iter().map(|phase| phase.delay.fixed).collect();
     assert_eq!(times, [Span::from_us(10), Span::from_us(100)]);
-    assert_eq!(experiment.host.costs.packet.as_ps(), (170_000_000 + 6) / 12);
-    assert_eq!(experiment.host.speedup, 12.0);
+    assert_eq!(experiment.host(0).costs.packet.as_ps(), (170_000_000 + 6) / 12);
+    assert_eq!(experiment.host(0).speedup, 12.0);
 }
 
 #[test]
 fn a_driver_is_told_when_to_give_up() {
     let text = with("[adapter]", "[host.driver]\nwatchdog = \"10 ms\"\nreset_after = \"100 ms\"\n[adapter]");
     let scenario = right(&text);
-    let host = scenario.experiment(&scenario.points().next().unwrap()).host;
+    let experiment = scenario.experiment(&scenario.points().next().unwrap());
+    let host = experiment.host(0);
     let patience = DriverConfig { watchdog: Some(Span::from_ms(10)), reset_after: Some(Span::from_ms(100)) };
     assert_eq!((host.driver, host.speedup), (patience, 1.0));
 }
@@ -159,7 +160,7 @@ fn adapter_files_are_found_hashed_and_swept() {
     files.insert("adapters/mine.toml".into(), file("1 us"));
     files.insert("experiments/../other.toml".into(), file("2 us"));
     let scenario = read_in(&files).unwrap_or_else(|errors| panic!("{errors}"));
-    let first = |point: &PointIndex| match scenario.experiment(point).adapter {
+    let first = |point: &PointIndex| match scenario.experiment(point).adapter(0) {
         Valid::Described(adapter) => adapter.transmit[0].phases[0].delay.fixed,
         Valid::Null(_) => panic!(),
     };

@@ -21,11 +21,11 @@ fn a_scenario_is_what_it_says_and_the_rest_by_default() {
     let scenario = right(RIGHT);
     assert_eq!((scenario.name.as_str(), scenario.seed, scenario.hash.len()), ("test", 1, 64));
     let experiment = only(RIGHT);
-    assert_eq!(experiment.host.costs.switch(), Span::from_us(145));
-    assert_eq!(experiment.host.subsystem.preemption.real_time, Block::Packets(4));
-    assert_eq!(experiment.host.subsystem.packet, Bytes::from_kib(4));
+    assert_eq!(experiment.host(0).costs.switch(), Span::from_us(145));
+    assert_eq!(experiment.host(0).subsystem.preemption.real_time, Block::Packets(4));
+    assert_eq!(experiment.host(0).subsystem.packet, Bytes::from_kib(4));
     assert_eq!(experiment.admission.formula, Some(Formula::Corrected));
-    let Adapter::Null(costs) = experiment.adapter else { panic!() };
+    let Adapter::Null(costs) = &experiment.adapters[0] else { panic!() };
     assert_eq!(costs.transmit(Bytes::from_kib(4)), Span::from_ns(244_800));
     let [video, bulk] = experiment.channels.as_slice() else { panic!() };
     assert_eq!(video.spec.rate(), Rate::from_bytes_per_sec(1200 * 1024));
@@ -89,11 +89,11 @@ points = [
     assert_eq!(points.len(), 6);
     assert_eq!(scenario.describe(&points[4]), "load = 400 KiB/s, variant = O2");
     let experiment = scenario.experiment(&points[4]);
-    assert_eq!(experiment.host.subsystem.link.paradigm, LinkParadigm::O2);
+    assert_eq!(experiment.host(0).subsystem.link.paradigm, LinkParadigm::O2);
     assert!(experiment.channels.iter().all(|channel| channel.packet_slots == 7));
     let experiment = scenario.experiment(&points[2]);
-    assert_eq!(experiment.host.subsystem.early, EarlyPolicy::CONSERVE);
-    assert_eq!(experiment.host.costs.interrupt, Span::from_us(28));
+    assert_eq!(experiment.host(0).subsystem.early, EarlyPolicy::CONSERVE);
+    assert_eq!(experiment.host(0).costs.interrupt, Span::from_us(28));
     let SourceSpec::Timed { parameters: SourceParameters::Periodic(p), .. } = &experiment.channels[1].source
     else {
         panic!()
@@ -119,7 +119,7 @@ fn several_keys_take_a_value_together_and_numbers_are_numbers() {
     assert_eq!(values, [Some(1.0), Some(2.0), Some(15.0)]);
     let last = scenario.points().last().unwrap();
     let experiment = scenario.experiment(&last);
-    assert_eq!(experiment.host.subsystem.preemption.best_effort, Block::Packets(15));
+    assert_eq!(experiment.host(0).subsystem.preemption.best_effort, Block::Packets(15));
     assert_eq!(experiment.channels[0].spec.burst, 15);
 }
 
@@ -134,14 +134,14 @@ fn copies_have_names_of_their_own() {
 fn ideal_resources_switch_at_once_and_for_nothing() {
     let experiment =
         only(&with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { resources = \"ideal\" }"));
-    assert!(experiment.host.subsystem.preemption.immediate && experiment.host.ideal);
-    assert_eq!(experiment.host.costs.switch(), Span::ZERO);
+    assert!(experiment.host(0).subsystem.preemption.immediate && experiment.host(0).ideal);
+    assert_eq!(experiment.host(0).costs.switch(), Span::ZERO);
     let experiment = only(&with(
         "profile = \"mc68040\"",
         "profile = \"mc68040\"\nsubsystem = { preemption = \"immediate\" }",
     ));
-    assert!(experiment.host.subsystem.preemption.immediate && !experiment.host.ideal);
-    assert_eq!(experiment.host.costs.switch(), Span::from_us(145));
+    assert!(experiment.host(0).subsystem.preemption.immediate && !experiment.host(0).ideal);
+    assert_eq!(experiment.host(0).costs.switch(), Span::from_us(145));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn traces_and_profiles_are_found_and_hashed() {
     files.insert("profiles/mine.toml".into(), profile.into());
     let scenario = read_in(&files).unwrap_or_else(|errors| panic!("{errors}"));
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
-    assert_eq!(experiment.host.profile, "mine");
+    assert_eq!(experiment.host(0).profile, "mine");
     assert_eq!(experiment.channels[0].spec.min_message, Bytes::new(70));
     files.insert("experiments/../traces/a.txt".into(), b"100\n71\n200\n".to_vec());
     assert_ne!(read_in(&files).unwrap().hash, scenario.hash);
@@ -219,7 +219,7 @@ fn traces_and_profiles_are_found_and_hashed() {
     files.insert("experiments/mine.toml".into(), crate::profile::BUILT_IN.last().unwrap().1.into());
     let scenario = read_in(&files).unwrap();
     let experiment = scenario.experiment(&scenario.points().next().unwrap());
-    assert_eq!(experiment.host.costs.context_switch, Span::from_us(55));
+    assert_eq!(experiment.host(0).costs.context_switch, Span::from_us(55));
 }
 
 #[test]

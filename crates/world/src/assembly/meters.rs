@@ -2,7 +2,7 @@
 
 use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Direction, Passage};
-use laxity_model::network::{ImpairmentCounts, Impairments, Medium};
+use laxity_model::network::{ImpairmentCounts, Medium};
 use laxity_model::node::Node;
 use laxity_units::Time;
 
@@ -54,15 +54,15 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
         let transmitting = match passage.direction {
             Direction::Transmit => 0,
-            Direction::Receive => self.transmitting_stages(),
+            Direction::Receive => self.transmitting_stages(node),
         };
         let meter = &mut self.stages[node][transmitting + passage.stage];
         meter.waited.push(seconds(passage.joined, passage.began));
         meter.served.push(seconds(passage.began, passage.ended));
     }
 
-    fn transmitting_stages(&self) -> usize {
-        match &self.experiment.adapter {
+    fn transmitting_stages(&self, node: usize) -> usize {
+        match self.experiment.adapter(node) {
             crate::experiment::Adapter::Null(_) => 1,
             crate::experiment::Adapter::Described(description) => description.transmit.len(),
         }
@@ -82,7 +82,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             worst: meter.worst.map(laxity_units::Span::as_secs_f64),
         });
         let stages = self.nodes.iter().enumerate().flat_map(|(i, node)| {
-            let suffix = super::outcome::suffix(i);
+            let suffix = self.experiment.suffix(i);
             node.adapter().stages().into_iter().map(move |s| (format!("{}{suffix}", s.name), s.waiting))
         });
         Live { now, channels: channels.collect(), stages: stages.collect() }
@@ -103,14 +103,14 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         &self.nodes
     }
 
-    /// The medium between them.
-    pub fn medium(&self) -> &Medium {
-        &self.around.medium
+    /// The media that they share, with the nodes at each.
+    pub fn media(&self) -> impl Iterator<Item = (&Medium, &[usize])> {
+        self.around.networks.media()
     }
 
     /// What happened to frames on their way; all zeros where nothing can.
     pub fn impairments(&self) -> ImpairmentCounts {
-        self.around.impairments.as_ref().map(Impairments::counts).unwrap_or_default()
+        self.around.networks.counts()
     }
 
     /// From now on no source begins a message; what is under way goes on.

@@ -70,11 +70,6 @@ struct Edges<'a> {
     ended: &'a Snapshot,
 }
 
-/// What follows a name at node `i`.
-pub(super) fn suffix(i: usize) -> String {
-    if i == 0 { String::new() } else { format!("@{i}") }
-}
-
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// The results of a run that ended at `end`, with those of hosts that are elsewhere; and the outside.
     pub fn into_run(mut self, end: Time, hosts: &[HostReport]) -> (Run, O) {
@@ -87,7 +82,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let (mut resources, mut stages) = (Vec::new(), Vec::new());
         let mut meters = std::mem::take(&mut self.around.stages).into_iter();
         for (i, node) in self.nodes.iter().enumerate() {
-            let suffix = suffix(i);
+            let suffix = self.experiment.suffix(i);
             let elsewhere = hosts.iter().find(|host| host.node == i);
             let (from, to) = match elsewhere {
                 Some(host) => (host.opened.uses, host.closed.uses),
@@ -108,7 +103,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 let (name, longest) = (format!("{}{suffix}", report.name), report.longest as u64);
                 let ((busy_then, passed_then), (busy, passed)) = (opened.stages[i][n], closed.stages[i][n]);
                 let utilisation = over(window, busy_then, busy);
-                if matches!(self.experiment.adapter, Adapter::Described(_)) {
+                if matches!(self.experiment.adapter(i), Adapter::Described(_)) {
                     stages.push(Stage {
                         name: name.clone(),
                         packets: passed - passed_then,
@@ -128,7 +123,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         let mut figures = self.figures();
         for host in hosts {
-            let suffix = suffix(host.node);
+            let suffix = self.experiment.suffix(host.node);
             figures.insert(format!("host_stalls{suffix}"), host.stalls.as_secs_f64());
             figures.insert(format!("host_longest_stall{suffix}"), host.longest_stall.as_secs_f64());
         }
@@ -177,7 +172,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
-        let received = self.experiment.is_received(spec);
+        let received = spec.received;
         let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         let (promise, papers) = (&self.promises[i], &self.papers[i]);
         let bound = promise.bound().map(Span::as_secs_f64);
@@ -254,40 +249,44 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 figures.insert(name, value);
             }
         };
-        match self.around.medium.report() {
-            MediumReport::PointToPoint(_) => {}
-            MediumReport::TokenRing(stations) => {
-                for (i, station) in stations.iter().enumerate() {
-                    let suffix = suffix(i);
-                    note(format!("token_holdings{suffix}"), station.holdings as f64);
-                    note(format!("token_held{suffix}"), station.held.as_secs_f64());
-                    note(format!("token_longest_wait{suffix}"), station.longest_wait.as_secs_f64());
-                    note(format!("token_longest_rotation{suffix}"), station.longest_rotation.as_secs_f64());
-                    note(format!("token_overrun{suffix}"), station.overrun.as_secs_f64());
-                    note(format!("token_longest_overrun{suffix}"), station.longest_overrun.as_secs_f64());
+        for (medium, members) in self.around.networks.media() {
+            let suffix = |station: usize| self.experiment.suffix(members[station]);
+            match medium.report() {
+                MediumReport::PointToPoint(_) => {}
+                MediumReport::TokenRing(stations) => {
+                    for (i, station) in stations.iter().enumerate() {
+                        let suffix = suffix(i);
+                        note(format!("token_holdings{suffix}"), station.holdings as f64);
+                        note(format!("token_held{suffix}"), station.held.as_secs_f64());
+                        note(format!("token_longest_wait{suffix}"), station.longest_wait.as_secs_f64());
+                        note(
+                            format!("token_longest_rotation{suffix}"),
+                            station.longest_rotation.as_secs_f64(),
+                        );
+                        note(format!("token_overrun{suffix}"), station.overrun.as_secs_f64());
+                        note(format!("token_longest_overrun{suffix}"), station.longest_overrun.as_secs_f64());
+                    }
+                }
+                MediumReport::Csma(report) => {
+                    for (i, station) in report.stations.iter().enumerate() {
+                        let suffix = suffix(i);
+                        note(format!("csma_attempts{suffix}"), station.attempts as f64);
+                        note(format!("csma_collisions{suffix}"), station.collisions as f64);
+                        note(format!("csma_given_up{suffix}"), station.given_up as f64);
+                        note(format!("csma_longest_access{suffix}"), station.longest_access.as_secs_f64());
+                    }
+                    note("csma_others_sent".into(), report.background.sent as f64);
+                    note("csma_others_collisions".into(), report.background.collisions as f64);
                 }
             }
-            MediumReport::Csma(report) => {
-                for (i, station) in report.stations.iter().enumerate() {
-                    let suffix = suffix(i);
-                    note(format!("csma_attempts{suffix}"), station.attempts as f64);
-                    note(format!("csma_collisions{suffix}"), station.collisions as f64);
-                    note(format!("csma_given_up{suffix}"), station.given_up as f64);
-                    note(format!("csma_longest_access{suffix}"), station.longest_access.as_secs_f64());
-                }
-                note("csma_others_sent".into(), report.background.sent as f64);
-                note("csma_others_collisions".into(), report.background.collisions as f64);
-            }
         }
-        if let Some(impairments) = &self.around.impairments {
-            let counts = impairments.counts();
-            note("network_lost".into(), counts.lost as f64);
-            note("network_corrupted".into(), counts.corrupted as f64);
-            note("network_duplicated".into(), counts.duplicated as f64);
-            note("network_reordered".into(), counts.reordered as f64);
-        }
+        let counts = self.around.networks.counts();
+        note("network_lost".into(), counts.lost as f64);
+        note("network_corrupted".into(), counts.corrupted as f64);
+        note("network_duplicated".into(), counts.duplicated as f64);
+        note("network_reordered".into(), counts.reordered as f64);
         for (i, node) in self.nodes.iter().enumerate() {
-            let (report, suffix) = (node.driver(), suffix(i));
+            let (report, suffix) = (node.driver(), self.experiment.suffix(i));
             note(format!("driver_lost_interrupts{suffix}"), report.lost_interrupts as f64);
             note(format!("driver_recovered{suffix}"), report.recovered as f64);
             note(format!("driver_resets{suffix}"), report.resets as f64);

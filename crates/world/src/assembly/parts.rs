@@ -11,13 +11,13 @@ use laxity_qos::channel::{ChannelConfig, Role};
 use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, Experiment, MediumSpec};
+use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
 use crate::promise::Promise;
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
-pub(super) fn node(experiment: &Experiment, host_is_here: bool) -> Node {
-    let host = &experiment.host;
-    let adapter = match &experiment.adapter {
+pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -> Node {
+    let host = experiment.host(number);
+    let adapter = match experiment.adapter(number) {
         Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
         Adapter::Described(description) => {
             adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
@@ -34,36 +34,48 @@ pub(super) fn node(experiment: &Experiment, host_is_here: bool) -> Node {
 /// The names of all resources of a run: CPUs, and stages of adapters.
 pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     let mut names = Vec::new();
-    for number in 0..experiment.network.stations {
-        let suffix = super::outcome::suffix(number);
+    for number in 0..experiment.nodes.len() {
+        let suffix = experiment.suffix(number);
         names.push(format!("cpu{suffix}"));
-        let stages = node(experiment, false).adapter().stages();
+        let stages = node(experiment, number, false).adapter().stages();
         names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
     }
     names
 }
 
-/// The medium that the nodes share.
-pub(super) fn medium(experiment: &Experiment) -> Medium {
-    match &experiment.network.medium {
-        MediumSpec::PointToPoint => Medium::PointToPoint(PointToPoint::new(experiment.network.stations)),
+/// Who may send when at `network`.
+pub(super) fn medium(experiment: &Experiment, network: &Network) -> Medium {
+    match &network.medium {
+        MediumSpec::PointToPoint => Medium::PointToPoint(PointToPoint::new(network.members.len())),
         MediumSpec::TokenRing(ring) => Medium::TokenRing(
             TokenRing::new(ring.clone()).expect("a scenario's network is checked when it is read"),
         ),
         MediumSpec::Csma(csma) => {
-            let random = Seed::new(experiment.seed).stream("medium");
+            let random = stream_of(experiment, network, "medium");
             Medium::Csma(Csma::new(*csma, random).expect("a scenario's network is checked when it is read"))
         }
     }
 }
 
-/// What happens to frames on their way, if anything does.
-pub(super) fn impairments(experiment: &Experiment) -> Option<Impairments> {
-    let parameters = experiment.network.impairments;
-    let random = Seed::new(experiment.seed).stream("impairments");
-    (parameters != Default::default()).then(|| {
-        Impairments::new(parameters, random).expect("a scenario's network is checked when it is read")
-    })
+/// What happens to frames on their way through `network`, on the link between `ends` if each has its own.
+pub(super) fn impairments(
+    experiment: &Experiment,
+    network: &Network,
+    ends: Option<(usize, usize)>,
+) -> Impairments {
+    let of_link = ends.map(|(from, to)| {
+        format!("impairments from {} to {} over", experiment.name(from), experiment.name(to))
+    });
+    let random = stream_of(experiment, network, of_link.as_deref().unwrap_or("impairments"));
+    Impairments::new(network.impairments, random).expect("a scenario's network is checked when it is read")
+}
+
+fn stream_of(experiment: &Experiment, network: &Network, what: &str) -> Stream {
+    let seed = Seed::new(experiment.seed);
+    match &network.name {
+        Some(name) => seed.stream(&format!("{what} {name}")),
+        None => seed.stream(what),
+    }
 }
 
 /// The random stream of a channel's source, from its beginning: whatever the clock and whoever sends, the same messages.
@@ -130,14 +142,15 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usiz
     if channel.class == Class::BestEffort || at == 0 {
         return 0;
     }
-    let subsystem = &experiment.host.subsystem;
+    let before = &experiment.host(channel.route[at - 1]).subsystem;
     let deadlines = local_deadline(experiment, i, promise, channel.route[at - 1])
         .saturating_add(local_deadline(experiment, i, promise, node));
-    let on_the_way = experiment.longest_way().saturating_sub(experiment.path.propagation);
+    let network = &experiment.networks[channel.ways[at - 1]];
+    let on_the_way = network.longest_way().saturating_sub(network.propagation);
     let stay = deadlines.saturating_add(on_the_way);
     let interval = channel.spec.min_interval;
     let burst = u64::from(channel.spec.burst);
-    let ahead = subsystem.link.early.horizon.div_ceil(interval).min(burst);
+    let ahead = before.link.early.horizon.div_ceil(interval).min(burst);
     let messages = stay.div_ceil(interval).saturating_add(ahead).saturating_add(2);
-    messages.saturating_mul(channel.spec.fragmentation(subsystem.packet).packets())
+    messages.saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
 }

@@ -12,7 +12,6 @@ use laxity_qos::channel::Sent;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
-use super::outcome::suffix;
 use super::state::Asked;
 use super::{limits, source_stream};
 use crate::causes;
@@ -83,7 +82,7 @@ impl<'a> Receiving<'a> {
         Self {
             experiment,
             length,
-            receiver: Receiver::new(experiment.host.reception, interfaces, seed, "reception"),
+            receiver: Receiver::new(experiment.host(0).reception, interfaces, seed, "reception"),
             asked: Asked::default(),
             sources: sources.collect(),
             meters: meters.collect(),
@@ -223,7 +222,7 @@ impl<'a> Receiving<'a> {
         figures.insert("cpu_idle_share".into(), 1.0 - utilisation);
         let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
         for (i, (from, to)) in opened.interfaces.iter().zip(&closed.interfaces).enumerate() {
-            let suffix = suffix(i);
+            let suffix = if i == 0 { String::new() } else { format!("@{i}") };
             let mut note = |name: &str, value: f64| figures.insert(format!("{name}{suffix}"), value);
             note("interrupts_per_second", per_second(to.interrupts - from.interrupts));
             note("ticks_per_second", per_second(to.ticks - from.ticks));

@@ -27,6 +27,8 @@ pub enum Event {
     },
     /// The medium asked to be called; stale if it has asked anew since.
     Medium {
+        /// The network.
+        network: u32,
         /// How often it had asked.
         asked: u64,
     },

@@ -9,12 +9,12 @@ use laxity_engine::Calendar;
 use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Loss, Response};
 use laxity_model::host::Output;
-use laxity_model::network::{Impairments, Medium};
 use laxity_model::node::{Node, NodeOutput};
 use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
 use laxity_units::{Bytes, Time};
 
 use super::meters::StageMeter;
+use super::networks::Networks;
 use super::observer::Observer;
 use super::state::{Event, Snapshot, Window};
 use super::{Notice, Outside};
@@ -24,10 +24,7 @@ use crate::measure::Meter;
 /// All of an assembly that is not a node or a source.
 pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) experiment: &'a Experiment,
-    pub(super) medium: Medium,
-    /// Nodes ask it before each frame.
-    pub(super) shares_medium: bool,
-    pub(super) impairments: Option<Impairments>,
+    pub(super) networks: Networks,
     /// Frames on their way from one node to the next.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
@@ -55,13 +52,11 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     fn hear(&mut self, node: usize, now: Time, output: &NodeOutput, calendar: &mut Calendar<Event>) {
         match *output {
             NodeOutput::Departed(ref packet, more) => {
-                if self.shares_medium {
-                    self.medium.sent(now, node, more);
-                }
+                self.networks.sent(now, node, more);
                 self.depart(node, now, packet, calendar);
             }
-            NodeOutput::Request => self.medium.request(now, node),
-            NodeOutput::Withdraw => self.medium.withdraw(now, node),
+            NodeOutput::Request => self.networks.request(now, node),
+            NodeOutput::Withdraw => self.networks.withdraw(now, node),
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
             NodeOutput::Failed(ref packet, _) => self.meter(packet.channel).fail(packet),
@@ -137,11 +132,11 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let channel = &self.experiment.channels[packet.channel.0 as usize];
         let route = &channel.route;
         let hop = route.iter().position(|station| *station == node).expect("a packet keeps to its route");
-        let received = self.experiment.is_received(channel);
-        let last_sender = route.len() - 1 - usize::from(received);
+        let received = channel.received;
+        let last_sender = channel.senders().len() - 1;
         let is_whole_route = route.len() == 1;
         if let Some(&next) = route.get(hop + 1) {
-            self.send_on(next, now, packet, calendar);
+            self.send_on((node, next), channel.ways[hop], now, packet, calendar);
         }
         if hop != last_sender {
             return;
@@ -160,10 +155,21 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.look_at_window(now);
     }
 
-    fn send_on(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let propagation = self.experiment.path.propagation;
-        let node = node as u32;
-        let Some(impairments) = &mut self.impairments else {
+    fn send_on(
+        &mut self,
+        ends: (usize, usize),
+        way: usize,
+        now: Time,
+        packet: &Packet,
+        calendar: &mut Calendar<Event>,
+    ) {
+        let network = &self.experiment.networks[way];
+        let (node, propagation) = (ends.1 as u32, network.propagation);
+        let mut packet = *packet;
+        // The way takes its time, so what is on time there is later by that.
+        packet.tag.deadline = packet.tag.deadline.saturating_add(network.longest_way());
+        let packet = &packet;
+        let Some(impairments) = self.networks.impairments(self.experiment, way, ends) else {
             let frame = self.flying.put(packet);
             calendar.schedule(now + propagation, Event::Reach { node, frame });
             return;

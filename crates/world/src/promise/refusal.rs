@@ -26,7 +26,7 @@ pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Sho
 }
 
 fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
-    let mut tables = Tables::new(experiment, coverage(experiment).ok()?, formula).ok()?;
+    let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula).ok()?;
     for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
         if let Some(request) = super::request(other).ok()? {
             let _ = tables.admit(experiment, other, request);

@@ -12,7 +12,7 @@ use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::{Bytes, Span};
 
 use super::{Refused, admitted};
-use crate::coverage::{Coverage, Uncovered, thread_per_message};
+use crate::coverage::{Coverage, Covered, Uncovered, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 
 /// Levels that real-time channels share; the last one is best effort's.
@@ -30,7 +30,7 @@ pub(super) struct Tables {
 impl Tables {
     pub(super) fn new(
         experiment: &Experiment,
-        coverage: Coverage,
+        coverage: &Coverage,
         formula: Formula,
     ) -> Result<Self, Uncovered> {
         let table = |node| {
@@ -38,7 +38,7 @@ impl Tables {
             let test = experiment.admission.test_with(formula);
             AdmissionTable::with_test(environment, test).map_err(|_| Uncovered("the host is out of range"))
         };
-        let hosts = (0..experiment.network.stations).map(table).collect::<Result<_, _>>()?;
+        let hosts = (0..experiment.nodes.len()).map(table).collect::<Result<_, _>>()?;
         Ok(Self { hosts, formula })
     }
 
@@ -128,13 +128,13 @@ fn at_host(channel: &ChannelSpec, role: Role, request: Request) -> Request {
 
 fn environment(
     experiment: &Experiment,
-    coverage: Coverage,
+    coverage: &Coverage,
     formula: Formula,
     node: usize,
 ) -> Result<Environment, Uncovered> {
-    let host = &experiment.host;
+    let host = experiment.host(node);
     let config = &host.subsystem;
-    let Coverage { model, link, by_level, ahead } = coverage;
+    let Covered { model, link, by_level, ahead } = coverage.nodes[node];
     Ok(Environment {
         host: host.costs,
         link,
@@ -172,7 +172,7 @@ fn best_effort(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> O
 
 /// Applications on the same CPU take it before any handler.
 fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
-    let host = &experiment.host;
+    let host = experiment.host(node);
     let of = |channel: &ChannelSpec| match &channel.source {
         SourceSpec::None | SourceSpec::Continuous(_) | SourceSpec::Closed { .. } => None,
         SourceSpec::Timed { parameters, .. } => Some(
@@ -199,29 +199,30 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
 /// what jitter pushes together.
 fn receptions(
     experiment: &Experiment,
-    coverage: Coverage,
+    coverage: &Coverage,
     node: usize,
 ) -> Result<Vec<Interference>, Uncovered> {
-    let cost = experiment.host.costs.interrupt;
+    let cost = experiment.host(node).costs.interrupt;
     if cost.is_zero() {
         return Ok(Vec::new());
     }
-    let mut shortest: BTreeMap<usize, Bytes> = BTreeMap::new();
+    let mut shortest: BTreeMap<(usize, usize), Bytes> = BTreeMap::new();
     for channel in &experiment.channels {
-        let packet = channel.spec.smallest_packet(experiment.host.subsystem.packet);
-        for hop in channel.route.windows(2).filter(|hop| hop[1] == node) {
-            let least = shortest.entry(hop[0]).or_insert(packet);
+        let packet = channel.spec.smallest_packet(experiment.packet());
+        let hops = channel.route.windows(2).zip(&channel.ways);
+        for (hop, way) in hops.filter(|(hop, _)| hop[1] == node) {
+            let least = shortest.entry((hop[0], *way)).or_insert(packet);
             *least = packet.min(*least);
         }
     }
-    let from = |packet: Bytes| {
-        let interval = coverage.link.transmit(packet);
+    let from = |((before, way), packet): ((usize, usize), Bytes)| {
+        let interval = coverage.nodes[before].link.transmit(packet);
         if interval.is_zero() {
             return Err(Uncovered("packets that take no time to send come in any number at once"));
         }
-        let burst = 1 + experiment.network.impairments.jitter.div_ceil(interval);
+        let burst = 1 + experiment.networks[way].impairments.jitter.div_ceil(interval);
         let burst = u32::try_from(burst).map_err(|_| Uncovered("jitter pushes too many packets together"))?;
         Ok(Interference { above: Above::Interrupt, cost, burst, interval })
     };
-    shortest.into_values().map(from).collect()
+    shortest.into_iter().map(from).collect()
 }

@@ -1,0 +1,153 @@
+//! The networks between nodes: who may send when, and what becomes of a frame on its way.
+//!
+//! Nodes and networks know nothing of each other's numbers. A node is at one shared medium at most, which numbers its own
+//! stations; a link of its own asks nobody, and is not here but for its impairments.
+
+use std::collections::BTreeMap;
+
+use laxity_model::adapter::Access;
+use laxity_model::network::{ImpairmentCounts, Impairments, Medium};
+use laxity_model::node::Node;
+use laxity_units::{Span, Time};
+
+use super::parts;
+use crate::experiment::{Experiment, MediumSpec};
+
+/// All networks of an experiment.
+pub(super) struct Networks {
+    /// Per network: the medium that its nodes share.
+    media: Vec<Option<Shared>>,
+    /// Per node: the network whose medium it shares, and which station it is there.
+    places: Vec<Option<(usize, usize)>>,
+    /// What happens to frames on a link, for those that a frame has passed.
+    impairments: BTreeMap<Link, Impairments>,
+    /// Media that may have something to tell.
+    touched: Vec<usize>,
+    /// Media that have told it, and are to be asked when they want to be called.
+    called: Vec<usize>,
+}
+
+/// A network, and the nodes at both ends; one for all links of a network without a name.
+type Link = (usize, Option<(usize, usize)>);
+
+struct Shared {
+    medium: Medium,
+    /// The node of each station.
+    members: Vec<usize>,
+    /// Whether it is among the touched.
+    touched: bool,
+}
+
+impl Networks {
+    /// The networks of `experiment`; tells its nodes what they have to know of theirs.
+    pub(super) fn new(experiment: &Experiment, nodes: &mut [Node]) -> Self {
+        let mut places = vec![None; nodes.len()];
+        let mut media = Vec::new();
+        for (number, network) in experiment.networks.iter().enumerate() {
+            if network.medium == MediumSpec::PointToPoint {
+                media.push(None);
+                continue;
+            }
+            for (station, node) in network.members.iter().enumerate() {
+                places[*node] = Some((number, station));
+            }
+            let medium = parts::medium(experiment, network);
+            media.push(Some(Shared { medium, members: network.members.clone(), touched: true }));
+        }
+        for (node, place) in nodes.iter_mut().zip(&places) {
+            match place.and_then(|(network, _)| media[network].as_ref()) {
+                Some(shared) => node.pad_frames_to(shared.medium.shortest_frame()),
+                None => {
+                    node.pad_frames_to(Span::ZERO);
+                    node.own_the_link();
+                }
+            }
+        }
+        // Whatever happens by itself, as a token that goes round, begins.
+        let touched = (0..media.len()).filter(|network| media[*network].is_some()).collect();
+        Self { impairments: BTreeMap::new(), media, places, touched, called: Vec::new() }
+    }
+
+    fn tell(&mut self, node: usize, what: impl FnOnce(&mut Medium, usize)) {
+        let Some((network, station)) = self.places[node] else { return };
+        self.touch(network, |medium| what(medium, station));
+    }
+
+    fn touch(&mut self, network: usize, what: impl FnOnce(&mut Medium)) {
+        let Some(shared) = &mut self.media[network] else { return };
+        what(&mut shared.medium);
+        if !shared.touched {
+            shared.touched = true;
+            self.touched.push(network);
+        }
+    }
+
+    /// A frame of `node` is ready.
+    pub(super) fn request(&mut self, now: Time, node: usize) {
+        self.tell(node, |medium, station| medium.request(now, station));
+    }
+
+    /// It no longer is.
+    pub(super) fn withdraw(&mut self, now: Time, node: usize) {
+        self.tell(node, |medium, station| medium.withdraw(now, station));
+    }
+
+    /// The last bit of a frame has left `node`; whether more wait behind it.
+    #[inline]
+    pub(super) fn sent(&mut self, now: Time, node: usize, more: bool) {
+        self.tell(node, |medium, station| medium.sent(now, station, more));
+    }
+
+    /// The time that a medium asked for has come.
+    pub(super) fn timer(&mut self, now: Time, network: usize) {
+        self.touch(network, |medium| medium.timer(now));
+    }
+
+    /// What a medium tells a node.
+    #[inline]
+    pub(super) fn poll_output(&mut self) -> Option<(usize, Access)> {
+        while let Some(&network) = self.touched.last() {
+            let shared = self.media[network].as_mut().expect("what was touched is a medium");
+            if let Some(output) = shared.medium.poll_output() {
+                return Some((shared.members[output.station()], output.into()));
+            }
+            shared.touched = false;
+            self.touched.pop();
+            self.called.push(network);
+        }
+        None
+    }
+
+    /// A medium that may want to be called at another time than before, and when.
+    #[inline]
+    pub(super) fn poll_called(&mut self) -> Option<(usize, Option<Time>)> {
+        let network = self.called.pop()?;
+        Some((network, self.media[network].as_ref().and_then(|shared| shared.medium.next_deadline())))
+    }
+
+    /// What happens to frames on their way over `network` from one node to another, if anything does.
+    #[inline]
+    pub(super) fn impairments(
+        &mut self,
+        experiment: &Experiment,
+        network: usize,
+        ends: (usize, usize),
+    ) -> Option<&mut Impairments> {
+        let spec = &experiment.networks[network];
+        if spec.impairments == Default::default() {
+            return None;
+        }
+        let link = (network, spec.name.is_some().then_some(ends));
+        Some(self.impairments.entry(link).or_insert_with(|| parts::impairments(experiment, spec, link.1)))
+    }
+
+    /// What happened to frames on their way, on all networks.
+    pub(super) fn counts(&self) -> ImpairmentCounts {
+        self.impairments.values().map(Impairments::counts).fold(Default::default(), |all, one| all + one)
+    }
+
+    /// The media that nodes share, with the nodes at them.
+    pub(super) fn media(&self) -> impl Iterator<Item = (&Medium, &[usize])> {
+        self.media.iter().flatten().map(|shared| (&shared.medium, &shared.members[..]))
+    }
+}
