@@ -23,7 +23,7 @@ use laxity_machine::ring::{Consumer, Producer};
 use laxity_machine::signal::Interrupt;
 use laxity_model::adapter::{Command, Notification, Response};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
-use laxity_qos::channel::{ChannelId, Packet, Step, Subsystem, Thread};
+use laxity_qos::channel::{ChannelId, Packet, Slot, Slots, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{ChannelSpec, Experiment, Pace};
@@ -54,6 +54,8 @@ pub struct Host<'a> {
     costs: HostCosts,
     pace: Pace,
     subsystem: Subsystem,
+    /// Those that the adapter does not have yet.
+    packets: Slots,
     applications: Applications,
     workshop: Workshop,
     wires: Wires,
@@ -89,6 +91,7 @@ impl<'a> Host<'a> {
             costs: host.costs,
             pace: experiment.emulation.pace,
             subsystem,
+            packets: Slots::default(),
             applications: Applications::new(experiment, promises),
             workshop: Workshop::new(experiment.emulation.transfer, host.subsystem.packet),
             wires,
@@ -123,7 +126,7 @@ impl<'a> Host<'a> {
                     self.workshop
                         .process(work, self.experiment.channels[channel.0 as usize].spec.max_message);
                     self.spend(began, cost_of(&self.costs, work), use_of(work), true);
-                    self.subsystem.finish(self.epoch.now());
+                    self.subsystem.finish(self.epoch.now(), &mut self.packets);
                 }
                 Step::Transmit { thread, packet, new_thread } => {
                     self.switch_to(now, thread);
@@ -220,9 +223,9 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn hand_over(&mut self, packet: Packet) {
+    fn hand_over(&mut self, packet: Slot) {
         let now = self.epoch.now();
-        let packet = Packet { handed: now, ..packet };
+        let packet = Packet { handed: now, ..self.packets.take(packet) };
         self.workshop.write(&packet);
         if self.experiment.host(0).driver.reset_after.is_some() {
             self.outstanding.push_back((packet, now));

@@ -28,9 +28,10 @@ pub use description::{
 pub use null::Null;
 pub use pipeline::{Direction, Pipeline, StageReport};
 
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::{Packet, Slot, Slots};
 use laxity_units::{Span, Time};
 
+use crate::around::Around;
 use crate::network::MediumOutput;
 
 /// What a host writes into a command queue.
@@ -42,19 +43,33 @@ pub enum Command {
     Proceed(Packet),
 }
 
-/// What an adapter writes into its response queue.
+/// What an adapter writes into its response queue; `P` is by what a packet is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Response {
+pub enum Response<P = Packet> {
     /// A phase of this packet is done.
-    Progress(Packet),
+    Progress(P),
     /// The same, and the adapter waits for [`Command::Proceed`].
-    Handshake(Packet),
+    Handshake(P),
     /// The packet is transmitted; its buffer at the host is free.
-    Transmitted(Packet),
+    Transmitted(P),
     /// The packet is lost; its buffer at the host is free.
-    Failed(Packet, Loss),
+    Failed(P, Loss),
     /// A packet has come from the network and lies in the host's memory.
-    Received(Packet),
+    Received(P),
+}
+
+impl Response<Slot> {
+    /// The response with the packet itself, for a host that cannot look into `packets`; whose packet it was the last to name is
+    /// taken out.
+    pub fn with_packet(self, packets: &mut Slots) -> Response {
+        match self {
+            Response::Progress(slot) => Response::Progress(*packets.at(slot)),
+            Response::Handshake(slot) => Response::Handshake(*packets.at(slot)),
+            Response::Transmitted(slot) => Response::Transmitted(packets.take(slot)),
+            Response::Failed(slot, loss) => Response::Failed(packets.take(slot), loss),
+            Response::Received(slot) => Response::Received(packets.take(slot)),
+        }
+    }
 }
 
 /// Why an adapter lost a packet.
@@ -102,11 +117,12 @@ pub enum Breakdown {
     Stop,
 }
 
-/// What an adapter puts out.
+/// What an adapter puts out; `P` is by what a packet is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AdapterOutput {
-    /// Something for the host, in the response queue.
-    Response(Response),
+pub enum AdapterOutput<P = Packet> {
+    /// Something for the host, in the response queue. Nothing but a `Progress` or `Handshake` is said of the packet after which
+    /// it is still the adapter's.
+    Response(Response<P>),
     /// A frame is ready to go on the medium.
     Request,
     /// The request is void.
@@ -114,12 +130,12 @@ pub enum AdapterOutput {
     /// The last bit of a frame is on the medium; whether more wait behind it.
     Frame {
         /// The frame.
-        packet: Packet,
+        packet: P,
         /// Whether the stage has further packets.
         more: bool,
     },
     /// A received frame is lost.
-    Discarded(Packet, Loss),
+    Discarded(P, Loss),
     /// A packet has passed a stage; only while recording is on.
     Passed(Passage),
 }
@@ -159,41 +175,46 @@ macro_rules! each {
 }
 
 impl Adapter {
-    /// The host writes a command to transmit `packet`; answers whether there was room for it. Here and below `tell` hears what
-    /// the adapter does.
-    pub fn transmit(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) -> bool {
+    /// The host writes a command to transmit `packet`; answers whether there was room for it. Here and below `around` is where
+    /// packets lie, and hears what the adapter does.
+    pub fn transmit(
+        &mut self,
+        now: Time,
+        packet: Slot,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
         match self {
-            Adapter::Null(adapter) => adapter.transmit(now, packet),
-            Adapter::Pipeline(adapter) => adapter.transmit(now, packet, tell),
+            Adapter::Null(adapter) => adapter.transmit(now, packet, around.packets()),
+            Adapter::Pipeline(adapter) => adapter.transmit(now, packet, around),
         }
     }
 
     /// The host answers a [`Response::Handshake`]; nothing if the packet is no longer there.
-    pub fn proceed(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+    pub fn proceed(&mut self, now: Time, packet: &Packet, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Adapter::Pipeline(adapter) = self {
-            adapter.proceed(now, packet, tell);
+            adapter.proceed(now, packet, around);
         }
     }
 
     /// A frame arrives from the medium.
-    pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+    pub fn receive(&mut self, now: Time, packet: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
         match self {
-            Adapter::Null(_) => tell(AdapterOutput::Response(Response::Received(*packet))),
-            Adapter::Pipeline(adapter) => adapter.receive(now, packet, tell),
+            Adapter::Null(_) => around.tell(AdapterOutput::Response(Response::Received(packet))),
+            Adapter::Pipeline(adapter) => adapter.receive(now, packet, around),
         }
     }
 
     /// The medium answers a request.
-    pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(AdapterOutput)) {
+    pub fn medium(&mut self, now: Time, access: Access, around: &mut impl Around<AdapterOutput<Slot>>) {
         match self {
             Adapter::Null(_) => unreachable!("a null device asks no medium"),
-            Adapter::Pipeline(adapter) => adapter.medium(now, access, tell),
+            Adapter::Pipeline(adapter) => adapter.medium(now, access, around),
         }
     }
 
     /// The host resets it: everything in it is lost, and every breakdown over.
-    pub fn reset(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
-        each!(self, adapter => adapter.reset(now, tell));
+    pub fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        each!(self, adapter => adapter.reset(now, around));
     }
 
     /// Something breaks, or works again. A null device has nothing that could.
@@ -202,16 +223,16 @@ impl Adapter {
         now: Time,
         breakdown: Breakdown,
         broken: bool,
-        tell: &mut impl FnMut(AdapterOutput),
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         if let Adapter::Pipeline(adapter) = self {
-            adapter.break_down(now, breakdown, broken, tell);
+            adapter.break_down(now, breakdown, broken, around);
         }
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
-    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
-        each!(self, adapter => adapter.timer(now, tell));
+    pub fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        each!(self, adapter => adapter.timer(now, around));
     }
 
     /// When the adapter next wants [`timer`](Self::timer) to be called.

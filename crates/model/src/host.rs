@@ -18,52 +18,55 @@ mod applications;
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
-use laxity_qos::channel::{ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Step, Subsystem, Thread};
+use laxity_qos::channel::{
+    ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Slot, Step, Subsystem, Thread,
+};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
+use crate::around::Around;
 use activity::{Activity, Kind};
 pub use activity::{Busy, Use, Uses, cost_of, use_of};
 pub use applications::{Applications, Endless, Senders};
 
-/// What an interrupt announces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Interrupt {
+/// What an interrupt announces; `P` is by what a packet is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interrupt<P = Packet> {
     /// The adapter completed the transmission of a packet.
-    Transmitted(Packet),
+    Transmitted(P),
     /// The adapter lost a packet.
-    Failed(Packet),
+    Failed(P),
     /// The adapter is done with a part of its work, and the host has nothing to do.
-    Progress(Packet),
+    Progress(P),
     /// The same, and the adapter waits for a command to go on.
-    Handshake(Packet),
-    /// The adapter received a packet of a channel of this host.
-    Received(ChannelId, Packet),
+    Handshake(P),
+    /// The adapter received a packet, of the channel of this host that it names.
+    Received(P),
     /// A timer that the subsystem asked for.
     Timer,
 }
 
-impl Interrupt {
-    /// The channel it is about.
-    fn channel(&self) -> Option<ChannelId> {
+impl<P> Interrupt<P> {
+    /// The packet it is about.
+    fn packet(&self) -> Option<&P> {
         match self {
-            Interrupt::Received(channel, _) => Some(*channel),
             Interrupt::Transmitted(packet)
             | Interrupt::Failed(packet)
             | Interrupt::Progress(packet)
-            | Interrupt::Handshake(packet) => Some(packet.channel),
+            | Interrupt::Handshake(packet)
+            | Interrupt::Received(packet) => Some(packet),
             Interrupt::Timer => None,
         }
     }
 }
 
-/// What the host does to the world around it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Output {
+/// What the host does to the world around it; `P` is by what a packet is named.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Output<P = Packet> {
     /// Hands a packet to the adapter.
-    Transmit(Packet),
+    Transmit(P),
     /// Tells the adapter to go on with a packet.
-    Proceed(Packet),
+    Proceed(P),
     /// An application's send was answered.
     Answered {
         /// On which channel.
@@ -87,6 +90,8 @@ type Fixed = BuildHasherDefault<std::hash::DefaultHasher>;
 pub struct Host {
     costs: HostCosts,
     paradigm: LinkParadigm,
+    /// A packet in progress gives way in its middle.
+    preemptive: bool,
     subsystem: Subsystem,
     senders: Senders,
     /// Now: at most one of a thread's work and, above it, an interrupt's.
@@ -95,9 +100,9 @@ pub struct Host {
     interrupted: Option<Span>,
     interrupt: Option<Activity>,
     /// The packet that the link is scheduled for, while it is; a critical section, so there is one at a time.
-    handing: Option<Packet>,
+    handing: Option<Slot>,
     /// Interrupts that have come and not been served, the one being served first.
-    pending: VecDeque<Interrupt>,
+    pending: VecDeque<Interrupt<Slot>>,
     last_thread: Option<Thread>,
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
@@ -114,6 +119,7 @@ impl Host {
         Self {
             costs,
             paradigm: config.link.paradigm,
+            preemptive: config.preemption.immediate,
             subsystem: Subsystem::new(config),
             senders: Senders::new(placement),
             running: None,
@@ -150,10 +156,17 @@ impl Host {
         &self.account.uses
     }
 
-    /// The application of `channel` has a message to send. Here and below `tell` hears what the host does.
-    pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes, tell: &mut impl FnMut(Output)) {
-        self.senders.offer(now, channel, size, &mut self.subsystem, &mut answers(tell));
-        self.settle(now, tell);
+    /// The application of `channel` has a message to send. Here and below `around` is where
+    /// packets lie, and hears what the host does.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        size: Bytes,
+        around: &mut impl Around<Output<Slot>>,
+    ) {
+        self.senders.offer(now, channel, size, &mut self.subsystem, &mut answers(around));
+        self.settle(now, around);
     }
 
     /// The application of `channel` from now on always has another message.
@@ -162,21 +175,26 @@ impl Host {
         now: Time,
         channel: ChannelId,
         endless: Endless,
-        tell: &mut impl FnMut(Output),
+        around: &mut impl Around<Output<Slot>>,
     ) {
         self.senders.send_without_end(channel, endless);
-        self.settle(now, tell);
+        self.settle(now, around);
     }
 
     /// The adapter or a timer interrupts.
-    pub fn interrupt(&mut self, now: Time, interrupt: Interrupt, tell: &mut impl FnMut(Output)) {
+    pub fn interrupt(
+        &mut self,
+        now: Time,
+        interrupt: Interrupt<Slot>,
+        around: &mut impl Around<Output<Slot>>,
+    ) {
         self.pending.push_back(interrupt);
-        self.settle(now, tell);
+        self.settle(now, around);
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
-    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
-        self.settle(now, tell);
+    pub fn timer(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
+        self.settle(now, around);
     }
 
     /// When the host next wants [`timer`](Self::timer) to be called, if nothing happens before.
@@ -195,14 +213,14 @@ impl Host {
     ///
     /// A timer that is due goes first, whatever it was that came at the same instant: the queues have to be looked at
     /// for what has become current before anybody is served from them.
-    fn settle(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
+    fn settle(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         loop {
             if self.wakeup <= now {
                 self.wakeup = Time::MAX;
                 self.awake = true;
                 self.pending.push_back(Interrupt::Timer);
             }
-            while self.advance(now, tell) {}
+            while self.advance(now, around) {}
             let wakeup = self.subsystem.next_wakeup(now).unwrap_or(Time::MAX);
             // One that is announced already is not asked for again.
             self.wakeup = if wakeup > now || !self.awake { wakeup } else { Time::MAX };
@@ -213,21 +231,23 @@ impl Host {
     }
 
     /// Does one thing that is due at `now`; answers whether there was one.
-    fn advance(&mut self, now: Time, tell: &mut impl FnMut(Output)) -> bool {
+    fn advance(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         if let Some(interrupt) = &self.interrupt {
             let ended = interrupt.ends <= now;
             if ended {
-                self.finish_interrupt(now, tell);
+                self.finish_interrupt(now, around);
             }
             return ended;
         }
         if let Some(interrupt) = self.pending.front()
             && !self.running.as_ref().is_some_and(Activity::masks_interrupts)
         {
-            let cost = if *interrupt == Interrupt::Timer { Span::ZERO } else { self.costs.interrupt };
-            let activity = Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(interrupt.channel()));
+            let packet = interrupt.packet();
+            let cost = if packet.is_none() { Span::ZERO } else { self.costs.interrupt };
+            let channel = packet.map(|packet| around.packets().at(*packet).channel);
+            let activity = Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(channel));
             if let Some(running) = self.running.as_mut().filter(|_| self.interrupted.is_none()) {
-                self.account.log(running, now, tell);
+                self.account.log(running, now, around);
                 self.interrupted = Some(running.ends.saturating_since(now));
             }
             self.interrupt = Some(activity);
@@ -241,16 +261,16 @@ impl Host {
         }
         if let Some(activity) = &self.running {
             if activity.ends > now {
-                return self.preempt(now, tell);
+                return self.preemptive && self.preempt(now, around);
             }
-            self.finish(now, tell);
+            self.finish(now, around);
             return true;
         }
-        self.senders.retry(now, &mut self.subsystem, &mut answers(tell));
-        self.start(now)
+        self.senders.retry(now, &mut self.subsystem, &mut answers(around));
+        self.start(now, around)
     }
 
-    fn start(&mut self, now: Time) -> bool {
+    fn start(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let step = self.subsystem.next_step(now);
         let (thread, work, used, kind) = match step {
             Step::Idle => return false,
@@ -262,7 +282,7 @@ impl Host {
             Step::Transmit { thread, packet, new_thread } => {
                 let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
                 let cost = creation + self.costs.transmit(self.paradigm);
-                let kind = Kind::Transmit(packet.channel);
+                let kind = Kind::Transmit(around.packets().at(packet).channel);
                 self.handing = Some(packet);
                 (thread, cost, Use::LinkScheduling, kind)
             }
@@ -280,53 +300,56 @@ impl Host {
     }
 
     /// The thread's work is done.
-    fn finish(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
+    fn finish(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         let activity = self.running.as_mut().expect("a thread runs");
-        self.account.log(activity, now, tell);
+        self.account.log(activity, now, around);
         let kind = activity.kind;
         self.running = None;
         match kind {
             Kind::Process(_) => {
-                if let Some(delivery) = self.subsystem.finish(now).delivered {
-                    tell(Output::Delivered(delivery));
+                if let Some(delivery) = self.subsystem.finish(now, around.packets()).delivered {
+                    around.tell(Output::Delivered(delivery));
                 }
             }
-            Kind::Transmit(_) => self.hand_over(tell),
+            Kind::Transmit(_) => self.hand_over(around),
             Kind::Send(channel) => {
-                self.senders.send(now, channel, &mut self.subsystem, &mut answers(tell));
+                self.senders.send(now, channel, &mut self.subsystem, &mut answers(around));
             }
             Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
         }
     }
 
     /// The link has been scheduled, and the packet goes.
-    fn hand_over(&mut self, tell: &mut impl FnMut(Output)) {
-        tell(Output::Transmit(self.handing.take().expect("the link was scheduled for a packet")));
+    fn hand_over(&mut self, around: &mut impl Around<Output<Slot>>) {
+        around.tell(Output::Transmit(self.handing.take().expect("the link was scheduled for a packet")));
     }
 
-    fn finish_interrupt(&mut self, now: Time, tell: &mut impl FnMut(Output)) {
+    fn finish_interrupt(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         let activity = self.interrupt.as_mut().expect("an interrupt runs");
-        self.account.log(activity, now, tell);
+        self.account.log(activity, now, around);
         let schedules_link = activity.masks_interrupts();
         self.interrupt = None;
         if schedules_link {
-            return self.hand_over(tell);
+            return self.hand_over(around);
         }
         let Self { subsystem, senders, .. } = self;
         match self.pending.pop_front().expect("what is served is pending") {
             Interrupt::Transmitted(packet) => {
-                subsystem.transmitted(now, &packet);
-                senders.returned(&packet);
+                let packet = around.packets().free(packet);
+                subsystem.transmitted(now, packet);
+                senders.returned(packet);
             }
             Interrupt::Failed(packet) => {
-                subsystem.failed(now, &packet);
-                senders.returned(&packet);
+                let packet = around.packets().free(packet);
+                subsystem.failed(now, packet);
+                senders.returned(packet);
             }
             Interrupt::Progress(_) => {}
-            Interrupt::Handshake(packet) => tell(Output::Proceed(packet)),
-            Interrupt::Received(channel, packet) => {
+            Interrupt::Handshake(packet) => around.tell(Output::Proceed(packet)),
+            Interrupt::Received(packet) => {
+                let packet = around.packets().take(packet);
                 // A packet that finds no buffer is in the subsystem's counters.
-                let _ = subsystem.receive(now, channel, packet);
+                let _ = subsystem.receive(now, packet.channel, packet);
             }
             Interrupt::Timer => {
                 self.awake = false;
@@ -334,20 +357,20 @@ impl Host {
             }
         }
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            let (cost, kind) = (self.costs.transmit(self.paradigm), Kind::Transmit(packet.channel));
+            let (cost, channel) = (self.costs.transmit(self.paradigm), around.packets().at(packet).channel);
             self.handing = Some(packet);
-            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, kind));
+            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(channel)));
         }
     }
 
     /// Takes the CPU from the packet in progress if something more urgent waits and policy allows.
-    fn preempt(&mut self, now: Time, tell: &mut impl FnMut(Output)) -> bool {
+    fn preempt(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let processing = self.running.as_ref().is_some_and(|a| matches!(a.kind, Kind::Process(_)));
         if !processing || !self.subsystem.wants_preemption(now) {
             return false;
         }
         let mut activity = self.running.take().expect("a packet is in progress");
-        self.account.log(&mut activity, now, tell);
+        self.account.log(&mut activity, now, around);
         let thread = activity.thread.expect("a thread processes packets");
         // What is left of a switch is lost: whoever comes back is switched to again.
         let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
@@ -367,21 +390,20 @@ struct Account {
 
 impl Account {
     /// Accounts for what `activity` has done since it began or resumed: the switch to its thread, then the work.
-    fn log(&mut self, activity: &mut Activity, now: Time, tell: &mut impl FnMut(Output)) {
+    fn log(&mut self, activity: &mut Activity, now: Time, around: &mut impl Around<Output<Slot>>) {
         let (began, switched) = (activity.began, activity.switched(now));
-        for (used, from, to) in [(Use::Switch, began, switched), (activity.used, switched, now)] {
-            if to == from {
-                continue;
-            }
-            self.uses.add(used, to.since(from));
-            if self.recording {
-                tell(Output::Busy(activity.busy(used, from, to)));
+        self.uses.add(Use::Switch, switched.since(began));
+        self.uses.add(activity.used, now.since(switched));
+        if self.recording {
+            let stretches = [(Use::Switch, began, switched), (activity.used, switched, now)];
+            for (used, from, to) in stretches.into_iter().filter(|(_, from, to)| from < to) {
+                around.tell(Output::Busy(activity.busy(used, from, to)));
             }
         }
     }
 }
 
 /// Tells how sends were answered.
-fn answers(tell: &mut impl FnMut(Output)) -> impl FnMut(ChannelId, Bytes, Sent) {
-    |channel, size, answer| tell(Output::Answered { channel, size, answer })
+fn answers(around: &mut impl Around<Output<Slot>>) -> impl FnMut(ChannelId, Bytes, Sent) {
+    |channel, size, answer| around.tell(Output::Answered { channel, size, answer })
 }

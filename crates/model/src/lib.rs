@@ -1,6 +1,7 @@
 //! What imitates hardware and workload: hosts, adapters, networks and sources of traffic.
 
 pub mod adapter;
+pub mod around;
 pub mod host;
 pub mod network;
 pub mod node;

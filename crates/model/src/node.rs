@@ -15,31 +15,32 @@
 mod driver;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Packet};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Packet, Slot, Slots};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
+use crate::around::{Around, Heard};
 use crate::host::{Endless, Host, Interrupt, Output};
 use driver::Driver;
 pub use driver::{DriverConfig, DriverReport};
 
-/// What a node does to the world around it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum NodeOutput {
+/// What a node does to the world around it; `P` is by what a packet is named.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NodeOutput<P = Packet> {
     /// A packet left the adapter, whole; whether more wait behind it.
-    Departed(Packet, bool),
+    Departed(P, bool),
     /// A frame is ready for the medium.
     Request,
     /// The frame that was ready no longer is.
     Withdraw,
     /// A packet that was to be transmitted is lost.
-    Failed(Packet, Loss),
+    Failed(P, Loss),
     /// A received frame is lost.
-    Discarded(Packet, Loss),
+    Discarded(P, Loss),
     /// A packet has passed a stage of the adapter; only while recording is on.
     Passed(Passage),
     /// The host's own output, but for what it says to its adapter.
-    Host(Output),
+    Host(Output<Slot>),
     /// A response for a host that is elsewhere, and whether an interrupt announces it.
     Response(Response, bool),
 }
@@ -51,6 +52,8 @@ pub struct Node {
     host: Option<Host>,
     driver: Driver,
     adapter: Adapter,
+    /// The packets of all three.
+    packets: Slots,
     /// When it wants to be called; `Time::MAX` for never.
     due: Time,
 }
@@ -59,13 +62,13 @@ impl Node {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, adapter.notification());
-        Self { host: Some(host), driver, adapter, due: Time::MAX }
+        Self { host: Some(host), driver, adapter, packets: Slots::default(), due: Time::MAX }
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
     pub fn without_host(adapter: Adapter) -> Self {
         let driver = Driver::new(DriverConfig::default(), adapter.notification());
-        Self { host: None, driver, adapter, due: Time::MAX }
+        Self { host: None, driver, adapter, packets: Slots::default(), due: Time::MAX }
     }
 
     /// Opens a channel at the host, before the run; panics without one.
@@ -105,6 +108,11 @@ impl Node {
         &self.adapter
     }
 
+    /// Packets in it: made by the host, or come in, and neither transmitted, handed up nor lost.
+    pub fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
     /// What the driver has been through.
     pub fn driver(&self) -> DriverReport {
         self.driver.report
@@ -112,10 +120,16 @@ impl Node {
 
     /// The application of `channel` has a message to send; panics without a host. Here and below `tell` hears what the node
     /// does.
-    pub fn offer(&mut self, now: Time, channel: ChannelId, size: Bytes, tell: &mut impl FnMut(NodeOutput)) {
-        let Self { host, driver, adapter, .. } = self;
+    pub fn offer(
+        &mut self,
+        now: Time,
+        channel: ChannelId,
+        size: Bytes,
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
+    ) {
+        let Self { host, driver, adapter, packets, .. } = self;
         let host = host.as_mut().expect("the node has a host");
-        host.offer(now, channel, size, &mut of_host(now, driver, adapter, tell));
+        host.offer(now, channel, size, &mut of_host(now, driver, adapter, packets, tell));
         self.settle(now, tell);
     }
 
@@ -125,42 +139,44 @@ impl Node {
         now: Time,
         channel: ChannelId,
         endless: Endless,
-        tell: &mut impl FnMut(NodeOutput),
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, driver, adapter, .. } = self;
+        let Self { host, driver, adapter, packets, .. } = self;
         let host = host.as_mut().expect("the node has a host");
-        host.send_without_end(now, channel, endless, &mut of_host(now, driver, adapter, tell));
+        host.send_without_end(now, channel, endless, &mut of_host(now, driver, adapter, packets, tell));
         self.settle(now, tell);
     }
 
     /// A host that is elsewhere has written a command; waits if there is no room for it.
-    pub fn command(&mut self, now: Time, command: Command, tell: &mut impl FnMut(NodeOutput)) {
+    pub fn command(&mut self, now: Time, command: Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         match command {
-            Command::Transmit(packet) => self.driver.wait(packet),
+            Command::Transmit(packet) => self.driver.wait(self.packets.put(&packet), packet.tag.class),
             Command::Proceed(packet) => {
-                self.adapter.proceed(now, &packet, &mut of_adapter(false, &mut self.driver, tell));
+                let Self { driver, adapter, packets, .. } = self;
+                adapter.proceed(now, &packet, &mut of_adapter(false, driver, packets, tell));
             }
         }
         self.settle(now, tell);
     }
 
     /// A host that is elsewhere resets its adapter.
-    pub fn reset_adapter(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+    pub fn reset_adapter(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.reset(now, tell);
         self.settle(now, tell);
     }
 
     /// A frame came in from the network.
-    pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(NodeOutput)) {
-        let Self { host, driver, adapter, .. } = self;
-        adapter.receive(now, packet, &mut of_adapter(host.is_some(), driver, tell));
+    pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        let Self { host, driver, adapter, packets, .. } = self;
+        let packet = packets.put(packet);
+        adapter.receive(now, packet, &mut of_adapter(host.is_some(), driver, packets, tell));
         self.settle(now, tell);
     }
 
     /// The medium answers the adapter's request.
-    pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(NodeOutput)) {
-        let Self { host, driver, adapter, .. } = self;
-        adapter.medium(now, access, &mut of_adapter(host.is_some(), driver, tell));
+    pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        let Self { host, driver, adapter, packets, .. } = self;
+        adapter.medium(now, access, &mut of_adapter(host.is_some(), driver, packets, tell));
         self.settle(now, tell);
     }
 
@@ -170,10 +186,10 @@ impl Node {
         now: Time,
         breakdown: Breakdown,
         broken: bool,
-        tell: &mut impl FnMut(NodeOutput),
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, driver, adapter, .. } = self;
-        adapter.break_down(now, breakdown, broken, &mut of_adapter(host.is_some(), driver, tell));
+        let Self { host, driver, adapter, packets, .. } = self;
+        adapter.break_down(now, breakdown, broken, &mut of_adapter(host.is_some(), driver, packets, tell));
         self.settle(now, tell);
     }
 
@@ -183,22 +199,22 @@ impl Node {
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
-    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
-        let Self { host, driver, adapter, .. } = self;
+    pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        let Self { host, driver, adapter, packets, .. } = self;
         // The adapter first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
         if adapter.due() <= now {
-            adapter.timer(now, &mut of_adapter(host.is_some(), driver, tell));
+            adapter.timer(now, &mut of_adapter(host.is_some(), driver, packets, tell));
             self.exchange(now, tell);
         }
         if self.driver.is_alert() {
             self.watch(now, tell);
         }
-        let Self { host, driver, adapter, .. } = self;
+        let Self { host, driver, adapter, packets, .. } = self;
         if let Some(host) = host
             && host.due() <= now
         {
-            host.timer(now, &mut of_host(now, driver, adapter, tell));
+            host.timer(now, &mut of_host(now, driver, adapter, packets, tell));
         }
         self.settle(now, tell);
     }
@@ -210,7 +226,7 @@ impl Node {
     }
 
     /// The driver looks whether something is wrong.
-    fn watch(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+    fn watch(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         if self.driver.looks(now) {
             self.read(now, tell);
         }
@@ -219,17 +235,17 @@ impl Node {
         }
     }
 
-    fn reset(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
-        let Self { host, driver, adapter, .. } = self;
+    fn reset(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        let Self { host, driver, adapter, packets, .. } = self;
         driver.has_reset();
-        adapter.reset(now, &mut of_adapter(host.is_some(), driver, tell));
+        adapter.reset(now, &mut of_adapter(host.is_some(), driver, packets, tell));
         self.exchange(now, tell);
         // Whoever resets an adapter also reads what it had to say.
         self.read(now, tell);
     }
 
     /// Lets the two go on until neither has anything for the other, and asks when to be called next.
-    fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+    fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
         let host = self.host.as_ref().map_or(Time::MAX, Host::due);
         self.due = host.min(self.adapter.due());
@@ -240,7 +256,13 @@ impl Node {
 
     /// Hands over what has waited for room, and gives the host what it was told of.
     #[inline]
-    fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+    fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        if self.driver.is_busy() {
+            self.exchange_all(now, tell);
+        }
+    }
+
+    fn exchange_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         while self.driver.is_busy() {
             let handed = self.driver.waiting() > 0 && self.hand_over(now, tell);
             match self.driver.read_announced() {
@@ -253,29 +275,30 @@ impl Node {
 
     /// Offers the adapter the packets that wait, in their order; one class that it refuses does not hold up the other. Answers
     /// whether it took any.
-    fn hand_over(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) -> bool {
-        let Self { host, driver, adapter, .. } = self;
+    fn hand_over(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
+        let Self { host, driver, adapter, packets, .. } = self;
         let (mut refused, mut any) = ([false; 2], false);
         while let Some(packet) = driver.first_waiting(refused) {
-            if adapter.transmit(now, &packet, &mut of_adapter(host.is_some(), driver, tell)) {
-                driver.handed(now, &packet);
+            let class = packets.at(packet).tag.class;
+            if adapter.transmit(now, packet, &mut of_adapter(host.is_some(), driver, packets, tell)) {
+                driver.handed(now, packet, class);
                 any = true;
             } else {
-                refused[packet.tag.class as usize] = true;
+                refused[class as usize] = true;
             }
         }
         any
     }
 
     /// The host reads every response there is.
-    fn read(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput)) {
+    fn read(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         while let Some(response) = self.driver.read() {
             self.interrupt(now, response, tell);
         }
     }
 
-    fn interrupt(&mut self, now: Time, response: Response, tell: &mut impl FnMut(NodeOutput)) {
-        let Self { host: Some(host), driver, adapter, .. } = self else {
+    fn interrupt(&mut self, now: Time, response: Response<Slot>, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        let Self { host: Some(host), driver, adapter, packets, .. } = self else {
             unreachable!("responses for a host elsewhere are passed on")
         };
         let interrupt = match response {
@@ -283,12 +306,12 @@ impl Node {
             Response::Handshake(packet) => Interrupt::Handshake(packet),
             Response::Transmitted(packet) => Interrupt::Transmitted(packet),
             Response::Failed(packet, loss) => {
-                tell(NodeOutput::Failed(packet, loss));
+                tell(NodeOutput::Failed(packets.at(packet), loss));
                 Interrupt::Failed(packet)
             }
-            Response::Received(packet) => Interrupt::Received(packet.channel, packet),
+            Response::Received(packet) => Interrupt::Received(packet),
         };
-        host.interrupt(now, interrupt, &mut of_host(now, driver, adapter, tell));
+        host.interrupt(now, interrupt, &mut of_host(now, driver, adapter, packets, tell));
     }
 }
 
@@ -297,22 +320,29 @@ fn of_host<'a>(
     now: Time,
     driver: &'a mut Driver,
     adapter: &'a mut Adapter,
-    tell: &'a mut impl FnMut(NodeOutput),
-) -> impl FnMut(Output) + 'a {
-    move |output| match output {
-        Output::Transmit(mut packet) => {
+    packets: &'a mut Slots,
+    tell: &'a mut impl FnMut(NodeOutput<&Packet>),
+) -> impl Around<Output<Slot>> + 'a {
+    let hear = move |packets: &mut Slots, output| match output {
+        Output::Transmit(slot) => {
+            let packet = packets.at_mut(slot);
             packet.handed = now;
+            let class = packet.tag.class;
             // A driver in which nothing waits has nothing to do but to pass it on.
             let idle = driver.waiting() == 0;
-            if idle && adapter.transmit(now, &packet, &mut of_adapter(true, driver, tell)) {
-                driver.passed(now, &packet);
+            if idle && adapter.transmit(now, slot, &mut of_adapter(true, driver, packets, tell)) {
+                driver.passed(now, slot);
             } else {
-                driver.wait(packet);
+                driver.wait(slot, class);
             }
         }
-        Output::Proceed(packet) => adapter.proceed(now, &packet, &mut of_adapter(true, driver, tell)),
+        Output::Proceed(slot) => {
+            let packet = *packets.at(slot);
+            adapter.proceed(now, &packet, &mut of_adapter(true, driver, packets, tell));
+        }
         other => tell(NodeOutput::Host(other)),
-    }
+    };
+    Heard { packets, hear }
 }
 
 /// Who hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the
@@ -320,15 +350,19 @@ fn of_host<'a>(
 fn of_adapter<'a>(
     host_is_here: bool,
     driver: &'a mut Driver,
-    tell: &'a mut impl FnMut(NodeOutput),
-) -> impl FnMut(AdapterOutput) + 'a {
-    move |output| match output {
+    packets: &'a mut Slots,
+    tell: &'a mut impl FnMut(NodeOutput<&Packet>),
+) -> impl Around<AdapterOutput<Slot>> + 'a {
+    let hear = move |packets: &mut Slots, output| match output {
         AdapterOutput::Response(response) if host_is_here => driver.written(response),
-        AdapterOutput::Response(response) => tell(NodeOutput::Response(response, driver.announces())),
-        AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(packet, more)),
+        AdapterOutput::Response(response) => {
+            tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
+        }
+        AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(packets.at(packet), more)),
         AdapterOutput::Request => tell(NodeOutput::Request),
         AdapterOutput::Withdraw => tell(NodeOutput::Withdraw),
-        AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packet, loss)),
+        AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),
         AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(passage)),
-    }
+    };
+    Heard { packets, hear }
 }

@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-use laxity_qos::channel::{ChannelId, Packet};
+use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command};
+use crate::around::{Around, Heard};
 use crate::host::{Endless, Host, Interrupt, Output};
 use crate::node::{Node, NodeOutput};
 
@@ -17,24 +18,20 @@ use crate::node::{Node, NodeOutput};
 #[derive(Debug)]
 pub struct Told<C, O> {
     component: C,
+    /// Where packets lie while the component has them; what it tells has them whole.
+    packets: Slots,
     output: VecDeque<O>,
 }
 
 impl<C, O> Told<C, O> {
     /// Listens to `component` from now on.
     pub fn new(component: C) -> Self {
-        Self { component, output: VecDeque::new() }
+        Self { component, packets: Slots::default(), output: VecDeque::new() }
     }
 
     /// What it did, oldest first.
     pub fn poll_output(&mut self) -> Option<O> {
         self.output.pop_front()
-    }
-
-    /// The component, and whoever hears it.
-    fn parts(&mut self) -> (&mut C, impl FnMut(O)) {
-        let Self { component, output } = self;
-        (component, |told| output.push_back(told))
     }
 }
 
@@ -59,30 +56,91 @@ macro_rules! heard {
             $(
                 #[doc = concat!("See [`", stringify!($component), "::", stringify!($name), "`].")]
                 pub fn $name(&mut self, now: Time, $($argument: $kind),*) {
-                    let (component, mut tell) = self.parts();
-                    component.$name(now, $($argument,)* &mut tell);
+                    let (component, mut around) = self.parts();
+                    component.$name(now, $($argument,)* &mut around);
                 }
             )*
         }
     };
 }
 
+impl Told<Adapter, AdapterOutput> {
+    fn parts(&mut self) -> (&mut Adapter, impl Around<AdapterOutput<Slot>>) {
+        let Self { component, packets, output } = self;
+        let hear = |packets: &mut Slots, told: AdapterOutput<Slot>| {
+            output.push_back(match told {
+                AdapterOutput::Response(response) => AdapterOutput::Response(response.with_packet(packets)),
+                AdapterOutput::Request => AdapterOutput::Request,
+                AdapterOutput::Withdraw => AdapterOutput::Withdraw,
+                AdapterOutput::Frame { packet, more } => {
+                    AdapterOutput::Frame { packet: *packets.at(packet), more }
+                }
+                AdapterOutput::Discarded(packet, loss) => {
+                    AdapterOutput::Discarded(packets.take(packet), loss)
+                }
+                AdapterOutput::Passed(passage) => AdapterOutput::Passed(passage),
+            });
+        };
+        (component, Heard { packets, hear })
+    }
+
+    /// See [`Adapter::transmit`].
+    pub fn transmit(&mut self, now: Time, packet: &Packet) -> bool {
+        let slot = self.packets.put(packet);
+        let (adapter, mut around) = self.parts();
+        let taken = adapter.transmit(now, slot, &mut around);
+        if !taken {
+            around.packets().free(slot);
+        }
+        taken
+    }
+
+    /// See [`Adapter::receive`].
+    pub fn receive(&mut self, now: Time, packet: &Packet) {
+        let slot = self.packets.put(packet);
+        let (adapter, mut around) = self.parts();
+        adapter.receive(now, slot, &mut around);
+    }
+}
+
 heard!(
     Adapter,
     AdapterOutput,
     proceed(packet: &Packet),
-    receive(packet: &Packet),
     medium(access: Access),
     reset(),
     break_down(breakdown: Breakdown, broken: bool),
     timer(),
 );
 
-impl Told<Adapter, AdapterOutput> {
-    /// See [`Adapter::transmit`].
-    pub fn transmit(&mut self, now: Time, packet: &Packet) -> bool {
-        let (adapter, mut tell) = self.parts();
-        adapter.transmit(now, packet, &mut tell)
+impl Told<Host, Output> {
+    fn parts(&mut self) -> (&mut Host, impl Around<Output<Slot>>) {
+        let Self { component, packets, output } = self;
+        let hear = |packets: &mut Slots, told: Output<Slot>| {
+            output.push_back(match told {
+                Output::Transmit(packet) => Output::Transmit(packets.take(packet)),
+                Output::Proceed(packet) => Output::Proceed(packets.take(packet)),
+                Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },
+                Output::Delivered(delivery) => Output::Delivered(delivery),
+                Output::Busy(busy) => Output::Busy(busy),
+            });
+        };
+        (component, Heard { packets, hear })
+    }
+
+    /// See [`Host::interrupt`].
+    pub fn interrupt(&mut self, now: Time, interrupt: Interrupt) {
+        let packets = &mut self.packets;
+        let interrupt = match interrupt {
+            Interrupt::Transmitted(packet) => Interrupt::Transmitted(packets.put(&packet)),
+            Interrupt::Failed(packet) => Interrupt::Failed(packets.put(&packet)),
+            Interrupt::Progress(packet) => Interrupt::Progress(packets.put(&packet)),
+            Interrupt::Handshake(packet) => Interrupt::Handshake(packets.put(&packet)),
+            Interrupt::Received(packet) => Interrupt::Received(packets.put(&packet)),
+            Interrupt::Timer => Interrupt::Timer,
+        };
+        let (host, mut around) = self.parts();
+        host.interrupt(now, interrupt, &mut around);
     }
 }
 
@@ -91,9 +149,27 @@ heard!(
     Output,
     offer(channel: ChannelId, size: Bytes),
     send_without_end(channel: ChannelId, endless: Endless),
-    interrupt(interrupt: Interrupt),
     timer(),
 );
+
+impl Told<Node, NodeOutput> {
+    fn parts(&mut self) -> (&mut Node, impl FnMut(NodeOutput<&Packet>)) {
+        let Self { component, output, .. } = self;
+        let hear = |told: NodeOutput<&Packet>| {
+            output.push_back(match told {
+                NodeOutput::Departed(packet, more) => NodeOutput::Departed(*packet, more),
+                NodeOutput::Request => NodeOutput::Request,
+                NodeOutput::Withdraw => NodeOutput::Withdraw,
+                NodeOutput::Failed(packet, loss) => NodeOutput::Failed(*packet, loss),
+                NodeOutput::Discarded(packet, loss) => NodeOutput::Discarded(*packet, loss),
+                NodeOutput::Passed(passage) => NodeOutput::Passed(passage),
+                NodeOutput::Host(output) => NodeOutput::Host(output),
+                NodeOutput::Response(response, announced) => NodeOutput::Response(response, announced),
+            });
+        };
+        (component, hear)
+    }
+}
 
 heard!(
     Node,

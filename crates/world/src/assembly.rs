@@ -287,7 +287,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn acted(&mut self, node: usize, now: Time, calendar: &mut Calendar<Event>) {
         self.look_after(now);
         self.ask(node, calendar);
-        self.settle(now, calendar);
+        if self.around.networks.is_touched() {
+            self.settle(now, calendar);
+        }
     }
 
     /// What hears a node may have been told something for which it has to look at nodes.

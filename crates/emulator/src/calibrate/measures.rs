@@ -12,7 +12,7 @@ use laxity_machine::ring::ring;
 use laxity_machine::signal::Interrupt;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
-    Role, Step, Subsystem, Work,
+    Role, Slots, Step, Subsystem, Work,
 };
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
@@ -139,6 +139,7 @@ fn subsystem(packet: Bytes, role: Role) -> Subsystem {
 /// `C_p` of first and further packets, `C_l`, and what is left of it where the adapter schedules.
 fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
     let mut subsystem = subsystem(packet, Role::Send);
+    let mut packets = Slots::default();
     let mut workshop = Workshop::new(Transfer::Full, packet);
     let message = Bytes::new(packet.get() * PACKETS);
     let now = Time::from_ns(1);
@@ -154,7 +155,7 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
             match subsystem.next_step(now) {
                 Step::Process { work, .. } => {
                     workshop.process(work, message);
-                    subsystem.finish(now);
+                    subsystem.finish(now, &mut packets);
                     let took = nanoseconds(began, ticks.read());
                     if matches!(work, Work::FirstPacket { .. }) {
                         first.push(took);
@@ -164,6 +165,7 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
                 }
                 Step::Transmit { packet, .. } => {
                     let chosen = ticks.read();
+                    let packet = packets.take(packet);
                     workshop.write(&packet);
                     let _ = producer.push(packet);
                     let ended = ticks.read();
@@ -188,6 +190,7 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
 fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
     let mut sender = subsystem(packet, Role::Send);
     let mut receiver = subsystem(packet, Role::Receive);
+    let mut slots = Slots::default();
     let mut workshop = Workshop::new(Transfer::Full, packet);
     let message = Bytes::new(packet.get() * PACKETS);
     let now = Time::from_ns(1);
@@ -197,8 +200,9 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
         let mut packets = Vec::new();
         while packets.len() < PACKETS as usize {
             match sender.next_step(now) {
-                Step::Process { .. } => drop(sender.finish(now)),
+                Step::Process { .. } => drop(sender.finish(now, &mut slots)),
                 Step::Transmit { packet, .. } => {
+                    let packet = slots.take(packet);
                     sender.transmitted(now, &packet);
                     packets.push(packet);
                 }
@@ -212,7 +216,7 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
             if let Step::Process { work, .. } = receiver.next_step(now) {
                 workshop.process(work, message);
             }
-            let delivered = receiver.finish(now).delivered;
+            let delivered = receiver.finish(now, &mut slots).delivered;
             black_box(receiver.next_step(now));
             let took = ticks.span(ticks.read() - began).as_secs_f64() * 1e9;
             if delivered.is_some() { completing.push(took) } else { sum += took }

@@ -5,9 +5,11 @@
 
 use std::collections::VecDeque;
 
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::{Slot, Slots};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Span, Time};
+
+use crate::around::Around;
 
 use super::{AdapterOutput, Loss, Response, StageReport};
 
@@ -15,7 +17,7 @@ use super::{AdapterOutput, Loss, Response, StageReport};
 #[derive(Debug)]
 pub struct Null {
     costs: LinkCosts,
-    queue: VecDeque<Packet>,
+    queue: VecDeque<Slot>,
     /// When the packet at the front completes; `Time::MAX` if there is none.
     completes: Time,
     busy: Span,
@@ -30,41 +32,42 @@ impl Null {
         Self { costs, queue: VecDeque::new(), completes: Time::MAX, busy: Span::ZERO, passed: 0, longest: 0 }
     }
 
-    pub(super) fn transmit(&mut self, now: Time, packet: &Packet) -> bool {
-        self.queue.push_back(*packet);
+    pub(super) fn transmit(&mut self, now: Time, packet: Slot, packets: &Slots) -> bool {
+        self.queue.push_back(packet);
         self.longest = self.longest.max(self.queue.len() - 1);
         if self.queue.len() == 1 {
-            self.start(now);
+            self.start(now, packets);
         }
         true
     }
 
-    pub(super) fn reset(&mut self, _now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+    pub(super) fn reset(&mut self, _now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.completes = Time::MAX;
-        let lost = |packet| AdapterOutput::Response(Response::Failed(packet, Loss::Reset));
-        self.queue.drain(..).map(lost).for_each(tell);
+        for packet in self.queue.drain(..) {
+            around.tell(AdapterOutput::Response(Response::Failed(packet, Loss::Reset)));
+        }
     }
 
     pub(super) fn held(&self) -> usize {
         self.queue.len()
     }
 
-    fn start(&mut self, now: Time) {
+    fn start(&mut self, now: Time, packets: &Slots) {
         self.completes = Time::MAX;
-        if let Some(packet) = self.queue.front() {
-            let time = self.costs.transmit(packet.size);
+        if let Some(&packet) = self.queue.front() {
+            let time = self.costs.transmit(packets.at(packet).size);
             self.busy += time;
             self.completes = now + time;
         }
     }
 
-    pub(super) fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+    pub(super) fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.completes <= now {
             let packet = self.queue.pop_front().expect("a packet was in transmission");
             self.passed += 1;
-            tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
-            tell(AdapterOutput::Response(Response::Transmitted(packet)));
-            self.start(now);
+            around.tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
+            around.tell(AdapterOutput::Response(Response::Transmitted(packet)));
+            self.start(now, around.packets());
         }
     }
 
@@ -82,7 +85,7 @@ impl Null {
 
 #[cfg(test)]
 mod tests {
-    use laxity_qos::channel::ChannelId;
+    use laxity_qos::channel::{ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
     use laxity_units::Bytes;
 

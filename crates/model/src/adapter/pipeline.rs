@@ -15,10 +15,11 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use laxity_qos::channel::{Packet, Slot, Slots};
+use laxity_qos::channel::{Packet, Slot};
 use laxity_units::{Span, Time};
 
 use super::{Access, AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
+use crate::around::Around;
 use pool::Buffering;
 use station::{At, Joined, Station};
 
@@ -50,8 +51,6 @@ pub struct StageReport {
 #[derive(Debug)]
 pub struct Pipeline {
     description: Description,
-    /// The packets in it, from command or frame to response.
-    packets: Slots,
     /// The stations of both ways, transmitting ones first.
     stations: Vec<Station>,
     /// How many of them transmit.
@@ -106,7 +105,6 @@ impl Pipeline {
         let mut by_priority: Vec<usize> = (0..description.interface.queues.len()).collect();
         by_priority.sort_by_key(|i| description.interface.queues[*i].priority);
         Self {
-            packets: Slots::default(),
             commands: vec![VecDeque::new(); description.interface.queues.len()],
             by_priority,
             transmit_buffers: Buffering::new(description.transmit_buffers),
@@ -161,52 +159,63 @@ impl Pipeline {
     pub(super) fn transmit(
         &mut self,
         now: Time,
-        packet: &Packet,
-        tell: &mut impl FnMut(AdapterOutput),
+        slot: Slot,
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
+        let class = around.packets().at(slot).tag.class;
         // Only the first that takes it: in another it could overtake its channel's packets.
         let mut queues = self.description.interface.queues.iter().zip(&mut self.commands);
-        let queue = queues.find(|(queue, _)| queue.takes.admits(packet.tag.class));
+        let queue = queues.find(|(queue, _)| queue.takes.admits(class));
         let (queue, waiting) = queue.expect("every class has a queue that takes its commands");
         if self.refuses || queue.slots.is_some_and(|slots| waiting.len() >= slots as usize) {
             return false;
         }
-        waiting.push_back(self.packets.put(packet));
-        self.settle(now, tell);
+        waiting.push_back(slot);
+        self.settle(now, around);
         true
     }
 
-    pub(super) fn proceed(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
+    pub(super) fn proceed(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
         let jobs = self.stations.iter_mut().flat_map(|station| &mut station.jobs);
-        let mut asked = jobs.filter(|job| job.at == At::Host && self.packets.at(job.slot).is_same(packet));
+        let mut asked =
+            jobs.filter(|job| job.at == At::Host && around.packets().at(job.slot).is_same(packet));
         // A command for what a reset has swept away finds nothing.
         if let Some(job) = asked.next() {
             job.at = At::Next(job.phase + 1);
         }
         self.stations.iter_mut().for_each(Station::rest);
-        self.settle(now, tell);
+        self.settle(now, around);
     }
 
-    pub(super) fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(AdapterOutput)) {
-        if self.stopped || !self.receive_buffers.take(packet) {
+    pub(super) fn receive(&mut self, now: Time, slot: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if self.stopped || !self.receive_buffers.take(around.packets().at(slot)) {
             let makes_room = self.receive_buffers.overload() == Overload::Priority && !self.stopped;
-            if !makes_room || !self.make_room(now, Direction::Receive, packet, tell) {
-                return tell(AdapterOutput::Discarded(*packet, Loss::Overload));
+            if !makes_room || !self.make_room(now, Direction::Receive, slot, around) {
+                return around.tell(AdapterOutput::Discarded(slot, Loss::Overload));
             }
         }
-        let slot = self.packets.put(packet);
         if self.transmitting == self.stations.len() {
-            self.complete(Direction::Receive, slot, tell);
+            self.complete(Direction::Receive, slot, around);
         } else {
-            match self.stations[self.transmitting].join(now, slot, &packet.tag) {
-                Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload, tell),
-                Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, tell),
+            match self.stations[self.transmitting].join(now, slot, &around.packets().at(slot).tag) {
+                Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload, around),
+                Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, around),
             }
         }
-        self.settle(now, tell);
+        self.settle(now, around);
     }
 
-    pub(super) fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(AdapterOutput)) {
+    pub(super) fn medium(
+        &mut self,
+        now: Time,
+        access: Access,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
         let link = *self.link.as_ref().expect("only a phase on the medium asks for it").end();
         let station = &mut self.stations[link];
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
@@ -214,7 +223,7 @@ impl Pipeline {
             Access::Granted => job.at = At::Phase,
             Access::Aborted => {
                 station.busy += job.pause(now);
-                let whole = station.stage.phases[job.phase].delay.of(self.packets.at(job.slot).size);
+                let whole = station.stage.phases[job.phase].delay.of(around.packets().at(job.slot).size);
                 job.left = whole.max(self.shortest_frame);
                 job.at = At::Medium;
             }
@@ -222,12 +231,12 @@ impl Pipeline {
                 station.busy += job.pause(now);
                 let slot = station.jobs.remove(0).slot;
                 self.requested = false;
-                self.lose(Direction::Transmit, slot, Loss::Medium, tell);
+                self.lose(Direction::Transmit, slot, Loss::Medium, around);
             }
         }
         self.stations[link].astir = true;
         self.unassigned = true;
-        self.settle(now, tell);
+        self.settle(now, around);
     }
 
     pub(super) fn break_down(
@@ -235,7 +244,7 @@ impl Pipeline {
         now: Time,
         breakdown: Breakdown,
         broken: bool,
-        tell: &mut impl FnMut(AdapterOutput),
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         match breakdown {
             Breakdown::Stall(resource) => self.stalled[resource] = broken,
@@ -243,11 +252,11 @@ impl Pipeline {
             Breakdown::Stop => self.stopped = broken,
         }
         self.unassigned = true;
-        self.settle(now, tell);
+        self.settle(now, around);
     }
 
-    pub(super) fn timer(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
-        self.settle(now, tell);
+    pub(super) fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        self.settle(now, around);
     }
 
     #[inline]
@@ -264,14 +273,14 @@ impl Pipeline {
         self.transmit_buffers.in_use() + self.receive_buffers.in_use()
     }
 
-    fn settle(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+    fn settle(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         loop {
             let mut moved = false;
             if !self.stopped {
-                moved |= self.has_commands() && self.fetch(now, tell);
+                moved |= self.has_commands() && self.fetch(now, around);
                 for i in 0..self.stations.len() {
                     if self.stations[i].stirs(now) {
-                        moved |= self.work(i, now, tell);
+                        moved |= self.work(i, now, around);
                     }
                 }
             }
@@ -290,16 +299,16 @@ impl Pipeline {
     }
 
     /// Lets station `i` do all it can at `now`; answers whether that was anything.
-    fn work(&mut self, i: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
+    fn work(&mut self, i: usize, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let mut moved = false;
         loop {
             let mut n = 0;
             while let Some(at) = self.stations[i].jobs.get(n).map(|job| job.at) {
                 match at {
-                    At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now, tell),
-                    At::Next(phase) => self.begin_phase(i, n, phase, now, tell),
+                    At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now, around),
+                    At::Next(phase) => self.begin_phase(i, n, phase, now, around),
                     // What leaves makes room for the one behind it in the list.
-                    At::Leaving if self.leave(i, n, now, tell) => {}
+                    At::Leaving if self.leave(i, n, now, around) => {}
                     _ => {
                         n += 1;
                         continue;
@@ -333,7 +342,7 @@ impl Pipeline {
     }
 
     /// Takes commands in, as far as there are buffers and places in the first stage's queues.
-    fn fetch(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
+    fn fetch(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let poll = self.description.interface.poll;
         if poll.is_some_and(|poll| !now.is_multiple_of(poll)) {
             return false;
@@ -343,7 +352,7 @@ impl Pipeline {
             let queue = self.by_priority[n];
             let mut at = 0;
             while let Some(&slot) = self.commands[queue].get(at) {
-                let packet = self.packets.at(slot);
+                let packet = around.packets().at(slot);
                 if !self.transmit_buffers.take(packet) {
                     let blocks = self.transmit_buffers.overload() == Overload::Block;
                     if blocks && self.transmit_buffers.is_per_channel() {
@@ -355,24 +364,23 @@ impl Pipeline {
                         break;
                     }
                     let evicts = self.transmit_buffers.overload() == Overload::Priority;
-                    let packet = *packet;
-                    if !evicts || !self.make_room(now, Direction::Transmit, &packet, tell) {
+                    if !evicts || !self.make_room(now, Direction::Transmit, slot, around) {
                         self.commands[queue].remove(at);
-                        self.fail(slot, Loss::Overload, tell);
+                        self.fail(slot, Loss::Overload, around);
                         any = true;
                         continue;
                     }
                 }
-                let packet = self.packets.at(slot);
+                let packet = around.packets().at(slot);
                 match self.stations[0].join(now, slot, &packet.tag) {
                     Joined::Blocked => {
                         self.transmit_buffers.give_back(packet);
                         break;
                     }
                     Joined::Yes(evicted) => {
-                        self.lose_some(Direction::Transmit, evicted, Loss::Overload, tell);
+                        self.lose_some(Direction::Transmit, evicted, Loss::Overload, around);
                     }
-                    Joined::Lost => self.lose(Direction::Transmit, slot, Loss::Overload, tell),
+                    Joined::Lost => self.lose(Direction::Transmit, slot, Loss::Overload, around),
                 }
                 if at == 0 {
                     self.commands[queue].pop_front();
@@ -385,7 +393,7 @@ impl Pipeline {
         any
     }
 
-    fn end_phase(&mut self, i: usize, n: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+    fn end_phase(&mut self, i: usize, n: usize, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
@@ -399,15 +407,15 @@ impl Pipeline {
         job.at = if tells == Tells::Handshake { At::Host } else { At::Next(job.phase + 1) };
         if phase.medium {
             self.requested = false;
-            tell(AdapterOutput::Frame { packet: *self.packets.at(slot), more: self.has_more(i) });
+            around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i) });
         }
         match tells {
             Tells::Nothing => {}
             Tells::Progress => {
-                tell(AdapterOutput::Response(Response::Progress(*self.packets.at(slot))));
+                around.tell(AdapterOutput::Response(Response::Progress(slot)));
             }
             Tells::Handshake => {
-                tell(AdapterOutput::Response(Response::Handshake(*self.packets.at(slot))));
+                around.tell(AdapterOutput::Response(Response::Handshake(slot)));
             }
         }
     }
@@ -418,18 +426,18 @@ impl Pipeline {
         n: usize,
         from: usize,
         now: Time,
-        tell: &mut impl FnMut(AdapterOutput),
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
-        let size = self.packets.at(job.slot).size;
+        let size = around.packets().at(job.slot).size;
         let Some(number) = station.stage.next_phase(from, size) else {
             job.at = At::Leaving;
             station.passed += 1;
             if self.recording {
                 let (joined, began, direction) = (job.joined, job.began, station.direction);
                 let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-                tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
+                around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
             }
             return;
         };
@@ -439,7 +447,7 @@ impl Pipeline {
             job.at = At::Medium;
             job.left = job.left.max(self.shortest_frame);
             self.requested = true;
-            tell(AdapterOutput::Request);
+            around.tell(AdapterOutput::Request);
             return;
         }
         if phase.holds.is_empty() && !job.left.is_zero() {
@@ -451,41 +459,51 @@ impl Pipeline {
     }
 
     /// Passes a packet that is done at station `i` on; answers whether it could go.
-    fn leave(&mut self, i: usize, n: usize, now: Time, tell: &mut impl FnMut(AdapterOutput)) -> bool {
+    fn leave(
+        &mut self,
+        i: usize,
+        n: usize,
+        now: Time,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
         let station = &self.stations[i];
         let (slot, direction) = (station.jobs[n].slot, station.direction);
         let next = i + 1;
         if next == self.transmitting || next == self.stations.len() {
             self.stations[i].let_go(n);
-            self.complete(direction, slot, tell);
+            self.complete(direction, slot, around);
             return true;
         }
-        match self.stations[next].join(now, slot, &self.packets.at(slot).tag) {
+        match self.stations[next].join(now, slot, &around.packets().at(slot).tag) {
             Joined::Blocked => return false,
             Joined::Yes(evicted) => {
-                self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload), tell);
+                self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload), around);
             }
-            Joined::Lost => self.lose(direction, slot, self.loss_at(next, Loss::Overload), tell),
+            Joined::Lost => self.lose(direction, slot, self.loss_at(next, Loss::Overload), around),
         }
         self.stations[i].let_go(n);
         true
     }
 
     /// A packet has passed the last stage of its way.
-    fn complete(&mut self, direction: Direction, slot: Slot, tell: &mut impl FnMut(AdapterOutput)) {
-        let packet = self.packets.take(slot);
+    fn complete(
+        &mut self,
+        direction: Direction,
+        packet: Slot,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
         match direction {
             Direction::Transmit => {
-                self.transmit_buffers.give_back(&packet);
+                self.transmit_buffers.give_back(around.packets().at(packet));
                 if self.link.is_none() {
                     let more = self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
-                    tell(AdapterOutput::Frame { packet, more });
+                    around.tell(AdapterOutput::Frame { packet, more });
                 }
-                tell(AdapterOutput::Response(Response::Transmitted(packet)));
+                around.tell(AdapterOutput::Response(Response::Transmitted(packet)));
             }
             Direction::Receive => {
-                self.receive_buffers.give_back(&packet);
-                tell(AdapterOutput::Response(Response::Received(packet)));
+                self.receive_buffers.give_back(around.packets().at(packet));
+                around.tell(AdapterOutput::Response(Response::Received(packet)));
             }
         }
     }

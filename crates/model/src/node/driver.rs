@@ -12,7 +12,8 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::Slot;
+use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
 use crate::adapter::{Notification, Response};
@@ -44,17 +45,17 @@ pub(super) struct Driver {
     config: DriverConfig,
     notification: Notification,
     /// Packets that found the command queues full, by class, each with its place in the order.
-    backlog: [VecDeque<(u64, Packet)>; 2],
+    backlog: [VecDeque<(u64, Slot)>; 2],
     /// Packets that ever waited here, if only for an instant.
     waited: u64,
     /// Since when packets wait and the adapter has none.
     refused: Option<Time>,
     /// What the adapter has written and the host not read.
-    responses: VecDeque<Response>,
+    responses: VecDeque<Response<Slot>>,
     /// How many of them an interrupt has announced, or a later one's.
     announced: usize,
     /// Packets that the adapter has, and since when; kept only if that matters.
-    outstanding: VecDeque<(Packet, Time)>,
+    outstanding: VecDeque<(Slot, Time)>,
     /// The share of interrupts that get lost, and the chance that decides.
     loses: Option<(f64, Stream)>,
     pub(super) report: DriverReport,
@@ -80,8 +81,8 @@ impl Driver {
         self.loses = loses;
     }
 
-    pub(super) fn wait(&mut self, packet: Packet) {
-        self.backlog[packet.tag.class as usize].push_back((self.waited, packet));
+    pub(super) fn wait(&mut self, packet: Slot, class: Class) {
+        self.backlog[class as usize].push_back((self.waited, packet));
         self.waited += 1;
         self.report.longest_backlog = self.report.longest_backlog.max(self.waiting());
     }
@@ -99,7 +100,7 @@ impl Driver {
     }
 
     /// The packet that has waited longest among classes that the adapter has not `refused`.
-    pub(super) fn first_waiting(&self, refused: [bool; 2]) -> Option<Packet> {
+    pub(super) fn first_waiting(&self, refused: [bool; 2]) -> Option<Slot> {
         let fronts = self.backlog.iter().zip(refused).filter(|(_, refused)| !refused);
         fronts
             .filter_map(|(queue, _)| queue.front())
@@ -107,22 +108,22 @@ impl Driver {
             .map(|(_, packet)| *packet)
     }
 
-    /// The adapter has taken the first packet of its class.
-    pub(super) fn handed(&mut self, now: Time, packet: &Packet) {
-        self.backlog[packet.tag.class as usize].pop_front();
+    /// The adapter has taken the packet that is the first of its class.
+    pub(super) fn handed(&mut self, now: Time, packet: Slot, class: Class) {
+        self.backlog[class as usize].pop_front();
         self.is_out(now, packet);
     }
 
     /// The adapter has taken a packet at once, which waited for no more than that.
-    pub(super) fn passed(&mut self, now: Time, packet: &Packet) {
+    pub(super) fn passed(&mut self, now: Time, packet: Slot) {
         self.waited += 1;
         self.report.longest_backlog = self.report.longest_backlog.max(1);
         self.is_out(now, packet);
     }
 
-    fn is_out(&mut self, now: Time, packet: &Packet) {
+    fn is_out(&mut self, now: Time, packet: Slot) {
         if self.config.reset_after.is_some() {
-            self.outstanding.push_back((*packet, now));
+            self.outstanding.push_back((packet, now));
         }
     }
 
@@ -140,7 +141,7 @@ impl Driver {
     }
 
     /// The adapter has written a response.
-    pub(super) fn written(&mut self, response: Response) {
+    pub(super) fn written(&mut self, response: Response<Slot>) {
         self.responses.push_back(response);
         if self.announces() {
             self.announced = self.responses.len();
@@ -159,16 +160,16 @@ impl Driver {
 
     /// The next response that the host was told of, or that was written before one of those.
     #[inline]
-    pub(super) fn read_announced(&mut self) -> Option<Response> {
+    pub(super) fn read_announced(&mut self) -> Option<Response<Slot>> {
         if self.announced == 0 { None } else { self.read() }
     }
 
     /// The next response.
-    pub(super) fn read(&mut self) -> Option<Response> {
+    pub(super) fn read(&mut self) -> Option<Response<Slot>> {
         let response = self.responses.pop_front()?;
         self.announced = self.announced.saturating_sub(1);
         if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response
-            && let Some(at) = self.outstanding.iter().position(|(other, _)| other.is_same(packet))
+            && let Some(at) = self.outstanding.iter().position(|(other, _)| other == packet)
         {
             self.outstanding.remove(at);
         }
@@ -220,8 +221,8 @@ impl Driver {
 #[cfg(test)]
 mod tests {
     use laxity_engine::Seed;
-    use laxity_qos::channel::ChannelId;
-    use laxity_qos::discipline::{Class, Tag};
+    use laxity_qos::channel::{ChannelId, Packet, Slots};
+    use laxity_qos::discipline::Tag;
     use laxity_units::Bytes;
 
     use super::*;
@@ -231,13 +232,14 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn packet(message: u64, class: Class) -> Packet {
-        let tag = Tag { class, logical_arrival: at(0), deadline: Time::MAX, level: 31 };
-        let (channel, size) = (ChannelId(0), Bytes::new(5));
+    /// Names of places with packets.
+    fn slots<const N: usize>() -> [Slot; N] {
+        let tag = Tag { class: Class::RealTime, logical_arrival: at(0), deadline: Time::MAX, level: 31 };
+        let size = Bytes::new(5);
         let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
-        Packet {
-            channel,
-            message,
+        let packet = Packet {
+            channel: ChannelId(0),
+            message: 0,
             index: 0,
             count: 1,
             size,
@@ -247,7 +249,9 @@ mod tests {
             sent,
             created,
             handed,
-        }
+        };
+        let mut packets = Slots::default();
+        std::array::from_fn(|_| packets.put(&packet))
     }
 
     fn driver(watchdog: Option<u64>, reset_after: Option<u64>, notification: Notification) -> Driver {
@@ -262,20 +266,20 @@ mod tests {
     #[test]
     fn packets_wait_in_order() {
         let mut driver = driver(None, None, Notification::Interrupt);
-        let packets =
-            [packet(0, Class::BestEffort), packet(1, Class::RealTime), packet(2, Class::BestEffort)];
-        for packet in packets {
-            driver.wait(packet);
+        let packets = slots::<3>();
+        let classes = [Class::BestEffort, Class::RealTime, Class::BestEffort];
+        for (packet, class) in packets.into_iter().zip(classes) {
+            driver.wait(packet, class);
         }
         assert_eq!((driver.waiting(), driver.report.longest_backlog), (3, 3));
         assert_eq!(driver.first_waiting([false, false]), Some(packets[0]));
         assert_eq!(driver.first_waiting([false, true]), Some(packets[1]));
         assert_eq!(driver.first_waiting([true, true]), None);
-        driver.handed(at(0), &packets[0]);
+        driver.handed(at(0), packets[0], classes[0]);
         assert_eq!(driver.first_waiting([false, false]), Some(packets[1]));
         assert_eq!(driver.first_waiting([true, false]), Some(packets[2]));
-        driver.handed(at(0), &packets[1]);
-        driver.handed(at(0), &packets[2]);
+        driver.handed(at(0), packets[1], classes[1]);
+        driver.handed(at(0), packets[2], classes[2]);
         assert_eq!((driver.waiting(), driver.report.longest_backlog), (0, 3));
         assert_eq!(driver.next_deadline(at(0)), None, "nothing is to be waited for");
     }
@@ -285,10 +289,10 @@ mod tests {
     #[test]
     fn a_packet_that_is_kept_too_long_calls_for_a_reset() {
         let mut driver = driver(None, Some(100), Notification::Interrupt);
-        let packets = [packet(0, Class::BestEffort), packet(1, Class::RealTime)];
-        for (packet, us) in packets.into_iter().zip([10, 15]) {
-            driver.wait(packet);
-            driver.handed(at(us), &packet);
+        let packets = slots::<2>();
+        for (packet, class, us) in [(packets[0], Class::BestEffort, 10), (packets[1], Class::RealTime, 15)] {
+            driver.wait(packet, class);
+            driver.handed(at(us), packet, class);
         }
         assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
         assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
@@ -304,9 +308,10 @@ mod tests {
     #[test]
     fn an_adapter_that_refuses_calls_for_a_reset() {
         let mut driver = driver(None, Some(100), Notification::Interrupt);
+        let packets = slots::<2>();
         driver.settled(at(10));
         assert_eq!(driver.next_deadline(at(10)), None, "nothing waits");
-        driver.wait(packet(0, Class::RealTime));
+        driver.wait(packets[0], Class::RealTime);
         driver.settled(at(20));
         driver.settled(at(30));
         assert_eq!(driver.next_deadline(at(30)), Some(at(120)));
@@ -315,8 +320,8 @@ mod tests {
         driver.settled(at(130));
         assert_eq!(driver.next_deadline(at(130)), Some(at(230)));
         // Another is with the adapter, so that it refuses is no wonder.
-        driver.wait(packet(1, Class::RealTime));
-        driver.handed(at(140), &packet(0, Class::RealTime));
+        driver.wait(packets[1], Class::RealTime);
+        driver.handed(at(140), packets[0], Class::RealTime);
         driver.settled(at(140));
         assert_eq!(driver.next_deadline(at(140)), Some(at(240)));
     }
@@ -327,20 +332,21 @@ mod tests {
         let mut driver = driver(Some(50), None, Notification::Interrupt);
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
         assert!(!driver.looks(at(50)) && driver.next_deadline(at(40)).is_none());
-        for message in 0..2 {
-            driver.written(Response::Received(packet(message, Class::RealTime)));
+        let packets = slots::<4>();
+        for packet in &packets[..2] {
+            driver.written(Response::Received(*packet));
         }
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(60)), Some(at(100)));
         assert!(!driver.looks(at(99)) && driver.looks(at(100)));
         assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
         driver.lose_interrupts(None);
-        driver.written(Response::Received(packet(2, Class::RealTime)));
+        driver.written(Response::Received(packets[2]));
         // Whoever is told of the third reads the two before it, and not a fourth that nobody announces.
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
-        driver.written(Response::Received(packet(3, Class::RealTime)));
+        driver.written(Response::Received(packets[3]));
         let read = std::iter::from_fn(|| driver.read_announced()).count();
-        assert_eq!((read, driver.read()), (3, Some(Response::Received(packet(3, Class::RealTime)))));
+        assert_eq!((read, driver.read()), (3, Some(Response::Received(packets[3]))));
         assert_eq!(driver.report.lost_interrupts, 3);
     }
 
@@ -349,7 +355,7 @@ mod tests {
     fn a_host_that_polls_looks_at_its_times() {
         let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
         assert_eq!((driver.next_deadline(at(10)), driver.looks(at(30))), (None, false));
-        driver.written(Response::Received(packet(0, Class::RealTime)));
+        driver.written(Response::Received(slots::<1>()[0]));
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(10)), Some(at(30)));
         assert!(!driver.looks(at(29)) && driver.looks(at(30)));

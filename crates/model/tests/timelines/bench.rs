@@ -70,6 +70,7 @@ pub(crate) fn best_effort() -> ChannelConfig {
 }
 
 /// What happens to the host.
+#[derive(Clone, Copy)]
 pub(crate) enum Input {
     /// The application of a channel has a message of so many packets.
     Offer(u32, u64),

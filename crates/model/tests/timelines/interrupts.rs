@@ -26,7 +26,7 @@ fn incoming(index: u32, count: u32) -> Input {
         created: Time::ZERO,
         handed: Time::ZERO,
     };
-    Input::Interrupt(Interrupt::Received(ChannelId(0), packet))
+    Input::Interrupt(Interrupt::Received(packet))
 }
 
 /// Two packets of a message come in at 0 and 20. The first is processed from 5; the interrupt of the second stops that for
@@ -150,9 +150,9 @@ fn a_trace_names_the_channel() {
     host.record();
     host.open(best_effort());
     let to = host.open(receives);
-    let Input::Interrupt(Interrupt::Received(_, packet)) = incoming(0, 1) else { unreachable!("it is one") };
+    let Input::Interrupt(Interrupt::Received(packet)) = incoming(0, 1) else { unreachable!("it is one") };
     let at = |us| Time::ZERO + Span::from_us(us);
-    host.interrupt(at(0), Interrupt::Received(to, packet));
+    host.interrupt(at(0), Interrupt::Received(Packet { channel: to, ..packet }));
     host.offer(at(0), ChannelId(0), PACKET);
     let mut seen = Vec::new();
     while let Some(now) = host.next_deadline() {

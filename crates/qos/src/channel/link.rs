@@ -2,15 +2,13 @@
 
 use laxity_units::Time;
 
-use super::message::Packet;
 use super::policy::LinkConfig;
-use super::slots::{Slot, Slots};
-use crate::discipline::Discipline;
+use super::slots::Slot;
+use crate::discipline::{Discipline, Tag};
 
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
     queue: Discipline<Slot>,
-    packets: Slots,
     depth: u32,
     in_flight: u32,
     longest: usize,
@@ -19,17 +17,11 @@ pub(super) struct LinkScheduler {
 impl LinkScheduler {
     pub(super) fn new(config: &LinkConfig) -> Self {
         assert!(config.depth > 0, "an adapter takes at least one packet");
-        Self {
-            queue: config.order.discipline(config.early),
-            packets: Slots::default(),
-            depth: config.depth,
-            in_flight: 0,
-            longest: 0,
-        }
+        Self { queue: config.order.discipline(config.early), depth: config.depth, in_flight: 0, longest: 0 }
     }
 
-    pub(super) fn enqueue(&mut self, packet: &Packet) {
-        self.queue.enqueue(packet.tag, self.packets.put(packet));
+    pub(super) fn enqueue(&mut self, tag: Tag, packet: Slot) {
+        self.queue.enqueue(tag, packet);
         self.longest = self.longest.max(self.queue.len());
     }
 
@@ -39,13 +31,14 @@ impl LinkScheduler {
     }
 
     /// Selects the next packet, if the adapter has a place and a packet is eligible.
-    pub(super) fn take(&mut self, now: Time) -> Option<Packet> {
+    #[inline]
+    pub(super) fn take(&mut self, now: Time) -> Option<Slot> {
         if self.in_flight == self.depth {
             return None;
         }
         let (_, slot) = self.queue.select(now)?;
         self.in_flight += 1;
-        Some(self.packets.take(slot))
+        Some(slot)
     }
 
     pub(super) fn complete(&mut self) {
@@ -53,6 +46,7 @@ impl LinkScheduler {
     }
 
     /// When a held packet becomes eligible, if the adapter could take it.
+    #[inline]
     pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.in_flight == self.depth { None } else { self.queue.next_eligible(now) }
     }

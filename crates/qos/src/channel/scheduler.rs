@@ -11,6 +11,7 @@ use laxity_units::Time;
 use super::handler::{Doing, Running};
 use super::message::{Delivery, Message, Packet};
 use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
+use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
 use crate::discipline::{Class, Tag};
@@ -156,8 +157,9 @@ impl Subsystem {
         self.yield_cpu();
     }
 
-    /// The work of the last [`Step::Process`] is done.
-    pub fn finish(&mut self, now: Time) -> Finished {
+    /// The work of the last [`Step::Process`] is done; a packet that was made is put into `packets`, until somebody who was given
+    /// its place takes it out.
+    pub fn finish(&mut self, now: Time, packets: &mut Slots) -> Finished {
         let running = self.running.as_mut().expect("a handler runs");
         let index = running.handler;
         if running.doing == Doing::Signal {
@@ -172,15 +174,15 @@ impl Subsystem {
             LinkParadigm::O2 => Doing::Between,
         };
         if self.handlers[index].message.is_some() {
-            self.finish_packet(now, index);
+            self.finish_packet(now, index, packets);
             Finished::default()
         } else {
-            Finished { delivered: self.finish_received(now, index) }
+            Finished { delivered: self.finish_received(now, index, packets) }
         }
     }
 
     /// A packet of the message in hand was made.
-    fn finish_packet(&mut self, now: Time, index: usize) {
+    fn finish_packet(&mut self, now: Time, index: usize, packets: &mut Slots) {
         let handler = &mut self.handlers[index];
         let lane = &mut self.lanes[handler.lane];
         let channel = lane.channel;
@@ -213,7 +215,7 @@ impl Subsystem {
                 running.budget = Some(0);
             }
             self.channels[channel.index()].counters.created += 1;
-            self.link.enqueue(&packet);
+            self.link.enqueue(packet.tag, packets.put(&packet));
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
             self.end_message(index);
@@ -240,7 +242,7 @@ impl Subsystem {
         }
     }
 
-    fn finish_received(&mut self, now: Time, index: usize) -> Option<Delivery> {
+    fn finish_received(&mut self, now: Time, index: usize, packets: &mut Slots) -> Option<Delivery> {
         let lane = self.handlers[index].lane;
         let mut packet = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
         let channel = packet.channel;
@@ -248,7 +250,7 @@ impl Subsystem {
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
             self.channels[channel.index()].counters.created += 1;
-            self.link.enqueue(&packet);
+            self.link.enqueue(packet.tag, packets.put(&packet));
             return None;
         }
         self.release_buffer(lane);

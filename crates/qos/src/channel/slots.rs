@@ -8,8 +8,8 @@ pub struct Slot(u32);
 
 /// Packets, each in a place of its own until it is taken out.
 ///
-/// A packet is twenty times as long as the name of its place. Where it stands in one queue after the other it is copied when
-/// it comes and when it goes, and the name is what moves between.
+/// A packet is twenty times as long as the name of its place. A node has one such table: a packet lies still in it from where
+/// it is made, or comes in, until nobody there wants it any more, and the name is what goes from queue to queue.
 #[derive(Debug, Clone, Default)]
 pub struct Slots {
     packets: Vec<Packet>,
@@ -35,10 +35,33 @@ impl Slots {
         &self.packets[slot.0 as usize]
     }
 
+    /// The same, to write into.
+    #[inline]
+    pub fn at_mut(&mut self, slot: Slot) -> &mut Packet {
+        &mut self.packets[slot.0 as usize]
+    }
+
     /// Takes the packet out. Its place may be given to another, so nobody may go on naming it.
     #[inline]
     pub fn take(&mut self, slot: Slot) -> Packet {
+        *self.free(slot)
+    }
+
+    /// The same, for who only wants a last look.
+    #[inline]
+    pub fn free(&mut self, slot: Slot) -> &Packet {
+        debug_assert!(!self.free.contains(&slot), "a packet is taken out once");
         self.free.push(slot);
-        self.packets[slot.0 as usize]
+        &self.packets[slot.0 as usize]
+    }
+
+    /// Packets that have not been taken out.
+    pub fn len(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }

@@ -1,6 +1,7 @@
 //! What a driver and the subsystem say to each other.
 
-use super::message::{ChannelId, Delivery, Packet};
+use super::message::{ChannelId, Delivery};
+use super::slots::Slot;
 
 /// A thread of the host, as far as switching between two of them costs something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,9 +40,9 @@ pub enum Work {
     Signal,
 }
 
-/// What the CPU is to do next.
+/// What the CPU is to do next; `P` is by what a packet is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum Step<P = Slot> {
     /// Nothing until something happens or [`next_wakeup`](super::Subsystem::next_wakeup) comes.
     Idle,
     /// `thread` does `work`; then [`finish`](super::Subsystem::finish).
@@ -60,7 +61,7 @@ pub enum Step {
         /// Who; a handler that calls the scheduler pays no switch.
         thread: Thread,
         /// The packet that was selected.
-        packet: Packet,
+        packet: P,
         /// A thread was created for it (O3).
         new_thread: bool,
     },

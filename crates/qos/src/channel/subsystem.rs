@@ -9,6 +9,7 @@ use super::lane::Lane;
 use super::link::LinkScheduler;
 use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
+use super::slots::Slot;
 use super::step::{Dropped, Sent};
 use crate::discipline::{Class, Discipline, LEVELS, Tag};
 use crate::fragment::{Cut, Reassembler};
@@ -365,6 +366,7 @@ impl Subsystem {
     /// A wake-up once asked for is asked for until it comes. Looking at a queue at the very instant at which an item
     /// turns current makes it current, and nothing is left to be woken for; but nobody has looked whether
     /// the idle adapter could take it.
+    #[inline]
     pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.awaited.is_none_or(|at| at > now) {
             self.awaited = Time::earlier(self.cpu.next_eligible(now), self.link.next_wakeup(now));
@@ -384,7 +386,7 @@ impl Subsystem {
     /// In interrupt context, after a completion or wake-up: the packet to transmit, if the paradigm
     /// schedules the link there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
     /// what handing over costs, and hands it to the adapter.
-    pub fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
+    pub fn interrupt_transmit(&mut self, now: Time) -> Option<Slot> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
         if here { self.link.take(now) } else { None }
     }

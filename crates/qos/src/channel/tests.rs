@@ -7,6 +7,8 @@ mod order;
 mod overflow;
 mod receive;
 
+use std::ops::{Deref, DerefMut};
+
 use laxity_units::{Bytes, Span, Time};
 
 use super::*;
@@ -45,6 +47,53 @@ fn config() -> Config {
 
 fn real_time(deadline: u64) -> ChannelConfig {
     ChannelConfig::real_time(SPEC, Span::from_ms(deadline), PACKET)
+}
+
+/// A subsystem whose driver takes each packet out at once.
+struct Subsystem {
+    subsystem: super::Subsystem,
+    packets: Slots,
+}
+
+impl Subsystem {
+    fn new(config: Config) -> Self {
+        Self { subsystem: super::Subsystem::new(config), packets: Slots::default() }
+    }
+
+    fn next_step(&mut self, now: Time) -> Step<Packet> {
+        match self.subsystem.next_step(now) {
+            Step::Idle => Step::Idle,
+            Step::Process { thread, channel, work, resumed } => {
+                Step::Process { thread, channel, work, resumed }
+            }
+            Step::Transmit { thread, packet, new_thread } => {
+                Step::Transmit { thread, packet: self.packets.take(packet), new_thread }
+            }
+            Step::Application { channel } => Step::Application { channel },
+        }
+    }
+
+    fn finish(&mut self, now: Time) -> Finished {
+        self.subsystem.finish(now, &mut self.packets)
+    }
+
+    fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
+        self.subsystem.interrupt_transmit(now).map(|slot| self.packets.take(slot))
+    }
+}
+
+impl Deref for Subsystem {
+    type Target = super::Subsystem;
+
+    fn deref(&self) -> &super::Subsystem {
+        &self.subsystem
+    }
+}
+
+impl DerefMut for Subsystem {
+    fn deref_mut(&mut self) -> &mut super::Subsystem {
+        &mut self.subsystem
+    }
 }
 
 /// Runs all steps due at `now`; answers who did what, in order, and what was handed to the adapter.

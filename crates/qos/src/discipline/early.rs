@@ -75,6 +75,11 @@ impl<T> EarlyQueue<T> {
     }
 
     #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.len() == 0
+    }
+
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }

@@ -100,6 +100,9 @@ impl<T> FixedPriority<T> {
 
     #[inline]
     pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        if self.early.is_empty() {
+            return None;
+        }
         self.promote(now);
         self.early.next_eligible(now)
     }

@@ -103,6 +103,12 @@ impl Networks {
         self.touch(network, |medium| medium.timer(now));
     }
 
+    /// Whether a medium may have something to tell.
+    #[inline]
+    pub(super) fn is_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
     /// What a medium tells a node.
     #[inline]
     pub(super) fn poll_output(&mut self) -> Option<(usize, Access)> {

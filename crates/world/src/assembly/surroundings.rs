@@ -44,14 +44,14 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         node: usize,
         now: Time,
         calendar: &mut Calendar<Event>,
-    ) -> impl FnMut(NodeOutput) {
-        move |output| self.hear(node, now, &output, calendar)
+    ) -> impl FnMut(NodeOutput<&Packet>) {
+        move |output| self.hear(node, now, output, calendar)
     }
 
     #[inline]
-    fn hear(&mut self, node: usize, now: Time, output: &NodeOutput, calendar: &mut Calendar<Event>) {
-        match *output {
-            NodeOutput::Departed(ref packet, more) => {
+    fn hear(&mut self, node: usize, now: Time, output: NodeOutput<&Packet>, calendar: &mut Calendar<Event>) {
+        match output {
+            NodeOutput::Departed(packet, more) => {
                 self.networks.sent(now, node, more);
                 self.depart(node, now, packet, calendar);
             }
@@ -59,22 +59,22 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             NodeOutput::Withdraw => self.networks.withdraw(now, node),
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
-            NodeOutput::Failed(ref packet, _) => self.meter(packet.channel).fail(packet),
-            NodeOutput::Discarded(ref packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
-            NodeOutput::Passed(ref passage) => self.pass(node, passage),
+            NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(packet),
+            NodeOutput::Discarded(packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
+            NodeOutput::Passed(passage) => self.pass(node, &passage),
             NodeOutput::Host(Output::Answered { channel, size, answer }) => {
                 self.answer(now, channel, size, answer);
             }
-            NodeOutput::Host(Output::Delivered(ref delivery)) => {
+            NodeOutput::Host(Output::Delivered(delivery)) => {
                 let meter = &mut self.meters[delivery.channel.0 as usize];
-                meter.deliver(now, delivery, self.window.counts());
+                meter.deliver(now, &delivery, self.window.counts());
                 let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
                 if let Some(punctuality) = &mut meter.punctuality {
                     punctuality.arrive(now, delivery.message, from);
                 }
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
-            NodeOutput::Host(Output::Busy(ref busy)) => self.observer.busy(node, busy),
+            NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
             NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
                 unreachable!("a node passes these to its adapter")
             }
@@ -187,6 +187,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     }
 
     /// Opens or closes the window, if it is time. Nodes are asked what they had come to when whoever acts is done.
+    #[inline]
     pub(super) fn look_at_window(&mut self, now: Time) {
         let window = &mut self.window;
         let (opens, closes) = window.passed(now);

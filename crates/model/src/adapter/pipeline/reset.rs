@@ -1,18 +1,19 @@
 //! Losing packets: one to overload, a best-effort one for a real-time one, or all to a reset.
 
-use laxity_qos::channel::{Packet, Slot};
+use laxity_qos::channel::Slot;
 use laxity_qos::discipline::Class;
 use laxity_units::Time;
 
 use super::station::Job;
 use super::{Direction, Pipeline};
 use crate::adapter::{AdapterOutput, Loss, Response};
+use crate::around::Around;
 
 impl Pipeline {
-    pub(crate) fn reset(&mut self, now: Time, tell: &mut impl FnMut(AdapterOutput)) {
+    pub(crate) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let waiting: Vec<Slot> = self.commands.iter_mut().flat_map(std::mem::take).collect();
         for slot in waiting {
-            self.fail(slot, Loss::Reset, tell);
+            self.fail(slot, Loss::Reset, around);
         }
         for i in 0..self.stations.len() {
             let direction = self.stations[i].direction;
@@ -22,26 +23,26 @@ impl Pipeline {
             // Only one server sends, so who has sent is the first to be swept.
             for (n, slot) in self.stations[i].sweep(now).into_iter().enumerate() {
                 let loss = if n < sent { Loss::Unconfirmed } else { self.loss_at(i, Loss::Reset) };
-                self.lose(direction, slot, loss, tell);
+                self.lose(direction, slot, loss, around);
             }
         }
         if std::mem::take(&mut self.requested) {
-            tell(AdapterOutput::Withdraw);
+            around.tell(AdapterOutput::Withdraw);
         }
         self.stalled.fill(false);
         (self.refuses, self.stopped, self.due, self.contenders) = (false, false, Time::MAX, 0);
     }
 
-    /// Takes the buffer of a waiting best-effort packet for `packet`, if it is of real time; answers whether it
+    /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real time; answers whether it
     /// has one.
     pub(super) fn make_room(
         &mut self,
         now: Time,
         direction: Direction,
-        packet: &Packet,
-        tell: &mut impl FnMut(AdapterOutput),
+        slot: Slot,
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
-        if packet.tag.class == Class::BestEffort {
+        if around.packets().at(slot).tag.class == Class::BestEffort {
             return false;
         }
         let mut stations = match direction {
@@ -51,10 +52,10 @@ impl Pipeline {
         // The one furthest from being done loses least.
         let evicted = stations.find_map(|i| Some((i, self.stations[i].evict(now)?)));
         let Some((i, evicted)) = evicted else { return false };
-        self.lose(direction, evicted, self.loss_at(i, Loss::Overload), tell);
+        self.lose(direction, evicted, self.loss_at(i, Loss::Overload), around);
         match direction {
-            Direction::Transmit => self.transmit_buffers.take(packet),
-            Direction::Receive => self.receive_buffers.take(packet),
+            Direction::Transmit => self.transmit_buffers.take(around.packets().at(slot)),
+            Direction::Receive => self.receive_buffers.take(around.packets().at(slot)),
         }
     }
 
@@ -70,10 +71,10 @@ impl Pipeline {
         direction: Direction,
         slot: Option<Slot>,
         loss: Loss,
-        tell: &mut impl FnMut(AdapterOutput),
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         if let Some(slot) = slot {
-            self.lose(direction, slot, loss, tell);
+            self.lose(direction, slot, loss, around);
         }
     }
 
@@ -83,23 +84,22 @@ impl Pipeline {
         direction: Direction,
         slot: Slot,
         loss: Loss,
-        tell: &mut impl FnMut(AdapterOutput),
+        around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         match direction {
             Direction::Transmit => {
-                self.transmit_buffers.give_back(self.packets.at(slot));
-                self.fail(slot, loss, tell);
+                self.transmit_buffers.give_back(around.packets().at(slot));
+                self.fail(slot, loss, around);
             }
             Direction::Receive => {
-                let packet = self.packets.take(slot);
-                self.receive_buffers.give_back(&packet);
-                tell(AdapterOutput::Discarded(packet, loss));
+                self.receive_buffers.give_back(around.packets().at(slot));
+                around.tell(AdapterOutput::Discarded(slot, loss));
             }
         }
     }
 
     /// A packet that has no buffer yet is lost.
-    pub(super) fn fail(&mut self, slot: Slot, loss: Loss, tell: &mut impl FnMut(AdapterOutput)) {
-        tell(AdapterOutput::Response(Response::Failed(self.packets.take(slot), loss)));
+    pub(super) fn fail(&mut self, slot: Slot, loss: Loss, around: &mut impl Around<AdapterOutput<Slot>>) {
+        around.tell(AdapterOutput::Response(Response::Failed(slot, loss)));
     }
 }
