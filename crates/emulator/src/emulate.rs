@@ -306,14 +306,14 @@ fn gap(gap: &Gap) -> results::Gap {
 }
 
 /// The gaps in the time of the run, which the emulation may have made slower than real time.
-fn stops(attribution: &Attribution, epoch: &Epoch) -> Stops {
+pub(crate) fn stops(attribution: &Attribution, epoch: &Epoch) -> Stops {
     let in_run = |real: Span| epoch.run_span(epoch.ticks().in_span(real));
     let longest = attribution.gaps().iter().map(|gap| gap.length).max().unwrap_or_default();
     Stops { total: in_run(attribution.gap_total), longest: in_run(longest) }
 }
 
 /// How well time was kept, as a result.
-fn real_time(lateness: &Lateness, attribution: &Attribution, inputs: u64) -> RealTime {
+pub(crate) fn real_time(lateness: &Lateness, attribution: &Attribution, inputs: u64) -> RealTime {
     let late = |q| lateness.quantile(q).as_secs_f64();
     RealTime {
         events: lateness.count(),

@@ -254,7 +254,7 @@ impl<'a> Host<'a> {
 const LOOK: Span = Span::from_ns(200);
 
 /// Longer than any work between two looks at the clock.
-const STALL: Span = Span::from_us(50);
+pub(crate) const STALL: Span = Span::from_us(50);
 
 /// Whether `experiment` can have its host in a thread, or why not.
 pub fn check(experiment: &Experiment) -> Result<(), &'static str> {

@@ -32,7 +32,7 @@ use crate::host::{self, Host, Wires};
 /// Entries of a ring: more than any host has outstanding, so that a full one is an adapter's doing.
 const RING: usize = 1 << 14;
 /// Time for the threads to be where they should before time begins.
-const LEAD: Span = Span::from_ms(50);
+pub(crate) const LEAD: Span = Span::from_ms(50);
 
 /// Rings for `capacity` entries each: the host's two ends, and the adapter's.
 pub fn wires(capacity: usize) -> (Producer<Input>, Consumer<Response>, Far) {
@@ -183,7 +183,7 @@ pub fn run(
 }
 
 /// With a host that takes what its work takes, `C_sf` slows everything else down (thesis §4.4.2).
-fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
+pub(crate) fn dilation(experiment: &Experiment) -> Result<Dilation, String> {
     if experiment.emulation.pace == Pace::Profile {
         return Ok(Dilation::NONE);
     }

@@ -16,6 +16,8 @@ pub mod host;
 pub mod in_process;
 pub mod log;
 #[cfg(target_os = "linux")]
+pub mod receiver;
+#[cfg(target_os = "linux")]
 mod runner;
 #[cfg(target_os = "linux")]
 pub mod tap_port;

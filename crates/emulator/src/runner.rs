@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use laxity_world::experiment::{ClockKind, Experiment, HostPlace};
 use laxity_world::results::Run;
 
-use crate::in_process;
+use crate::{in_process, receiver};
 
 /// Runs points, of several threads at once.
 pub struct Runner<'a> {
@@ -50,6 +50,9 @@ impl<'a> Runner<'a> {
             ClockKind::Real => {
                 let _alone = self.machine.write().unwrap_or_else(PoisonError::into_inner);
                 match experiment.emulation.host {
+                    HostPlace::Thread if !experiment.interfaces.is_empty() => {
+                        receiver::run(experiment, &mut |warning| self.warn(warning)).map(|ended| ended.run)
+                    }
                     HostPlace::Thread => {
                         let warn = &mut |warning: &str| self.warn(warning);
                         in_process::run(experiment, None, warn, &mut |_| ()).map(|driven| driven.run)

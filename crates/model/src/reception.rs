@@ -37,7 +37,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::Delay;
 use cpu::{Job, Level, Open, Running, Stopped};
-use interface::Interface;
+pub use interface::{Command, Interface, Ready};
 pub use ticks::{Intervals, NotADistribution, Ticks};
 
 /// A packet that has come in.
@@ -75,7 +75,8 @@ impl Cost {
         }
     }
 
-    fn draw(self, random: &mut Stream) -> Span {
+    /// One of these, by chance from `random`.
+    pub fn draw(self, random: &mut Stream) -> Span {
         match self {
             Cost::Fixed(span) => span,
             Cost::Exponential(mean) => random.exponential(mean),

@@ -16,7 +16,7 @@ use laxity_qos::channel::{LinkParadigm, PacketOverflow};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, LocalDeadline,
+    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, HostPlace, LocalDeadline,
     MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
 };
 use serde_spanned::Spanned;
@@ -195,9 +195,10 @@ fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Re
         }
         () if !faults.is_empty() => ("faults are of adapters that send", "remove `[[fault]]`"),
         () if !ports.is_empty() => ("ports are of hosts that send", "remove `[[port]]`"),
-        () if *clock == ClockKind::Real => {
-            ("a host that receives at interfaces runs in virtual time", "remove `clock` under `[run]`")
-        }
+        () if *clock == ClockKind::Real && experiment.emulation.host == HostPlace::Model => (
+            "in real time, a host that receives at interfaces is a thread",
+            "say `host = \"thread\"` under `[emulation]`, or remove `clock` under `[run]`",
+        ),
         () => return Ok(()),
     };
     Err(cx.fault(&WHOLE, reason, help))

@@ -9,7 +9,7 @@ mod observer;
 mod outcome;
 mod outside;
 mod parts;
-mod receiving;
+pub mod receiving;
 mod state;
 mod surroundings;
 

@@ -38,6 +38,10 @@ pub const ALL: &[(&str, &str)] = &[
     ("driver_resets", "how often the driver reset its adapter"),
     ("cpu_left_share", "share of the CPU that receiving leaves to programs, the receiving one included"),
     ("cpu_idle_share", "share of the CPU that nobody uses"),
+    (
+        "cpu_beside_share",
+        "share of the CPU that a program beside a host in a thread got, by the work that it did",
+    ),
     ("received_per_second", "packets a second that came in and were delivered, over all channels"),
     (
         "predicted_per_second",

@@ -1,4 +1,7 @@
 //! An interface: what the adapter holds and has posted, and what the host has for it.
+//!
+//! It owns no CPU and no clock. A simulated host has its interfaces to itself; a real one shares each with the adapter that
+//! another thread emulates, as both would share the adapter's registers.
 
 use std::collections::VecDeque;
 
@@ -13,30 +16,32 @@ use crate::adapter::Delay;
 
 /// What the adapter asks the host to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Command {
-    pub(super) packet: Arrived,
-    pub(super) posted: Time,
+pub struct Command {
+    /// What it is about.
+    pub packet: Arrived,
+    /// When it was posted.
+    pub posted: Time,
     /// A packet is there; another command follows when the host has said where to put it.
-    pub(super) announces: bool,
+    pub announces: bool,
     /// There is no buffer for its packet, and the host spends nothing more on it.
-    pub(super) refused: bool,
+    pub refused: bool,
 }
 
 impl Command {
     /// Whether it brings a packet.
-    pub(super) fn receives(&self) -> bool {
+    pub fn receives(&self) -> bool {
         !self.announces && !self.refused
     }
 
     /// Whether its packet lies with the adapter still: until its transfer.
-    pub(super) fn is_in_slot(&self) -> bool {
+    pub fn is_in_slot(&self) -> bool {
         self.announces
     }
 }
 
 /// When an interface's next batch begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ready {
+pub enum Ready {
     /// With the next signal.
     OnSignal,
     /// As soon as its context has the CPU.
@@ -48,10 +53,14 @@ pub(super) enum Ready {
 }
 
 #[derive(Debug)]
-pub(super) struct Interface {
-    pub(super) policy: Policy,
-    pub(super) ready: Ready,
-    pub(super) report: InterfaceReport,
+/// An adapter's receiving side, with what the host has for it.
+pub struct Interface {
+    /// When the host takes what has come.
+    pub policy: Policy,
+    /// When its next batch begins.
+    pub ready: Ready,
+    /// What it has been through.
+    pub report: InterfaceReport,
     sharing: Sharing,
     /// Commands by class; all in the first if classes are not told apart.
     queues: [VecDeque<Command>; 2],
@@ -74,7 +83,8 @@ pub(super) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn new(config: InterfaceConfig, mut chance: Stream) -> Self {
+    /// One that holds nothing, and draws the ticks of its clock from `chance`.
+    pub fn new(config: InterfaceConfig, mut chance: Stream) -> Self {
         let tick_at = config.ticks.as_ref().map(|ticks| Time::ZERO + ticks.draw(&mut chance));
         let mut interface = Self {
             ready: Ready::OnSignal,
@@ -101,7 +111,7 @@ impl Interface {
     }
 
     /// A packet is whole; gives it back if there is no slot.
-    pub(super) fn accept(&mut self, now: Time, packet: Arrived) -> Result<(), Arrived> {
+    pub fn accept(&mut self, now: Time, packet: Arrived) -> Result<(), Arrived> {
         let queue = self.queue_of(packet.class);
         if self.used[queue] >= self.slots[queue] {
             self.policy.lost(now);
@@ -125,7 +135,7 @@ impl Interface {
 
     /// What the host has of it. A promised buffer counts as free: were it not, a host that takes nothing while few are free
     /// would wait for packets that it does not take.
-    pub(super) fn load(&self, backlog: u32, taken: u32, received: u32) -> Load {
+    pub fn load(&self, backlog: u32, taken: u32, received: u32) -> Load {
         let buffers = self.buffers.unwrap_or(u32::MAX);
         Load {
             waiting: self.waiting(),
@@ -147,23 +157,30 @@ impl Interface {
         (self.queues[0].len() + self.queues[1].len()) as u32
     }
 
-    pub(super) fn has_commands(&self) -> bool {
+    /// Whether a command waits.
+    pub fn has_commands(&self) -> bool {
         !(self.queues[0].is_empty() && self.queues[1].is_empty())
     }
 
     /// When it next interrupts or its clock ticks.
-    pub(super) fn next_signal(&self, backlog: u32) -> Option<Time> {
+    pub fn next_signal(&self, backlog: u32) -> Option<Time> {
         Time::earlier(self.interrupt_at(backlog), self.tick_at)
     }
 
-    fn interrupt_at(&self, backlog: u32) -> Option<Time> {
+    /// When it may next interrupt, a time that has passed being now; `None` while nothing waits or it may not.
+    pub fn interrupt_at(&self, backlog: u32) -> Option<Time> {
         let oldest = |queue: &VecDeque<Command>| queue.front().map(|command| command.posted);
         let oldest = Time::earlier(oldest(&self.queues[0]), oldest(&self.queues[1]))?;
         self.policy.interrupt_at(&Posted { waiting: self.waiting(), oldest, backlog })
     }
 
+    /// When its clock ticks next.
+    pub fn tick_at(&self) -> Option<Time> {
+        self.tick_at
+    }
+
     /// Whether its clock has ticked; the next tick is then set.
-    pub(super) fn ticked(&mut self, now: Time) -> bool {
+    pub fn ticked(&mut self, now: Time) -> bool {
         let Some((ticks, at)) = self.ticks.as_ref().zip(self.tick_at.filter(|at| *at <= now)) else {
             return false;
         };
@@ -172,7 +189,7 @@ impl Interface {
     }
 
     /// The command that a batch takes next, if it goes on.
-    pub(super) fn take(&mut self, taken: &mut Taken, received: u32, backlog: u32) -> Option<Command> {
+    pub fn take(&mut self, taken: &mut Taken, received: u32, backlog: u32) -> Option<Command> {
         let count = taken.real_time + taken.best_effort;
         if count >= self.policy.quota() || !self.policy.stays(&self.load(backlog, count, received)) {
             return None;
@@ -199,7 +216,7 @@ impl Interface {
     }
 
     /// The host has heard that a packet is there: it says where to put it, or that there is no room, and has it back.
-    pub(super) fn announced(&mut self, now: Time, packet: Arrived) -> Option<Arrived> {
+    pub fn announced(&mut self, now: Time, packet: Arrived) -> Option<Arrived> {
         if self.early_drop && self.is_full() {
             self.release_slot(packet.class);
             return Some(packet);
@@ -219,7 +236,7 @@ impl Interface {
     }
 
     /// Posts the packets whose transfer has ended.
-    pub(super) fn transferred(&mut self, now: Time) {
+    pub fn transferred(&mut self, now: Time) {
         while let Some(ended) = self.transfer_ends.filter(|at| *at <= now) {
             let packet = self.transfers.pop_front().expect("a transfer that ends has a packet");
             self.release_slot(packet.class);
@@ -228,12 +245,13 @@ impl Interface {
         }
     }
 
-    pub(super) fn transfer_ends(&self) -> Option<Time> {
+    /// When the transfer under way ends.
+    pub fn transfer_ends(&self) -> Option<Time> {
         self.transfer_ends
     }
 
     /// The protocol is done with a packet, or the program is to do it: whether there is a buffer for it.
-    pub(super) fn keeps(&mut self) -> bool {
+    pub fn keeps(&mut self) -> bool {
         if self.handshake && self.early_drop {
             self.promised -= 1;
         }
@@ -243,16 +261,17 @@ impl Interface {
     }
 
     /// The program has done with a packet of its.
-    pub(super) fn release_buffer(&mut self) {
+    pub fn release_buffer(&mut self) {
         self.full -= 1;
     }
 
-    pub(super) fn has_program(&self) -> bool {
+    /// Whether packets go to a program, or are delivered when the protocol is done.
+    pub fn has_program(&self) -> bool {
         self.buffers.is_some()
     }
 
     /// Sets when the next batch begins, the program having had `program` of the CPU.
-    pub(super) fn again(&mut self, again: Again, program: Span) {
+    pub fn again(&mut self, again: Again, program: Span) {
         self.ready = match again {
             Again::OnSignal => Ready::OnSignal,
             Again::AtOnce => Ready::Now,
@@ -262,12 +281,12 @@ impl Interface {
     }
 
     /// Whether the adapter itself knows whose a packet is, so that the host need not find out.
-    pub(super) fn is_sorted_by_adapter(&self) -> bool {
+    pub fn is_sorted_by_adapter(&self) -> bool {
         matches!(&self.policy, Policy::Lazy(lazy) if lazy.is_by_adapter())
     }
 
     /// Packets in slots, and those in host memory whose last command waits.
-    pub(super) fn held(&self) -> usize {
+    pub fn held(&self) -> usize {
         let in_slots = (self.used[0] + self.used[1]) as usize;
         let moved = self.queues.iter().flatten().filter(|command| !command.is_in_slot());
         if self.handshake { in_slots + moved.count() } else { in_slots }

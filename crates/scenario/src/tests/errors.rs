@@ -42,6 +42,23 @@ fn a_queue_without_an_end_is_never_kept_full() {
     right(&lawless.replace(source, "source = { kind = \"closed\" }"));
 }
 
+#[test]
+fn in_real_time_a_host_that_receives_is_a_thread() {
+    let text = |run: &str| {
+        let head =
+            "title = \"A test\"\nhost = { profile = \"harts-reception\" }\nadmission = { formula = \"off\" }";
+        let interface = "[[interface]]\nname = \"in\"\npolicy = \"interrupt\"";
+        let source = "source = { kind = \"periodic\", rate = \"1 KiB/s\" }";
+        let channel = "[[channel]]\nname = \"a\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 1\ninterface = \"in\"";
+        format!("{head}\nrun = {{ time = \"1 s\"{run} }}\n{interface}\n{channel}\n{source}\n")
+    };
+    let real = text(", clock = \"real\"");
+    let refused = refused(&real);
+    assert!(refused.contains("is a thread") && refused.contains("say `host = \"thread\"`"), "{refused}");
+    right(&real.replace("[[interface]]", "[emulation]\nhost = \"thread\"\n[[interface]]"));
+    right(&text(""));
+}
+
 shown! {
     keys {
         unknown_key: with("deadline", "dedline");

@@ -2,6 +2,9 @@
 //!
 //! Nothing is sent, so there is no node, medium or promise: what comes in is what the sources of the channels say, whole,
 //! at the interface that each names. A message is one packet.
+//!
+//! Who the host is, the world need not know ([`ReceivingHost`]): the model's under virtual time, and in real time a thread that is
+//! interrupted and works (the crate `emulator`).
 
 use std::collections::BTreeMap;
 
@@ -22,20 +25,90 @@ use crate::results::{Channel, Resource, Run};
 
 /// Runs `experiment`, whose channels all come in at interfaces, for `length`.
 pub(super) fn run(experiment: &Experiment, length: RunLength) -> Run {
-    let mut world = Receiving::new(experiment, length);
+    let interfaces = experiment.interfaces.iter().map(|interface| interface.config.clone()).collect();
+    let host =
+        Receiver::new(experiment.host(0).reception, interfaces, Seed::new(experiment.seed), "reception");
+    let mut world = Receiving::new(experiment, length, host);
     let mut calendar = Calendar::new();
     world.start(&mut calendar);
     let outcome = laxity_engine::run(&mut world, &mut calendar, &mut VirtualClock, limits(length));
-    world.into_run(outcome.now)
+    world.into_run(outcome.now).0
+}
+
+/// The host that receives, and the adapters at its interfaces.
+pub trait ReceivingHost {
+    /// A packet is whole at `interface`.
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived);
+
+    /// The time that [`next_deadline`](Self::next_deadline) named has come, or the clock was woken.
+    fn timer(&mut self, now: Time);
+
+    /// When it next wants [`timer`](Self::timer) to be called.
+    fn next_deadline(&self) -> Option<Time>;
+
+    /// What has become of a packet, and when, which is not after `now`.
+    fn next_output(&mut self, now: Time) -> Option<(Time, Reception)>;
+
+    /// What the CPU was used for, up to `now`.
+    fn uses(&self, now: Time) -> ReceptionUses;
+
+    /// CPU time that a program beside it has had; `None` if there is no such program.
+    fn beside(&self) -> Option<Span> {
+        None
+    }
+
+    /// Whether what is left of the CPU goes into asking adapters.
+    fn spins(&self) -> bool;
+
+    /// What an interface has been through.
+    fn report(&self, interface: usize) -> InterfaceReport;
+}
+
+impl ReceivingHost for Receiver {
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+        Receiver::arrive(self, now, interface, packet);
+    }
+
+    fn timer(&mut self, now: Time) {
+        Receiver::timer(self, now);
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        Receiver::next_deadline(self)
+    }
+
+    fn next_output(&mut self, now: Time) -> Option<(Time, Reception)> {
+        self.poll_output().map(|output| (now, output))
+    }
+
+    fn uses(&self, now: Time) -> ReceptionUses {
+        Receiver::uses(self, now)
+    }
+
+    fn spins(&self) -> bool {
+        Receiver::spins(self)
+    }
+
+    fn report(&self, interface: usize) -> InterfaceReport {
+        Receiver::report(self, interface)
+    }
 }
 
 /// What can happen.
 #[derive(Debug, Clone, Copy)]
-enum Event {
+pub enum Event {
     /// A packet of a channel is whole at its interface.
-    Arrival { channel: usize, size: Bytes },
+    Arrival {
+        /// Its place in the experiment.
+        channel: usize,
+        /// The packet's bytes.
+        size: Bytes,
+    },
     /// The host asked to be called; stale if it has asked anew since.
-    Host { asked: u64 },
+    Host {
+        /// How often it had asked.
+        asked: u64,
+    },
     /// The window opens or closes.
     Window,
 }
@@ -45,6 +118,7 @@ enum Event {
 struct Snapshot {
     at: Time,
     uses: ReceptionUses,
+    beside: Option<Span>,
     interfaces: Vec<InterfaceReport>,
     tallies: Vec<Tally>,
 }
@@ -52,10 +126,11 @@ struct Snapshot {
 /// Reads one of the uses of the CPU.
 type Use = fn(&ReceptionUses) -> Span;
 
-struct Receiving<'a> {
+/// A host that receives, what comes in, and what is counted: what the engine runs.
+pub struct Receiving<'a, H> {
     experiment: &'a Experiment,
     length: RunLength,
-    receiver: Receiver,
+    receiver: H,
     asked: Asked,
     /// Per channel: where it comes from, and the interface it comes in at.
     sources: Vec<(Option<Source>, usize)>,
@@ -66,10 +141,9 @@ struct Receiving<'a> {
     closed: Option<Snapshot>,
 }
 
-impl<'a> Receiving<'a> {
-    fn new(experiment: &'a Experiment, length: RunLength) -> Self {
-        let interfaces = experiment.interfaces.iter().map(|interface| interface.config.clone()).collect();
-        let seed = Seed::new(experiment.seed);
+impl<'a, H: ReceivingHost> Receiving<'a, H> {
+    /// What comes in at `host` by the channels of `experiment`, for a run of `length`.
+    pub fn new(experiment: &'a Experiment, length: RunLength, host: H) -> Self {
         let sources = experiment.channels.iter().enumerate().map(|(i, spec)| {
             let interface = spec.interface.expect("a channel of a host that receives names its interface");
             (spec.source.source(source_stream(experiment, i)), interface)
@@ -82,7 +156,7 @@ impl<'a> Receiving<'a> {
         Self {
             experiment,
             length,
-            receiver: Receiver::new(experiment.host(0).reception, interfaces, seed, "reception"),
+            receiver: host,
             asked: Asked::default(),
             sources: sources.collect(),
             meters: meters.collect(),
@@ -92,7 +166,8 @@ impl<'a> Receiving<'a> {
         }
     }
 
-    fn start(&mut self, calendar: &mut Calendar<Event>) {
+    /// Schedules what happens first.
+    pub fn start(&mut self, calendar: &mut Calendar<Event>) {
         if let RunLength::Time { total, warmup, cooldown } = self.length {
             calendar.schedule(Time::ZERO + warmup, Event::Window);
             calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
@@ -127,8 +202,8 @@ impl<'a> Receiving<'a> {
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        while let Some(output) = self.receiver.poll_output() {
-            self.count(now, &output);
+        while let Some((at, output)) = self.receiver.next_output(now) {
+            self.count(at, &output);
             self.done += 1;
             if matches!(self.length, RunLength::Packets { .. }) {
                 self.look_at_window(now);
@@ -182,12 +257,14 @@ impl<'a> Receiving<'a> {
         Snapshot {
             at,
             uses: self.receiver.uses(at),
+            beside: self.receiver.beside(),
             interfaces: (0..self.experiment.interfaces.len()).map(|i| self.receiver.report(i)).collect(),
             tallies: self.meters.iter().map(|meter| meter.tally.clone()).collect(),
         }
     }
 
-    fn into_run(mut self, end: Time) -> Run {
+    /// Closes the run that ended at `end`; the host comes back.
+    pub fn into_run(mut self, end: Time) -> (Run, H) {
         let opened = self.opened.take().unwrap_or_else(|| self.snapshot(end));
         let closed = self.closed.take().unwrap_or_else(|| self.snapshot(end));
         let ended = self.snapshot(end);
@@ -220,6 +297,11 @@ impl<'a> Receiving<'a> {
         let left = if self.receiver.spins() { 0.0 } else { 1.0 - reception };
         figures.insert("cpu_left_share".into(), left);
         figures.insert("cpu_idle_share".into(), 1.0 - utilisation);
+        if let (Some(from), Some(to)) = (opened.beside, closed.beside)
+            && window > 0.0
+        {
+            figures.insert("cpu_beside_share".into(), to.saturating_sub(from).as_secs_f64() / window);
+        }
         let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
         for (i, (from, to)) in opened.interfaces.iter().zip(&closed.interfaces).enumerate() {
             let suffix = if i == 0 { String::new() } else { format!("@{i}") };
@@ -236,14 +318,15 @@ impl<'a> Receiving<'a> {
         if let Some(capacity) = prediction::capacity(self.experiment) {
             figures.insert("predicted_per_second".into(), capacity.of(arrivals));
         }
-        Run {
+        let run = Run {
             simulated: end.as_secs_f64(),
             window,
             channels,
             resources: vec![cpu],
             figures,
             ..Run::default()
-        }
+        };
+        (run, self.receiver)
     }
 
     fn channel(
@@ -311,7 +394,7 @@ impl Meter {
     }
 }
 
-impl World for Receiving<'_> {
+impl<H: ReceivingHost> World for Receiving<'_, H> {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
@@ -327,6 +410,11 @@ impl World for Receiving<'_> {
             Event::Host { .. } => return,
             Event::Window => return self.look_at_window(now),
         }
+        self.settle(now, calendar);
+    }
+
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.receiver.timer(now);
         self.settle(now, calendar);
     }
 

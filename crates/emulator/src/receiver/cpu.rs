@@ -1,0 +1,468 @@
+//! The host's thread: one CPU with an interrupt routine, a kernel, a polling thread, a program, and what is left.
+//!
+//! The levels are those of `laxity_model::reception`, which keeps what was stopped in a table. Here a level that is
+//! stopped waits on the thread's own stack: whatever may be interrupted looks for a signal in every turn of its work and calls what
+//! goes first ([`Cpu::attend`]); when that returns, it goes on.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use laxity_engine::{Epoch, Seed, Stream};
+use laxity_machine::ring::Producer;
+use laxity_machine::signal::Interrupt;
+use laxity_model::reception::{Arrived, Command, Cost, Interface, Ready, Reception, ReceptionCosts};
+use laxity_qos::channel::{Dropped, Work};
+use laxity_qos::reception::sharing::Taken;
+use laxity_qos::reception::{Again, Batch, Context, Operations};
+use laxity_units::{Bytes, Span, Time};
+use laxity_world::experiment::{Experiment, Pace};
+
+use super::beside::Beside;
+use super::end::{Outcome, Shared, Use};
+use crate::host::{STALL, Workshop};
+
+/// What an interrupt may stop; the kernel stops the two before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Program,
+    Thread,
+    Kernel,
+}
+
+/// What a host has when it ends.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Left {
+    /// Packets that it or its adapters held.
+    pub held: u64,
+    /// What the platform kept it from running: in all …
+    pub stalls: Span,
+    /// … and at a time.
+    pub longest_stall: Span,
+}
+
+/// A host at work.
+pub(super) struct Cpu<'a> {
+    shared: &'a Shared,
+    epoch: Epoch,
+    costs: ReceptionCosts,
+    pace: Pace,
+    random: Stream,
+    line: Interrupt,
+    outcomes: Producer<Outcome>,
+    workshop: Workshop,
+    beside: Beside,
+    /// Packets for the program, with their interfaces.
+    backlog: VecDeque<(usize, Arrived)>,
+    /// CPU time that the program has had.
+    program: Span,
+    /// The kernel's batch under way: its interface and its number; a tick of the same interface ends it.
+    kernel: Option<(usize, u64)>,
+    /// The interface whose thread has begun and not ended its batch.
+    thread: Option<usize>,
+    /// The interface whose thread had the CPU last, if no other thread has had it since.
+    polling: Option<usize>,
+    /// The interface that is looked at first when several are ready.
+    turn: usize,
+    /// Policies have heard that there is nothing to do.
+    idles: bool,
+    /// When a clock ticks next.
+    tick_at: Option<Time>,
+    seen: Time,
+    left: Left,
+}
+
+impl<'a> Cpu<'a> {
+    pub(super) fn new(
+        experiment: &Experiment,
+        shared: &'a Shared,
+        epoch: Epoch,
+        line: Interrupt,
+        outcomes: Producer<Outcome>,
+        beside: Beside,
+    ) -> Self {
+        let largest = experiment.channels.iter().map(|channel| channel.spec.max_message).max();
+        let mut cpu = Self {
+            shared,
+            epoch,
+            costs: experiment.host(0).reception,
+            pace: experiment.emulation.pace,
+            random: Seed::new(experiment.seed).stream("reception costs"),
+            line,
+            outcomes,
+            workshop: Workshop::new(experiment.emulation.transfer, largest.unwrap_or(Bytes::new(1))),
+            beside,
+            backlog: VecDeque::new(),
+            program: Span::ZERO,
+            kernel: None,
+            thread: None,
+            polling: None,
+            turn: 0,
+            idles: false,
+            tick_at: None,
+            seen: Time::ZERO,
+            left: Left::default(),
+        };
+        cpu.note_ticks();
+        cpu
+    }
+
+    /// Works until the run is over.
+    pub(super) fn run(mut self) -> Left {
+        while !self.is_over() {
+            self.attend(Level::Program);
+            if let Some(interface) = self.ready(Context::Thread) {
+                self.poll(interface);
+            } else if let Some((interface, packet)) = self.backlog.pop_front() {
+                self.execute(interface, packet);
+            } else if let Some(interface) = self.ready_without_program() {
+                self.shared.interface(interface).ready = Ready::Now;
+                if self.context(interface) == Context::Routine {
+                    self.masked(|cpu| cpu.batch(interface));
+                }
+            } else {
+                self.idle();
+            }
+        }
+        let held = (0..self.shared.count()).map(|i| self.shared.interface(i).held() as u64).sum::<u64>();
+        self.left.held += held + self.backlog.len() as u64;
+        self.left
+    }
+
+    fn is_over(&self) -> bool {
+        self.shared.over.load(Ordering::Acquire)
+    }
+
+    fn context(&self, interface: usize) -> Context {
+        self.shared.interface(interface).policy.context()
+    }
+
+    /// The time; a long while since the last look is the platform's doing, for no work here takes as long.
+    fn look(&mut self) -> Time {
+        let now = self.epoch.now();
+        let gap = now.saturating_since(self.seen);
+        if gap >= STALL && self.seen > Time::ZERO {
+            self.left.stalls += gap;
+            self.left.longest_stall = self.left.longest_stall.max(gap);
+        }
+        self.seen = now;
+        now
+    }
+
+    /// Does `work`, and lets the time of `cost` pass, in which what goes before `level` is done; with none, nothing is.
+    /// Answers the time that it had the CPU.
+    fn spend(
+        &mut self,
+        cost: Cost,
+        used: Use,
+        level: Option<Level>,
+        work: impl FnOnce(&mut Workshop),
+    ) -> Span {
+        let mut since = self.look();
+        let mut left = cost.draw(&mut self.random);
+        let mut had = Span::ZERO;
+        work(&mut self.workshop);
+        loop {
+            let now = self.look();
+            let had_now = now.saturating_since(since);
+            let done = match self.pace {
+                Pace::Profile => had_now >= left,
+                // What a program does with a packet is the scenario's to say, on whatever machine.
+                Pace::Native => used != Use::Program || had_now >= left,
+            };
+            let stopped = level.is_some() && self.is_signalled(now);
+            if done || stopped || self.is_over() {
+                self.shared.account(used, had_now);
+                had += had_now;
+                if used == Use::Program {
+                    self.program += had_now;
+                }
+                if done || !stopped {
+                    return had;
+                }
+                left = left.saturating_sub(had_now);
+                self.attend(level.expect("only what has a level is stopped"));
+                since = self.look();
+            }
+        }
+    }
+
+    fn is_signalled(&self, now: Time) -> bool {
+        self.line.is_pending() || self.tick_at.is_some_and(|at| at <= now)
+    }
+
+    /// Hears signals, and does what the kernel has to do unless that is what was stopped.
+    fn attend(&mut self, level: Level) {
+        while !self.is_over() {
+            let now = self.look();
+            if self.tick_at.is_some_and(|at| at <= now) {
+                self.hear_ticks(now);
+            } else if self.line.take().is_some() {
+                for interface in 0..self.shared.count() {
+                    if self.shared.raised[interface].load(Ordering::Acquire) {
+                        self.hear_interrupt(interface);
+                    }
+                }
+            } else if level < Level::Kernel
+                && let Some(interface) = self.ready(Context::Kernel)
+            {
+                self.batch(interface);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Runs `routine` with interrupts masked.
+    fn masked(&mut self, routine: impl FnOnce(&mut Self)) {
+        self.shared.masked.store(true, Ordering::Release);
+        routine(self);
+        self.shared.masked.store(false, Ordering::Release);
+        self.shared.change();
+    }
+
+    fn hear_interrupt(&mut self, interface: usize) {
+        self.masked(|cpu| {
+            let now = cpu.look();
+            let backlog = cpu.shared.backlog.load(Ordering::Acquire);
+            let mut target = cpu.shared.interface(interface);
+            let stands = target.interrupt_at(backlog).is_some_and(|at| at <= now);
+            cpu.shared.raised[interface].store(false, Ordering::Release);
+            if !stands {
+                return;
+            }
+            target.policy.entered(now);
+            target.report.interrupts += 1;
+            let context = target.policy.context();
+            drop(target);
+            cpu.spend(cpu.costs.interrupt, Use::Signals, None, |_| ());
+            match context {
+                Context::Routine => cpu.batch(interface),
+                // What an interrupt finds at work goes on.
+                Context::Kernel if cpu.kernel.is_some_and(|(open, _)| open == interface) => {}
+                Context::Kernel | Context::Thread => cpu.shared.interface(interface).ready = Ready::Now,
+            }
+        });
+    }
+
+    fn hear_ticks(&mut self, now: Time) {
+        for interface in 0..self.shared.count() {
+            let mut target = self.shared.interface(interface);
+            if !target.ticked(now) {
+                continue;
+            }
+            let context = target.policy.context();
+            let is_thread = context == Context::Thread;
+            if is_thread && (self.thread == Some(interface) || target.ready == Ready::Now) {
+                target.report.missed_ticks += 1;
+                continue;
+            }
+            target.policy.entered(now);
+            target.report.ticks += 1;
+            drop(target);
+            let cost = if is_thread { self.costs.interrupt } else { self.costs.poll };
+            self.masked(|cpu| {
+                cpu.spend(cost, Use::Signals, None, |_| ());
+                match context {
+                    Context::Routine => cpu.batch(interface),
+                    Context::Kernel => {
+                        // A tick begins anew.
+                        cpu.kernel.take_if(|(open, _)| *open == interface);
+                        cpu.shared.interface(interface).ready = Ready::Now;
+                    }
+                    Context::Thread => cpu.shared.interface(interface).ready = Ready::Now,
+                }
+            });
+        }
+        self.note_ticks();
+    }
+
+    fn note_ticks(&mut self) {
+        let ticks = (0..self.shared.count()).filter_map(|i| self.shared.interface(i).tick_at());
+        self.tick_at = ticks.min();
+    }
+
+    /// An interface of `context` whose batch may begin.
+    fn ready(&mut self, context: Context) -> Option<usize> {
+        let program = self.program;
+        self.in_turn(|interface| {
+            let ready = match interface.ready {
+                Ready::Now => true,
+                Ready::AfterShare(share) => program >= share,
+                Ready::OnSignal | Ready::AfterProgram => false,
+            };
+            ready && interface.policy.context() == context
+        })
+    }
+
+    /// An interface that waits for the program to have nothing left, and has commands.
+    fn ready_without_program(&mut self) -> Option<usize> {
+        self.in_turn(|interface| {
+            matches!(interface.ready, Ready::AfterProgram | Ready::AfterShare(_)) && interface.has_commands()
+        })
+    }
+
+    /// The next interface of which it `is` so, after the one that was found last.
+    fn in_turn(&mut self, is: impl Fn(&Interface) -> bool) -> Option<usize> {
+        let count = self.shared.count();
+        let mut order = (0..count).map(|n| (self.turn + n) % count);
+        let found = order.find(|i| is(&self.shared.interface(*i)))?;
+        self.turn = (found + 1) % count;
+        Some(found)
+    }
+
+    /// The polling thread of an interface: a switch to it, and its batch.
+    fn poll(&mut self, interface: usize) {
+        self.shared.interface(interface).ready = Ready::OnSignal;
+        self.thread = Some(interface);
+        // Asking again without the program in between is the same thread going on.
+        if self.polling.replace(interface) != Some(interface) {
+            self.spend(self.costs.switch, Use::Switches, Some(Level::Thread), |_| ());
+        }
+        self.batch(interface);
+        self.thread = None;
+    }
+
+    /// Takes commands until the policy has enough.
+    fn batch(&mut self, interface: usize) {
+        self.idles = false;
+        let mut target = self.shared.interface(interface);
+        target.ready = Ready::OnSignal;
+        let mut taken = Taken { batches: target.report.batches, ..Taken::default() };
+        let number = target.report.batches;
+        target.report.batches += 1;
+        let level = match target.policy.context() {
+            Context::Routine => None,
+            Context::Kernel => {
+                self.kernel = Some((interface, number));
+                Some(Level::Kernel)
+            }
+            Context::Thread => Some(Level::Thread),
+        };
+        drop(target);
+        let (began, mut used, mut received) = (self.look(), Span::ZERO, 0);
+        while !self.is_over() {
+            let backlog = self.shared.backlog.load(Ordering::Acquire);
+            let command = self.shared.interface(interface).take(&mut taken, received, backlog);
+            let Some(command) = command else { break };
+            received += u32::from(command.receives());
+            used += self.command(interface, command, level);
+            if level == Some(Level::Kernel) && self.kernel != Some((interface, number)) {
+                return;
+            }
+        }
+        self.kernel.take_if(|open| *open == (interface, number));
+        let now = self.look();
+        let backlog = self.shared.backlog.load(Ordering::Acquire);
+        let mut target = self.shared.interface(interface);
+        let taken = taken.real_time + taken.best_effort;
+        let batch = Batch { began, taken, received, used };
+        let load = target.load(backlog, taken, received);
+        let again = target.policy.left(now, &batch, &load);
+        target.again(again, self.program);
+        // Polling again with nothing taken and the program at rest would be all that the thread does.
+        if taken == 0 && again == Again::AtOnce {
+            target.ready = Ready::AfterProgram;
+        }
+        drop(target);
+        self.shared.change();
+    }
+
+    /// Does what an adapter asked for; answers the time that it had the CPU.
+    fn command(&mut self, interface: usize, command: Command, level: Option<Level>) -> Span {
+        let Command { packet, announces, refused, .. } = command;
+        if announces {
+            let took = self.spend(self.costs.announce, Use::Announcements, level, |_| ());
+            let now = self.look();
+            let refused = self.shared.interface(interface).announced(now, packet);
+            match refused {
+                Some(packet) => self.tell(Reception::Dropped(packet, Dropped::Early)),
+                // A transfer has begun, and END says when it is over.
+                None => self.shared.change(),
+            }
+            return took;
+        }
+        if refused {
+            let took = self.spend(self.costs.announce, Use::Announcements, level, |_| ());
+            self.tell(Reception::Dropped(packet, Dropped::Early));
+            return took;
+        }
+        let (sorted, defers) = {
+            let target = self.shared.interface(interface);
+            (target.is_sorted_by_adapter(), target.policy.defers_protocol())
+        };
+        let took = match () {
+            () if sorted => Span::ZERO,
+            () if defers => self.spend(self.costs.announce, Use::Protocol, level, |_| ()),
+            () => self.spend(self.costs.protocol, Use::Protocol, level, |shop| process(shop, packet.size)),
+        };
+        self.keep(interface, packet, took);
+        took
+    }
+
+    /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
+    fn keep(&mut self, interface: usize, packet: Arrived, took: Span) {
+        let mut target = self.shared.interface(interface);
+        if !target.has_program() {
+            drop(target);
+            self.tell(Reception::Delivered(packet));
+        } else if target.keeps() {
+            drop(target);
+            self.backlog.push_back((interface, packet));
+            self.shared.backlog.fetch_add(1, Ordering::Release);
+        } else {
+            drop(target);
+            self.shared.waste(took);
+            self.tell(Reception::Dropped(packet, Dropped::ReceiveBuffers));
+        }
+    }
+
+    /// The program, with a packet.
+    fn execute(&mut self, interface: usize, packet: Arrived) {
+        (self.polling, self.idles) = (None, false);
+        let program = Some(Level::Program);
+        if self.shared.interface(interface).policy.defers_protocol() {
+            self.spend(self.costs.protocol, Use::Program, program, |shop| process(shop, packet.size));
+        }
+        self.spend(self.costs.program, Use::Program, program, |_| ());
+        self.shared.interface(interface).release_buffer();
+        self.shared.backlog.fetch_sub(1, Ordering::Release);
+        self.tell(Reception::Delivered(packet));
+        self.shared.change();
+    }
+
+    /// Nothing of the network wants the CPU: the program beside has it, unless a policy asks for ever.
+    fn idle(&mut self) {
+        if !std::mem::replace(&mut self.idles, true) {
+            let now = self.look();
+            for interface in 0..self.shared.count() {
+                self.shared.interface(interface).policy.idle(now);
+            }
+            // A policy that waits for the host to be idle lets the adapter interrupt now.
+            self.shared.change();
+        }
+        if self.shared.spins {
+            return;
+        }
+        self.polling = None;
+        let worth = self.beside.work();
+        self.shared.account(Use::Beside, worth);
+        self.look();
+    }
+
+    /// Says what has become of a packet; waits while END is behind, unless the run is over.
+    fn tell(&mut self, reception: Reception) {
+        let at = self.look();
+        while self.outcomes.push((at, reception)).is_err() {
+            if self.is_over() {
+                self.left.held += 1;
+                return;
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Protocol processing of a packet of `size`.
+fn process(shop: &mut Workshop, size: Bytes) {
+    shop.process(Work::Receive { completes: true }, size);
+}
