@@ -44,6 +44,12 @@ pub(crate) enum Command {
     /// be. The same seed and number of steps find the same, whatever the number of threads. Exit code 1 if a bound was
     /// exceeded.
     Attack(Attack),
+    /// Searches the sweep of a scenario for the setting that its `[tune]` asks for.
+    ///
+    /// Prints the best, what the runners-up would cost, and draws the frontier: what more of the goal costs of what is needed. The best
+    /// is confirmed with fresh seeds. The same file gives the same answer, whatever the number of threads. Exit code 1 if
+    /// nothing keeps what is needed; then the nearest is shown.
+    Tune(Tune),
     /// Checks scenario files, every point of their sweeps and the scripts of their claims; runs nothing.
     Check(Check),
     /// Runs all experiments and writes the table of what was reproduced.
@@ -127,6 +133,19 @@ pub(crate) struct Admit {
     /// A scenario file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tune {
+    /// A scenario file with `[tune]`.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Points that run at once. Default: one per core.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
+    /// Where the frontier is drawn. Default `results/<name>.tune.svg`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

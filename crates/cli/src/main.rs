@@ -21,6 +21,7 @@ mod run;
 mod stamp;
 mod terminal;
 mod trace;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(options, &mut terminal),
         Command::Admit(options) => admit::admit(options, &mut terminal),
         Command::Attack(options) => attack::attack(options, &mut terminal),
+        Command::Tune(options) => tune::tune(options, &mut terminal),
         Command::Check(options) => check::check(options, &mut terminal),
         Command::Reproduce(options) => reproduce::reproduce(options, &mut terminal),
         Command::Trace(options) => trace::trace(options, &mut terminal),

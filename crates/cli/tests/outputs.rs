@@ -132,3 +132,39 @@ fn a_full_disk_costs_the_files_and_not_the_table() {
     assert!(said.contains("disk/camera cannot be written") && said.contains("No space left"), "{said}");
     assert!(!said.contains("partial"), "the half of an outcome is left: {said}");
 }
+
+#[test]
+fn tuning_names_the_best_or_how_near_the_nearest_came() {
+    let here = here("tune");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/tune/polling.toml");
+    let text = fs::read_to_string(example).unwrap();
+    let write = |name: &str, text: &str| fs::write(here.0.join(name), text).unwrap();
+    write("good.toml", &text);
+    let good = here.laxity("tune good.toml");
+    let best = "best: I = 16 ms, Q = 48: received per second 914.7, 99th percentile of latency 38.91 ms, cpu left share 55.69 %";
+    assert_eq!(good.status.code(), Some(0), "{}", err(&good));
+    assert!(
+        out(&good).contains(best) && out(&good).contains("confirmed with 3 fresh seeds"),
+        "{}",
+        out(&good)
+    );
+    assert!(
+        out(&good).contains("I = 1 ms, Q = 2: ") && out(&good).contains("% of the goal"),
+        "{}",
+        out(&good)
+    );
+    // What the README shows is what comes of it.
+    let readme = include_str!("../../../README.md");
+    assert!(readme.contains(best) && out(&good).lines().filter(|line| readme.contains(*line)).count() > 4);
+    let drawing = fs::read_to_string(here.0.join("results/good.tune.svg")).unwrap();
+    assert!(drawing.contains("keeps what is needed"));
+    assert_eq!(out(&good), out(&here.laxity("tune good.toml --threads 1")));
+    write("hard.toml", &text.replace("\"70 ms\"", "\"1 ms\""));
+    let hard = here.laxity("tune hard.toml");
+    assert_eq!(hard.status.code(), Some(1), "{}", err(&hard));
+    assert!(out(&hard).contains("no setting keeps what is needed\nnearest: "), "{}", out(&hard));
+    assert!(out(&hard).contains("too much 99th percentile of latency ("), "{}", out(&hard));
+    let goalless = here.laxity("tune camera.toml");
+    assert_eq!(goalless.status.code(), Some(2));
+    assert!(err(&goalless).contains("has no `[tune]`"), "{}", err(&goalless));
+}

@@ -34,6 +34,7 @@ use laxity_world::results::{Provenance, Results, Run, Standing, Tally, Verdict};
 
 use crate::attack::{self, Record};
 use crate::parallel;
+pub(crate) use point::once;
 use point::{Finished, point};
 use store::Store;
 

@@ -1,7 +1,7 @@
 //! From a scenario file to a verdict: read, run every point, judge, show; and the searches that go beyond one run.
 //!
 //! [`campaign`] runs the points of a scenario on all cores, keeps what is done, judges the claims and writes the directory of
-//! results. [`attack`] looks for the worst that an admitted channel can meet; [`property`] says what must be so of any scenario
+//! results. [`tune`] looks for the best setting of a sweep, [`attack`] for the worst that an admitted channel can meet; [`property`] says what must be so of any scenario
 //! whatever, and is held against drawn ones.
 //!
 //! It is where the halves meet: [`laxity_scenario`] reads a file and knows no script, [`laxity_report`] knows the scripts and reads no
@@ -13,6 +13,7 @@ mod parallel;
 pub mod property;
 #[cfg(test)]
 mod scratch;
+pub mod tune;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

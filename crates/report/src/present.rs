@@ -24,3 +24,17 @@ mod write;
 pub use error::Error;
 pub use stamp::Stamp;
 pub use write::{Making, Written, check_target, write_all};
+
+use laxity_world::metric::Kind;
+use units::Readable;
+
+/// One value of that kind in a unit of its own, four significant digits at most.
+pub fn quantity(kind: Kind, value: f64) -> String {
+    kind.quantity(value)
+}
+
+/// The unit in which values of that kind up to `largest` read well, and its size in the SI unit.
+pub fn unit(kind: Kind, largest: f64) -> (&'static str, f64) {
+    let scale = kind.scale(largest);
+    (scale.unit, scale.size)
+}

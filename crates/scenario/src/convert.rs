@@ -73,6 +73,7 @@ pub(crate) fn experiment(
         sweep: _,
         claim: _,
         figure: _,
+        tune: _,
     } = raw;
     let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
     let host = match host {

@@ -86,6 +86,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         sweep: unsaid(),
         claim: unsaid(),
         figure: unsaid(),
+        tune: unsaid(),
     });
     Scenario { file: scenario.table, careless: theme.careless || !channels.sends }
 }

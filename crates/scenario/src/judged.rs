@@ -173,20 +173,7 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
     let name = cx.optional(name).map(|name| name.map_or(String::new(), |name| name.into_inner().0));
     let title = cx.or(title, String::new());
     let x = cx.optional(x);
-    let y = cx.required(y, "y", &owner, "this figure").and_then(|y| {
-        y.get_ref().parse::<Metric>().map_err(|error| {
-            let reason = format!("there is no metric `{}`", shown(y.get_ref()));
-            let mut diagnostic = Diagnostic::new(cx.place(&y.span()), reason);
-            let causes = causes::ALL.iter().map(|(_, name, _)| format!("drops.{name}"));
-            let names: Vec<String> = metrics().into_iter().map(|(name, _)| name).chain(causes).collect();
-            if let Some(meant) = nearest(y.get_ref(), names.iter().map(String::as_str)) {
-                diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
-            }
-            let words = error.to_string();
-            let valid = words.split_once("; ").map_or(words.as_str(), |(_, valid)| valid);
-            cx.report(diagnostic.help(valid))
-        })
-    });
+    let y = cx.required(y, "y", &owner, "this figure").and_then(|y| metric(cx, &y));
     let channels = cx.items(channels).and_then(|channels| {
         let channels: Vec<_> = channels.into_iter().map(|channel| cx.value(channel)).collect();
         channels.into_iter().collect::<Result<Vec<_>, _>>()
@@ -230,7 +217,23 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
     }
 }
 
-fn nothing_called(
+/// The metric of that name, or a report of what is near it.
+pub(crate) fn metric(cx: &mut Context<'_>, name: &Spanned<String>) -> Result<Metric, Reported> {
+    name.get_ref().parse::<Metric>().map_err(|error| {
+        let reason = format!("there is no metric `{}`", shown(name.get_ref()));
+        let mut diagnostic = Diagnostic::new(cx.place(&name.span()), reason);
+        let causes = causes::ALL.iter().map(|(_, name, _)| format!("drops.{name}"));
+        let names: Vec<String> = metrics().into_iter().map(|(name, _)| name).chain(causes).collect();
+        if let Some(meant) = nearest(name.get_ref(), names.iter().map(String::as_str)) {
+            diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
+        }
+        let words = error.to_string();
+        let valid = words.split_once("; ").map_or(words.as_str(), |(_, valid)| valid);
+        cx.report(diagnostic.help(valid))
+    })
+}
+
+pub(crate) fn nothing_called(
     cx: &mut Context<'_>,
     span: &Range<usize>,
     what: &str,
@@ -254,9 +257,20 @@ pub(crate) fn check_channels(
     let mut outcome = Ok(());
     for (spec, channels) in figures.iter().filter(|(spec, _)| spec.y.owner() == Owner::Channel) {
         debug_assert_eq!(spec.channels.len(), channels.len());
-        for channel in channels.iter().filter(|channel| !have.contains(channel.get_ref())) {
-            outcome = Err(nothing_called(cx, &channel.span(), "channel", channel.get_ref(), have));
-        }
+        outcome = check_named(cx, channels.iter(), have).and(outcome);
+    }
+    outcome
+}
+
+/// Whether each of the channels `named` is there at some point of the sweep.
+pub(crate) fn check_named<'a>(
+    cx: &mut Context<'_>,
+    named: impl Iterator<Item = &'a Spanned<String>>,
+    have: &[String],
+) -> Result<(), Reported> {
+    let mut outcome = Ok(());
+    for channel in named.filter(|channel| !have.contains(channel.get_ref())) {
+        outcome = Err(nothing_called(cx, &channel.span(), "channel", channel.get_ref(), have));
     }
     outcome
 }

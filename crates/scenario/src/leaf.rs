@@ -275,6 +275,30 @@ impl Leaf for Share {
     }
 }
 
+/// A number, or a quantity with its unit as text: which of the two is right depends on what it is of.
+#[derive(Debug, Clone)]
+pub(crate) enum Number {
+    /// Without a unit.
+    Plain(f64),
+    /// With one.
+    Text(String),
+}
+
+impl Leaf for Number {
+    fn read(scalar: Scalar) -> Result<Self, Fault> {
+        match scalar {
+            Scalar::Integer(n) => Ok(Number::Plain(n as f64)),
+            Scalar::Float(n) if n.is_finite() => Ok(Number::Plain(n)),
+            Scalar::Text(text) => Ok(Number::Text(text)),
+            other => Err(other.mistyped("a number, or a quantity such as `\"5 ms\"`")),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": ["number", "string"] })
+    }
+}
+
 /// Any text.
 impl Leaf for String {
     fn read(scalar: Scalar) -> Result<Self, Fault> {

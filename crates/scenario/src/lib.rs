@@ -40,6 +40,7 @@ mod schema;
 pub mod sweep;
 #[cfg(test)]
 mod tests;
+pub mod tune;
 mod written;
 
 pub use adapter::Citation;

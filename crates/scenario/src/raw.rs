@@ -7,6 +7,7 @@ mod adapter;
 mod emulation;
 mod network;
 mod reception;
+mod tune;
 
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
@@ -27,6 +28,7 @@ pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 pub(crate) use reception::{RawInterface, RawReceive, RawSharing};
+pub(crate) use tune::{RawNeed, RawTune};
 
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;
@@ -75,6 +77,8 @@ pub(crate) struct RawScenario {
     pub(crate) claim: Option<List<Part<RawClaim>>>,
     /// The figures to draw; by default those that suit the results.
     pub(crate) figure: Option<List<Part<RawFigure>>>,
+    /// The goal that `laxity tune` searches the sweep for.
+    pub(crate) tune: Option<Part<RawTune>>,
 }
 
 /// A host.

@@ -18,7 +18,8 @@ use crate::files::{self, Disk, Files};
 use crate::library::{Library, Shelf};
 use crate::raw::RawScenario;
 use crate::sweep::{Plan, PointIndex};
-use crate::{convert, document, judged, leaf};
+use crate::tune::Tune;
+use crate::{convert, document, judged, leaf, tune};
 
 /// A scenario, valid throughout.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub struct Scenario {
     pub claims: Vec<Claim>,
     /// The figures to draw; empty for those that suit the results.
     pub figures: Vec<FigureSpec>,
+    /// What `laxity tune` searches for.
+    pub tune: Option<Tune>,
     /// SHA-256 over the file and the profiles, adapters and traces it names, hexadecimal.
     pub hash: String,
     path: PathBuf,
@@ -67,6 +70,7 @@ impl Scenario {
                 axes: read.axes,
                 claims: read.claims,
                 figures: read.figures,
+                tune: read.tune,
                 hash: library.hash(source.text()),
                 path: path.to_path_buf(),
                 shelf: library.shelf,
@@ -145,6 +149,7 @@ struct Read {
     axes: Vec<Axis>,
     claims: Vec<Claim>,
     figures: Vec<FigureSpec>,
+    tune: Option<Tune>,
 }
 
 /// The whole scenario's raw form, the document that points are made from, and the sweep.
@@ -154,7 +159,7 @@ fn plan<'i>(cx: &mut Context<'_>, document: Spanned<DeTable<'i>>) -> Result<Plan
     let mut raw: RawScenario = document::read(cx, document.clone())?;
     let plan = Plan::new(cx, raw.sweep.take(), document.get_ref());
     let mut base = document;
-    for part in ["title", "about", "sweep", "claim", "figure"] {
+    for part in ["title", "about", "sweep", "claim", "figure", "tune"] {
         base.get_mut().remove(part);
     }
     Ok((raw, base, plan?))
@@ -192,11 +197,19 @@ fn read(
     let about = cx.or(raw.about.take(), String::new());
     let claims = judged::claims(cx, raw.claim.take(), Some(&plan.axes), scripts);
     let figures = judged::figures(cx, raw.figure.take(), &plan.axes);
+    let tune = tune::tune(cx, raw.tune.take(), &plan.axes);
     let seed = raw.seed.take().and_then(|seed| seed.value.ok()).map_or(1, leaf::Whole::get);
     let channels = every_point(cx, library, &base, &plan);
     let (claims, figures, (channels, stub)) = (claims?, figures?, channels?);
     let names = judged::check_names(cx, &claims, &plan.axes, stub, scripts);
     judged::check_channels(cx, &figures, &channels)?;
+    let tune = match tune? {
+        Some((tune, named)) => {
+            judged::check_named(cx, named.iter(), &channels)?;
+            Some(tune)
+        }
+        None => None,
+    };
     names?;
     Ok(Read {
         title: title?.into_inner(),
@@ -205,6 +218,7 @@ fn read(
         axes: plan.axes,
         claims: claims.into_iter().map(|placed| placed.claim).collect(),
         figures: figures.into_iter().map(|(figure, _)| figure).collect(),
+        tune,
     })
 }
 

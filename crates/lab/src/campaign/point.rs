@@ -63,7 +63,7 @@ fn is_fit(run: &Run) -> bool {
 
 /// Runs the point. A panic is an invariant of ours that broke; that says at which point, and lets the others' results
 /// stand.
-fn once(
+pub(crate) fn once(
     scenario: &Scenario,
     runner: Runner<'_>,
     point: &PointIndex,

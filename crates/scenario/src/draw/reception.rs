@@ -51,6 +51,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         sweep: unsaid(),
         claim: unsaid(),
         figure: unsaid(),
+        tune: unsaid(),
     })
 }
 

@@ -59,6 +59,39 @@ fn in_real_time_a_host_that_receives_is_a_thread() {
     right(&text(""));
 }
 
+#[test]
+fn a_goal_is_read_and_a_bad_one_says_what_would_be_valid() {
+    let axis = "[[sweep]]\nname = \"P\"\nkey = \"host.subsystem.preemption\"\nvalues = [1, 2]\n";
+    let file = |tune: &str| and(&format!("{axis}[tune]\n{tune}"));
+    let good = "over = [\"P\"]\nmost = \"throughput\"\nchannels = [\"bulk\"]\n";
+    let need = "[[tune.need]]\nmetric = \"laxity.min\"\n";
+    let tune = right(&file(&format!("{good}{need}at_least = \"-1.5 ms\""))).tune.unwrap();
+    assert_eq!((tune.over, tune.more, tune.seeds, tune.exhaustive), (vec![0], true, 3, 100));
+    assert_eq!((tune.needs[0].bound, tune.needs[0].at_most), (-1.5e-3, false));
+    assert_eq!(right(&file(good)).tune.unwrap().goal.channels, ["bulk"]);
+    assert_eq!(right(&and("")).tune, None);
+    for (wrong, why) in [
+        (good.replace("P", "Q"), "there is no axis `Q`"),
+        (good.replace("[\"P\"]", "[]"), "there is nothing to choose"),
+        (good.replace("[\"P\"]", "[\"P\", \"P\"]"), "this axis is chosen already"),
+        (good.replace("throughput", "thruput"), "did you mean `throughput`?"),
+        (good.replace("bulk", "bulky"), "there is no channel `bulky`"),
+        (good.replace("most", "# "), "this says not what is to be most or least"),
+        (format!("{good}least = \"used\""), "most of one thing and least of another"),
+        (format!("{good}seeds = 0"), "valid is"),
+        (format!("{good}{need}"), "this need has no bound"),
+        (format!("{good}{need}at_most = \"1 ms\"\nat_least = \"1 ms\""), "a need has one bound"),
+        (format!("{good}{need}at_most = 5"), "valid is a time, such as `\"5 ms\"`"),
+        (format!("{good}{need}at_most = \"5 KiB\""), "this is no bound on `laxity.min`"),
+        (format!("{good}{need}at_most = \"1 ms\"\nchannels = [\"x\"]"), "there is no channel `x`"),
+        (format!("{good}[[tune.need]]\nmetric = \"used\"\nat_most = \"1\""), "a share of one, such as `0.3`"),
+        (format!("{good}[[tune.need]]\nat_most = 1"), "this need has no `metric`"),
+    ] {
+        let refused = refused(&file(&wrong));
+        assert!(refused.contains(why), "{wrong}\n{refused}");
+    }
+}
+
 shown! {
     keys {
         unknown_key: with("deadline", "dedline");
