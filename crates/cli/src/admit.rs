@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use laxity_qos::admission::Test;
+use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::Order;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
 use laxity_world::promise::{self, Hop, Promise};
@@ -76,7 +76,7 @@ impl Answer {
     fn from_promises(experiment: &Experiment, promises: &promise::Promises) -> Answer {
         let mut text = format!("by the {:?} formulas", promises.formula).to_lowercase();
         text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
-        if !in_force(experiment) {
+        if !in_force(experiment) && experiment.interfaces.is_empty() {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
                      `local_deadline = \"bound\"` would promise instead\n";
         }
@@ -86,21 +86,27 @@ impl Answer {
             match answer {
                 Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
                 Promise::Refused(refusal) => {
-                    text += &format!("\nchannel {name}: refused\n  {refusal}\n");
-                    let shortfall = promise::shortfall(experiment, promises.formula, i);
-                    text += &match shortfall.admissible {
-                        Some(least) => format!("  a deadline of {least} would be admitted\n"),
-                        None => format!(
-                            "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
-                            channel.spec.min_interval
+                    exit =
+                        exit.max(refused(&mut text, experiment, promises.formula, i, &refusal.to_string()));
+                }
+                Promise::Unreceived(refusal) => {
+                    let reason = match refusal.whose == i {
+                        true => refusal.missing.to_string(),
+                        false => format!(
+                            "with it the promise of {} would not hold: {}",
+                            clean(&experiment.channels[refusal.whose].name),
+                            refusal.missing
                         ),
                     };
-                    if let Some(largest) = shortfall.largest {
-                        term(&mut text, 2, largest.cost, &format!("{}, the most of it", largest.name));
-                    }
-                    match channel.refusal {
-                        Refusal::Expected => text += "  as expected: `refusal = \"expected\"`\n",
-                        Refusal::Fails => exit = Exit::Fails,
+                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, &reason));
+                }
+                Promise::Received(received) => {
+                    text += &format!("\nchannel {name}: admitted\n");
+                    let deadline = channel.deadline.unwrap_or(received.bound);
+                    let what = format!("bound from arrival to its program, of a deadline of {deadline}");
+                    term(&mut text, 2, received.bound, &what);
+                    for part in &received.terms {
+                        term(&mut text, 4, part.cost, part.name);
                     }
                 }
                 Promise::Admitted(hops) => {
@@ -114,6 +120,30 @@ impl Answer {
             }
         }
         Answer { text, exit }
+    }
+}
+
+/// Why channel `i` is refused, and what would fit.
+fn refused(text: &mut String, experiment: &Experiment, formula: Formula, i: usize, reason: &str) -> Exit {
+    let channel = &experiment.channels[i];
+    *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
+    let shortfall = promise::shortfall(experiment, formula, i);
+    *text += &match shortfall.admissible {
+        Some(least) => format!("  a deadline of {least} would be admitted\n"),
+        None => format!(
+            "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
+            channel.spec.min_interval
+        ),
+    };
+    if let Some(largest) = shortfall.largest {
+        term(text, 2, largest.cost, &format!("{}, the most of it", largest.name));
+    }
+    match channel.refusal {
+        Refusal::Expected => {
+            *text += "  as expected: `refusal = \"expected\"`\n";
+            Exit::Holds
+        }
+        Refusal::Fails => Exit::Fails,
     }
 }
 

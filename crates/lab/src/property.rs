@@ -15,7 +15,7 @@ use laxity_scenario::draw::files;
 use laxity_world::experiment::{ChannelSpec, Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, promises};
 use laxity_world::results::{Channel, Run};
-use laxity_world::{Steps, run};
+use laxity_world::run;
 
 use conformance::conforms;
 pub use tally::Tally;
@@ -187,7 +187,8 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
         None => "admission is off",
         Some(Err(uncovered)) => uncovered.0,
         Some(Ok(promises)) => {
-            match promises.channels.iter().any(|promise| matches!(promise, Promise::Admitted(_))) {
+            let some = |promise: &Promise| matches!(promise, Promise::Admitted(_) | Promise::Received(_));
+            match promises.channels.iter().any(some) {
                 true => "no message of an admitted channel completed",
                 false => "every channel is refused",
             }
@@ -221,8 +222,7 @@ fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
         RunLength::Time { total, .. } => RunLength::Time { total, warmup: Span::ZERO, cooldown: Span::ZERO },
         RunLength::Packets { total, .. } => RunLength::Packets { total, warmup: 0, cooldown: 0 },
     };
-    let mut steps = Steps::of_length(experiment, length);
-    steps.finish_within(events).then(|| steps.close())
+    laxity_world::run_within(experiment, length, events)
 }
 
 /// The experiment that `text` is, or what the user is told.

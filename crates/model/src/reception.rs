@@ -15,14 +15,18 @@
 //!
 //! A polling thread begins when the program has done with a packet, since threads of the x-kernel give way by themselves;
 //! the kernel does not wait for that. Packets of all interfaces reach one program in the order in which the protocol
-//! was done with them (thesis 7.4.3).
+//! was done with them (thesis 7.4.3), or several, each with a share of the CPU (`programs.rs`).
 //!
 //! Every packet that comes leaves by one output, delivered or dropped; where it was dropped is told, since that is what a
 //! policy is about: at the [ring](Dropped::Ring) a drop costs nothing, [early](Dropped::Early) an interrupt, and for want of
-//! [buffers](Dropped::ReceiveBuffers) all that was done for it.
+//! [buffers](Dropped::ReceiveBuffers) all that was done for it. An interface that discards by [importance](Discard) takes back what
+//! is [late](Dropped::Late) before the host spends anything on it, and lets what is due sooner have the slot of what is due
+//! later, or never ([displaced](Dropped::Displaced)).
 
+mod buffers;
 mod cpu;
 mod interface;
+mod programs;
 #[cfg(test)]
 mod tests;
 mod ticks;
@@ -37,7 +41,9 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::Delay;
 use cpu::{Job, Level, Open, Running, Stopped};
-pub use interface::{Command, Interface, Ready};
+pub use interface::{Command, Interface, Pool, Ready};
+use programs::Programs;
+pub use programs::{ProgramConfig, Reservation};
 pub use ticks::{Intervals, NotADistribution, Ticks};
 
 /// A packet that has come in.
@@ -53,6 +59,8 @@ pub struct Arrived {
     pub size: Bytes,
     /// When it was there whole.
     pub at: Time,
+    /// When it has to be delivered; [`Time::MAX`] if nobody minds.
+    pub due: Time,
 }
 
 /// What an activity takes.
@@ -121,8 +129,22 @@ pub struct InterfaceConfig {
     pub early_drop: bool,
     /// Receive buffers; without any there is no program, and a packet is delivered when the protocol is done.
     pub buffers: Option<u32>,
+    /// Those of them that only real time may have.
+    pub buffers_real_time: u32,
+    /// What is lost when not all can be kept.
+    pub discard: Discard,
     /// The clock that polls it.
     pub ticks: Option<Ticks>,
+}
+
+/// What an interface loses when it cannot keep all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discard {
+    /// What comes when there is no slot.
+    Newest,
+    /// What is late already, wherever it waits; and if there is no slot, what is due last. Best effort is due never, so it goes before
+    /// all that has a deadline, the newest first.
+    Importance,
 }
 
 /// What becomes of a packet.
@@ -130,8 +152,9 @@ pub struct InterfaceConfig {
 pub enum Reception {
     /// The program has done with it.
     Delivered(Arrived),
-    /// It is lost: at the [`Ring`](Dropped::Ring), [`Early`](Dropped::Early) or for want of
-    /// [`ReceiveBuffers`](Dropped::ReceiveBuffers).
+    /// It is lost: at the [`Ring`](Dropped::Ring), where it may be [`Displaced`](Dropped::Displaced) or [`Late`](Dropped::Late), too;
+    /// [`Early`](Dropped::Early), for want of [`ReceiveBuffers`](Dropped::ReceiveBuffers), or
+    /// [`LateForProgram`](Dropped::LateForProgram).
     Dropped(Arrived, Dropped),
 }
 
@@ -188,27 +211,36 @@ pub struct Receiver {
     routine: Option<Open>,
     kernel: Option<Open>,
     thread: Option<Open>,
-    /// Packets for the program, with their interfaces.
-    backlog: VecDeque<(usize, Arrived)>,
-    /// CPU time that the program has had.
+    /// The programs, with what they have before them.
+    programs: Programs,
+    /// Receive buffers that all interfaces share.
+    pool: u32,
+    /// CPU time that programs have had.
     program: Span,
+    /// The interface whose signal has been due for longest, or will be next, and when. Each event asks for it several times and
+    /// changes it at most once, so it is kept until something happens that it depends on.
+    signal: Option<(Time, usize)>,
+    signal_is_known: bool,
     /// The interface whose polling thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// The interface that is looked at first when several are ready.
     turn: usize,
     spins: bool,
+    /// Whether an interface waits to go by another policy.
+    changes: bool,
     uses: ReceptionUses,
     output: VecDeque<Reception>,
 }
 
 impl Receiver {
-    /// A host with `interfaces`, which draws what is left to chance from streams of `seed` named after `name`.
+    /// A host with `interfaces` and one program, which draws what is left to chance from streams of `seed` named after `name`.
     pub fn new(costs: ReceptionCosts, interfaces: Vec<InterfaceConfig>, seed: Seed, name: &str) -> Self {
         let spins = interfaces.iter().any(|interface| interface.policy.spins());
         let interfaces = interfaces.into_iter().enumerate().map(|(i, config)| {
             let chance = seed.stream(&format!("{name} clock {i}"));
             Interface::new(config, chance)
         });
+        let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
         Self {
             costs,
             random: seed.stream(&format!("{name} costs")),
@@ -218,29 +250,52 @@ impl Receiver {
             routine: None,
             kernel: None,
             thread: None,
-            backlog: VecDeque::new(),
+            programs,
+            pool: 0,
             program: Span::ZERO,
+            signal: None,
+            signal_is_known: false,
             polling: None,
             turn: 0,
             spins,
+            changes: false,
             uses: ReceptionUses::default(),
             output: VecDeque::new(),
         }
     }
 
+    /// The same with these programs in place of one, at least one; the packets of stream `n` are for program `of[n]`.
+    pub fn with_programs(mut self, programs: Vec<ProgramConfig>, of: Vec<usize>) -> Self {
+        self.programs = Programs::new(programs, of);
+        self
+    }
+
+    /// The same with `pool` receive buffers that interfaces share when their own are full.
+    pub fn with_pool(mut self, pool: u32) -> Self {
+        self.pool = pool;
+        self
+    }
+
     /// A packet is whole at `interface`.
     pub fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
-        match self.interfaces[interface].accept(now, packet) {
-            Ok(()) => {}
-            Err(packet) => self.output.push_back(Reception::Dropped(packet, Dropped::Ring)),
-        }
+        let output = &mut self.output;
+        let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
+        self.interfaces[interface].accept(now, packet, &mut lost);
+        self.signal_is_known = false;
+        self.react(now);
+    }
+
+    /// `interface` is told to go by another policy. What was begun under the last one is finished first: a routine, a batch.
+    pub fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Ticks>) {
+        self.interfaces[interface].change(policy, ticks);
+        self.changes = true;
         self.react(now);
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
         for interface in &mut self.interfaces {
-            interface.transferred(now);
+            self.signal_is_known &= !interface.transferred(now);
         }
         if let Some(running) = self.running.take_if(|running| running.ends <= now) {
             self.account(&running, now);
@@ -253,7 +308,12 @@ impl Receiver {
     pub fn next_deadline(&self) -> Option<Time> {
         let ends = self.running.as_ref().map(|running| running.ends);
         let transfers = self.interfaces.iter().filter_map(Interface::transfer_ends).min();
-        let signal = if self.hears_signals() { self.next_signal() } else { None };
+        let signal = match () {
+            () if !self.hears_signals() => None,
+            () if self.signal_is_known => self.signal,
+            () => self.next_signal(),
+        };
+        let signal = signal.map(|(at, _)| at);
         Time::earlier(Time::earlier(ends, transfers), signal)
     }
 
@@ -269,6 +329,11 @@ impl Receiver {
             *running.job.use_of(&mut uses) += now.saturating_since(running.since);
         }
         uses
+    }
+
+    /// What the CPU is at, and since when: a signal, a switch, an announcement, the protocol or the program.
+    pub fn work(&self) -> Option<(&'static str, Time)> {
+        self.running.as_ref().map(|running| (running.job.name(), running.since))
     }
 
     /// Whether what is left of the CPU goes into asking adapters.
@@ -287,6 +352,17 @@ impl Receiver {
         let running = self.running.iter().map(|running| running.job);
         let stopped = self.stopped.iter().flatten().map(|stopped| stopped.job);
         let in_hand = running.chain(stopped).filter(Job::holds_a_packet).count();
-        at_adapters + self.backlog.len() + in_hand
+        at_adapters + self.programs.waiting() + in_hand
+    }
+
+    /// What is left of the buffers that all share.
+    fn pool(&self) -> Pool {
+        match self.pool {
+            0 => Pool::default(),
+            all => {
+                let taken: u32 = self.interfaces.iter().map(Interface::of_pool).sum();
+                Pool { all, left: all.saturating_sub(taken) }
+            }
+        }
     }
 }

@@ -33,9 +33,11 @@
 
 mod adaptive;
 mod backoff;
+pub mod bound;
 mod clocked;
 mod coalescing;
 mod continuous;
+pub mod control;
 mod cycle_limited;
 mod explicit;
 mod guaranteed;
@@ -43,6 +45,7 @@ mod lazy;
 mod limited;
 mod napi;
 mod per_command;
+mod policer;
 mod predictions;
 pub mod sharing;
 mod timed;
@@ -64,6 +67,7 @@ pub use lazy::Lazy;
 pub use limited::Limited;
 pub use napi::Napi;
 pub use per_command::PerCommand;
+pub use policer::Policer;
 pub use predictions::Capacity;
 pub use sharing::Sharing;
 pub use timed::Timed;

@@ -16,7 +16,7 @@ use laxity_world::results::Origin;
 
 use super::leaf::Choice;
 use crate::claim::Stalls;
-pub(crate) use reception::{CostKind, NoProgram, PolicyKind, SharingKind};
+pub(crate) use reception::{CommandKind, CostKind, NoProgram, PolicyKind, ProgramOrder, SharingKind};
 
 impl Choice for Applications {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[

@@ -2,22 +2,25 @@
 
 mod adapter;
 mod channel;
+mod command;
 mod emulation;
 mod host;
 mod network;
+mod program;
 mod reception;
 mod source;
 
 use std::ops::Range;
 
 use laxity_model::host::Applications;
+use laxity_model::reception::{Discard, ProgramConfig};
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{LinkParadigm, PacketOverflow};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, HostPlace, LocalDeadline,
-    MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
+    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, HostPlace, InterfaceSpec,
+    LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
 };
 use serde_spanned::Spanned;
 
@@ -46,6 +49,8 @@ struct Surroundings {
     way: network::Way,
     /// Names of the interfaces at which channels come in; `None` where they are sent.
     interfaces: Option<Vec<String>>,
+    /// Names of the programs that take them; `None` where none are written.
+    programs: Option<Vec<String>>,
 }
 
 /// The experiment that `raw` describes; only the parts that make an experiment are looked at.
@@ -66,6 +71,8 @@ pub(crate) fn experiment(
         admission,
         run,
         interface,
+        program,
+        command,
         channel,
         // The scenario's, not the experiment's.
         title: _,
@@ -107,11 +114,27 @@ pub(crate) fn experiment(
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
         way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
         interfaces: None,
+        programs: None,
     };
     let interfaces = reception::interfaces(cx, library, interface);
     let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();
-    let around = Surroundings { interfaces: receives.then_some(names), ..around };
+    let costs = host.as_ref().map(|host| host.value.reception).map_err(|reported| *reported);
+    let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
+    let said = program.is_some();
+    let programs = program::programs(cx, program, receives, speedup, costs);
+    let workers: Vec<String> = programs.iter().flatten().map(|program| program.name.clone()).collect();
+    let beyond = around.beyond || receives;
+    let around = Surroundings {
+        interfaces: receives.then_some(names),
+        programs: said.then_some(workers),
+        beyond,
+        ..around
+    };
     let channels = channel::channels(cx, library, channel, &around);
+    let commands = match (&interfaces, &channels) {
+        (Ok(interfaces), Ok(channels)) => command::commands(cx, command, interfaces, channels),
+        (Err(reported), _) | (_, Err(reported)) => Err(*reported),
+    };
     let fill = match (&admission, &channels) {
         (Ok((_, Some(fill))), Ok(channels)) => self::fill(cx, fill, channels, around.analysed).map(Some),
         (Ok((_, None)), _) => Ok(None),
@@ -155,6 +178,8 @@ pub(crate) fn experiment(
         ports: ports?,
         task: task?,
         interfaces: interfaces?,
+        programs: programs?,
+        commands: commands?,
         channels: channels?,
     };
     let silent =
@@ -175,13 +200,17 @@ fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Re
     if experiment.interfaces.is_empty() {
         return Ok(());
     }
-    let Experiment { nodes, networks, faults, ports, clock, admission, .. } = experiment;
+    let Experiment { nodes, networks, faults, ports, clock, admission, task, .. } = experiment;
     let network = &networks[0];
     let plain = nodes.len() == 1 && matches!(network.medium, MediumSpec::PointToPoint);
     let (reason, help) = match () {
-        () if admission.formula.is_some() => (
-            "admission has no analysis for a host that receives at interfaces",
-            "say `formula = \"off\"` under `[admission]`",
+        () if matches!(admission.formula, Some(Formula::Papers | Formula::Printed)) => (
+            "the papers have no formulas for a host that receives",
+            "use the formula `\"corrected\"`, or `\"off\"`",
+        ),
+        () if matches!(task, Task::Fill(_)) => (
+            "copies are counted of channels that are sent, and those of this scenario come in",
+            "remove `fill` under `[admission]`",
         ),
         () if !plain || network.impairments != Default::default() => (
             "what comes in at an interface comes from its source, and from no network",
@@ -200,9 +229,24 @@ fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Re
             "in real time, a host that receives at interfaces is a thread",
             "say `host = \"thread\"` under `[emulation]`, or remove `clock` under `[run]`",
         ),
+        () if *clock == ClockKind::Real && !is_plain(experiment) => (
+            "in real time a host that receives has one program, buffers of each interface alone and no commands, and discards what is \
+             newest",
+            "remove `[[program]]`, `[[command]]`, `pool`, `buffers_real_time` and `discard`, or `clock` under `[run]`",
+        ),
         () => return Ok(()),
     };
     Err(cx.fault(&WHOLE, reason, help))
+}
+
+/// Whether a host that receives does nothing that a host in a thread cannot.
+fn is_plain(experiment: &Experiment) -> bool {
+    let one = matches!(&experiment.programs[..], [one] if one.config == ProgramConfig::of(one.config.work));
+    let plain = |interface: &InterfaceSpec| {
+        interface.config.discard == Discard::Newest && interface.config.buffers_real_time == 0
+    };
+    let own = experiment.hosts.iter().all(|host| host.pool == 0);
+    one && own && experiment.commands.is_empty() && experiment.interfaces.iter().all(plain)
 }
 
 /// Refuses channels that carry the frames of a port that is not there: an emulation of theirs would carry nothing.
@@ -302,7 +346,7 @@ fn analysis(
     spans: &HostSpans,
     adapter: &Range<usize>,
 ) -> Result<(), Reported> {
-    if experiment.admission.formula.is_none() {
+    if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() {
         return Ok(());
     }
     const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";

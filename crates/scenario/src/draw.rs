@@ -38,7 +38,7 @@ use theme::Theme;
 const PACKETS: f64 = 1500.0;
 
 /// One of so many scenarios is of a host that only receives.
-const RECEIVING: u64 = 16;
+const RECEIVING: u64 = 8;
 
 /// A drawn scenario.
 #[derive(Debug, Clone)]
@@ -77,6 +77,8 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         admission: admission,
         run: run,
         interface: unsaid(),
+        program: unsaid(),
+        command: unsaid(),
         channel: parts(channels.drafted),
         // Real time and real software have tests of their own; nothing here waits for a clock.
         emulation: unsaid(),

@@ -27,7 +27,7 @@ use crate::claim::Stalls;
 pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
-pub(crate) use reception::{RawInterface, RawReceive, RawSharing};
+pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
 pub(crate) use tune::{RawNeed, RawTune};
 
 /// A number of packets that a handler does between two preemption points.
@@ -62,6 +62,10 @@ pub(crate) struct RawScenario {
     pub(crate) run: Option<Part<RawRun>>,
     /// Where channels come in that this host receives. With any, every channel comes in at one of them, and nothing is sent.
     pub(crate) interface: Option<List<Part<RawInterface>>>,
+    /// Programs that take what comes in at interfaces. Default: one for all, with the `program` of `[host.receive]`.
+    pub(crate) program: Option<List<Part<RawProgram>>>,
+    /// What adapters are told during the run, by the control commands of thesis Table 7.1.
+    pub(crate) command: Option<List<Part<RawCommand>>>,
     /// The channels, at least one.
     #[schemars(required)]
     pub(crate) channel: Option<List<Part<RawChannel>>>,
@@ -301,6 +305,8 @@ pub(crate) struct RawChannel {
     /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
     /// to the receiving program. Needed where there are interfaces.
     pub(crate) interface: Option<Written<Name>>,
+    /// The program that takes what comes in. Default the first.
+    pub(crate) program: Option<Written<Name>>,
     /// What the application sends.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,

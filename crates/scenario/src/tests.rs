@@ -3,6 +3,7 @@
 mod adapters;
 mod errors;
 mod reading;
+mod receiving;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -41,6 +41,7 @@ use crate::experiment::{Experiment, Fault, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
+use crate::steps::Steps;
 
 /// Copies that a fill admits at most: far beyond any host, and an end.
 const FILL_LIMIT: u64 = 100_000;
@@ -63,9 +64,21 @@ pub fn observe<'a, T: Trace>(
 ) -> Run {
     match experiment.task {
         Task::Fill(index) => fill(experiment, index),
-        Task::Simulate(length) if !experiment.interfaces.is_empty() => receiving::run(experiment, length),
+        Task::Simulate(length) if !experiment.interfaces.is_empty() => {
+            let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
+            receiving::run(experiment, length, u64::MAX, trace).expect("no run has so many events")
+        }
         Task::Simulate(length) => simulate(experiment, length, Observer::new(trace, frames)),
     }
+}
+
+/// The run of `experiment` of another length than its own, if it ends within so many `events`.
+pub fn run_within(experiment: &Experiment, length: RunLength, events: u64) -> Option<Run> {
+    if !experiment.interfaces.is_empty() {
+        return receiving::run(experiment, length, events, None);
+    }
+    let mut steps = Steps::of_length(experiment, length);
+    steps.finish_within(events).then(|| steps.close())
 }
 
 fn fill(experiment: &Experiment, index: usize) -> Run {

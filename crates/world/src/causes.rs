@@ -29,4 +29,11 @@ causes! {
     Early "early" "it came in and was refused at its first command, for want of a receive buffer";
     ReceiveBuffers "receive_buffers"
         "it came in, and when the protocol was done with it there was no receive buffer: what was spent on it is wasted";
+    Contract "contract"
+        "it came in beyond the contract that its channel was admitted with, and the interface kept it from the others";
+    Late "late" "it came in and was late before the host had begun with it: nothing was spent on it";
+    Displaced "displaced"
+        "it came in and lost its slot to one that is due sooner, best effort being due never: nothing was spent on it";
+    LateForProgram "late_for_program"
+        "it came in, and was late before its program had begun with it: the protocol is wasted, the program's time is not";
 }

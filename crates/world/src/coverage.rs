@@ -7,13 +7,16 @@
 //!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `levels.rs` for too few priorities, `buffers.rs` for room.
+//! `levels.rs` for too few priorities, `buffers.rs` for room. A host that receives at interfaces has another, and a decision of its own:
+//! see `coverage/receiving.rs`.
 //!
 //! *Early work* is covered whatever it may do. A handler or packet ahead of its time stands below everything current, so to
 //! a message that is on time it is one more lower block, or one more lower packet in the adapter, which `W` has
 //! for any channel; and what a message has had done early is not done again when it is due. Two things have to be
 //! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
 //! missed (`Subsystem::next_wakeup`).
+
+mod receiving;
 
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
@@ -29,6 +32,8 @@ use crate::experiment::{
     Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, NodeSpec,
     Pace, SourceSpec,
 };
+
+pub(crate) use receiving::receiving;
 
 /// Why no analysis covers an experiment's policies.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,10 +79,13 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         // However long: a bound admits no exception.
         task: _,
         interfaces,
+        // There are some where there are interfaces.
+        programs: _,
+        commands: _,
         channels,
     } = experiment;
     if !interfaces.is_empty() {
-        return Err(Uncovered("no analysis covers a host that receives at interfaces"));
+        return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));
     }
     if !faults.is_empty() {
         return Err(Uncovered("nothing bounds what a fault keeps from happening"));
@@ -143,8 +151,17 @@ fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
 }
 
 fn host_policies(host: &Host, link: LinkCosts) -> Result<Covered, Uncovered> {
-    let Host { profile: _, costs: _, speedup: _, applications: _, subsystem, ideal, driver, reception: _ } =
-        host;
+    let Host {
+        profile: _,
+        costs: _,
+        speedup: _,
+        applications: _,
+        subsystem,
+        ideal,
+        driver,
+        reception: _,
+        pool: _,
+    } = host;
     let Config { processing: _, order, early, preemption, link: link_config, packet, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
@@ -224,8 +241,9 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         packet_slots: _,
         message_overflow,
         carries,
-        // There is none where a channel comes in.
+        // There are none where the host sends.
         interface: _,
+        program: _,
         source,
     } = channel;
     match (host.applications, source) {

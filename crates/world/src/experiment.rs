@@ -7,12 +7,13 @@ use laxity_model::adapter::{Breakdown, Description, Notification};
 use laxity_model::host::{Applications, Endless};
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::node::DriverConfig;
-use laxity_model::reception::{InterfaceConfig, ReceptionCosts};
+use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
 use laxity_model::source::{Sizes, Source, SourceParameters};
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Class;
+use laxity_qos::reception::control;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span, Time};
 
@@ -43,6 +44,10 @@ pub struct Experiment {
     pub task: Task,
     /// Where channels come in that this host receives; empty if it sends.
     pub interfaces: Vec<InterfaceSpec>,
+    /// Who takes what comes in; at least one where there are interfaces.
+    pub programs: Vec<ProgramSpec>,
+    /// What adapters are told during the run.
+    pub commands: Vec<CommandSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
 }
@@ -127,6 +132,8 @@ pub struct Host {
     pub driver: DriverConfig,
     /// What it pays for what comes in at interfaces.
     pub reception: ReceptionCosts,
+    /// Receive buffers that its interfaces share.
+    pub pool: u32,
 }
 
 /// Where channels come in.
@@ -136,6 +143,35 @@ pub struct InterfaceSpec {
     pub name: String,
     /// The adapter's receiving side, and when the host takes what has come.
     pub config: InterfaceConfig,
+}
+
+/// A program that takes what comes in.
+#[derive(Debug, Clone)]
+pub struct ProgramSpec {
+    /// Name, unique.
+    pub name: String,
+    /// What it does, and what is reserved for it.
+    pub config: ProgramConfig,
+}
+
+/// What an adapter is told, and when.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CommandSpec {
+    /// When.
+    pub at: Span,
+    /// What.
+    pub command: Command,
+}
+
+/// A command of thesis Table 7.1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Command {
+    /// `CREATE_PERIODIC`: what this channel's source says begins to come in. It does not by itself then.
+    Create(usize),
+    /// `CLEAR_PERIODIC`: it ends.
+    Clear(usize),
+    /// How this interface may interrupt. Its policy has [modes](laxity_qos::reception::control::Modes).
+    Mode(usize, control::Command),
 }
 
 /// An adapter.
@@ -422,6 +458,8 @@ pub struct ChannelSpec {
     pub carries: Option<Carries>,
     /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.
     pub interface: Option<usize>,
+    /// The program that takes what comes in; 0 for a channel that this host sends.
+    pub program: usize,
     /// What is sent.
     pub source: SourceSpec,
 }
@@ -479,9 +517,18 @@ impl SourceSpec {
 
     /// The source at its start, which draws what is left to chance from `random`; `None` for those without
     /// times of their own.
-    pub fn source(&self, mut random: Stream) -> Option<Source> {
+    pub fn source(&self, random: Stream) -> Option<Source> {
+        self.source_from(Span::ZERO, random)
+    }
+
+    /// The same, all of it later by `at`.
+    pub fn source_from(&self, at: Span, mut random: Stream) -> Option<Source> {
         let SourceSpec::Timed { parameters, jitter } = self else { return None };
         let mut parameters = parameters.clone();
+        if !at.is_zero() {
+            let start = start(&mut parameters);
+            *start = start.saturating_add(at);
+        }
         if !jitter.is_zero() {
             let late = Span::from_ps(random.below(jitter.as_ps()));
             let start = start(&mut parameters);

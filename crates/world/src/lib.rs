@@ -34,7 +34,7 @@ pub mod text;
 
 pub use assembly::{
     Assembly, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel, Nothing, Notice,
-    Outside, Said, channel_config, limits, observe, receiving, run, source_stream,
+    Outside, Said, channel_config, limits, observe, receiving, run, run_within, source_stream,
 };
 pub use measure::Tally;
 pub use steps::Steps;

@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 use laxity_qos::admission::{Bound, Breakdown, Decision, Formula, Refusal, Request, Test};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
+use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 pub use crate::coverage::Uncovered;
-use crate::coverage::coverage;
+use crate::coverage::{coverage, receiving};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
 use table::Tables;
 
@@ -40,6 +41,10 @@ pub enum Promise {
     Admitted(Vec<Hop>),
     /// Not admitted.
     Refused(Refused),
+    /// Admitted where it comes in.
+    Received(bound::Bound),
+    /// Not admitted where it comes in: for which channel something is missing, and what.
+    Unreceived(bound::Refusal),
 }
 
 /// What one host promises a channel, with all channels in place.
@@ -82,8 +87,12 @@ impl std::fmt::Display for Refused {
 }
 
 impl Promise {
-    /// The bound from the logical arrival to the end of the last transmission, if there is one.
+    /// The bound from the logical arrival to the end of the last transmission, if there is one; of a channel that comes in from its
+    /// arrival to its program.
     pub fn bound(&self) -> Option<Span> {
+        if let Promise::Received(received) = self {
+            return Some(received.bound);
+        }
         let Promise::Admitted(hops) = self else { return None };
         let last = hops.iter().rposition(|hop| hop.role != Role::Receive)?;
         Some(through(&hops[..=last]))
@@ -94,6 +103,11 @@ impl Promise {
         let Promise::Admitted(hops) = self else { return None };
         let received = hops.last().is_some_and(|hop| hop.role == Role::Receive);
         received.then(|| through(hops))
+    }
+
+    /// Whether it was refused, so that the channel is not there.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Promise::Refused(_) | Promise::Unreceived(_))
     }
 
     /// What host `node` promises, if the channel is admitted and passes it.
@@ -111,6 +125,9 @@ fn through(hops: &[Hop]) -> Span {
 
 /// Admits the channels of `experiment` in order, by `formula`.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
+    if !experiment.interfaces.is_empty() {
+        return Ok(Promises { formula, channels: where_they_come_in(experiment)? });
+    }
     let mut tables = Tables::new(experiment, &coverage(experiment)?, formula)?;
     let mut answers = Vec::new();
     for channel in &experiment.channels {
@@ -152,6 +169,33 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
 fn way_from(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Span {
     let way = channel.ways().find(|(other, _)| *other == node).and_then(|(_, way)| way);
     way.map_or(Span::ZERO, |network| experiment.networks[network].longest_way())
+}
+
+/// What the channels of a host that receives are promised, in their order.
+fn where_they_come_in(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
+    let host = receiving(experiment)?;
+    let asked = |i| Some((i, request_where_it_comes_in(experiment, i)?));
+    let (of, requests): (Vec<usize>, Vec<bound::Request>) =
+        (0..experiment.channels.len()).filter_map(asked).unzip();
+    let mut channels = vec![Promise::BestEffort; experiment.channels.len()];
+    for (i, answer) in of.iter().zip(bound::admit(&host, &requests)) {
+        channels[*i] = match answer {
+            Ok(bound) => Promise::Received(bound),
+            Err(refusal) => Promise::Unreceived(bound::Refusal { whose: of[refusal.whose], ..refusal }),
+        };
+    }
+    Ok(channels)
+}
+
+fn request_where_it_comes_in(experiment: &Experiment, i: usize) -> Option<bound::Request> {
+    let channel = &experiment.channels[i];
+    let deadline = channel.deadline.filter(|_| channel.class == Class::RealTime)?;
+    Some(bound::Request {
+        interface: channel.interface?,
+        program: channel.program,
+        spec: channel.spec,
+        deadline,
+    })
 }
 
 /// What admission by `formula` promises each channel of `experiment`: nothing without a formula, or where none covers it.

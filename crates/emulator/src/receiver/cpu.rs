@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use laxity_engine::{Epoch, Seed, Stream};
 use laxity_machine::ring::Producer;
 use laxity_machine::signal::Interrupt;
-use laxity_model::reception::{Arrived, Command, Cost, Interface, Ready, Reception, ReceptionCosts};
+use laxity_model::reception::{Arrived, Command, Cost, Interface, Pool, Ready, Reception, ReceptionCosts};
 use laxity_qos::channel::{Dropped, Work};
 use laxity_qos::reception::sharing::Taken;
 use laxity_qos::reception::{Again, Batch, Context, Operations};
@@ -342,7 +342,11 @@ impl<'a> Cpu<'a> {
         let (began, mut used, mut received) = (self.look(), Span::ZERO, 0);
         while !self.is_over() {
             let backlog = self.shared.backlog.load(Ordering::Acquire);
-            let command = self.shared.interface(interface).take(&mut taken, received, backlog);
+            // Nothing is discarded for being late here, so nothing is lost on the way.
+            let (now, lost) = (self.look(), &mut |packet: Arrived, _| unreachable!("{packet:?} is lost"));
+            let progress = (&mut taken, received);
+            let command =
+                self.shared.interface(interface).take(now, progress, (Pool::default(), backlog), lost);
             let Some(command) = command else { break };
             received += u32::from(command.receives());
             used += self.command(interface, command, level);
@@ -356,7 +360,7 @@ impl<'a> Cpu<'a> {
         let mut target = self.shared.interface(interface);
         let taken = taken.real_time + taken.best_effort;
         let batch = Batch { began, taken, received, used };
-        let load = target.load(backlog, taken, received);
+        let load = target.load(Pool::default(), backlog, taken, received);
         let again = target.policy.left(now, &batch, &load);
         target.again(again, self.program);
         // Polling again with nothing taken and the program at rest would be all that the thread does.
@@ -373,7 +377,7 @@ impl<'a> Cpu<'a> {
         if announces {
             let took = self.spend(self.costs.announce, Use::Announcements, level, |_| ());
             let now = self.look();
-            let refused = self.shared.interface(interface).announced(now, packet);
+            let refused = self.shared.interface(interface).announced(now, packet, Pool::default());
             match refused {
                 Some(packet) => self.tell(Reception::Dropped(packet, Dropped::Early)),
                 // A transfer has begun, and END says when it is over.
@@ -402,10 +406,11 @@ impl<'a> Cpu<'a> {
     /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
     fn keep(&mut self, interface: usize, packet: Arrived, took: Span) {
         let mut target = self.shared.interface(interface);
+        target.withdraw(packet.class);
         if !target.has_program() {
             drop(target);
             self.tell(Reception::Delivered(packet));
-        } else if target.keeps() {
+        } else if target.keeps(packet.class, Pool::default()) {
             drop(target);
             self.backlog.push_back((interface, packet));
             self.shared.backlog.fetch_add(1, Ordering::Release);
@@ -424,7 +429,7 @@ impl<'a> Cpu<'a> {
             self.spend(self.costs.protocol, Use::Program, program, |shop| process(shop, packet.size));
         }
         self.spend(self.costs.program, Use::Program, program, |_| ());
-        self.shared.interface(interface).release_buffer();
+        self.shared.interface(interface).release_buffer(packet.class);
         self.shared.backlog.fetch_sub(1, Ordering::Release);
         self.tell(Reception::Delivered(packet));
         self.shared.change();

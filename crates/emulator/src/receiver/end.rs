@@ -7,8 +7,7 @@ use laxity_engine::Doorbell;
 use laxity_machine::ring::{Consumer, Watcher};
 use laxity_machine::signal::Raise;
 use laxity_model::reception::{Arrived, Interface, InterfaceReport, Reception, ReceptionUses};
-use laxity_qos::channel::Dropped;
-use laxity_qos::reception::Operations;
+use laxity_qos::reception::{Operations, Policy};
 use laxity_units::{Span, Time};
 use laxity_world::receiving::ReceivingHost;
 
@@ -178,9 +177,9 @@ impl Adapters {
 impl ReceivingHost for Adapters {
     fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
         self.account.offered += 1;
-        if let Err(packet) = self.shared.interface(interface).accept(now, packet) {
-            self.lost = Some((now, Reception::Dropped(packet, Dropped::Ring)));
-        }
+        let lost = &mut self.lost;
+        let mut lose = |packet, cause| *lost = Some((now, Reception::Dropped(packet, cause)));
+        self.shared.interface(interface).accept(now, packet, &mut lose);
         self.look(now);
     }
 
@@ -225,5 +224,9 @@ impl ReceivingHost for Adapters {
 
     fn report(&self, interface: usize) -> InterfaceReport {
         self.shared.interface(interface).report
+    }
+
+    fn change_policy(&mut self, _: Time, _: usize, _: Policy, _: Option<Span>) {
+        unreachable!("a scenario in real time has no commands");
     }
 }

@@ -125,7 +125,14 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
             assert!(now < patience, "{policy}: {} of {offered} packets came to an end", ends.len());
             if offered < PACKETS && now >= next {
                 let class = Class::BestEffort;
-                let packet = Arrived { stream: 0, number: offered, class, size: Bytes::new(900), at: now };
+                let packet = Arrived {
+                    stream: 0,
+                    number: offered,
+                    class,
+                    size: Bytes::new(900),
+                    at: now,
+                    due: Time::MAX,
+                };
                 adapters.arrive(now, 0, packet);
                 offered += 1;
                 // A flood, and pauses in which the host comes to rest.

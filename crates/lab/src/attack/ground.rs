@@ -14,6 +14,9 @@ use super::sight::Sight;
 /// Longest lead before the critical instant: whatever is set up there takes no longer, and every run pays for it.
 const LONGEST_LEAD: Span = Span::from_ms(200);
 
+/// Packets of a flood at an interface in a run.
+const FLOOD: u64 = 4000;
+
 /// A channel, as the search sees it.
 #[derive(Debug, Clone)]
 pub(super) struct Player {
@@ -100,6 +103,15 @@ impl Ground {
             players,
             experiment: Experiment { clock: ClockKind::Virtual, ..experiment.clone() },
         })
+    }
+
+    /// Best effort of messages of `size` without end, in a run of `length`. What comes in at an interface is so much that it
+    /// never has an empty slot for long.
+    pub(super) fn flood(&self, size: Bytes, length: Span) -> Play {
+        match self.experiment.interfaces.is_empty() {
+            true => Play::Flood(size),
+            false => Play::Stream(size, (length / FLOOD).max(Span::from_ns(1))),
+        }
     }
 
     /// How long a run against channel `target` is: until well after its bound, so that an excess is seen as large as it is.

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use laxity_model::source::{Arrival, ScriptParameters, Sizes, SourceParameters};
+use laxity_model::source::{
+    Arrival, Multiple, PeriodicParameters, ScriptParameters, Sizes, SourceParameters,
+};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Span, Time};
 
@@ -22,6 +24,8 @@ pub enum Play {
     Script(Arc<[Arrival]>),
     /// Best effort that always has another message of this size.
     Flood(laxity_units::Bytes),
+    /// Best effort that comes in at an interface, where nobody waits for room: one of this size every so often.
+    Stream(laxity_units::Bytes, Span),
 }
 
 impl Play {
@@ -34,6 +38,15 @@ impl Play {
     pub fn source(&self) -> SourceSpec {
         match self {
             Play::Flood(size) => SourceSpec::Continuous(Sizes::Fixed(*size)),
+            Play::Stream(size, interval) => SourceSpec::Timed {
+                parameters: SourceParameters::Periodic(PeriodicParameters {
+                    sizes: Sizes::Fixed(*size),
+                    interval: *interval,
+                    multiple: Multiple::ONE,
+                    start: Time::ZERO,
+                }),
+                jitter: Span::ZERO,
+            },
             Play::Script(messages) => SourceSpec::Timed {
                 parameters: SourceParameters::Script(ScriptParameters {
                     messages: Arc::clone(messages),
@@ -44,11 +57,11 @@ impl Play {
         }
     }
 
-    /// The messages of a script; a flood's are not listed.
+    /// The messages of a script; those of a flood or stream are not listed.
     pub fn messages(&self) -> &[Arrival] {
         match self {
             Play::Script(messages) => messages,
-            Play::Flood(_) => &[],
+            Play::Flood(_) | Play::Stream(..) => &[],
         }
     }
 }

@@ -53,7 +53,8 @@ impl Trace for Sight {
 
     fn span(&mut self, _: Track, name: &str, begin: Time, end: Time, _: Arguments<'_>) {
         self.instants.extend([begin, end]);
-        if name == "transmit" {
+        // A transmission, and where a host receives what takes a packet on.
+        if matches!(name, "transmit" | "protocol" | "program") {
             self.completions.push(end);
         }
     }

@@ -146,6 +146,13 @@ fn channel(text: &mut String, written: &DeTable<'_>, spec: &ChannelSpec, play: &
             writeln!(text, "source = {{ kind = \"continuous\", size = \"{size}\" }}")
                 .expect("a text takes text");
         }
+        Play::Stream(size, interval) => {
+            writeln!(
+                text,
+                "source = {{ kind = \"periodic\", interval = \"{interval}\", size = \"{size}\" }}"
+            )
+            .expect("a text takes text");
+        }
         Play::Script(messages) => {
             text.push_str("\n[channel.source]\nkind = \"script\"\nmessages = [\n");
             for together in messages.chunk_by(|a, b| a == b) {

@@ -45,6 +45,18 @@ impl Job {
         }
     }
 
+    /// What it is called in a trace.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Job::Interrupt(_) => "interrupt",
+            Job::Tick(_) => "tick",
+            Job::Switch(_) => "switch",
+            Job::Command(_, command) if command.announces || command.refused => "announcement",
+            Job::Command(..) => "protocol",
+            Job::Program(..) => "program",
+        }
+    }
+
     /// What it is accounted as. Protocol whose packet is dropped is moved to what was wasted when that is known.
     pub(super) fn use_of(self, uses: &mut ReceptionUses) -> &mut Span {
         match self {
@@ -109,25 +121,31 @@ impl Receiver {
     /// Packets that the program has before it, the one in its hands included.
     fn backlog(&self) -> u32 {
         let running = self.running.is_some_and(|running| matches!(running.job, Job::Program(..)));
-        self.backlog.len() as u32 + u32::from(running || self.stopped[Level::Program as usize].is_some())
+        self.programs.waiting() as u32 + u32::from(running || self.stopped[Level::Program as usize].is_some())
     }
 
-    pub(super) fn next_signal(&self) -> Option<Time> {
+    /// The signal that has been due for longest, or will be next, and whose it is.
+    pub(super) fn next_signal(&self) -> Option<(Time, usize)> {
         let backlog = self.backlog();
-        self.interfaces.iter().filter_map(|interface| interface.next_signal(backlog)).min()
+        let signals = self.interfaces.iter().enumerate();
+        signals.filter_map(|(i, interface)| interface.next_signal(backlog).map(|at| (at, i))).min()
     }
 
     /// The interface whose signal has been due for longest.
-    fn due_signal(&self, now: Time) -> Option<usize> {
-        let backlog = self.backlog();
-        let signals = self.interfaces.iter().enumerate();
-        let due = signals.filter_map(|(i, interface)| interface.next_signal(backlog).map(|at| (at, i)));
-        due.filter(|(at, _)| *at <= now).min().map(|(_, i)| i)
+    fn due_signal(&mut self, now: Time) -> Option<usize> {
+        if !self.signal_is_known {
+            self.signal = self.next_signal();
+            self.signal_is_known = true;
+        }
+        self.signal.filter(|(at, _)| *at <= now).map(|(_, i)| i)
     }
 
     /// Stops what a signal stops, and finds the CPU something to do.
     pub(super) fn react(&mut self, now: Time) {
         loop {
+            if self.changes {
+                self.change_policies(now);
+            }
             match self.running {
                 None => {
                     if !self.begin(now) {
@@ -149,12 +167,39 @@ impl Receiver {
         }
     }
 
+    /// Lets interfaces go by the policies that they were told, if nothing of theirs is under way.
+    fn change_policies(&mut self, now: Time) {
+        for i in 0..self.interfaces.len() {
+            if self.interfaces[i].is_to_change() && !self.is_at_work(i) {
+                self.interfaces[i].turn_over(now, self.program);
+                self.signal_is_known = false;
+            }
+        }
+        self.changes = self.interfaces.iter().any(Interface::is_to_change);
+        self.spins = self.interfaces.iter().any(|interface| interface.policy.spins());
+    }
+
+    /// Whether the host is at something of an interface's, its packets for programs aside.
+    fn is_at_work(&self, interface: usize) -> bool {
+        let of = |job: &Job| match job {
+            Job::Interrupt(i) | Job::Tick(i) | Job::Switch(i) | Job::Command(i, _) => *i == interface,
+            Job::Program(..) => false,
+        };
+        let batches = [&self.routine, &self.kernel, &self.thread];
+        self.running.is_some_and(|running| of(&running.job))
+            || self.stopped.iter().flatten().any(|stopped| of(&stopped.job))
+            || batches.into_iter().flatten().any(|open| open.interface == interface)
+    }
+
     /// Adds up what `running` has used of the CPU.
     pub(super) fn account(&mut self, running: &Running, now: Time) {
         let used = now.saturating_since(running.since);
         *running.job.use_of(&mut self.uses) += used;
         match running.job {
-            Job::Program(..) => self.program = self.program.saturating_add(used),
+            Job::Program(_, packet) => {
+                self.program = self.program.saturating_add(used);
+                self.programs.charge(packet.stream, running.since, now);
+            }
             Job::Command(interface, _) => {
                 if let Some(open) = self.open(interface) {
                     open.used = open.used.saturating_add(used);
@@ -211,11 +256,20 @@ impl Receiver {
             let cost = if again { Span::ZERO } else { self.costs.switch.draw(&mut self.random) };
             return self.start(now, Job::Switch(interface), cost);
         }
-        if let Some((interface, packet)) = self.backlog.pop_front() {
+        while let Some((program, interface, packet, switches)) = self.programs.next(now) {
+            self.signal_is_known = false;
+            if self.interfaces[interface].discards_late(now, &packet) {
+                self.interfaces[interface].release_buffer(packet.class);
+                self.output.push_back(Reception::Dropped(packet, Dropped::LateForProgram));
+                continue;
+            }
             self.polling = None;
-            let mut cost = self.costs.program.draw(&mut self.random);
+            let mut cost = self.programs.work(program).draw(&mut self.random);
             if self.interfaces[interface].policy.defers_protocol() {
                 cost += self.costs.protocol.draw(&mut self.random);
+            }
+            if switches {
+                cost += self.costs.switch.draw(&mut self.random);
             }
             return self.start(now, Job::Program(interface, packet), cost);
         }
@@ -229,6 +283,7 @@ impl Receiver {
         for interface in &mut self.interfaces {
             interface.policy.idle(now);
         }
+        self.signal_is_known = false;
         if !self.spins {
             self.polling = None;
         }
@@ -283,6 +338,7 @@ impl Receiver {
     fn hear(&mut self, now: Time, interface: usize) -> bool {
         let busy = self.thread.is_some_and(|open| open.interface == interface)
             || self.stopped.iter().flatten().any(|stopped| stopped.job == Job::Switch(interface));
+        self.signal_is_known = false;
         let target = &mut self.interfaces[interface];
         if !target.ticked(now) {
             target.policy.entered(now);
@@ -315,8 +371,13 @@ impl Receiver {
     fn go_on(&mut self, now: Time, open: Open) -> bool {
         let interface = open.interface;
         let mut taken = open.taken;
-        let backlog = self.backlog();
-        if let Some(command) = self.interfaces[interface].take(&mut taken, open.received, backlog) {
+        let (pool, backlog) = (self.pool(), self.backlog());
+        self.signal_is_known = false;
+        let output = &mut self.output;
+        let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
+        let target = &mut self.interfaces[interface];
+        let command = target.take(now, (&mut taken, open.received), (pool, backlog), &mut lost);
+        if let Some(command) = command {
             let open = self.open(interface).expect("the batch is under way");
             (open.taken, open.received) = (taken, open.received + u32::from(command.receives()));
             let cost = self.cost(interface, &command);
@@ -327,7 +388,7 @@ impl Receiver {
         let Open { began, received, used, .. } = open;
         let taken = taken.real_time + taken.best_effort;
         let batch = Batch { began, taken, received, used };
-        let again = target.policy.left(now, &batch, &target.load(backlog, taken, received));
+        let again = target.policy.left(now, &batch, &target.load(pool, backlog, taken, received));
         target.again(again, self.program);
         // Polling again with nothing taken and the program at rest would take no time and never end.
         if batch.taken == 0 && again == Again::AtOnce {
@@ -348,6 +409,7 @@ impl Receiver {
 
     /// A piece of work is done.
     pub(super) fn finish(&mut self, now: Time, job: Job, took: Span) {
+        self.signal_is_known = false;
         match job {
             Job::Interrupt(interface) | Job::Tick(interface) => {
                 match self.interfaces[interface].policy.context() {
@@ -368,7 +430,8 @@ impl Receiver {
                 self.open_batch(now, interface);
             }
             Job::Command(interface, Command { packet, announces: true, .. }) => {
-                if let Some(refused) = self.interfaces[interface].announced(now, packet) {
+                let pool = self.pool();
+                if let Some(refused) = self.interfaces[interface].announced(now, packet, pool) {
                     self.output.push_back(Reception::Dropped(refused, Dropped::Early));
                 }
             }
@@ -377,7 +440,7 @@ impl Receiver {
             }
             Job::Command(interface, Command { packet, .. }) => self.keep(interface, packet, took),
             Job::Program(interface, packet) => {
-                self.interfaces[interface].release_buffer();
+                self.interfaces[interface].release_buffer(packet.class);
                 self.output.push_back(Reception::Delivered(packet));
             }
         }
@@ -385,11 +448,13 @@ impl Receiver {
 
     /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
     fn keep(&mut self, interface: usize, packet: Arrived, took: Span) {
+        self.interfaces[interface].withdraw(packet.class);
+        let pool = self.pool();
         let target = &mut self.interfaces[interface];
         if !target.has_program() {
             self.output.push_back(Reception::Delivered(packet));
-        } else if target.keeps() {
-            self.backlog.push_back((interface, packet));
+        } else if target.keeps(packet.class, pool) {
+            self.programs.push(interface, packet);
         } else {
             self.uses.protocol -= took;
             self.uses.wasted += took;

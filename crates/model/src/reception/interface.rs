@@ -6,12 +6,14 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
+use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::sharing::{Taken, Waiting};
 use laxity_qos::reception::{Again, Load, Operations, Policy, Posted, Sharing};
 use laxity_units::{Span, Time};
 
-use super::{Arrived, InterfaceConfig, InterfaceReport, Ticks};
+use super::buffers::Buffers;
+use super::{Arrived, Discard, InterfaceConfig, InterfaceReport, Ticks};
 use crate::adapter::Delay;
 
 /// What the adapter asks the host to do.
@@ -37,6 +39,15 @@ impl Command {
     pub fn is_in_slot(&self) -> bool {
         self.announces
     }
+}
+
+/// The receive buffers that all interfaces share.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pool {
+    /// In all.
+    pub all: u32,
+    /// Those that nobody has.
+    pub left: u32,
 }
 
 /// When an interface's next batch begins.
@@ -73,13 +84,14 @@ pub struct Interface {
     transfers: VecDeque<Arrived>,
     transfer_ends: Option<Time>,
     transfer: Delay,
-    /// Receive buffers; those that hold a packet for the program, and those that are promised to one on its way.
-    buffers: Option<u32>,
-    full: u32,
-    promised: u32,
+    /// Receive buffers; none if there is no program.
+    buffers: Option<Buffers>,
+    discard: Discard,
     ticks: Option<Ticks>,
     tick_at: Option<Time>,
     chance: Stream,
+    /// The policy that it is to have as soon as what was begun under the last one is over.
+    next: Option<(Policy, Option<Ticks>)>,
 }
 
 impl Interface {
@@ -99,28 +111,64 @@ impl Interface {
             transfers: VecDeque::new(),
             transfer_ends: None,
             transfer: config.transfer,
-            buffers: config.buffers,
-            full: 0,
-            promised: 0,
+            buffers: config.buffers.map(|own| Buffers::new(own, config.buffers_real_time)),
+            discard: config.discard,
             ticks: config.ticks,
             tick_at,
             chance,
+            next: None,
         };
         interface.again(interface.policy.first(), Span::ZERO);
         interface
     }
 
-    /// A packet is whole; gives it back if there is no slot.
-    pub fn accept(&mut self, now: Time, packet: Arrived) -> Result<(), Arrived> {
+    /// A packet is whole; what there is no slot for is `lost`, with the reason.
+    pub fn accept(&mut self, now: Time, packet: Arrived, lost: &mut dyn FnMut(Arrived, Dropped)) {
         let queue = self.queue_of(packet.class);
         if self.used[queue] >= self.slots[queue] {
-            self.policy.lost(now);
-            return Err(packet);
+            let room = self.discard == Discard::Importance && self.make_room(now, queue, packet.due, lost);
+            if !room {
+                self.policy.lost(now);
+                return lost(packet, Dropped::Ring);
+            }
         }
         self.used[queue] += 1;
         self.report.longest_queue = self.report.longest_queue.max(self.used[0] + self.used[1]);
         self.post(now, packet, self.handshake);
-        Ok(())
+    }
+
+    /// Takes back what lies in slots of `queue` and is late already, else the one that is due last if that is after `due`: whether
+    /// that made room.
+    fn make_room(
+        &mut self,
+        now: Time,
+        queue: usize,
+        due: Time,
+        lost: &mut dyn FnMut(Arrived, Dropped),
+    ) -> bool {
+        let handshake = self.handshake;
+        let in_slot = move |command: &Command| command.is_in_slot() || !handshake;
+        let before = self.used[queue];
+        let used = &mut self.used[queue];
+        self.queues[queue].retain(|command| {
+            let late = in_slot(command) && command.packet.due < now;
+            if late {
+                *used -= 1;
+                lost(command.packet, Dropped::Late);
+            }
+            !late
+        });
+        if *used < before {
+            return true;
+        }
+        let slots = self.queues[queue].iter().enumerate().filter(|(_, command)| in_slot(command));
+        // Of several that are due at the same time the newest.
+        let last = slots.max_by_key(|(n, command)| (command.packet.due, *n)).map(|(n, _)| n);
+        let Some(last) = last.filter(|n| self.queues[queue][*n].packet.due > due) else { return false };
+        let displaced = self.queues[queue].remove(last).expect("it is there").packet;
+        self.used[queue] -= 1;
+        lost(displaced, Dropped::Displaced);
+        true
     }
 
     fn queue_of(&self, class: Class) -> usize {
@@ -135,22 +183,32 @@ impl Interface {
 
     /// What the host has of it. A promised buffer counts as free: were it not, a host that takes nothing while few are free
     /// would wait for packets that it does not take.
-    pub fn load(&self, backlog: u32, taken: u32, received: u32) -> Load {
-        let buffers = self.buffers.unwrap_or(u32::MAX);
+    ///
+    /// Of a common pool all count, and those that are `pool` left.
+    pub fn load(&self, pool: Pool, backlog: u32, taken: u32, received: u32) -> Load {
+        let (own, free, promised) = match &self.buffers {
+            Some(buffers) => (buffers.own(), buffers.free(), buffers.promised()),
+            None => (u32::MAX, u32::MAX, 0),
+        };
         Load {
             waiting: self.waiting(),
-            free: buffers - self.full,
-            buffers,
-            promised: self.promised,
+            free: free.saturating_add(pool.left),
+            buffers: own.saturating_add(pool.all),
+            promised,
             backlog,
             taken,
             received,
         }
     }
 
-    /// Whether a packet more would find no buffer.
-    fn is_full(&self) -> bool {
-        self.buffers.is_some_and(|buffers| self.full + self.promised >= buffers)
+    /// Whether a packet more of `class` would find no buffer.
+    fn is_full(&self, class: Class, pool: Pool) -> bool {
+        self.buffers.as_ref().is_some_and(|buffers| !buffers.has_room(class, pool.left))
+    }
+
+    /// Buffers of the common pool that it has.
+    pub(super) fn of_pool(&self) -> u32 {
+        self.buffers.as_ref().map_or(0, Buffers::of_pool)
     }
 
     fn waiting(&self) -> u32 {
@@ -188,40 +246,64 @@ impl Interface {
         true
     }
 
-    /// The command that a batch takes next, if it goes on.
-    pub fn take(&mut self, taken: &mut Taken, received: u32, backlog: u32) -> Option<Command> {
+    /// The command that a batch takes next, if it goes on. What is late is `lost` on the way, if it is not worth more.
+    pub fn take(
+        &mut self,
+        now: Time,
+        (taken, received): (&mut Taken, u32),
+        (pool, backlog): (Pool, u32),
+        lost: &mut dyn FnMut(Arrived, Dropped),
+    ) -> Option<Command> {
         let count = taken.real_time + taken.best_effort;
-        if count >= self.policy.quota() || !self.policy.stays(&self.load(backlog, count, received)) {
+        if count >= self.policy.quota() || !self.policy.stays(&self.load(pool, backlog, count, received)) {
             return None;
         }
-        let waiting =
-            Waiting { real_time: self.queues[0].len() as u32, best_effort: self.queues[1].len() as u32 };
-        let class = self.sharing.next(waiting, *taken)?;
-        let queue = usize::from(class == Class::BestEffort);
-        let mut command = self.queues[queue].pop_front()?;
-        command.refused = !command.announces && self.refuses_last();
-        match class {
-            Class::RealTime => taken.real_time += 1,
-            Class::BestEffort => taken.best_effort += 1,
+        loop {
+            let waiting =
+                Waiting { real_time: self.queues[0].len() as u32, best_effort: self.queues[1].len() as u32 };
+            let class = self.sharing.next(waiting, *taken)?;
+            let queue = usize::from(class == Class::BestEffort);
+            let mut command = self.queues[queue].pop_front()?;
+            let packet = command.packet;
+            if !self.handshake {
+                self.used[queue] -= 1;
+            }
+            if self.discards_late(now, &packet) {
+                match command.announces {
+                    true => self.used[queue] -= 1,
+                    false => self.withdraw(packet.class),
+                }
+                lost(packet, Dropped::Late);
+                continue;
+            }
+            command.refused = !command.announces && self.refuses_last(packet.class, pool);
+            match class {
+                Class::RealTime => taken.real_time += 1,
+                Class::BestEffort => taken.best_effort += 1,
+            }
+            return Some(command);
         }
-        if !self.handshake {
-            self.used[queue] -= 1;
-        }
-        Some(command)
+    }
+
+    /// Whether nothing more is spent on `packet`, since it is late.
+    pub(super) fn discards_late(&self, now: Time, packet: &Arrived) -> bool {
+        self.discard == Discard::Importance && packet.due < now
     }
 
     /// Whether a packet of one command is refused before the protocol. With two it was refused at the first.
-    fn refuses_last(&self) -> bool {
-        self.early_drop && !self.handshake && self.is_full()
+    fn refuses_last(&self, class: Class, pool: Pool) -> bool {
+        self.early_drop && !self.handshake && self.is_full(class, pool)
     }
 
     /// The host has heard that a packet is there: it says where to put it, or that there is no room, and has it back.
-    pub fn announced(&mut self, now: Time, packet: Arrived) -> Option<Arrived> {
-        if self.early_drop && self.is_full() {
+    pub fn announced(&mut self, now: Time, packet: Arrived, pool: Pool) -> Option<Arrived> {
+        if self.early_drop && self.is_full(packet.class, pool) {
             self.release_slot(packet.class);
             return Some(packet);
         }
-        self.promised += u32::from(self.early_drop && self.buffers.is_some());
+        if let Some(buffers) = self.buffers.as_mut().filter(|_| self.early_drop) {
+            buffers.promise(packet.class);
+        }
         self.transfers.push_back(packet);
         if self.transfer_ends.is_none() {
             self.transfer_ends = Some(now + self.transfer.of(packet.size));
@@ -235,14 +317,17 @@ impl Interface {
         self.used[queue] -= 1;
     }
 
-    /// Posts the packets whose transfer has ended.
-    pub fn transferred(&mut self, now: Time) {
+    /// Posts the packets whose transfer has ended; whether there were any.
+    pub fn transferred(&mut self, now: Time) -> bool {
+        let mut any = false;
         while let Some(ended) = self.transfer_ends.filter(|at| *at <= now) {
             let packet = self.transfers.pop_front().expect("a transfer that ends has a packet");
             self.release_slot(packet.class);
             self.post(ended, packet, false);
             self.transfer_ends = self.transfers.front().map(|next| ended + self.transfer.of(next.size));
+            any = true;
         }
+        any
     }
 
     /// When the transfer under way ends.
@@ -251,23 +336,48 @@ impl Interface {
     }
 
     /// The protocol is done with a packet, or the program is to do it: whether there is a buffer for it.
-    pub fn keeps(&mut self) -> bool {
-        if self.handshake && self.early_drop {
-            self.promised -= 1;
+    pub fn keeps(&mut self, class: Class, pool: Pool) -> bool {
+        let keeps = !self.is_full(class, pool);
+        if let Some(buffers) = self.buffers.as_mut().filter(|_| keeps) {
+            buffers.fill(class);
         }
-        let keeps = !self.is_full();
-        self.full += u32::from(keeps);
         keeps
     }
 
+    /// A packet whose last command was taken needs no promise any more.
+    pub fn withdraw(&mut self, class: Class) {
+        if let Some(buffers) = self.buffers.as_mut().filter(|_| self.handshake && self.early_drop) {
+            buffers.withdraw(class);
+        }
+    }
+
     /// The program has done with a packet of its.
-    pub fn release_buffer(&mut self) {
-        self.full -= 1;
+    pub fn release_buffer(&mut self, class: Class) {
+        if let Some(buffers) = &mut self.buffers {
+            buffers.empty(class);
+        }
     }
 
     /// Whether packets go to a program, or are delivered when the protocol is done.
     pub fn has_program(&self) -> bool {
         self.buffers.is_some()
+    }
+
+    /// It is to go by another policy, with another clock.
+    pub(super) fn change(&mut self, policy: Policy, ticks: Option<Ticks>) {
+        self.next = Some((policy, ticks));
+    }
+
+    pub(super) fn is_to_change(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// Goes by the policy that it was told last, `program` being what programs have had of the CPU.
+    pub(super) fn turn_over(&mut self, now: Time, program: Span) {
+        let Some((policy, ticks)) = self.next.take() else { return };
+        self.tick_at = ticks.as_ref().map(|ticks| now + ticks.draw(&mut self.chance));
+        (self.policy, self.ticks) = (policy, ticks);
+        self.again(self.policy.first(), program);
     }
 
     /// Sets when the next batch begins, the program having had `program` of the CPU.

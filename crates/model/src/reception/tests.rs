@@ -1,6 +1,8 @@
 //! Timelines by hand, the thesis's equations as limits, and what holds for every policy: nothing is lost.
 
+mod commands;
 mod conservation;
+mod importance;
 mod rates;
 mod timelines;
 
@@ -32,6 +34,8 @@ pub(super) fn interface(policy: Policy) -> InterfaceConfig {
         transfer: Delay::default(),
         early_drop: true,
         buffers: Some(128),
+        buffers_real_time: 0,
+        discard: Discard::Newest,
         ticks: None,
     }
 }
@@ -41,7 +45,7 @@ pub(super) fn us(n: u64) -> Time {
 }
 
 pub(super) fn packet(stream: u32, at: Time) -> Arrived {
-    Arrived { stream, number: 0, class: Class::RealTime, size: Bytes::new(64), at }
+    Arrived { stream, number: 0, class: Class::RealTime, size: Bytes::new(64), at, due: Time::MAX }
 }
 
 /// A receiver and what has become of packets, with the times.

@@ -129,6 +129,16 @@ impl Intervals {
         }
     }
 
+    /// No interval is shorter.
+    pub fn shortest(&self) -> Span {
+        self.points[0].0
+    }
+
+    /// No interval is longer.
+    pub fn longest(&self) -> Span {
+        self.points[self.points.len() - 1].0
+    }
+
     /// The mean interval, to the picosecond below.
     pub fn mean(&self) -> Span {
         let first = self.points[0].0.as_ps() as f64 * self.points[0].1;

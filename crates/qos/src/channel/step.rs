@@ -113,6 +113,14 @@ pub enum Dropped {
     Early,
     /// It came in, and when the protocol was done with it there was no receive buffer to keep it in.
     ReceiveBuffers,
+    /// It came in beyond its contract.
+    Contract,
+    /// It came in and was late before the host had begun with it.
+    Late,
+    /// It came in and lost its slot of the adapter to one that is due sooner.
+    Displaced,
+    /// It came in, and was late before its program had begun with it.
+    LateForProgram,
 }
 
 /// What finishing a step brought about.

@@ -79,7 +79,7 @@ impl Backoff {
     fn free(&self, load: &Load) -> u32 {
         match self.parameters.taken {
             Taken::Filled => load.free,
-            Taken::Promised => load.free - load.promised,
+            Taken::Promised => load.free.saturating_sub(load.promised),
         }
     }
 

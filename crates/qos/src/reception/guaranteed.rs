@@ -38,12 +38,27 @@ pub struct Guaranteed {
 }
 
 /// Commands that go with a reserved packet, at most: two, and six refusals.
-const COMMANDS: u32 = 8;
+pub(super) const COMMANDS: u32 = 8;
 
 impl Guaranteed {
     /// Reserves `quota` packets of each `period`, which is not zero; others are taken while the program has at most `spare`.
     pub fn new(quota: u32, period: Span, spare: u32) -> Self {
         Self { quota, period, spare, began: Time::ZERO, received: 0, taken: 0 }
+    }
+
+    /// Packets reserved in each period.
+    pub fn packets(&self) -> u32 {
+        self.quota
+    }
+
+    /// The period.
+    pub fn period(&self) -> Span {
+        self.period
+    }
+
+    /// Others are taken while the program has at most so many.
+    pub fn spare(&self) -> u32 {
+        self.spare
     }
 
     /// Whether of what is reserved something is left, with so many more received and taken.

@@ -20,6 +20,11 @@ impl Limited {
     pub fn new(quota: u32, interval: Span) -> Self {
         Self { quota, interval, next: Time::ZERO }
     }
+
+    /// Between interrupts at least.
+    pub fn interval(&self) -> Span {
+        self.interval
+    }
 }
 
 impl Operations for Limited {

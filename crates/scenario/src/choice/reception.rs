@@ -1,5 +1,6 @@
 //! The words of what a host receives.
 
+use laxity_model::reception::Discard;
 use laxity_qos::reception::TakenBuffers;
 
 use crate::leaf::Choice;
@@ -159,6 +160,83 @@ impl Choice for SharingKind {
         ("weighted", SharingKind::Weighted, "Real time first, up to its part, then the rest up to theirs."),
         ("exhaustive", SharingKind::Exhaustive, "Real time as long as any waits."),
         ("turns", SharingKind::Turns, "Whole batches in turn."),
+    ];
+}
+
+impl Choice for Discard {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("newest", Discard::Newest, "What comes when there is no slot."),
+        (
+            "importance",
+            Discard::Importance,
+            "What is late already, wherever it waits; and if there is no slot, what is due last, best effort being due never.",
+        ),
+    ];
+}
+
+/// A control command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommandKind {
+    /// A channel's source begins.
+    CreatePeriodic,
+    /// It ends.
+    ClearPeriodic,
+    /// The adapter does not interrupt.
+    ModePoll,
+    /// It does.
+    ModeInterrupt,
+    /// The host switches interrupts off and on.
+    HostOn,
+    /// It does not.
+    HostOff,
+    /// Interrupts of an overloaded host are kept apart.
+    BackoffEnable,
+    /// They are not.
+    BackoffDisable,
+}
+
+impl Choice for CommandKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "create_periodic",
+            CommandKind::CreatePeriodic,
+            "What the source of a `channel` says begins to come in.",
+        ),
+        ("clear_periodic", CommandKind::ClearPeriodic, "It ends."),
+        ("mode_poll", CommandKind::ModePoll, "The adapter does not interrupt; the host polls it."),
+        (
+            "mode_intr",
+            CommandKind::ModeInterrupt,
+            "The adapter interrupts; what else was set is in force again.",
+        ),
+        (
+            "host_intr_ctrl_on",
+            CommandKind::HostOn,
+            "The host switches interrupts off and on itself, as the policy `explicit`.",
+        ),
+        ("host_intr_ctrl_off", CommandKind::HostOff, "The adapter decides when to interrupt."),
+        (
+            "backoff_enable",
+            CommandKind::BackoffEnable,
+            "Interrupts are kept apart as the policy `backoff` does.",
+        ),
+        ("backoff_disable", CommandKind::BackoffDisable, "They are not."),
+    ];
+}
+
+/// Which of its packets a program takes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProgramOrder {
+    /// What was received first.
+    Arrival,
+    /// Real time, then the rest.
+    Class,
+}
+
+impl Choice for ProgramOrder {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("arrival", ProgramOrder::Arrival, "What was received first."),
+        ("class", ProgramOrder::Class, "Real time, then the rest; each in order of arrival."),
     ];
 }
 

@@ -94,6 +94,7 @@ fn channel(
         packet_overflow,
         carries,
         interface,
+        program,
         source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -105,6 +106,7 @@ fn channel(
     let carries = cx.optional(carries);
     let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
     let interface = self::interface(cx, interface, &owner, &what, around);
+    let program = self::program(cx, program, around);
     let class = cx.required(class, "class", &owner, &what);
     let count = cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().small()));
     let max_message = cx.required(max_message, "max_message", &owner, &what);
@@ -253,6 +255,7 @@ fn channel(
         message_overflow: message_overflow?,
         packet_overflow: packet_overflow?,
         interface: interface?,
+        program: program?,
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
@@ -279,6 +282,23 @@ fn interface(
             Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help))
         }
     }
+}
+
+/// The program that takes what comes in.
+fn program(
+    cx: &mut Context<'_>,
+    name: Option<Written<Name>>,
+    around: &Surroundings,
+) -> Result<usize, Reported> {
+    let Some(programs) = &around.programs else {
+        let help = "remove this, or add `[[program]]`";
+        return cx.foreign(name.as_ref(), "the scenario has no `[[program]]`", help).map(|()| 0);
+    };
+    let Some(name) = cx.optional(name)? else { return Ok(0) };
+    programs.iter().position(|program| *program == name.get_ref().0).ok_or_else(|| {
+        let help = format!("programs are {}", list(programs));
+        cx.fault(&name.span(), format!("there is no program `{}`", name.get_ref().0), help)
+    })
 }
 
 type Timing =

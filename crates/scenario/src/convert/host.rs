@@ -61,10 +61,12 @@ pub(super) fn host(
     }
     let speedup = speedup?;
     let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
+    let (reception, pool) = super::reception::costs(cx, receive, &costs, speedup)?;
     let host = Host {
         profile: profile?.0.name.clone(),
         costs,
-        reception: super::reception::costs(cx, receive, &costs, speedup)?,
+        reception,
+        pool,
         speedup,
         applications: applications?,
         subsystem,

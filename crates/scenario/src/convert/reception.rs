@@ -1,7 +1,7 @@
 //! `[host.receive]` and `[[interface]]`: what comes in, when the host takes it, and what that costs.
 
 use laxity_model::adapter::Delay;
-use laxity_model::reception::{Cost, InterfaceConfig, ReceptionCosts, Ticks};
+use laxity_model::reception::{Cost, Discard, InterfaceConfig, ReceptionCosts, Ticks};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::reception::{
     Adaptive, Backoff, BackoffParameters, Clocked, Coalescing, Continuous, CycleLimited, Explicit,
@@ -20,14 +20,16 @@ use crate::written::List;
 /// Buffers, and slots of an adapter, where the file says nothing: thesis §7.2.3 has as many buffers.
 const ROOM: u32 = 128;
 
-/// What a host with `costs`, its `speedup` in them, pays for what comes in.
+/// What a host with `costs`, its `speedup` in them, pays for what comes in, and the buffers that its interfaces share.
 pub(super) fn costs(
     cx: &mut Context<'_>,
     part: Option<Part<RawReceive>>,
     costs: &HostCosts,
     speedup: f64,
-) -> Result<ReceptionCosts, Reported> {
-    let RawReceive { program, poll, announce, costs: kind } = cx.part_or_empty(part, &WHOLE)?.into_inner();
+) -> Result<(ReceptionCosts, u32), Reported> {
+    let RawReceive { program, poll, announce, costs: kind, pool } =
+        cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let pool = cx.optional(pool).map(|pool| pool.map_or(0, |pool| pool.into_inner().small()));
     let mut span = |written: Option<Written<Bounded<crate::leaf::Cost>>>, default: Span| {
         let faster = |span: Span| Delay::fixed(span).divided(speedup).fixed;
         Ok(cx.optional(written)?.map_or(default, |cost| faster(cost.into_inner().get())))
@@ -40,14 +42,15 @@ pub(super) fn costs(
         CostKind::Fixed => Cost::Fixed(span),
         CostKind::Exponential => Cost::Exponential(span),
     };
-    Ok(ReceptionCosts {
+    let costs = ReceptionCosts {
         interrupt: cost(costs.interrupt),
         poll: cost(poll?),
         switch: Cost::Fixed(costs.context_switch),
         announce: Cost::Fixed(announce?),
         protocol: cost(costs.receive_packet),
         program: cost(program?),
-    })
+    };
+    Ok((costs, pool?))
 }
 
 pub(super) fn interfaces(
@@ -88,6 +91,7 @@ fn interface(
     let (sharing, handshake, transfer) = (raw.sharing.take(), raw.handshake.take(), raw.transfer.take());
     let (slots, slots_best_effort) = (raw.slots.take(), raw.slots_best_effort.take());
     let (early_drop, buffers) = (raw.early_drop.take(), raw.buffers.take());
+    let (buffers_real_time, discard) = (raw.buffers_real_time.take(), raw.discard.take());
     let policy = kind.and_then(|kind| Ok((self::policy(cx, library, *kind.get_ref(), raw, &owner)?, kind)));
     let sharing = sharing.map_or(Ok(Sharing::Common), |part| self::sharing(cx, part));
     let slots = cx.optional(slots).map(|slots| slots.map_or(ROOM, |slots| slots.into_inner().small()));
@@ -111,7 +115,9 @@ fn interface(
         }
     };
     let early_drop = cx.or(early_drop, false);
+    let discard = cx.or(discard, Discard::Newest);
     let buffers = cx.optional(buffers);
+    let buffers_real_time = cx.optional(buffers_real_time);
     let ((policy, ticks), kind) = policy?;
     let buffers = match buffers?.map(|buffers| (buffers.span(), buffers.into_inner())) {
         None => Some(ROOM),
@@ -125,6 +131,23 @@ fn interface(
             ));
         }
         Some((_, Or::This(_))) => None,
+    };
+    let buffers_real_time = match buffers_real_time? {
+        Some(written) => {
+            let (span, count) = (written.span(), written.into_inner().small());
+            match buffers {
+                None => {
+                    let help = "remove this, or say how many buffers there are";
+                    return Err(cx.fault(&span, "there are no buffers", help));
+                }
+                Some(all) if all < count => {
+                    let reason = format!("{count} of {all} buffers cannot be for real time");
+                    return Err(cx.fault(&span, reason, format!("valid is up to {all}")));
+                }
+                Some(_) => count,
+            }
+        }
+        None => 0,
     };
     if let (Policy::Backoff(_), None) = (&policy, buffers) {
         let help = "say how many, such as `buffers = 128`";
@@ -140,6 +163,8 @@ fn interface(
         transfer: Delay::fixed(transfer?),
         early_drop: early_drop?,
         buffers,
+        buffers_real_time,
+        discard: discard?,
         ticks,
     };
     Ok((InterfaceSpec { name: name.get_ref().0.clone(), config }, name.span()))
@@ -181,6 +206,8 @@ fn policy(
         transfer: _,
         early_drop: _,
         buffers: _,
+        buffers_real_time: _,
+        discard: _,
     } = raw;
     let quota = |cx: &mut Context<'_>| {
         cx.required(quota, "quota", owner, &what).map(|quota| quota.into_inner().small())
@@ -255,7 +282,7 @@ fn policy(
     })
 }
 
-type BackoffKeys = (
+pub(super) type BackoffKeys = (
     Option<Written<Bounded<Interval>>>,
     Option<Written<Bounded<Interval>>>,
     Option<Written<Factor>>,
@@ -264,7 +291,7 @@ type BackoffKeys = (
     Option<Written<TakenBuffers>>,
 );
 
-fn backoff(
+pub(super) fn backoff(
     cx: &mut Context<'_>,
     (minimum, maximum, factor, restore, threshold, taken): BackoffKeys,
     owner: &Range<usize>,

@@ -172,6 +172,7 @@ impl Channels {
             // What a port's frames go on is an emulation's.
             carries: unsaid(),
             interface: unsaid(),
+            program: unsaid(),
             source: part(source),
         }));
     }
@@ -241,6 +242,7 @@ impl Channels {
             packet_overflow: word::<PacketOverflow>(packet_overflow),
             carries: unsaid(),
             interface: unsaid(),
+            program: unsaid(),
             source: part(source),
         }));
     }

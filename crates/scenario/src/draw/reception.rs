@@ -1,5 +1,7 @@
 //! Scenarios of a host that only receives: interfaces under every policy, and what comes in at them.
 
+use laxity_model::reception::Discard;
+use laxity_model::source::Allowance;
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::TakenBuffers;
 use laxity_units::{Bytes, Span};
@@ -10,24 +12,74 @@ use super::sketch::{
     whole, word, words,
 };
 use super::theme::Theme;
-use crate::choice::{CostKind, FormulaWord, NoProgram, PolicyKind, SharingKind, SourceKind};
+use crate::choice::{
+    CommandKind, CostKind, FormulaWord, NoProgram, PolicyKind, ProgramOrder, SharingKind, SourceKind,
+};
 use crate::raw::{
-    RawAdmission, RawChannel, RawHost, RawInterface, RawReceive, RawRun, RawScenario, RawSharing, RawSource,
+    RawAdmission, RawChannel, RawCommand, RawHost, RawInterface, RawProgram, RawReceive, RawRun, RawScenario,
+    RawSharing, RawSource,
 };
 use crate::written::Part;
 
+/// What the tables of such a scenario have to agree on.
+struct Plan {
+    /// What there is an analysis for is drawn, mostly, and so that something is left for whoever has a deadline.
+    guarded: bool,
+    /// A packet takes the host about so long in all, and so many come in that time.
+    work: Span,
+    speedup: Option<f64>,
+    interfaces: Vec<(String, &'static str)>,
+    programs: Vec<String>,
+    /// Adapters are told something during the run.
+    commanded: bool,
+    careless: bool,
+}
+
+/// Policies with an analysis.
+const GUARDED: [&str; 6] = ["hard_timer", "timed", "limited", "guaranteed", "guaranteed", "soft_timer"];
+
+impl Plan {
+    fn draw(dice: &mut Dice, theme: &Theme) -> Self {
+        let guarded = dice.chance(0.7);
+        let count = dice.pick(&[1, 1, 2, 3]);
+        let interface = |dice: &mut Dice, n| {
+            let policy = match guarded && dice.chance(0.97) {
+                true => dice.pick(&GUARDED),
+                false => dice.pick(&words::<PolicyKind>()),
+            };
+            (format!("lan{n}"), policy)
+        };
+        let interfaces: Vec<(String, &'static str)> = (0..count).map(|n| interface(dice, n)).collect();
+        let soft = interfaces.iter().any(|(_, policy)| *policy == "soft_timer");
+        // Soft timers tick every 2 us: only a host that is as quick is done with one tick before the next.
+        let speedup = match guarded && soft {
+            true => Some(2000.0),
+            false => dice.chance(0.1).then(|| dice.pick(&[0.5, 3.0])),
+        };
+        let work = (theme.costs.receive_packet + theme.costs.interrupt * 2).max(Span::from_us(5));
+        let work = if guarded && soft { (work / 2000).max(Span::from_ns(50)) } else { work };
+        let programs = if dice.chance(if guarded { 0.9 } else { 0.3 }) { dice.between(1, 3) } else { 0 };
+        let programs = (0..programs).map(|n| format!("program{n}")).collect();
+        let commanded = dice.chance(0.3);
+        Self { guarded, work, speedup, interfaces, programs, commanded, careless: theme.careless }
+    }
+}
+
 /// A scenario with `title` that receives, for a host of `theme`.
 pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted<RawScenario> {
-    let interfaces: Vec<String> = (0..dice.pick(&[1, 1, 2, 3])).map(|n| format!("lan{n}")).collect();
-    // A packet takes the host about so long in all, and so many come in that time.
-    let work = (theme.costs.receive_packet + theme.costs.interrupt * 2).max(Span::from_us(5));
+    let plan = Plan::draw(dice, theme);
+    let work = plan.work;
     let channels: Vec<Drafted<RawChannel>> =
-        (0..dice.between(1, 4)).map(|n| channel(dice, n, work, &interfaces)).collect();
-    let drafted = interfaces.iter().map(|name| interface(dice, name, work, theme.careless)).collect();
+        (0..dice.between(1, 4)).map(|n| channel(dice, n, &plan)).collect();
+    let drafted = plan.interfaces.iter().map(|(name, policy)| interface(dice, name, policy, &plan)).collect();
+    let programs = plan.programs.iter().map(|name| program(dice, name, &plan)).collect();
     let packets = dice.between(50, 800);
     let length = dice.rounded(work * packets);
+    let count = if plan.commanded { dice.between(1, 4) } else { 0 };
+    let commands = (0..count).map(|_| command(dice, length, &plan)).collect();
+    let off = !dice.chance(if plan.guarded { 0.95 } else { 0.3 });
     let admission: Drafted<RawAdmission> = table!(RawAdmission {
-        formula: word::<FormulaWord>("off"),
+        formula: word::<FormulaWord>(if off { "off" } else { "corrected" }),
         test: unsaid(),
         local_deadline: unsaid(),
         refusal: unsaid(),
@@ -37,13 +89,15 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         title: text(title),
         about: unsaid(),
         seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
-        host: part(host(dice, theme, work)),
+        host: part(host(dice, theme, &plan)),
         adapter: unsaid(),
         path: unsaid(),
         network: unsaid(),
         admission: part(admission),
         run: run(dice, length),
         interface: parts(drafted),
+        program: parts(programs),
+        command: parts(commands),
         channel: parts(channels),
         emulation: unsaid(),
         port: unsaid(),
@@ -55,19 +109,24 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
     })
 }
 
-fn host(dice: &mut Dice, theme: &Theme, work: Span) -> Drafted<RawHost> {
+fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
+    let work = plan.work;
     let cost = |dice: &mut Dice| quantity(dice.part_of(work));
     let receive: Drafted<RawReceive> = table!(RawReceive {
         program: dice.maybe(0.8, cost),
         poll: dice.maybe(0.4, cost),
         announce: dice.maybe(0.4, |dice| quantity(dice.part_of(work / 8))),
-        costs: dice.any::<CostKind>(0.4),
+        costs: match plan.guarded {
+            true => dice.maybe(0.3, |_| word::<CostKind>("fixed")),
+            false => dice.any::<CostKind>(0.4),
+        },
+        pool: dice.maybe(0.3, |dice| whole(dice.pick(&[0, 1, 8, 64]))),
     });
     table!(RawHost {
         profile: text(if theme.said { "hartos-np" } else { "mc68040" }),
         applications: unsaid(),
         costs: if theme.said { part(super::host::costs(theme)) } else { unsaid() },
-        speedup: dice.maybe(0.1, |dice| factor(dice.pick(&[0.5, 3.0]))),
+        speedup: plan.speedup.map_or_else(unsaid, factor),
         subsystem: unsaid(),
         driver: unsaid(),
         receive: dice.maybe(0.9, |_| part(receive)),
@@ -79,7 +138,8 @@ fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> {
     let total = dice.between(20, 400);
     let left_out = |dice: &mut Dice| match in_packets {
         true => this(whole(dice.below(total / 4))),
-        false => that(quantity(dice.part_of(length / 4))),
+        // Rounded, it may be more than there is.
+        false => that(quantity(dice.part_of(length / 4).min(length / 4))),
     };
     part(table!(RawRun {
         clock: unsaid(),
@@ -90,23 +150,43 @@ fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> {
     }))
 }
 
-fn channel(dice: &mut Dice, n: u64, work: Span, interfaces: &[String]) -> Drafted<RawChannel> {
+fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
+    let work = plan.work;
     let real_time = dice.chance(0.5);
-    let interval = work / 2 + dice.part_of(work * 4);
-    let interval = dice.rounded(interval).max(Span::from_us(1));
+    let interval = match plan.guarded {
+        true if real_time => work * dice.between(10, 120),
+        true => work / dice.between(1, 12),
+        false => work / 2 + dice.part_of(work * 4),
+    };
+    let interval = dice.rounded(interval).max(Span::from_ns(50));
+    let deadline = match plan.guarded {
+        true => work * dice.between(100, 3000),
+        false => interval * dice.between(1, 20),
+    };
     let size = Bytes::new(dice.pick(&[64, 512, 1500]));
     let burst = dice.pick(&[1, 1, 3]);
+    let kind = match real_time {
+        true => dice.pick(&["periodic", "bursty", "poisson", "adversary", "adversary"]),
+        false => dice.pick(&["periodic", "bursty", "poisson"]),
+    };
+    let adversary = kind == "adversary";
     let source: Drafted<RawSource> = table!(RawSource {
         // It has times of its own, whatever becomes of it.
-        kind: word::<SourceKind>(dice.pick(&["periodic", "bursty", "poisson"])),
+        kind: word::<SourceKind>(kind),
         interval: quantity(interval),
         rate: unsaid(),
-        multiple: dice.maybe(0.3, |dice| factor(dice.pick(&[0.5, 2.0, 4.0]))),
+        multiple: match adversary {
+            true => unsaid(),
+            false => dice.maybe(0.2, |dice| factor(dice.pick(&[0.5, 2.0, 4.0]))),
+        },
         burst: unsaid(),
         size: unsaid(),
         outstanding: unsaid(),
         phase: dice.maybe(0.4, |dice| that(quantity(dice.part_of(interval)))),
-        allowance: unsaid(),
+        allowance: match adversary {
+            true => dice.any::<Allowance>(0.6),
+            false => unsaid(),
+        },
         trace: unsaid(),
         film: unsaid(),
         min: unsaid(),
@@ -124,13 +204,13 @@ fn channel(dice: &mut Dice, n: u64, work: Span, interfaces: &[String]) -> Drafte
         class: word::<Class>(if real_time { "real_time" } else { "best_effort" }),
         from: unsaid(),
         to: unsaid(),
-        count: dice.maybe(0.2, |_| whole(2)),
+        count: if n > 0 { dice.maybe(0.2, |_| whole(2)) } else { unsaid() },
         max_message: quantity(size),
         min_message: unsaid(),
         burst: whole(burst),
         min_interval: if real_time { quantity(interval) } else { unsaid() },
         rate: unsaid(),
-        deadline: if real_time { quantity(interval * dice.between(1, 20)) } else { unsaid() },
+        deadline: if real_time { quantity(dice.rounded(deadline)) } else { unsaid() },
         level: unsaid(),
         message_slots: unsaid(),
         packet_slots: unsaid(),
@@ -138,13 +218,83 @@ fn channel(dice: &mut Dice, n: u64, work: Span, interfaces: &[String]) -> Drafte
         message_overflow: unsaid(),
         packet_overflow: unsaid(),
         carries: unsaid(),
-        interface: name(interfaces[dice.below(interfaces.len() as u64) as usize].clone()),
+        interface: name(plan.interfaces[dice.below(plan.interfaces.len() as u64) as usize].0.clone()),
+        program: match plan.programs.len() as u64 {
+            0 => unsaid(),
+            all => dice.maybe(0.7, |dice| name(plan.programs[dice.below(all) as usize].clone())),
+        },
         source: part(source),
     })
 }
 
-fn interface(dice: &mut Dice, called: &str, work: Span, careless: bool) -> Drafted<RawInterface> {
-    let policy = dice.pick(&words::<PolicyKind>());
+/// A command to an adapter that has such, or about what comes in.
+fn command(dice: &mut Dice, length: Span, plan: &Plan) -> Drafted<RawCommand> {
+    let mut told = plan.interfaces.iter().filter(|(_, policy)| {
+        plan.careless || ["interrupt", "continuous", "timed", "explicit", "backoff"].contains(policy)
+    });
+    let told = told.next().filter(|_| !plan.guarded || dice.chance(0.1));
+    let kind = match told {
+        Some(_) => dice.pick(&words::<CommandKind>()),
+        None => dice.pick(&["create_periodic", "clear_periodic"]),
+    };
+    let is = |of: &[&str]| plan.careless || of.contains(&kind);
+    let about_channel = is(&["create_periodic", "clear_periodic"]);
+    let backoff = is(&["backoff_enable"]);
+    let period = (plan.work + dice.part_of(plan.work * 4)).max(Span::from_us(1));
+    table!(RawCommand {
+        kind: word::<CommandKind>(kind),
+        at: quantity(dice.part_of(length)),
+        interface: match told {
+            Some((interface, _)) if plan.careless || !about_channel => name(interface.clone()),
+            _ => unsaid(),
+        },
+        // The first has no copies that would be called otherwise.
+        channel: if about_channel { name("in0") } else { unsaid() },
+        quota: match is(&["mode_poll", "host_intr_ctrl_on", "backoff_enable"]) {
+            true => whole(dice.pick(&[1, 2, 8])),
+            false => unsaid(),
+        },
+        interval: match (is(&["mode_poll"]) && dice.chance(0.5)) || is(&["host_intr_ctrl_on"]) {
+            true => quantity(period),
+            false => unsaid(),
+        },
+        minimum: if backoff { quantity(period) } else { unsaid() },
+        maximum: if backoff { quantity(period * dice.between(1, 20)) } else { unsaid() },
+        factor: if backoff { factor(dice.pick(&[1.1, 2.0])) } else { unsaid() },
+        restore: if backoff { share(dice.pick(&[0.5, 0.99])) } else { unsaid() },
+        threshold: match backoff {
+            true => dice.maybe(0.3, |dice| share(dice.pick(&[0.0, 0.5, 1.0]))),
+            false => unsaid(),
+        },
+        taken: if backoff { dice.any::<TakenBuffers>(0.3) } else { unsaid() },
+    })
+}
+
+/// A program with a part of the CPU, mostly.
+fn program(dice: &mut Dice, called: &str, plan: &Plan) -> Drafted<RawProgram> {
+    let work = plan.work;
+    let reserved = dice.chance(if plan.guarded { 0.9 } else { 0.5 });
+    let period = work * plan.programs.len() as u64 * dice.between(10, 60);
+    let period = dice.rounded(period);
+    let budget = (period / (plan.programs.len() as u64 * dice.between(2, 6))).max(Span::from_ps(1));
+    table!(RawProgram {
+        name: name(called),
+        work: match plan.guarded {
+            true =>
+                dice.maybe(0.8, |dice| quantity((work / 20 + dice.part_of(work / 2)).max(Span::from_ns(1)))),
+            false => dice.maybe(0.5, |dice| quantity(dice.part_of(work))),
+        },
+        order: match plan.guarded && dice.chance(0.9) {
+            true => word::<ProgramOrder>("class"),
+            false => dice.any::<ProgramOrder>(0.5),
+        },
+        budget: if reserved { quantity(budget) } else { unsaid() },
+        period: if reserved { quantity(period) } else { unsaid() },
+    })
+}
+
+fn interface(dice: &mut Dice, called: &str, policy: &'static str, plan: &Plan) -> Drafted<RawInterface> {
+    let (work, careless, guarded) = (plan.work, plan.careless, plan.guarded);
     let is = |of: &[&str]| careless || of.contains(&policy);
     let lazy = policy.starts_with("lazy");
     let quota = is(&[
@@ -161,16 +311,24 @@ fn interface(dice: &mut Dice, called: &str, work: Span, careless: bool) -> Draft
     ]);
     let interval = is(&["timed", "hard_timer", "explicit", "limited", "guaranteed", "cycle_limited"]);
     let backoff = is(&["backoff"]);
-    let handshake = dice.chance(0.4);
-    let shares = dice.chance(0.4);
-    let period = work / 2 + dice.part_of(work * 4);
+    let handshake = dice.chance(if guarded { 0.02 } else { 0.4 });
+    let shares = dice.chance(if guarded { 0.9 } else { 0.4 });
+    let taken = if guarded { dice.between(1, 4) } else { dice.pick(&[1, 2, 3, 8, 64]) };
+    let period = match guarded {
+        true => work * taken * plan.interfaces.len() as u64 * dice.between(2, 9) + dice.part_of(work * 4),
+        false => work / 2 + dice.part_of(work * 4),
+    };
     let period = dice.rounded(period).max(Span::from_us(1));
-    let room = dice.pick(&[1, 2, 8, 128]);
-    let sharing = sharing(dice);
+    let room = if guarded { dice.pick(&[8, 32, 128]) } else { dice.pick(&[1, 2, 8, 128]) };
+    let sharing = sharing(dice, guarded);
+    let counts_buffers = lazy || policy == "backoff" || (guarded && policy == "guaranteed") || plan.commanded;
+    let no_program = !counts_buffers && dice.chance(if guarded { 0.2 } else { 0.3 });
+    // Some for best effort, or real time has all.
+    let apart = !no_program && dice.chance(if guarded { 0.9 } else { 0.3 });
     table!(RawInterface {
         name: name(called),
         policy: word::<PolicyKind>(policy),
-        quota: if quota { whole(dice.pick(&[1, 2, 3, 8, 64])) } else { unsaid() },
+        quota: if quota { whole(taken) } else { unsaid() },
         interval: if interval { quantity(period) } else { unsaid() },
         intervals: if is(&["soft_timer"]) { text("st-apache") } else { unsaid() },
         bound: match is(&["soft_timer"]) {
@@ -206,19 +364,24 @@ fn interface(dice: &mut Dice, called: &str, work: Span, careless: bool) -> Draft
             false => unsaid(),
         },
         early_drop: dice.maybe(0.6, |dice| boolean(dice.chance(0.5))),
-        buffers: match lazy || policy == "backoff" {
-            false if dice.chance(0.3) => this(word::<NoProgram>("none")),
-            _ => dice.maybe(0.6, |_| that(whole(room))),
+        buffers: match no_program {
+            true => this(word::<NoProgram>("none")),
+            false => that(whole(room)),
         },
+        buffers_real_time: if apart { whole((room * dice.between(0, 3)).div_ceil(4)) } else { unsaid() },
+        discard: dice.any::<Discard>(0.4),
     })
 }
 
-fn sharing(dice: &mut Dice) -> Drafted<RawSharing> {
-    let kind = dice.word::<SharingKind>("weighted", 0.3);
+fn sharing(dice: &mut Dice, guarded: bool) -> Drafted<RawSharing> {
+    let kind = match guarded {
+        true => dice.pick(&["weighted", "exhaustive"]),
+        false => dice.word::<SharingKind>("weighted", 0.3),
+    };
     let weights = kind != "exhaustive";
     table!(RawSharing {
         kind: word::<SharingKind>(kind),
-        real_time: if weights { whole(dice.between(1, 4)) } else { unsaid() },
+        real_time: if weights { whole(dice.between(1, if guarded { 3 } else { 4 })) } else { unsaid() },
         best_effort: if weights { whole(dice.between(1, 4)) } else { unsaid() },
     })
 }

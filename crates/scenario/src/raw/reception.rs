@@ -1,10 +1,11 @@
 //! The raw form of what a host receives: its interfaces, and what it pays for what comes in.
 
+use laxity_model::reception::Discard;
 use laxity_qos::reception::TakenBuffers;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::choice::{CostKind, NoProgram, PolicyKind, SharingKind};
+use crate::choice::{CommandKind, CostKind, NoProgram, PolicyKind, ProgramOrder, SharingKind};
 use crate::leaf::{Bounded, Cost, Delay, Factor, Interval, Name, Or, Share, Whole};
 use crate::written::{Part, Written};
 
@@ -27,6 +28,8 @@ pub(crate) struct RawReceive {
     pub(crate) announce: Option<Written<Bounded<Cost>>>,
     /// How interrupts, polls, the protocol and the program vary. Default `fixed`.
     pub(crate) costs: Option<Written<CostKind>>,
+    /// Receive buffers that all interfaces share when their own are full. Default 0.
+    pub(crate) pool: Option<Written<Whole<0, 1_000_000>>>,
 }
 
 /// Where channels come in, and when the host takes what has come.
@@ -86,6 +89,61 @@ pub(crate) struct RawInterface {
     pub(crate) early_drop: Option<Written<bool>>,
     /// Receive buffers, which the program empties; or `none` if a packet is delivered when the protocol is done. Default 128.
     pub(crate) buffers: Option<Written<Or<NoProgram, Room>>>,
+    /// Those of the buffers that only real time may have. Default 0.
+    pub(crate) buffers_real_time: Option<Written<Whole<0, 1_000_000>>>,
+    /// What is lost when not all can be kept. Default `newest`.
+    pub(crate) discard: Option<Written<Discard>>,
+}
+
+/// A control command to an adapter.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawCommand {
+    /// Which.
+    #[schemars(required)]
+    pub(crate) kind: Option<Written<CommandKind>>,
+    /// When.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// The interface that is told, whose policy is `interrupt`, `continuous`, `timed`, `explicit` or `backoff`. Needed unless a
+    /// channel is.
+    pub(crate) interface: Option<Written<Name>>,
+    /// `create_periodic`, `clear_periodic`: the channel whose source begins or ends. One that is created does not come in before.
+    pub(crate) channel: Option<Written<Name>>,
+    /// `mode_poll`, `host_intr_ctrl_on`, `backoff_enable`: as of an interface.
+    pub(crate) quota: Option<Written<Quota>>,
+    /// `mode_poll`: between ticks of the clock that polls; without one the host polls without a pause. `host_intr_ctrl_on`: until
+    /// interrupts are heard again at the latest.
+    pub(crate) interval: Option<Written<Bounded<Interval>>>,
+    /// `backoff_enable`: as of an interface.
+    pub(crate) minimum: Option<Written<Bounded<Interval>>>,
+    /// `backoff_enable`: as of an interface.
+    pub(crate) maximum: Option<Written<Bounded<Interval>>>,
+    /// `backoff_enable`: as of an interface.
+    pub(crate) factor: Option<Written<Factor>>,
+    /// `backoff_enable`: as of an interface.
+    pub(crate) restore: Option<Written<Share>>,
+    /// `backoff_enable`: as of an interface. Default 0.25.
+    pub(crate) threshold: Option<Written<Share>>,
+    /// `backoff_enable`: as of an interface. Default `filled`.
+    pub(crate) taken: Option<Written<TakenBuffers>>,
+}
+
+/// A program that takes what comes in.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawProgram {
+    /// Its name: letters, digits, `-` and `_`.
+    #[schemars(required)]
+    pub(crate) name: Option<Written<Name>>,
+    /// `C_pp`: what it does with a packet. Default the `program` of `[host.receive]`.
+    pub(crate) work: Option<Written<Bounded<Cost>>>,
+    /// Which of its packets it takes first. Default `arrival`.
+    pub(crate) order: Option<Written<ProgramOrder>>,
+    /// CPU time that it has before others in each `period`; a packet that it has begun is finished. Default: nothing is reserved.
+    pub(crate) budget: Option<Written<Bounded<Interval>>>,
+    /// The period of the budget. Of several programs with some left the one with the shortest goes first.
+    pub(crate) period: Option<Written<Bounded<Interval>>>,
 }
 
 /// How a quota is shared.

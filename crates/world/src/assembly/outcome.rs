@@ -13,7 +13,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said};
 use crate::causes;
-use crate::experiment::{Adapter, Refusal};
+use crate::experiment::{Adapter, Experiment, Refusal};
 use crate::measure::Tally;
 use crate::promise::{self, Promise};
 use crate::results::{Channel, Refused, Resource, Run, Stage};
@@ -184,8 +184,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             deadline: meter.deadline.map(Span::as_secs_f64),
             bound,
             bound_papers: papers.filter(|p| Some(*p) != bound),
-            refused: self.refused(i),
-            no_bound: self.no_bound(i),
+            refused: refused(self.experiment, i, &self.promises[i]),
+            no_bound: no_bound(self.experiment, i, &self.promises[i]),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
             worst_found: None,
             offered: rate(counted.offered),
@@ -210,34 +210,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             sojourn: meter.sojourn.summary(),
             queueing: meter.queueing.summary(),
             access: meter.access.summary(),
-        }
-    }
-
-    /// What a channel that admission refused would have needed.
-    fn refused(&self, i: usize) -> Option<Refused> {
-        let Promise::Refused(refusal) = &self.promises[i] else { return None };
-        let formula = self.experiment.admission.formula?;
-        let shortfall = promise::shortfall(self.experiment, formula, i);
-        Some(Refused {
-            reason: refusal.to_string(),
-            admissible: shortfall.admissible.map(Span::as_secs_f64),
-            largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
-            largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
-            expected: self.experiment.channels[i].refusal == Refusal::Expected,
-        })
-    }
-
-    /// Why a channel that asks for a deadline has no bound; empty if it has one, or asks for none.
-    fn no_bound(&self, i: usize) -> String {
-        if self.experiment.channels[i].deadline.is_none() || !matches!(self.promises[i], Promise::BestEffort)
-        {
-            return String::new();
-        }
-        match self.experiment.admission.formula {
-            None => "admission is off".into(),
-            Some(formula) => {
-                promise::promises(self.experiment, formula).err().map_or("", |uncovered| uncovered.0).into()
-            }
         }
     }
 
@@ -293,5 +265,39 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
         }
         figures
+    }
+}
+
+/// What channel `i`, if admission refused it, would have needed.
+pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> Option<Refused> {
+    let reason = match promise {
+        Promise::Refused(refusal) => refusal.to_string(),
+        Promise::Unreceived(refusal) if refusal.whose == i => refusal.missing.to_string(),
+        Promise::Unreceived(refusal) => {
+            let other = &experiment.channels[refusal.whose].name;
+            format!("with it the promise of `{other}` would not hold: {}", refusal.missing)
+        }
+        Promise::BestEffort | Promise::Admitted(_) | Promise::Received(_) => return None,
+    };
+    let shortfall = promise::shortfall(experiment, experiment.admission.formula?, i);
+    Some(Refused {
+        reason,
+        admissible: shortfall.admissible.map(Span::as_secs_f64),
+        largest_term: shortfall.largest.map(|term| term.name.to_string()).unwrap_or_default(),
+        largest: shortfall.largest.map(|term| term.cost.as_secs_f64()),
+        expected: experiment.channels[i].refusal == Refusal::Expected,
+    })
+}
+
+/// Why channel `i`, if it asks for a deadline, has no bound; empty if it has one, or asks for none.
+pub(super) fn no_bound(experiment: &Experiment, i: usize, promise: &Promise) -> String {
+    if experiment.channels[i].deadline.is_none() || !matches!(promise, Promise::BestEffort) {
+        return String::new();
+    }
+    match experiment.admission.formula {
+        None => "admission is off".into(),
+        Some(formula) => {
+            promise::promises(experiment, formula).err().map_or("", |uncovered| uncovered.0).into()
+        }
     }
 }

@@ -8,31 +8,48 @@
 
 use std::collections::BTreeMap;
 
-use laxity_engine::{Calendar, Seed, VirtualClock, World};
-use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses};
+use laxity_engine::trace::{Trace, Track};
+use laxity_engine::{Calendar, Seed, Stop, VirtualClock, World};
+use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_model::source::Source;
-use laxity_qos::channel::Sent;
+use laxity_qos::channel::{Dropped, Sent};
 use laxity_qos::discipline::Class;
+use laxity_qos::reception::control::Modes;
+use laxity_qos::reception::{Policer, Policy};
 use laxity_units::{Bytes, Span, Time};
 
+use super::outcome::{no_bound, refused};
 use super::state::Asked;
 use super::{limits, source_stream};
 use crate::causes;
-use crate::experiment::{Experiment, RunLength};
+use crate::experiment::{Command, Experiment, RunLength};
 use crate::measure::{Meter, Punctuality, Tally, seconds};
 use crate::prediction;
+use crate::promise::{self, Promise};
 use crate::results::{Channel, Resource, Run};
 
-/// Runs `experiment`, whose channels all come in at interfaces, for `length`.
-pub(super) fn run(experiment: &Experiment, length: RunLength) -> Run {
+/// Runs `experiment`, whose channels all come in at interfaces, for `length`: `None` if it has not ended after so many `events`.
+/// `trace` is told what the CPU does and when packets are with their programs.
+pub(super) fn run(
+    experiment: &Experiment,
+    length: RunLength,
+    events: u64,
+    trace: Option<&mut dyn Trace>,
+) -> Option<Run> {
+    let host = experiment.host(0);
     let interfaces = experiment.interfaces.iter().map(|interface| interface.config.clone()).collect();
-    let host =
-        Receiver::new(experiment.host(0).reception, interfaces, Seed::new(experiment.seed), "reception");
-    let mut world = Receiving::new(experiment, length, host);
+    let programs = experiment.programs.iter().map(|program| program.config).collect();
+    let of = experiment.channels.iter().map(|spec| spec.program).collect();
+    let receiver = Receiver::new(host.reception, interfaces, Seed::new(experiment.seed), "reception")
+        .with_programs(programs, of)
+        .with_pool(host.pool);
+    let mut world = Receiving::new(experiment, length, receiver);
+    world.traced = trace.map(|trace| Traced::new(experiment, trace));
     let mut calendar = Calendar::new();
     world.start(&mut calendar);
-    let outcome = laxity_engine::run(&mut world, &mut calendar, &mut VirtualClock, limits(length));
-    world.into_run(outcome.now).0
+    let limits = limits(length).events(events);
+    let outcome = laxity_engine::run(&mut world, &mut calendar, &mut VirtualClock, limits);
+    (outcome.stop != Stop::Events).then(|| world.into_run(outcome.now).0)
 }
 
 /// The host that receives, and the adapters at its interfaces.
@@ -62,6 +79,15 @@ pub trait ReceivingHost {
 
     /// What an interface has been through.
     fn report(&self, interface: usize) -> InterfaceReport;
+
+    /// `interface` is told to go by another policy, with a clock that ticks so far apart if it has one. Only the model's host
+    /// can be told: in real time there are no commands.
+    fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Span>);
+
+    /// What the CPU is at, and since when, if somebody knows.
+    fn work(&self) -> Option<(&'static str, Time)> {
+        None
+    }
 }
 
 impl ReceivingHost for Receiver {
@@ -92,17 +118,32 @@ impl ReceivingHost for Receiver {
     fn report(&self, interface: usize) -> InterfaceReport {
         Receiver::report(self, interface)
     }
+
+    fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Span>) {
+        Receiver::change_policy(self, now, interface, policy, ticks.map(Ticks::Hard));
+    }
+
+    fn work(&self) -> Option<(&'static str, Time)> {
+        Receiver::work(self)
+    }
 }
 
 /// What can happen.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// A packet of a channel is whole at its interface.
+    /// A packet of a channel is whole at its interface, if its source is still the one that said so.
     Arrival {
         /// Its place in the experiment.
         channel: usize,
+        /// The how-manyth source of the channel.
+        source: u32,
         /// The packet's bytes.
         size: Bytes,
+    },
+    /// An adapter is told something.
+    Command {
+        /// The how-manyth command.
+        number: usize,
     },
     /// The host asked to be called; stale if it has asked anew since.
     Host {
@@ -126,28 +167,76 @@ struct Snapshot {
 /// Reads one of the uses of the CPU.
 type Use = fn(&ReceptionUses) -> Span;
 
+/// What is traced of a run.
+struct Traced<'a> {
+    trace: &'a mut dyn Trace,
+    cpu: Track,
+    channels: Vec<Track>,
+    /// What the CPU is at, and since when.
+    at_work: Option<(&'static str, Time)>,
+}
+
+impl<'a> Traced<'a> {
+    fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
+        let channels = experiment.channels.iter();
+        Self {
+            cpu: trace.track("cpu"),
+            channels: channels.map(|channel| trace.track(&format!("channel {}", channel.name))).collect(),
+            at_work: None,
+            trace,
+        }
+    }
+
+    /// Traces what the CPU was at, if it is at something else now.
+    fn look_at(&mut self, now: Time, work: Option<(&'static str, Time)>) {
+        if self.at_work != work {
+            if let Some((name, since)) = self.at_work.filter(|(_, since)| *since < now) {
+                self.trace.span(self.cpu, name, since, now, &[]);
+            }
+            self.at_work = work;
+        }
+    }
+}
+
 /// A host that receives, what comes in, and what is counted: what the engine runs.
 pub struct Receiving<'a, H> {
     experiment: &'a Experiment,
     length: RunLength,
     receiver: H,
     asked: Asked,
-    /// Per channel: where it comes from, and the interface it comes in at.
-    sources: Vec<(Option<Source>, usize)>,
+    /// Per channel: where it comes from, the how-manyth source that is, and the interface it comes in at.
+    sources: Vec<(Option<Source>, u32, usize)>,
+    /// Per interface: the modes of its adapter, if its policy has such.
+    modes: Vec<Option<Modes>>,
+    /// Per channel: what keeps it to its contract, if it was admitted with one.
+    policers: Vec<Option<Policer>>,
+    promises: Vec<Promise>,
     meters: Vec<Meter>,
     /// Packets delivered or dropped: what a run's length in packets counts.
     done: u64,
     opened: Option<Snapshot>,
     closed: Option<Snapshot>,
+    traced: Option<Traced<'a>>,
 }
 
 impl<'a, H: ReceivingHost> Receiving<'a, H> {
     /// What comes in at `host` by the channels of `experiment`, for a run of `length`.
     pub fn new(experiment: &'a Experiment, length: RunLength, host: H) -> Self {
-        let sources = experiment.channels.iter().enumerate().map(|(i, spec)| {
+        let promises = promise::of_channels(experiment, experiment.admission.formula);
+        let sources = experiment.channels.iter().zip(&promises).enumerate().map(|(i, (spec, promise))| {
             let interface = spec.interface.expect("a channel of a host that receives names its interface");
-            (spec.source.source(source_stream(experiment, i)), interface)
+            let created = experiment.commands.iter().any(|spec| spec.command == Command::Create(i));
+            // One that was refused is not established, as where it is sent.
+            let source = spec.source.source(source_stream(experiment, i));
+            (source.filter(|_| !promise.is_refused() && !created), 0, interface)
         });
+        let modes = experiment.interfaces.iter().map(|interface| {
+            let interval = interface.config.ticks.as_ref().map(Ticks::mean);
+            Modes::of(&interface.config.policy, interval)
+        });
+        let policers = experiment.channels.iter().zip(&promises);
+        let policers = policers
+            .map(|(spec, promise)| matches!(promise, Promise::Received(_)).then(|| Policer::new(spec.spec)));
         let meters = experiment.channels.iter().map(|spec| Meter {
             deadline: spec.deadline,
             punctuality: spec.deadline.map(|deadline| Punctuality::new(deadline, None)),
@@ -159,10 +248,14 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             receiver: host,
             asked: Asked::default(),
             sources: sources.collect(),
+            modes: modes.collect(),
+            policers: policers.collect(),
+            promises,
             meters: meters.collect(),
             done: 0,
             opened: None,
             closed: None,
+            traced: None,
         }
     }
 
@@ -172,6 +265,9 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             calendar.schedule(Time::ZERO + warmup, Event::Window);
             calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
         }
+        for (number, spec) in self.experiment.commands.iter().enumerate() {
+            calendar.schedule(Time::ZERO + spec.at, Event::Command { number });
+        }
         self.look_at_window(Time::ZERO);
         for channel in 0..self.sources.len() {
             self.schedule_arrival(channel, calendar);
@@ -180,9 +276,38 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
-        let Some(source) = &mut self.sources[channel].0 else { return };
+        let (Some(source), number, _) = &mut self.sources[channel] else { return };
         if let Some(arrival) = source.next_arrival() {
-            calendar.schedule(arrival.at, Event::Arrival { channel, size: arrival.size });
+            calendar.schedule(arrival.at, Event::Arrival { channel, source: *number, size: arrival.size });
+        }
+    }
+
+    /// An adapter is told `command`.
+    fn command(&mut self, now: Time, command: Command, calendar: &mut Calendar<Event>) {
+        match command {
+            Command::Create(channel) => {
+                let source = &mut self.sources[channel];
+                source.1 += 1;
+                if !self.promises[channel].is_refused() {
+                    let (spec, chance) =
+                        (&self.experiment.channels[channel].source, source_stream(self.experiment, channel));
+                    source.0 = spec.source_from(now.since(Time::ZERO), chance);
+                }
+                self.schedule_arrival(channel, calendar);
+            }
+            Command::Clear(channel) => {
+                let source = &mut self.sources[channel];
+                (source.0, source.1) = (None, source.1 + 1);
+            }
+            Command::Mode(interface, command) => {
+                let modes = self.modes[interface].as_mut().expect("a policy that is commanded has modes");
+                let before = modes.policy();
+                modes.set(command);
+                let (policy, interval) = modes.policy();
+                if (&policy, interval) != (&before.0, before.1) {
+                    self.receiver.change_policy(now, interface, policy, interval);
+                }
+            }
         }
     }
 
@@ -196,21 +321,34 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             punctuality.answer(now, size, Sent::Accepted { message: number }, counted);
         }
         let class = self.experiment.channels[channel].class;
-        let packet = Arrived { stream: channel as u32, number, class, size, at: now };
-        self.receiver.arrive(now, self.sources[channel].1, packet);
+        let due = self.meters[channel].deadline.map_or(Time::MAX, |deadline| now.saturating_add(deadline));
+        let packet = Arrived { stream: channel as u32, number, class, size, at: now, due };
+        if self.policers[channel].as_mut().is_some_and(|policer| !policer.passes(now)) {
+            self.end(now, now, &Reception::Dropped(packet, Dropped::Contract));
+            return;
+        }
+        self.receiver.arrive(now, self.sources[channel].2, packet);
     }
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some((at, output)) = self.receiver.next_output(now) {
-            self.count(at, &output);
-            self.done += 1;
-            if matches!(self.length, RunLength::Packets { .. }) {
-                self.look_at_window(now);
-            }
+            self.end(now, at, &output);
+        }
+        if let Some(traced) = &mut self.traced {
+            traced.look_at(now, self.receiver.work());
         }
         if let Some(at) = self.asked.change(self.receiver.next_deadline()) {
             calendar.schedule(at.max(now), Event::Host { asked: self.asked.times });
+        }
+    }
+
+    /// That is what became of a packet.
+    fn end(&mut self, now: Time, at: Time, output: &Reception) {
+        self.count(at, output);
+        self.done += 1;
+        if matches!(self.length, RunLength::Packets { .. }) {
+            self.look_at_window(now);
         }
     }
 
@@ -218,6 +356,11 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let counted = self.counts();
         match output {
             Reception::Delivered(packet) => {
+                if let Some(traced) = &mut self.traced {
+                    let name = if now > packet.due { "message late" } else { "message complete" };
+                    let line = traced.channels[packet.stream as usize];
+                    traced.trace.instant(line, name, now, &[("message", packet.number)]);
+                }
                 let meter = &mut self.meters[packet.stream as usize];
                 meter.receive(now, packet.at, packet.class, packet.size, counted);
                 if let Some(punctuality) = &mut meter.punctuality {
@@ -315,6 +458,10 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let arrivals = per_second(channels.iter().map(|channel| channel.messages).sum());
         let received = per_second(channels.iter().map(|channel| channel.completed).sum());
         figures.insert("received_per_second".into(), received);
+        let refused = self.promises.iter().filter(|promise| promise.is_refused()).count();
+        if self.experiment.admission.formula.is_some() {
+            figures.insert("refused".into(), refused as f64);
+        }
         if let Some(capacity) = prediction::capacity(self.experiment) {
             figures.insert("predicted_per_second".into(), capacity.of(arrivals));
         }
@@ -349,10 +496,9 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             class: if real_time { "real_time" } else { "best_effort" }.into(),
             reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
             deadline: spec.deadline.map(Span::as_secs_f64),
-            no_bound: match spec.deadline {
-                Some(_) => "no analysis covers a host that receives at interfaces".into(),
-                None => String::new(),
-            },
+            bound: self.promises[i].bound().map(Span::as_secs_f64),
+            refused: refused(self.experiment, i, &self.promises[i]),
+            no_bound: no_bound(self.experiment, i, &self.promises[i]),
             worst: meter.worst.map(Span::as_secs_f64),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
@@ -399,15 +545,18 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
-            Event::Arrival { channel, size } => {
+            Event::Arrival { channel, source, size } if source == self.sources[channel].1 => {
                 self.schedule_arrival(channel, calendar);
                 self.arrive(now, channel, size);
+            }
+            Event::Command { number } => {
+                self.command(now, self.experiment.commands[number].command, calendar);
             }
             Event::Host { asked } if self.asked.times == asked => {
                 self.asked.at = None;
                 self.receiver.timer(now);
             }
-            Event::Host { .. } => return,
+            Event::Arrival { .. } | Event::Host { .. } => return,
             Event::Window => return self.look_at_window(now),
         }
         self.settle(now, calendar);

@@ -3,10 +3,11 @@
 //! *Refused* alone sends a reader to try deadlines by hand.
 
 use laxity_qos::admission::{Bound, Breakdown, Formula, Request, Term};
+use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 use super::table::Tables;
-use crate::coverage::coverage;
+use crate::coverage::{coverage, receiving};
 use crate::experiment::Experiment;
 
 /// How far a refused channel is from admission.
@@ -26,6 +27,9 @@ pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Sho
 }
 
 fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
+    if !experiment.interfaces.is_empty() {
+        return where_it_comes_in(experiment, index);
+    }
     let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula).ok()?;
     for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
         if let Some(request) = super::request(other).ok()? {
@@ -50,6 +54,19 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
         largest(&wait, &service, Some(bounds[node][&id]))
     });
     Some(Shortfall { admissible: Some(least), largest })
+}
+
+/// The same of a channel that comes in: what it would be promised beside all others if it had any time.
+fn where_it_comes_in(experiment: &Experiment, index: usize) -> Option<Shortfall> {
+    let host = receiving(experiment).ok()?;
+    let others = (0..experiment.channels.len()).filter(|i| *i != index);
+    let mut requests: Vec<_> =
+        others.filter_map(|i| super::request_where_it_comes_in(experiment, i)).collect();
+    requests
+        .push(bound::Request { deadline: Span::MAX, ..super::request_where_it_comes_in(experiment, index)? });
+    let promised = bound::admit(&host, &requests).pop()?.ok()?;
+    let largest = promised.terms.iter().copied().reduce(|a, b| if b.cost > a.cost { b } else { a });
+    Some(Shortfall { admissible: Some(promised.bound), largest })
 }
 
 /// The largest of a bound's terms; of two alike the first.

@@ -60,22 +60,27 @@ fn sharings() -> impl Strategy<Value = Sharing> {
 
 fn interfaces() -> impl Strategy<Value = InterfaceConfig> {
     let buffers = prop_oneof![Just(None), (1..20u32).prop_map(Some)];
-    (policies(), sharings(), 1..20u32, any::<bool>(), any::<bool>(), buffers, 0..300u64, 50..2000u64)
-        .prop_map(|((policy, ticks), sharing, slots, handshake, early_drop, buffers, transfer, period)| {
-            // Who defers the protocol has a program to defer it to.
-            let buffers = if policy.defers_protocol() { buffers.or(Some(4)) } else { buffers };
-            InterfaceConfig {
-                policy,
-                sharing,
-                slots,
-                slots_best_effort: slots,
-                handshake,
-                transfer: Delay::fixed(Span::from_us(transfer)),
-                early_drop,
-                buffers,
-                ticks: ticks.then_some(Ticks::Hard(Span::from_us(period))),
-            }
-        })
+    let kept = (any::<bool>(), 0..10u32);
+    (policies(), sharings(), 1..20u32, (any::<bool>(), any::<bool>()), buffers, kept, 0..300u64, 50..2000u64)
+        .prop_map(
+            |((policy, ticks), sharing, slots, (handshake, early_drop), buffers, kept, transfer, period)| {
+                // Who defers the protocol has a program to defer it to.
+                let buffers = if policy.defers_protocol() { buffers.or(Some(4)) } else { buffers };
+                InterfaceConfig {
+                    policy,
+                    sharing,
+                    slots,
+                    slots_best_effort: slots,
+                    handshake,
+                    transfer: Delay::fixed(Span::from_us(transfer)),
+                    early_drop,
+                    buffers,
+                    buffers_real_time: buffers.map_or(0, |buffers| kept.1.min(buffers)),
+                    discard: if kept.0 { Discard::Importance } else { Discard::Newest },
+                    ticks: ticks.then_some(Ticks::Hard(Span::from_us(period))),
+                }
+            },
+        )
 }
 
 proptest! {
@@ -86,6 +91,7 @@ proptest! {
         configs in prop::collection::vec(interfaces(), 1..4),
         arrivals in prop::collection::vec((0..4usize, 0..1500u64, any::<bool>()), 1..120),
         exponential in any::<bool>(),
+        (pool, budgets) in (0..5u32, prop::collection::vec(0..3000u64, 1..4)),
     ) {
         let mut costs = THESIS;
         if exponential {
@@ -95,12 +101,23 @@ proptest! {
         let count = configs.len();
         let drains = configs.iter().all(|config| !matches!(config.sharing, Sharing::Turns { .. }));
         let mut bench = Bench::new(costs, configs);
+        let programs = budgets.iter().map(|budget| ProgramConfig {
+            work: costs.program,
+            real_time_first: budget % 2 == 0,
+            reserved: (*budget > 1000).then(|| Reservation {
+                budget: Span::from_us(*budget - 1000),
+                period: Span::from_us(5000 - *budget),
+            }),
+        });
+        let of = (0..arrivals.len()).map(|n| n % budgets.len()).collect();
+        bench.receiver = bench.receiver.with_programs(programs.collect(), of).with_pool(pool);
         let mut at = Time::ZERO;
         for (n, (interface, gap, real_time)) in arrivals.iter().enumerate() {
             at += Span::from_us(*gap);
             bench.run_to(at);
             let class = if *real_time { Class::RealTime } else { Class::BestEffort };
-            bench.receiver.arrive(at, interface % count, Arrived { class, ..packet(n as u32, at) });
+            let due = if n % 3 == 0 { at + Span::from_us(*gap * 4) } else { Time::MAX };
+            bench.receiver.arrive(at, interface % count, Arrived { class, due, ..packet(n as u32, at) });
             bench.collect();
             prop_assert_eq!(bench.seen.len() + bench.receiver.under_way(), n + 1);
         }

@@ -1,0 +1,169 @@
+//! The programs that packets are for, and whose turn it is.
+//!
+//! One program for all is what the thesis has (§7.4.3), and its queue is where an interface that is quicker takes what another
+//! has reserved: whoever fills the queue has the CPU. §7.4.4 names the way out, a process for each, scheduled. Here a program may
+//! have a *reservation*: until it has had `budget` of the CPU in a `period` (at multiples of it) it goes before all that have
+//! none, or have had theirs; of several the one with the shortest period goes first. What nobody has reserved, or uses, goes to
+//! the programs in turn, a packet each.
+//!
+//! A program gives way when it has done with a packet, as the threads of the x-kernel do: so a budget is exceeded by less than a
+//! packet, and what was begun in the period before counts for the part that is in this one. From one program to another the CPU
+//! pays a context switch, which is the next one's.
+//!
+//! In a program's own queue packets go by arrival; with [`real_time_first`](ProgramConfig::real_time_first) by class, then arrival.
+
+use std::collections::VecDeque;
+
+use laxity_qos::discipline::Class;
+use laxity_units::{Span, Time};
+
+use super::{Arrived, Cost};
+
+/// A receiving program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProgramConfig {
+    /// `C_pp`: what it does with a packet.
+    pub work: Cost,
+    /// Whether its packets of real time go before its others.
+    pub real_time_first: bool,
+    /// The CPU that is reserved for it.
+    pub reserved: Option<Reservation>,
+}
+
+/// CPU time in each period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    /// Not zero.
+    pub budget: Span,
+    /// Not zero.
+    pub period: Span,
+}
+
+impl ProgramConfig {
+    /// A program that does `work` and has nothing reserved.
+    pub fn of(work: Cost) -> Self {
+        Self { work, real_time_first: false, reserved: None }
+    }
+}
+
+/// A packet that its program is to take: the program, the interface it came by, and whether another program had the CPU before.
+pub(super) type Next = (usize, usize, Arrived, bool);
+
+#[derive(Debug)]
+pub(super) struct Programs {
+    programs: Vec<Program>,
+    /// The program of each stream; streams beyond have the first.
+    of: Vec<usize>,
+    waiting: usize,
+    last: Option<usize>,
+    /// Who of those without a reservation left goes next.
+    turn: usize,
+}
+
+#[derive(Debug)]
+struct Program {
+    config: ProgramConfig,
+    /// Packets by class; all in the first if they go by arrival.
+    queues: [VecDeque<(usize, Arrived)>; 2],
+    /// The period that is counted in, and what was had of it.
+    began: Time,
+    used: Span,
+}
+
+impl Programs {
+    pub(super) fn new(configs: Vec<ProgramConfig>, of: Vec<usize>) -> Self {
+        let program = |config| Program {
+            config,
+            queues: [VecDeque::new(), VecDeque::new()],
+            began: Time::ZERO,
+            used: Span::ZERO,
+        };
+        Self { programs: configs.into_iter().map(program).collect(), of, waiting: 0, last: None, turn: 0 }
+    }
+
+    /// Packets that wait, of all programs.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    pub(super) fn of(&self, stream: u32) -> usize {
+        self.of.get(stream as usize).copied().unwrap_or(0)
+    }
+
+    /// What `program` does with a packet.
+    pub(super) fn work(&self, program: usize) -> Cost {
+        self.programs[program].config.work
+    }
+
+    pub(super) fn push(&mut self, interface: usize, packet: Arrived) {
+        let target = self.of(packet.stream);
+        let program = &mut self.programs[target];
+        let behind = program.config.real_time_first && packet.class == Class::BestEffort;
+        program.queues[usize::from(behind)].push_back((interface, packet));
+        self.waiting += 1;
+    }
+
+    /// The packet that is worked on next.
+    pub(super) fn next(&mut self, now: Time) -> Option<Next> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let chosen = match &self.programs[..] {
+            [_] => 0,
+            _ => self.reserved(now).or_else(|| self.in_turn())?,
+        };
+        let queues = &mut self.programs[chosen].queues;
+        let (interface, packet) = queues[0].pop_front().or_else(|| queues[1].pop_front())?;
+        self.waiting -= 1;
+        let switches = self.programs.len() > 1 && self.last != Some(chosen);
+        self.last = Some(chosen);
+        Some((chosen, interface, packet, switches))
+    }
+
+    /// Of those who wait and have a reservation left, the one with the shortest period.
+    fn reserved(&mut self, now: Time) -> Option<usize> {
+        let mut best: Option<(Span, usize)> = None;
+        for (i, program) in self.programs.iter_mut().enumerate().filter(|(_, program)| program.waits()) {
+            program.turn(now);
+            if let Some(Reservation { budget, period }) = program.config.reserved
+                && program.used < budget
+                && best.is_none_or(|(shortest, _)| period < shortest)
+            {
+                best = Some((period, i));
+            }
+        }
+        best.map(|(_, i)| i)
+    }
+
+    fn in_turn(&mut self) -> Option<usize> {
+        let count = self.programs.len();
+        let found = (0..count).map(|n| (self.turn + n) % count).find(|i| self.programs[*i].waits())?;
+        self.turn = (found + 1) % count;
+        Some(found)
+    }
+
+    /// A packet's program has had the CPU from `since` to `now`.
+    pub(super) fn charge(&mut self, stream: u32, since: Time, now: Time) {
+        if self.programs.len() > 1 {
+            let program = self.of(stream);
+            let program = &mut self.programs[program];
+            program.turn(now);
+            program.used = program.used.saturating_add(now.saturating_since(since.max(program.began)));
+        }
+    }
+}
+
+impl Program {
+    fn waits(&self) -> bool {
+        self.queues.iter().any(|queue| !queue.is_empty())
+    }
+
+    /// Begins the period that `now` is in, if it is another.
+    fn turn(&mut self, now: Time) {
+        let Some(Reservation { period, .. }) = self.config.reserved else { return };
+        if now >= self.began.saturating_add(period) {
+            self.began = now.saturating_sub(Span::from_ps(now.as_ps() % period.as_ps()));
+            self.used = Span::ZERO;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The control interface of an adapter: commands that say when it may interrupt, during a run (thesis Table 7.1).
+//!
+//! An adapter has three modes at a time, and each command sets one of them:
+//!
+//! | command | mode |
+//! |---|---|
+//! | `MODE_POLL`, `MODE_INTR` | whether it interrupts at all, or the host asks |
+//! | `HOST_INTR_CTRL_ON`, `_OFF` | whether the host switches interrupts off and on itself |
+//! | `BACKOFF_ENABLE`, `_DISABLE` | whether interrupts of an overloaded host are kept apart |
+//!
+//! The thesis gives defaults (interrupts, not by the host, no backoff) and not what holds if several are set. Here who is asked interrupts
+//! nobody, a host that switches interrupts itself needs no backoff, and what is set under another mode is in force when that
+//! ends. A policy that has no commands for it, such as NAPI, has no modes.
+
+use laxity_units::Span;
+
+use super::{Backoff, Context, Continuous, Explicit, Operations, PerCommand, Policy, Timed};
+
+/// How a host asks an adapter that does not interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Polls {
+    /// Without a pause.
+    Continuous(Continuous),
+    /// At a clock's ticks, this far apart.
+    Timed(Timed, Span),
+}
+
+/// A command of the host to its adapter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Command {
+    /// `MODE_POLL`.
+    Poll(Polls),
+    /// `MODE_INTR`.
+    Interrupt,
+    /// `HOST_INTR_CTRL_ON`.
+    HostOn(Explicit),
+    /// `HOST_INTR_CTRL_OFF`.
+    HostOff,
+    /// `BACKOFF_ENABLE`.
+    BackoffOn(Backoff),
+    /// `BACKOFF_DISABLE`.
+    BackoffOff,
+}
+
+/// The modes of an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Modes {
+    polls: Option<Polls>,
+    host: Option<Explicit>,
+    backoff: Option<Backoff>,
+}
+
+impl Modes {
+    /// The modes in which an adapter goes by `policy`, with a clock that ticks so far apart; `None` if the commands cannot say it.
+    pub fn of(policy: &Policy, interval: Option<Span>) -> Option<Self> {
+        let mut modes = Self::default();
+        match policy {
+            Policy::PerCommand(policy) if policy.context() == Context::Routine => {}
+            Policy::Continuous(polls) => modes.polls = Some(Polls::Continuous(*polls)),
+            Policy::Timed(polls) => modes.polls = Some(Polls::Timed(*polls, interval?)),
+            Policy::Explicit(explicit) => modes.host = Some(*explicit),
+            Policy::Backoff(backoff) => modes.backoff = Some(*backoff),
+            _ => return None,
+        }
+        Some(modes)
+    }
+
+    /// Sets the mode that `command` is about.
+    pub fn set(&mut self, command: Command) {
+        match command {
+            Command::Poll(polls) => self.polls = Some(polls),
+            Command::Interrupt => self.polls = None,
+            Command::HostOn(explicit) => self.host = Some(explicit),
+            Command::HostOff => self.host = None,
+            Command::BackoffOn(backoff) => self.backoff = Some(backoff),
+            Command::BackoffOff => self.backoff = None,
+        }
+    }
+
+    /// The policy in force, from its beginning, and how far apart the ticks of its clock are, if it has one.
+    pub fn policy(&self) -> (Policy, Option<Span>) {
+        match (self.polls, self.host, self.backoff) {
+            (Some(Polls::Continuous(polls)), ..) => (Policy::Continuous(polls), None),
+            (Some(Polls::Timed(polls, interval)), ..) => (Policy::Timed(polls), Some(interval)),
+            (None, Some(explicit), _) => (Policy::Explicit(explicit), None),
+            (None, None, Some(backoff)) => (Policy::Backoff(backoff), None),
+            (None, None, None) => (Policy::PerCommand(PerCommand::ROUTINE), None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reception::Napi;
+
+    #[test]
+    fn who_is_asked_interrupts_nobody_and_what_was_set_comes_back() {
+        let explicit = Explicit::new(4, Span::from_ms(2));
+        let timed = Timed { quota: 3 };
+        let mut modes = Modes::of(&Policy::PerCommand(PerCommand::ROUTINE), None).unwrap();
+        assert_eq!(modes, Modes::default());
+        modes.set(Command::Poll(Polls::Timed(timed, Span::from_ms(1))));
+        modes.set(Command::HostOn(explicit));
+        assert_eq!(modes.policy(), (Policy::Timed(timed), Some(Span::from_ms(1))));
+        modes.set(Command::Interrupt);
+        assert_eq!(modes.policy(), (Policy::Explicit(explicit), None));
+        modes.set(Command::HostOff);
+        modes.set(Command::BackoffOff);
+        assert_eq!(modes.policy().0, Policy::PerCommand(PerCommand::ROUTINE));
+    }
+
+    #[test]
+    fn a_policy_is_the_one_that_its_modes_say_or_has_none() {
+        let explicit = Policy::Explicit(Explicit::new(4, Span::from_ms(2)));
+        let continuous = Policy::Continuous(Continuous { quota: 2 });
+        for policy in [explicit, continuous, Policy::PerCommand(PerCommand::ROUTINE)] {
+            assert_eq!(Modes::of(&policy, None).unwrap().policy(), (policy, None));
+        }
+        assert_eq!(Modes::of(&Policy::PerCommand(PerCommand::KERNEL), None), None);
+        assert_eq!(Modes::of(&Policy::Napi(Napi::new(4, 1)), None), None);
+        assert_eq!(Modes::of(&Policy::Timed(Timed { quota: 3 }), None), None, "without a clock");
+    }
+}

@@ -1,0 +1,82 @@
+//! Keeping a channel to its contract where it comes in.
+//!
+//! A sender's host holds what is ahead of its contract back. A receiver cannot: what comes has come, and a channel that sends more
+//! than it said takes slots, buffers and CPU of those that do not. So an interface lets through what conforms, at most
+//! `B_max + δ/I_min` packets in any interval `δ`, and drops the rest before the host hears of it. It is the bucket of
+//! [`crate::traffic`] read from the other side: `logical` is when the next packet would come had all before it kept `I_min`
+//! apart, and it may come `B_max − 1` intervals before that.
+
+use laxity_units::{Span, Time};
+
+use crate::traffic::TrafficSpec;
+
+/// What lets through the packets of one channel that conform to its contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policer {
+    interval: Span,
+    credit: Span,
+    logical: Time,
+}
+
+impl Policer {
+    /// For a channel that promises `spec`, a packet being a message.
+    pub fn new(spec: TrafficSpec) -> Self {
+        let credit = spec.min_interval.saturating_mul(u64::from(spec.burst) - 1);
+        Self { interval: spec.min_interval, credit, logical: Time::ZERO }
+    }
+
+    /// Whether a packet that comes `now` conforms; one that does not leaves no trace.
+    pub fn passes(&mut self, now: Time) -> bool {
+        if now < self.logical.saturating_sub(self.credit) {
+            return false;
+        }
+        self.logical = self.logical.max(now).saturating_add(self.interval);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_units::Bytes;
+
+    use super::*;
+
+    fn policer(burst: u32) -> Policer {
+        let size = Bytes::new(64);
+        let min_interval = Span::from_us(10);
+        Policer::new(TrafficSpec { max_message: size, min_message: size, burst, min_interval })
+    }
+
+    fn passed(burst: u32, times: &[u64]) -> Vec<bool> {
+        let mut policer = policer(burst);
+        times.iter().map(|us| policer.passes(Time::ZERO + Span::from_us(*us))).collect()
+    }
+
+    #[test]
+    fn a_burst_passes_at_once_and_then_one_an_interval() {
+        assert_eq!(passed(2, &[0, 0, 0, 10, 10, 20]), [true, true, false, true, false, true]);
+        assert_eq!(passed(1, &[0, 9, 10, 19, 25, 34, 35]), [true, false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn in_no_interval_more_pass_than_the_contract_says() {
+        for burst in 1..5u32 {
+            let mut policer = policer(burst);
+            let mut random = 12_345u64;
+            let (mut at, mut passed) = (0u64, Vec::new());
+            for _ in 0..400 {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                at += (random >> 33) % 12;
+                if policer.passes(Time::ZERO + Span::from_us(at)) {
+                    passed.push(at);
+                }
+            }
+            for (i, first) in passed.iter().enumerate() {
+                for (j, last) in passed.iter().enumerate().skip(i) {
+                    assert!((j - i + 1) as u64 <= u64::from(burst) + (last - first) / 10);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `[[command]]`: what adapters are told during a run.
+
+use laxity_qos::reception::control::{Command as Control, Modes, Polls};
+use laxity_qos::reception::{Backoff, BackoffParameters, Continuous, Explicit, Timed};
+use laxity_world::experiment::{Command, CommandSpec, InterfaceSpec};
+
+use super::*;
+use crate::choice::CommandKind;
+use crate::leaf::word;
+use crate::raw::RawCommand;
+use crate::written::List;
+
+/// The commands to these interfaces and channels.
+pub(super) fn commands(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawCommand>>>,
+    interfaces: &[InterfaceSpec],
+    channels: &[ChannelSpec],
+) -> Result<Vec<CommandSpec>, Reported> {
+    let parts = cx.items(list)?;
+    if let Some(part) = parts.first().filter(|_| interfaces.is_empty()) {
+        let help = "remove this, or add `[[interface]]`";
+        return Err(cx.fault(&part.span, "the host receives at no interface", help));
+    }
+    let commands: Vec<_> = parts.into_iter().map(|part| command(cx, part, interfaces, channels)).collect();
+    commands.into_iter().collect()
+}
+
+fn command(
+    cx: &mut Context<'_>,
+    part: Part<RawCommand>,
+    interfaces: &[InterfaceSpec],
+    channels: &[ChannelSpec],
+) -> Result<CommandSpec, Reported> {
+    let part = cx.part(part)?;
+    let (owner, raw) = (part.span(), part.into_inner());
+    let RawCommand {
+        kind,
+        at,
+        interface,
+        channel,
+        quota,
+        interval,
+        minimum,
+        maximum,
+        factor,
+        restore,
+        threshold,
+        taken,
+    } = raw;
+    let kind = cx.required(kind, "kind", &owner, "this command");
+    let at = cx.required(at, "at", &owner, "this command");
+    let kind = kind?.into_inner();
+    let what = format!("the command `{}`", word(kind));
+    use CommandKind as K;
+    let help = "remove this, or use another command";
+    let about_channel = matches!(kind, K::CreatePeriodic | K::ClearPeriodic);
+    match about_channel {
+        true => cx.foreign(interface.as_ref(), &format!("{what} is about a channel"), help)?,
+        false => cx.foreign(channel.as_ref(), &format!("{what} is about an interface"), help)?,
+    }
+    if !matches!(kind, K::ModePoll | K::HostOn | K::BackoffEnable) {
+        cx.foreign(quota.as_ref(), &format!("{what} has no quota"), help)?;
+    }
+    if !matches!(kind, K::ModePoll | K::HostOn) {
+        cx.foreign(interval.as_ref(), &format!("{what} has no interval"), help)?;
+    }
+    if kind != K::BackoffEnable {
+        let reason = format!("{what} enables no backoff");
+        cx.foreign(minimum.as_ref(), &reason, help)?;
+        cx.foreign(maximum.as_ref(), &reason, help)?;
+        cx.foreign(factor.as_ref(), &reason, help)?;
+        cx.foreign(restore.as_ref(), &reason, help)?;
+        cx.foreign(threshold.as_ref(), &reason, help)?;
+        cx.foreign(taken.as_ref(), &reason, help)?;
+    }
+    let at = at?.into_inner().get();
+    if about_channel {
+        let name = cx.required(channel, "channel", &owner, &what)?;
+        let Some(index) = channels.iter().position(|channel| channel.name == name.get_ref().0) else {
+            let help = format!("channels are {}", list(channels.iter().map(|channel| &channel.name)));
+            return Err(cx.fault(&name.span(), format!("there is no channel `{}`", name.get_ref().0), help));
+        };
+        let command = if kind == K::CreatePeriodic { Command::Create(index) } else { Command::Clear(index) };
+        return Ok(CommandSpec { at, command });
+    }
+    let name = cx.required(interface, "interface", &owner, &what)?;
+    let Some(index) = interfaces.iter().position(|interface| interface.name == name.get_ref().0) else {
+        let help = format!("interfaces are {}", list(interfaces.iter().map(|interface| &interface.name)));
+        return Err(cx.fault(&name.span(), format!("there is no interface `{}`", name.get_ref().0), help));
+    };
+    let config = &interfaces[index].config;
+    let interval_of = config.ticks.as_ref().map(laxity_model::reception::Ticks::mean);
+    if Modes::of(&config.policy, interval_of).is_none() {
+        let reason = format!("the policy of `{}` has no control commands", name.get_ref().0);
+        let help = "valid with `interrupt`, `continuous`, `timed`, `explicit` and `backoff`";
+        return Err(cx.fault(&name.span(), reason, help));
+    }
+    let with_quota = |cx: &mut Context<'_>| {
+        cx.required(quota, "quota", &owner, &what).map(|quota| quota.into_inner().small())
+    };
+    let control = match kind {
+        K::CreatePeriodic | K::ClearPeriodic => unreachable!("it is about a channel"),
+        K::ModePoll => {
+            let quota = with_quota(cx)?;
+            Control::Poll(match cx.optional(interval)?.map(|interval| interval.into_inner().get()) {
+                Some(interval) => Polls::Timed(Timed { quota }, interval),
+                None => Polls::Continuous(Continuous { quota }),
+            })
+        }
+        K::ModeInterrupt => Control::Interrupt,
+        K::HostOn => {
+            let quota = with_quota(cx);
+            let interval = cx.required(interval, "interval", &owner, &what);
+            Control::HostOn(Explicit::new(quota?, interval?.into_inner().get()))
+        }
+        K::HostOff => Control::HostOff,
+        K::BackoffEnable => {
+            let quota = with_quota(cx);
+            let keys = (minimum, maximum, factor, restore, threshold, taken);
+            let parameters = reception::backoff(cx, keys, &owner, &what)?;
+            if config.buffers.is_none() {
+                let reason = format!("backoff goes by free buffers, and `{}` has none", name.get_ref().0);
+                return Err(cx.fault(&name.span(), reason, "say how many, such as `buffers = 128`"));
+            }
+            Control::BackoffOn(Backoff::new(BackoffParameters { quota: quota?, ..parameters }))
+        }
+        K::BackoffDisable => Control::BackoffOff,
+    };
+    Ok(CommandSpec { at, command: Command::Mode(index, control) })
+}

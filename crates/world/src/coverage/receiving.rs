@@ -1,0 +1,195 @@
+//! Which hosts that receive have a bound, and why others have none.
+//!
+//! The proof is `laxity_qos::reception::bound`. It needs to know of every interface how often the adapter is heard and how much is taken
+//! each time, so one interface without a limit leaves all channels of the host without a bound.
+
+use laxity_model::reception::{Cost, InterfaceConfig, ProgramConfig, ReceptionCosts, Ticks};
+use laxity_qos::discipline::Class;
+use laxity_qos::reception::bound::{Host, Service, Turn, Worker};
+use laxity_qos::reception::{Operations, Policy, Sharing};
+use laxity_units::Span;
+
+use super::Uncovered;
+use crate::experiment::{ClockKind, Command, CommandSpec, Experiment};
+
+/// The host of `experiment`, which receives at interfaces, as the proof sees it.
+pub(crate) fn receiving(experiment: &Experiment) -> Result<Host, Uncovered> {
+    if experiment.clock == ClockKind::Real {
+        return Err(Uncovered("a host in a thread takes what it takes, and the profile says nothing of it"));
+    }
+    let host = experiment.host(0);
+    if !host.subsystem.enforcement {
+        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+    }
+    for CommandSpec { at: _, command } in &experiment.commands {
+        match command {
+            // Whatever comes and when, it keeps its contract.
+            Command::Create(_) | Command::Clear(_) => {}
+            Command::Mode(..) => {
+                return Err(Uncovered(
+                    "an interface that is told another policy during the run has no one bound",
+                ));
+            }
+        }
+    }
+    let costs = fixed(&host.reception)?;
+    let interfaces = (0..experiment.interfaces.len()).map(|i| service(experiment, i, &costs));
+    let interfaces: Vec<Service> = interfaces.collect::<Result<_, _>>()?;
+    let programs = (0..experiment.programs.len()).map(|p| worker(experiment, p, &costs));
+    let programs: Vec<Worker> = programs.collect::<Result<_, _>>()?;
+    if interfaces.iter().any(|service| service.buffers.is_some()) && programs.iter().any(|p| p.work.is_zero())
+    {
+        return Err(Uncovered("of packets that take a program no time it does any number in its budget"));
+    }
+    Ok(Host { interfaces, programs })
+}
+
+/// Costs that do not vary.
+struct Fixed {
+    interrupt: Span,
+    poll: Span,
+    switch: Span,
+    announce: Span,
+    protocol: Span,
+}
+
+fn fixed(costs: &ReceptionCosts) -> Result<Fixed, Uncovered> {
+    // What a program does is its own to say.
+    let ReceptionCosts { interrupt, poll, switch, announce, protocol, program: _ } = *costs;
+    Ok(Fixed {
+        interrupt: always(interrupt)?,
+        poll: always(poll)?,
+        switch: always(switch)?,
+        announce: always(announce)?,
+        protocol: always(protocol)?,
+    })
+}
+
+fn always(cost: Cost) -> Result<Span, Uncovered> {
+    match cost {
+        Cost::Fixed(span) => Ok(span),
+        Cost::Exponential(mean) if mean.is_zero() => Ok(mean),
+        Cost::Exponential(_) => Err(Uncovered("costs that are drawn from a distribution have no bound")),
+    }
+}
+
+fn service(experiment: &Experiment, i: usize, costs: &Fixed) -> Result<Service, Uncovered> {
+    let InterfaceConfig {
+        policy,
+        sharing,
+        slots,
+        slots_best_effort: _,
+        handshake,
+        transfer: _,
+        early_drop,
+        buffers,
+        buffers_real_time,
+        // What is late or due last goes before anything is spent on it. Nothing with a bound is late.
+        discard: _,
+        ticks,
+    } = &experiment.interfaces[i].config;
+    if *handshake {
+        return Err(Uncovered("no analysis covers packets of two commands"));
+    }
+    let here = |class| {
+        let mut channels = experiment.channels.iter();
+        channels.any(move |channel| channel.interface == Some(i) && channel.class == class)
+    };
+    let rest = here(Class::BestEffort);
+    if rest && here(Class::RealTime) && !sharing.tells_classes_apart() {
+        return Err(Uncovered("real time waits behind whatever comes in where classes share a queue"));
+    }
+    let turn = turn(policy, ticks.as_ref(), early_drop.then_some(costs.announce))?;
+    let for_real_time = match (buffers, rest) {
+        (Some(all), false) => Some(*all),
+        (Some(_), true) => Some(*buffers_real_time),
+        (None, _) => None,
+    };
+    if let Turn::Reserved { spare, .. } = turn {
+        // Or what is refused would not count as something for programs to do, and there would be no end to what is spare.
+        let open = buffers.map(|all| all - buffers_real_time);
+        if open.is_none_or(|open| open <= spare) {
+            return Err(Uncovered("spare packets are bounded by the programs, which need buffers for them"));
+        }
+    }
+    let quota = policy.quota().min(quota(policy));
+    let real_time = match sharing {
+        Sharing::Common | Sharing::Exhaustive => quota,
+        Sharing::Weighted { real_time, best_effort: _ } => *real_time,
+        Sharing::Turns { .. } => return Err(Uncovered("no analysis covers turns of whole batches")),
+    };
+    let (signal, switch) = match turn {
+        Turn::Ticks { .. } => (costs.poll, Span::ZERO),
+        Turn::Thread(_) => (costs.interrupt, costs.switch),
+        Turn::Limited(_) | Turn::Reserved { .. } => (costs.interrupt, Span::ZERO),
+    };
+    Ok(Service {
+        turn,
+        quota,
+        real_time: real_time.min(quota),
+        signal,
+        switch,
+        packet: if *early_drop { costs.protocol.max(costs.announce) } else { costs.protocol },
+        slots: *slots,
+        buffers: for_real_time,
+    })
+}
+
+/// When a policy has its turns, `refusal` being what refusing a packet takes; or why nothing bounds them.
+fn turn(policy: &Policy, ticks: Option<&Ticks>, refusal: Option<Span>) -> Result<Turn, Uncovered> {
+    const FLOOD: &str = "interrupts that come as packets come leave no CPU for sure";
+    match policy {
+        Policy::Clocked(_) => match ticks {
+            Some(Ticks::Hard(period)) => Ok(Turn::Ticks { least: *period, most: *period }),
+            Some(Ticks::Soft(intervals)) => {
+                Ok(Turn::Ticks { least: intervals.shortest(), most: intervals.longest() })
+            }
+            None => Err(Uncovered("an interface without a clock is not polled")),
+        },
+        Policy::Timed(_) => match ticks {
+            Some(Ticks::Hard(period)) => Ok(Turn::Thread(*period)),
+            Some(Ticks::Soft(_)) | None => Err(Uncovered("no analysis covers a thread at soft timers")),
+        },
+        Policy::Limited(limited) => Ok(Turn::Limited(limited.interval())),
+        Policy::Guaranteed(guaranteed) => {
+            Ok(Turn::Reserved { period: guaranteed.period(), spare: guaranteed.spare(), refusal })
+        }
+        Policy::PerCommand(_) | Policy::Coalescing(_) | Policy::Adaptive(_) => Err(Uncovered(FLOOD)),
+        Policy::Explicit(_) => {
+            Err(Uncovered("a host that is idle hears interrupts again at times that nothing bounds"))
+        }
+        Policy::Backoff(_) => Err(Uncovered("backoff follows the load, and under it nothing is for sure")),
+        Policy::Continuous(_) | Policy::Napi(_) => {
+            Err(Uncovered("polls that go on while packets come leave no CPU for sure"))
+        }
+        Policy::CycleLimited(_) => Err(Uncovered("no analysis covers polls by a share of cycles")),
+        Policy::Lazy(_) => Err(Uncovered("no analysis covers a protocol in the program's time")),
+    }
+}
+
+/// Packets in a turn: those of guaranteed shares are of a period, and not of a batch.
+fn quota(policy: &Policy) -> u32 {
+    match policy {
+        Policy::Guaranteed(guaranteed) => guaranteed.packets(),
+        _ => u32::MAX,
+    }
+}
+
+fn worker(experiment: &Experiment, p: usize, costs: &Fixed) -> Result<Worker, Uncovered> {
+    let ProgramConfig { work, real_time_first, reserved } = experiment.programs[p].config;
+    let work = always(work)?;
+    let has = |class| {
+        let mut channels = experiment.channels.iter();
+        channels.any(move |channel| channel.program == p && channel.class == class)
+    };
+    let rest = has(Class::BestEffort);
+    if rest && has(Class::RealTime) && !real_time_first {
+        return Err(Uncovered("real time waits behind whatever comes in where a program goes by arrival"));
+    }
+    Ok(Worker {
+        work,
+        packet: if experiment.programs.len() > 1 { work.saturating_add(costs.switch) } else { work },
+        reserved: reserved.map(|reserved| (reserved.budget, reserved.period)),
+        rest,
+    })
+}
