@@ -220,6 +220,12 @@ impl Pipeline {
         let station = &mut self.stations[link];
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
         match access {
+            // What needs nothing else need not ask who has what.
+            Access::Granted if station.stage.phases[job.phase].holds.is_empty() && !self.stopped => {
+                job.at = At::Running { since: now, ends: now + job.left };
+                station.rest();
+                return self.settle(now, around);
+            }
             Access::Granted => job.at = At::Phase,
             Access::Aborted => {
                 station.busy += job.pause(now);
