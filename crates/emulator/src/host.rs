@@ -14,15 +14,15 @@ mod applications;
 mod handling;
 mod work;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use laxity_engine::Epoch;
 use laxity_machine::ring::{Consumer, Producer};
 use laxity_machine::signal::Interrupt;
-use laxity_model::adapter::{Command, Notification, Response};
+use laxity_model::adapter::{Command, Response};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
+use laxity_model::node::Watchdog;
 use laxity_qos::channel::{ChannelId, Packet, Slot, Slots, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
@@ -59,14 +59,13 @@ pub struct Host<'a> {
     applications: Applications,
     workshop: Workshop,
     wires: Wires,
-    notification: Notification,
     last_thread: Option<Thread>,
     /// When a held packet or message becomes eligible.
     wakeup: Option<Time>,
     /// When the response queue is next looked at unasked: polled, or by the watchdog.
     look: Option<Time>,
-    /// Packets that the adapter has, and since when; kept only for the watchdog.
-    outstanding: VecDeque<(Packet, Time)>,
+    /// Notices what is wrong with the adapter; packets by their names.
+    watchdog: Watchdog<(ChannelId, u64, u32)>,
     uses: Uses,
     /// When the thread last looked at the clock.
     seen: Time,
@@ -95,11 +94,10 @@ impl<'a> Host<'a> {
             applications: Applications::new(experiment, promises),
             workshop: Workshop::new(experiment.emulation.transfer, host.subsystem.packet),
             wires,
-            notification: experiment.adapter(0).notification(),
             last_thread: None,
             wakeup: None,
             look: None,
-            outstanding: VecDeque::new(),
+            watchdog: Watchdog::new(host.driver, experiment.adapter(0).notification()),
             uses: Uses::default(),
             seen: Time::ZERO,
             stalls: Span::ZERO,
@@ -227,9 +225,7 @@ impl<'a> Host<'a> {
         let now = self.epoch.now();
         let packet = Packet { handed: now, ..self.packets.take(packet) };
         self.workshop.write(&packet);
-        if self.experiment.host(0).driver.reset_after.is_some() {
-            self.outstanding.push_back((packet, now));
-        }
+        self.watchdog.handed(now, packet.name());
         self.write(Command::Transmit(packet));
     }
 

@@ -13,6 +13,7 @@
 //! What is of the world is told to whoever called the node.
 
 mod driver;
+mod watchdog;
 
 use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Packet, Slot, Slots};
@@ -23,6 +24,7 @@ use crate::around::{Around, Heard};
 use crate::host::{Endless, Host, Interrupt, Output};
 use driver::Driver;
 pub use driver::{DriverConfig, DriverReport};
+pub use watchdog::{Look, Watchdog};
 
 /// What a node does to the world around it; `P` is by what a packet is named.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use laxity_model::adapter::{Command, Notification, Response};
+use laxity_model::adapter::{Command, Response};
 use laxity_model::host::Use;
 use laxity_qos::channel::Packet;
 use laxity_units::Time;
@@ -24,30 +24,17 @@ impl Host<'_> {
         if announced || self.look.is_some_and(|at| at <= now) {
             self.read(now);
         } else if self.look.is_none() {
-            self.look = self.next_look(now);
+            self.look = self.watchdog.next_look(now);
         }
-        if let (Some(limit), Some((_, since))) =
-            (self.experiment.host(0).driver.reset_after, self.outstanding.front())
-            && now >= *since + limit
-        {
-            // Each packet comes back as failed, or was on its way back already.
-            self.outstanding.clear();
+        if self.watchdog.gives_up(now) {
+            self.watchdog.has_reset();
             self.push(Input::Reset { node: 0 });
         }
     }
 
-    /// When to look at the response queue though nobody said so.
-    fn next_look(&self, now: Time) -> Option<Time> {
-        let poll = match self.notification {
-            Notification::Poll(every) => Some(every),
-            Notification::Interrupt => self.experiment.host(0).driver.watchdog,
-        };
-        poll.map(|every| now.next_multiple_of(every))
-    }
-
     /// Handles every response that is there.
     fn read(&mut self, now: Time) {
-        self.look = self.next_look(now);
+        self.look = self.watchdog.next_look(now);
         while let Some(response) = self.wires.responses.pop() {
             let began = self.epoch.now();
             self.spend(began, self.costs.interrupt, Use::Interrupt, false);
@@ -74,9 +61,7 @@ impl Host<'_> {
     }
 
     fn settled(&mut self, packet: &Packet) {
-        if let Some(at) = self.outstanding.iter().position(|(other, _)| other.is_same(packet)) {
-            self.outstanding.remove(at);
-        }
+        self.watchdog.returned(&packet.name());
         self.applications.completed(packet);
     }
 

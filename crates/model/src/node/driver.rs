@@ -16,6 +16,7 @@ use laxity_qos::channel::Slot;
 use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
+use super::watchdog::{Look, Watchdog};
 use crate::adapter::{Notification, Response};
 
 /// When a driver gives up waiting.
@@ -42,20 +43,16 @@ pub struct DriverReport {
 
 #[derive(Debug)]
 pub(super) struct Driver {
-    config: DriverConfig,
     notification: Notification,
+    watchdog: Watchdog<Slot>,
     /// Packets that found the command queues full, by class, each with its place in the order.
     backlog: [VecDeque<(u64, Slot)>; 2],
     /// Packets that ever waited here, if only for an instant.
     waited: u64,
-    /// Since when packets wait and the adapter has none.
-    refused: Option<Time>,
     /// What the adapter has written and the host not read.
     responses: VecDeque<Response<Slot>>,
     /// How many of them an interrupt has announced, or a later one's.
     announced: usize,
-    /// Packets that the adapter has, and since when; kept only if that matters.
-    outstanding: VecDeque<(Slot, Time)>,
     /// The share of interrupts that get lost, and the chance that decides.
     loses: Option<(f64, Stream)>,
     pub(super) report: DriverReport,
@@ -64,14 +61,12 @@ pub(super) struct Driver {
 impl Driver {
     pub(super) fn new(config: DriverConfig, notification: Notification) -> Self {
         Self {
-            config,
             notification,
+            watchdog: Watchdog::new(config, notification),
             backlog: [VecDeque::new(), VecDeque::new()],
             waited: 0,
-            refused: None,
             responses: VecDeque::new(),
             announced: 0,
-            outstanding: VecDeque::new(),
             loses: None,
             report: DriverReport::default(),
         }
@@ -111,33 +106,26 @@ impl Driver {
     /// The adapter has taken the packet that is the first of its class.
     pub(super) fn handed(&mut self, now: Time, packet: Slot, class: Class) {
         self.backlog[class as usize].pop_front();
-        self.is_out(now, packet);
+        self.watchdog.handed(now, packet);
     }
 
     /// The adapter has taken a packet at once, which waited for no more than that.
     pub(super) fn passed(&mut self, now: Time, packet: Slot) {
         self.waited += 1;
         self.report.longest_backlog = self.report.longest_backlog.max(1);
-        self.is_out(now, packet);
-    }
-
-    fn is_out(&mut self, now: Time, packet: Slot) {
-        if self.config.reset_after.is_some() {
-            self.outstanding.push_back((packet, now));
-        }
+        self.watchdog.handed(now, packet);
     }
 
     /// All that could be handed over has been; answers when it next has something to do, `Time::MAX` for never.
     pub(super) fn settled(&mut self, now: Time) -> Time {
-        let refuses = self.waiting() > 0 && self.outstanding.is_empty();
-        self.refused = if refuses { self.refused.or(Some(now)) } else { None };
+        self.watchdog.waiting(now, self.waiting() > 0);
         self.next_deadline(now).unwrap_or(Time::MAX)
     }
 
     /// The adapter was reset.
     pub(super) fn has_reset(&mut self) {
         self.report.resets += 1;
-        self.refused = None;
+        self.watchdog.has_reset();
     }
 
     /// The adapter has written a response.
@@ -168,10 +156,8 @@ impl Driver {
     pub(super) fn read(&mut self) -> Option<Response<Slot>> {
         let response = self.responses.pop_front()?;
         self.announced = self.announced.saturating_sub(1);
-        if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response
-            && let Some(at) = self.outstanding.iter().position(|(other, _)| other == packet)
-        {
-            self.outstanding.remove(at);
+        if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response {
+            self.watchdog.returned(packet);
         }
         Some(response)
     }
@@ -179,7 +165,7 @@ impl Driver {
     /// Whether it has anything to watch: responses that nobody has read, or how long the adapter takes.
     #[inline]
     pub(super) fn is_alert(&self) -> bool {
-        !self.responses.is_empty() || self.config.reset_after.is_some()
+        !self.responses.is_empty() || self.watchdog.is_strict()
     }
 
     /// Whether the host looks at the response queue at `now` without having been told.
@@ -187,34 +173,19 @@ impl Driver {
         if self.responses.is_empty() {
             return false;
         }
-        let on_time = |every: Span| now.is_multiple_of(every);
-        if matches!(self.notification, Notification::Poll(every) if on_time(every)) {
-            return true;
-        }
-        let found = self.config.watchdog.is_some_and(on_time);
-        self.report.recovered += if found { self.responses.len() as u64 } else { 0 };
-        found
+        let look = self.watchdog.looks(now);
+        self.report.recovered += if look == Some(Look::Watch) { self.responses.len() as u64 } else { 0 };
+        look.is_some()
     }
 
     /// Whether the adapter has kept a packet too long, or has refused any.
     pub(super) fn gives_up(&self, now: Time) -> bool {
-        self.reset_at().is_some_and(|at| at <= now)
-    }
-
-    fn reset_at(&self) -> Option<Time> {
-        let kept = self.outstanding.front().map(|(_, since)| *since);
-        Some(kept.or(self.refused)? + self.config.reset_after?)
+        self.watchdog.gives_up(now)
     }
 
     fn next_deadline(&self, now: Time) -> Option<Time> {
-        let next = |every: Span| now.next_multiple_of(every);
-        let unread = !self.responses.is_empty();
-        let poll = match self.notification {
-            Notification::Poll(every) if unread => Some(next(every)),
-            _ => None,
-        };
-        let watchdog = self.config.watchdog.filter(|_| unread).map(next);
-        Time::earlier(Time::earlier(poll, watchdog), self.reset_at())
+        let look = if self.responses.is_empty() { None } else { self.watchdog.next_look(now) };
+        Time::earlier(look, self.watchdog.reset_at())
     }
 }
 

@@ -114,9 +114,14 @@ impl Packet {
         self.index + 1 == self.count
     }
 
-    /// Whether `other` is this packet, wherever on its way each was looked at.
+    /// What tells it from any other, wherever on its way it is looked at: channel, message, position.
+    pub fn name(&self) -> (ChannelId, u64, u32) {
+        (self.channel, self.message, self.index)
+    }
+
+    /// Whether `other` is this packet.
     pub fn is_same(&self, other: &Packet) -> bool {
-        (self.channel, self.message, self.index) == (other.channel, other.message, other.index)
+        self.name() == other.name()
     }
 }
 
