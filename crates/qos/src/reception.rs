@@ -47,6 +47,7 @@ mod napi;
 mod per_command;
 mod policer;
 mod predictions;
+pub mod queueing;
 pub mod sharing;
 mod timed;
 

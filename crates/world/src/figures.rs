@@ -47,6 +47,12 @@ pub const ALL: &[(&str, &str)] = &[
         "predicted_per_second",
         "the same by thesis Eqs. 7.1 to 7.4, for the policy and load of a single interface",
     ),
+    (
+        "queueing_throughput_per_second",
+        "packets a second that a queue M/M/1/K with vacations delivers, for a single interface that the kernel polls",
+    ),
+    ("queueing_blocking_share", "share of packets that find no room in the same queue"),
+    ("queueing_latency", "mean time that a packet spends in it, in seconds"),
     ("interrupts_per_second", "interrupts that the interface's policy let through, a second"),
     ("ticks_per_second", "ticks of the interface's clock that were taken, a second"),
     ("missed_ticks", "ticks that were missed because the thread of the last one was still at work"),

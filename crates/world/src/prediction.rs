@@ -1,6 +1,7 @@
 //! What a host that receives can be expected to deliver, by the formulas of thesis chapter 7, beside what a run measures.
 
-use laxity_model::reception::Ticks;
+use laxity_model::reception::{Cost, Ticks};
+use laxity_qos::reception::queueing::{Estimate, Polled};
 use laxity_qos::reception::{Capacity, Context, Operations, Policy};
 use laxity_units::Span;
 
@@ -26,6 +27,30 @@ impl Prediction {
             Prediction::EarlyDrop(capacity) => capacity.early_drop_delivered(offered),
         }
     }
+}
+
+/// What a queue lets expect of a host that polls an interface from its kernel, with so many packets offered a second; `None` for several
+/// interfaces, for other policies, services that are not exponential, and where classes are told apart.
+pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate> {
+    let [interface] = &experiment.interfaces[..] else { return None };
+    let config = &interface.config;
+    let (Policy::Clocked(policy), Some(ticks)) = (&config.policy, &config.ticks) else { return None };
+    let costs = &experiment.host(0).reception;
+    // With a program there are two queues one after the other, with a handshake a packet comes twice.
+    let alone = config.buffers.is_none() && !config.handshake && !config.sharing.tells_classes_apart();
+    let exponential = matches!(costs.protocol, Cost::Exponential(mean) if !mean.is_zero());
+    if !alone || !exponential || offered <= 0.0 {
+        return None;
+    }
+    let polled = Polled {
+        interval: ticks.moments(),
+        poll: costs.poll.mean().as_secs_f64(),
+        quota: policy.quota,
+        service: costs.protocol.mean().as_secs_f64(),
+        // A slot is free again when its packet is in work.
+        places: config.slots + 1,
+    };
+    polled.estimate(offered)
 }
 
 /// The formula for the experiment's one interface; `None` for several, and for policies without one.

@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use laxity_world::results::{Channel, Refused};
+
 use super::grid::Grid;
 use super::*;
 
@@ -158,7 +160,49 @@ fn a_grid_is_coarse_first_and_comes_down_to_every_neighbour() {
 }
 
 #[test]
+fn of_several_channels_the_worst_counts_and_of_circumstances_the_mean() {
+    let scenario = scenario(
+        "\"1 ms\"",
+        &format!(
+            "{}{}",
+            MOST.replace("figure:received_per_second", "throughput"),
+            "[[tune.need]]\nmetric = \"dropped_packets\"\nat_most = 4\n[[tune.need]]\nmetric = \"throughput\"\nchannels = [\"packets\"]\nat_least = \"2 B/s\""
+        ),
+    );
+    let goal = scenario.tune.as_ref().unwrap();
+    let run = |values: [(f64, u64); 2]| {
+        let channel = |name: &str, (throughput, dropped_packets): (f64, u64)| Channel {
+            name: name.into(),
+            throughput,
+            dropped_packets,
+            ..Channel::default()
+        };
+        Run { channels: vec![channel("packets", values[0]), channel("others", values[1])], ..Run::default() }
+    };
+    let of = |runs: &[Run]| setting(goal, &[0], runs);
+    let both = of(&[run([(8.0, 1), (3.0, 2)]), run([(5.0, 3), (6.0, 0)])]);
+    // The least of each run is 3 and 5; most dropped is 3, and of `packets` the least throughput is 5.
+    assert_eq!(
+        (both.goal, both.needs.as_slice(), both.shortfall),
+        (Some(4.0), [Some(3.0), Some(5.0)].as_slice(), 0.0)
+    );
+    let short = of(&[run([(1.0, 1), (3.0, 6)])]);
+    assert_eq!((short.needs.as_slice(), short.shortfall), ([Some(6.0), Some(1.0)].as_slice(), 0.5));
+    let mut refused = run([(8.0, 1), (3.0, 2)]);
+    refused.channels[1].refused = Some(Refused { reason: "no room".into(), ..Refused::default() });
+    let refused = of(&[refused]);
+    assert!(!refused.is_good() && refused.refused.unwrap().contains("`others` is refused: no room"));
+}
+
+#[test]
 fn what_cannot_be_tuned_says_why() {
+    let real = "[emulation]\nhost = \"thread\"\n[[sweep]]\nname = \"clock\"\nkey = \"run.clock\"\nvalues = [\"virtual\", \"real\"]\n";
+    let real = scenario("\"1 ms\"", &format!("{real}{MOST}"));
+    let refused = tune(&real, None, &mut |_| ()).unwrap_err();
+    assert!(
+        matches!(refused, Error::RealTime(_)) && refused.to_string().contains("clock = real"),
+        "{refused}"
+    );
     let none = scenario("\"1 ms\"", "");
     assert!(matches!(tune(&none, None, &mut |_| ()), Err(Error::NoGoal)));
 }

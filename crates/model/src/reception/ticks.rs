@@ -36,6 +36,19 @@ impl Ticks {
     }
 }
 
+impl Ticks {
+    /// The mean of the time between ticks, of its square and of its cube, in seconds.
+    pub fn moments(&self) -> [f64; 3] {
+        match self {
+            Ticks::Hard(period) => {
+                let period = period.as_secs_f64();
+                [period, period.powi(2), period.powi(3)]
+            }
+            Ticks::Soft(intervals) => intervals.moments(),
+        }
+    }
+}
+
 /// A distribution of intervals: points of its cumulative function, straight lines between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Intervals {
@@ -137,6 +150,20 @@ impl Intervals {
     /// No interval is longer.
     pub fn longest(&self) -> Span {
         self.points[self.points.len() - 1].0
+    }
+
+    fn moments(&self) -> [f64; 3] {
+        let (least, share) = (self.points[0].0.as_secs_f64(), self.points[0].1);
+        [1, 2, 3].map(|power| {
+            // Of what is as likely everywhere from a to b, the mean of the n-th power: (aⁿ + aⁿ⁻¹ b + … + bⁿ) / (n + 1).
+            let between = self.points.windows(2).map(|pair| {
+                let ((a, p), (b, q)) =
+                    ((pair[0].0.as_secs_f64(), pair[0].1), (pair[1].0.as_secs_f64(), pair[1].1));
+                let powers: f64 = (0..=power).map(|k| a.powi(power - k) * b.powi(k)).sum();
+                (q - p) * powers / f64::from(power + 1)
+            });
+            share * least.powi(power) + between.sum::<f64>()
+        })
     }
 
     /// The mean interval, to the picosecond below.

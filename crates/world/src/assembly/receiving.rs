@@ -465,6 +465,11 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         if let Some(capacity) = prediction::capacity(self.experiment) {
             figures.insert("predicted_per_second".into(), capacity.of(arrivals));
         }
+        if let Some(estimate) = prediction::queueing(self.experiment, arrivals) {
+            figures.insert("queueing_throughput_per_second".into(), estimate.throughput);
+            figures.insert("queueing_blocking_share".into(), estimate.blocking);
+            figures.insert("queueing_latency".into(), estimate.latency);
+        }
         let run = Run {
             simulated: end.as_secs_f64(),
             window,

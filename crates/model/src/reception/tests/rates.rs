@@ -138,3 +138,19 @@ fn a_kernel_poll_serves_its_quota() {
         assert!(rate > 0.87 * predicted && rate < 1.01 * predicted, "{quota}: {rate} against {predicted}");
     }
 }
+
+#[test]
+fn moments_of_intervals_are_those_of_their_distribution() {
+    let us = Span::from_us;
+    let near = |found: [f64; 3], expected: [f64; 3]| {
+        // In microseconds to the first, second and third power.
+        let scaled = [found[0] * 1e6, found[1] * 1e12, found[2] * 1e18];
+        assert!(scaled.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-3 * b), "{scaled:?}");
+    };
+    near(Ticks::Hard(us(20)).moments(), [20.0, 400.0, 8000.0]);
+    let soft = |points: &[(Span, f64)]| Ticks::Soft(Intervals::new(points, None).unwrap()).moments();
+    // Evenly from 10 to 30: (30² − 10²) / 40, (30³ − 10³) / 60, (30⁴ − 10⁴) / 80.
+    near(soft(&[(us(10), 0.0), (us(30), 1.0)]), [20.0, 26000.0 / 60.0, 800_000.0 / 80.0]);
+    // Half of them 10 us, the others 30 us at the end of a line as good as upright.
+    near(soft(&[(us(10), 0.5), (us(30) - Span::from_ps(1), 0.5), (us(30), 1.0)]), [20.0, 500.0, 14000.0]);
+}
