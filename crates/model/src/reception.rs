@@ -221,6 +221,8 @@ pub struct Receiver {
     /// changes it at most once, so it is kept until something happens that it depends on.
     signal: Option<(Time, usize)>,
     signal_is_known: bool,
+    /// Whether no adapter interrupts: then nothing that comes or is taken changes when the next signal is.
+    is_quiet: bool,
     /// The interface whose polling thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// The interface that is looked at first when several are ready.
@@ -240,11 +242,13 @@ impl Receiver {
             let chance = seed.stream(&format!("{name} clock {i}"));
             Interface::new(config, chance)
         });
+        let interfaces: Vec<Interface> = interfaces.collect();
+        let is_quiet = !interfaces.iter().any(Interface::interrupts);
         let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
         Self {
             costs,
             random: seed.stream(&format!("{name} costs")),
-            interfaces: interfaces.collect(),
+            interfaces,
             running: None,
             stopped: [None; Level::COUNT],
             routine: None,
@@ -255,6 +259,7 @@ impl Receiver {
             program: Span::ZERO,
             signal: None,
             signal_is_known: false,
+            is_quiet,
             polling: None,
             turn: 0,
             spins,
@@ -281,7 +286,7 @@ impl Receiver {
         let output = &mut self.output;
         let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
         self.interfaces[interface].accept(now, packet, &mut lost);
-        self.signal_is_known = false;
+        self.signal_is_known &= self.is_quiet;
         self.react(now);
     }
 
@@ -295,7 +300,7 @@ impl Receiver {
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
         for interface in &mut self.interfaces {
-            self.signal_is_known &= !interface.transferred(now);
+            self.signal_is_known &= !interface.transferred(now) || self.is_quiet;
         }
         if let Some(running) = self.running.take_if(|running| running.ends <= now) {
             self.account(&running, now);

@@ -177,6 +177,7 @@ impl Receiver {
         }
         self.changes = self.interfaces.iter().any(Interface::is_to_change);
         self.spins = self.interfaces.iter().any(|interface| interface.policy.spins());
+        self.is_quiet = !self.interfaces.iter().any(Interface::interrupts);
     }
 
     /// Whether the host is at something of an interface's, its packets for programs aside.
@@ -257,7 +258,7 @@ impl Receiver {
             return self.start(now, Job::Switch(interface), cost);
         }
         while let Some((program, interface, packet, switches)) = self.programs.next(now) {
-            self.signal_is_known = false;
+            self.signal_is_known &= self.is_quiet;
             if self.interfaces[interface].discards_late(now, &packet) {
                 self.interfaces[interface].release_buffer(packet.class);
                 self.output.push_back(Reception::Dropped(packet, Dropped::LateForProgram));
@@ -283,7 +284,7 @@ impl Receiver {
         for interface in &mut self.interfaces {
             interface.policy.idle(now);
         }
-        self.signal_is_known = false;
+        self.signal_is_known &= self.is_quiet;
         if !self.spins {
             self.polling = None;
         }
@@ -372,7 +373,7 @@ impl Receiver {
         let interface = open.interface;
         let mut taken = open.taken;
         let (pool, backlog) = (self.pool(), self.backlog());
-        self.signal_is_known = false;
+        self.signal_is_known &= self.is_quiet;
         let output = &mut self.output;
         let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
         let target = &mut self.interfaces[interface];
@@ -409,7 +410,7 @@ impl Receiver {
 
     /// A piece of work is done.
     pub(super) fn finish(&mut self, now: Time, job: Job, took: Span) {
-        self.signal_is_known = false;
+        self.signal_is_known &= self.is_quiet;
         match job {
             Job::Interrupt(interface) | Job::Tick(interface) => {
                 match self.interfaces[interface].policy.context() {

@@ -220,6 +220,11 @@ impl Interface {
         !(self.queues[0].is_empty() && self.queues[1].is_empty())
     }
 
+    /// Whether its adapter ever interrupts, or is only asked.
+    pub(super) fn interrupts(&self) -> bool {
+        !matches!(self.policy, Policy::Continuous(_) | Policy::Timed(_) | Policy::Clocked(_))
+    }
+
     /// When it next interrupts or its clock ticks.
     pub fn next_signal(&self, backlog: u32) -> Option<Time> {
         Time::earlier(self.interrupt_at(backlog), self.tick_at)
