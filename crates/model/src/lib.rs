@@ -7,4 +7,5 @@ pub mod network;
 pub mod node;
 pub mod reception;
 pub mod source;
+pub mod switch;
 pub mod told;

@@ -1,0 +1,262 @@
+//! A switch: frames come in at any port, and leave by the one that leads on.
+//!
+//! ```text
+//!            ┌──────────────────────────────┐
+//!  frame ──▶ │ route ──▶ room? ──▶ queue ──▶ link │ ──▶ frame        one queue for each port, in a discipline's order
+//!            └──────────────────────────────┘
+//! ```
+//!
+//! Inputs never wait for each other: who comes in is put into the queue of the port where he goes out, so all that there is to
+//! a switch is its outputs and the memory that they share (an output-queued switch; Karol, Hluchyj and Morgan 1987 have
+//! why the other kind is worse). A frame needs room until its last bit has left. It takes it, in this order,
+//!
+//! 1. from what is set aside for its channel: admission says how much a guaranteed one may need, so whatever others send,
+//!    none of its frames is lost;
+//! 2. from what its port has to itself;
+//! 3. from what all ports share, as far as there is any left.
+//!
+//! Who finds none is lost, and told. A port orders its frames as a host's link does, by the same disciplines: the deadline of a
+//! frame at the port before is its logical arrival here, so a guaranteed frame that comes ahead of its time is
+//! held ([`EarlyPolicy::HOLD`]) or goes before its time when nothing else would.
+//!
+//! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
+//! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
+
+use std::collections::BTreeMap;
+
+use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, LEVELS, Order, Tag};
+use laxity_units::{Bytes, Span, Time};
+
+/// A port on its way out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortConfig {
+    /// How long a frame of `S` bytes is on the link behind it.
+    pub link: LinkCosts,
+    /// In which order frames leave.
+    pub order: Order,
+    /// What frames may do that are ahead of their time.
+    pub early: EarlyPolicy,
+    /// Memory that no other port takes.
+    pub memory: Bytes,
+}
+
+/// A channel that leaves by a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flow {
+    /// Class of service.
+    pub class: Class,
+    /// Its deadline here, from the logical arrival; unused for best effort.
+    pub deadline: Span,
+    /// Fixed priority, 0 the most urgent.
+    pub level: u8,
+    /// Packets for which there is always room.
+    pub reserved: u64,
+}
+
+/// What a switch does to the world around it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SwitchOutput {
+    /// The first bit of a frame leaves, and when the last will.
+    Begun(Packet, Time),
+    /// The last bit of a frame has left.
+    Departed(Packet),
+    /// There was no room for a frame.
+    Discarded(Packet),
+}
+
+/// Whose room a frame takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Reserved,
+    Port,
+    Shared,
+}
+
+#[derive(Debug)]
+struct Port {
+    link: LinkCosts,
+    queue: Discipline<(Slot, Room)>,
+    sending: Option<(Slot, Room)>,
+    /// When the last bit of what is sent leaves, or a held frame may; `Time::MAX` for neither.
+    due: Time,
+    memory: Memory,
+    /// The channels that leave here, with how many of their reserved places are taken.
+    flows: BTreeMap<ChannelId, (Flow, u64)>,
+    report: PortReport,
+}
+
+/// What a port has been through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortReport {
+    /// For how long its link was busy.
+    pub busy: Span,
+    /// Frames that have left.
+    pub passed: u64,
+    /// Frames for which there was no room.
+    pub lost: u64,
+    /// Frames that wait.
+    pub waiting: usize,
+    /// Most frames that waited.
+    pub longest: usize,
+}
+
+/// Bytes of memory, and how many of them are taken.
+#[derive(Debug, Clone, Copy)]
+struct Memory {
+    size: u64,
+    taken: u64,
+}
+
+impl Memory {
+    fn of(size: Bytes) -> Self {
+        Self { size: size.get(), taken: 0 }
+    }
+
+    fn take(&mut self, bytes: Bytes) -> bool {
+        let fits = self.size - self.taken >= bytes.get();
+        if fits {
+            self.taken += bytes.get();
+        }
+        fits
+    }
+
+    fn free(&mut self, bytes: Bytes) {
+        self.taken -= bytes.get();
+    }
+}
+
+/// The ports of a switch, and the memory that they share.
+#[derive(Debug)]
+pub struct Switch {
+    ports: Vec<Port>,
+    shared: Memory,
+    packets: Slots,
+}
+
+impl Switch {
+    /// An empty switch with such `ports`, which share so much memory.
+    pub fn new(ports: impl IntoIterator<Item = PortConfig>, shared: Bytes) -> Self {
+        let port = |config: PortConfig| Port {
+            link: config.link,
+            queue: config.order.discipline(config.early),
+            sending: None,
+            due: Time::MAX,
+            memory: Memory::of(config.memory),
+            flows: BTreeMap::new(),
+            report: PortReport::default(),
+        };
+        Self {
+            ports: ports.into_iter().map(port).collect(),
+            shared: Memory::of(shared),
+            packets: Slots::default(),
+        }
+    }
+
+    /// Lets a channel leave by `port`, before the run.
+    pub fn open(&mut self, port: usize, channel: ChannelId, flow: Flow) {
+        self.ports[port].flows.insert(channel, (flow, 0));
+    }
+
+    /// A frame is there for `port`. Here and below `tell` hears what the switch does. Panics if its channel was not opened.
+    pub fn receive(&mut self, now: Time, port: usize, packet: &Packet, tell: &mut impl FnMut(SwitchOutput)) {
+        let Self { ports, shared, packets } = self;
+        let port = &mut ports[port];
+        let (flow, used) = port.flows.get_mut(&packet.channel).expect("a frame keeps to its route");
+        let mut packet = *packet;
+        packet.tag = tag(flow, &packet.tag, now);
+        let guaranteed = packet.tag.class == Class::RealTime;
+        let room = if guaranteed && *used < flow.reserved {
+            *used += 1;
+            Room::Reserved
+        } else if port.memory.take(packet.size) {
+            Room::Port
+        } else if shared.take(packet.size) {
+            Room::Shared
+        } else {
+            port.report.lost += 1;
+            tell(SwitchOutput::Discarded(packet));
+            return;
+        };
+        port.queue.enqueue(packet.tag, (packets.put(&packet), room));
+        port.start(now, packets, tell);
+        port.report.longest = port.report.longest.max(port.queue.len());
+    }
+
+    /// The time that [`next_deadline`](Self::next_deadline) named for `port` has come.
+    pub fn timer(&mut self, now: Time, port: usize, tell: &mut impl FnMut(SwitchOutput)) {
+        let Self { ports, shared, packets } = self;
+        let port = &mut ports[port];
+        if port.due > now {
+            return;
+        }
+        if let Some((slot, room)) = port.sending.take() {
+            let packet = packets.take(slot);
+            match room {
+                Room::Reserved => {
+                    let (_, used) = port.flows.get_mut(&packet.channel).expect("it was opened");
+                    *used -= 1;
+                }
+                Room::Port => port.memory.free(packet.size),
+                Room::Shared => shared.free(packet.size),
+            }
+            port.report.passed += 1;
+            tell(SwitchOutput::Departed(packet));
+        }
+        port.start(now, packets, tell);
+    }
+
+    /// When `port` next wants [`timer`](Self::timer) to be called.
+    #[inline]
+    pub fn next_deadline(&self, port: usize) -> Option<Time> {
+        self.ports[port].due.named()
+    }
+
+    /// What `port` has been through.
+    pub fn report(&self, port: usize) -> PortReport {
+        let port = &self.ports[port];
+        PortReport { waiting: port.queue.len(), ..port.report }
+    }
+}
+
+impl Port {
+    /// Begins the next frame, if the link is free and one may go.
+    fn start(&mut self, now: Time, packets: &Slots, tell: &mut impl FnMut(SwitchOutput)) {
+        if self.sending.is_some() {
+            return;
+        }
+        let Some((_, (slot, room))) = self.queue.select(now) else {
+            self.due = self.queue.next_eligible(now).unwrap_or(Time::MAX);
+            return;
+        };
+        let packet = *packets.at(slot);
+        let time = self.link.transmit(packet.size);
+        self.sending = Some((slot, room));
+        self.due = now + time;
+        self.report.busy += time;
+        tell(SwitchOutput::Begun(packet, self.due));
+    }
+}
+
+/// What a frame that comes with `tag` at `now` is here: what its contract guarantees counts as come when its deadline at the
+/// place before has passed, and what exceeds it stays without a guarantee.
+fn tag(flow: &Flow, tag: &Tag, now: Time) -> Tag {
+    match (flow.class, tag.class) {
+        (Class::RealTime, Class::RealTime) => Tag {
+            class: Class::RealTime,
+            logical_arrival: tag.deadline,
+            deadline: tag.deadline.saturating_add(flow.deadline),
+            level: flow.level,
+        },
+        _ => Tag {
+            class: Class::BestEffort,
+            logical_arrival: now,
+            deadline: Time::MAX,
+            level: LEVELS as u8 - 1,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;
