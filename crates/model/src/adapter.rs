@@ -127,6 +127,8 @@ pub enum AdapterOutput<P = Packet> {
     Request,
     /// The request is void.
     Withdraw,
+    /// A packet begins to leave, and when the last bit of it will have; only where that is asked for.
+    Begun(P, Time),
     /// The last bit of a frame is on the medium; whether more wait behind it.
     Frame {
         /// The frame.
@@ -184,7 +186,7 @@ impl Adapter {
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
         match self {
-            Adapter::Null(adapter) => adapter.transmit(now, packet, around.packets()),
+            Adapter::Null(adapter) => adapter.transmit(now, packet, around),
             Adapter::Pipeline(adapter) => adapter.transmit(now, packet, around),
         }
     }

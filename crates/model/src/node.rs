@@ -31,6 +31,9 @@ pub use watchdog::{Look, Watchdog};
 pub enum NodeOutput<P = Packet> {
     /// A packet left the adapter, whole; whether more wait behind it.
     Departed(P, bool),
+    /// A packet begins to leave the adapter, and when the last of it will have; only where that is
+    /// [announced](Node::announce_packets).
+    Begun(P, Time),
     /// A frame is ready for the medium.
     Request,
     /// The frame that was ready no longer is.
@@ -93,6 +96,15 @@ impl Node {
     /// The adapter's medium is a link of its own: it asks nobody.
     pub fn own_the_link(&mut self) {
         self.adapter.own_the_link();
+    }
+
+    /// Also puts out when a packet begins to leave. Panics if the adapter is described: then the medium knows it, and nobody
+    /// before.
+    pub fn announce_packets(&mut self) {
+        match &mut self.adapter {
+            Adapter::Null(adapter) => adapter.announce(),
+            Adapter::Pipeline(_) => panic!("a described adapter does not know when a packet will have left"),
+        }
     }
 
     /// Frames on the medium take at least `span`.
@@ -361,6 +373,7 @@ fn of_adapter<'a>(
             tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
         }
         AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(packets.at(packet), more)),
+        AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(packets.at(packet), until)),
         AdapterOutput::Request => tell(NodeOutput::Request),
         AdapterOutput::Withdraw => tell(NodeOutput::Withdraw),
         AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),

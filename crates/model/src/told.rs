@@ -70,6 +70,7 @@ impl Told<Adapter, AdapterOutput> {
         let hear = |packets: &mut Slots, told: AdapterOutput<Slot>| {
             output.push_back(match told {
                 AdapterOutput::Response(response) => AdapterOutput::Response(response.with_packet(packets)),
+                AdapterOutput::Begun(packet, until) => AdapterOutput::Begun(*packets.at(packet), until),
                 AdapterOutput::Request => AdapterOutput::Request,
                 AdapterOutput::Withdraw => AdapterOutput::Withdraw,
                 AdapterOutput::Frame { packet, more } => {
@@ -158,6 +159,7 @@ impl Told<Node, NodeOutput> {
         let hear = |told: NodeOutput<&Packet>| {
             output.push_back(match told {
                 NodeOutput::Departed(packet, more) => NodeOutput::Departed(*packet, more),
+                NodeOutput::Begun(packet, until) => NodeOutput::Begun(*packet, until),
                 NodeOutput::Request => NodeOutput::Request,
                 NodeOutput::Withdraw => NodeOutput::Withdraw,
                 NodeOutput::Failed(packet, loss) => NodeOutput::Failed(*packet, loss),

@@ -24,7 +24,7 @@ const HOST: HostCosts = HostCosts {
     receive_message: Span::ZERO,
     send_call: Span::ZERO,
 };
-const LINK: LinkCosts = LinkCosts { startup: Span::from_us(40), per_byte: Span::from_ns(50) };
+const LINK: LinkCosts = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
 const PACKET: Bytes = Bytes::from_kib(4);
 
 fn config(paradigm: LinkParadigm, p: u32) -> Config {

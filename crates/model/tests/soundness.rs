@@ -135,10 +135,7 @@ fn case() -> impl Strategy<Value = Case> {
                         dice,
                     )| Case {
                         host,
-                        link: LinkCosts {
-                            startup: Span::from_us(startup),
-                            per_byte: Span::from_ns(per_byte),
-                        },
+                        link: LinkCosts::new(Span::from_us(startup), Span::from_ns(per_byte)),
                         packet: Bytes::new(packet),
                         model,
                         block,

@@ -90,12 +90,19 @@ pub struct LinkCosts {
     pub startup: Span,
     /// Time per byte of the slower of link and host transfer.
     pub per_byte: Span,
+    /// The least that a packet is filled up to on the link: 46 B behind the header of Ethernet, nothing elsewhere.
+    pub shortest: Bytes,
 }
 
 impl LinkCosts {
+    /// A link that fills nothing up.
+    pub const fn new(startup: Span, per_byte: Span) -> Self {
+        Self { startup, per_byte, shortest: Bytes::ZERO }
+    }
+
     /// `L_x(size)`.
     pub fn transmit(&self, size: Bytes) -> Span {
-        self.startup + self.per_byte * size.get()
+        self.startup + self.per_byte * size.max(self.shortest).get()
     }
 }
 
@@ -121,7 +128,7 @@ mod tests {
     fn sums_are_the_papers() {
         assert_eq!(COSTS.switch(), Span::from_us(3));
         assert_eq!([0, 1, 2, 5].map(|n| COSTS.protocol(n)), [0, 40, 60, 120].map(Span::from_us));
-        let link = LinkCosts { startup: Span::from_us(40), per_byte: Span::from_ns(50) };
+        let link = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
         assert_eq!(
             [0, 1, 1000].map(|n| link.transmit(Bytes::new(n))),
             [40_000, 40_050, 90_000].map(Span::from_ns)

@@ -189,7 +189,7 @@ fn null(cx: &mut Context<'_>, raw: RawAdapter, owner: &Range<usize>) -> Result<L
         let help = "add `per_byte = \"50 ns\"` or `rate = \"160 Mbit/s\"`";
         return Err(cx.fault(owner, "nothing says how fast the adapter is", help));
     };
-    Ok(LinkCosts { startup: startup?, per_byte })
+    Ok(LinkCosts::new(startup?, per_byte))
 }
 
 /// Time per byte, written so or as a rate, rounded up.

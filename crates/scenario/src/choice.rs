@@ -11,7 +11,7 @@ use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
-use laxity_world::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
+use laxity_world::experiment::{ClockKind, Forwarding, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
 use laxity_world::results::Origin;
 
 use super::leaf::Choice;
@@ -273,6 +273,58 @@ impl Choice for NetworkKind {
             "A station sends while it holds the token: `holding` of every `rotation` (thesis §6.4.1).",
         ),
         ("csma", NetworkKind::Csma, "Ethernet with collisions: CSMA/CD at `rate`."),
+    ];
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    /// A host with its adapter.
+    Host,
+    /// See [`laxity_model::switch`].
+    Switch,
+}
+
+impl Choice for NodeKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("host", NodeKind::Host, "A host with its adapter: sends, receives, and passes on."),
+        ("switch", NodeKind::Switch, "A switch: a queue for each link that leaves it."),
+    ];
+}
+
+/// When a switch passes a frame on.
+
+impl Choice for Forwarding {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("store_and_forward", Forwarding::StoreAndForward, "When it has all of it."),
+        (
+            "cut_through",
+            Forwarding::CutThrough,
+            "As soon as it has the header, if the port where it leaves is free.",
+        ),
+    ];
+}
+
+/// What is sent with each packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Nothing.
+    None,
+    /// Preamble, header, check sequence and gap: 38 B, and at least 46 B between.
+    Ethernet,
+    /// The same with a VLAN tag: 42 B, and at least 42 B between.
+    EthernetVlan,
+}
+
+impl Choice for Framing {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("none", Framing::None, "Nothing."),
+        (
+            "ethernet",
+            Framing::Ethernet,
+            "Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is filled up to 46 B.",
+        ),
+        ("ethernet_vlan", Framing::EthernetVlan, "The same with a VLAN tag: 42 B in all, filled up to 42 B."),
     ];
 }
 

@@ -125,6 +125,17 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Reports a key that its table does not know.
+    pub(crate) fn unknown_key(
+        &mut self,
+        table: &Range<usize>,
+        key: &Spanned<String>,
+        known: &[&str],
+    ) -> Reported {
+        self.unknown(table, key, known);
+        Reported(())
+    }
+
     fn unknown(&mut self, table: &Range<usize>, key: &Spanned<String>, known: &[&str]) {
         let name = key.get_ref();
         let mut diagnostic =

@@ -9,6 +9,8 @@ mod network;
 mod program;
 mod reception;
 mod source;
+mod topology;
+mod way;
 
 use std::ops::Range;
 
@@ -28,9 +30,11 @@ use super::choice::FormulaWord;
 use super::context::{Context, Reported, WHOLE};
 use super::leaf::{Bounded, Length, Name, Or, Whole};
 use super::library::Library;
-use super::raw::{Amount, RawAdmission, RawPath, RawRun, RawScenario};
+use super::raw::{Amount, RawAdapter, RawAdmission, RawHost, RawNetworks, RawPath, RawRun, RawScenario};
 use super::written::{Leaf, Part, Scalar, Written};
-use crate::diagnostic::list;
+use crate::diagnostic::{list, nearest};
+use topology::Topology;
+use way::Way;
 
 /// Channels of an experiment, copies included, at most.
 const MOST_CHANNELS: usize = 10_000;
@@ -46,7 +50,7 @@ struct Surroundings {
     analysed: bool,
     /// Whether deadlines may be beyond the interval.
     beyond: bool,
-    way: network::Way,
+    way: Way,
     /// Names of the interfaces at which channels come in; `None` where they are sent.
     interfaces: Option<Vec<String>>,
     /// Names of the programs that take them; `None` where none are written.
@@ -64,6 +68,7 @@ pub(crate) fn experiment(
         host,
         adapter,
         path,
+        node,
         network,
         emulation,
         port,
@@ -83,43 +88,36 @@ pub(crate) fn experiment(
         tune: _,
     } = raw;
     let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
-    let host = match host {
-        Some(host) => host::host(cx, library, host),
-        None => {
-            let help = "add `[host]` with `profile = \"mc68040\"` or another";
-            Err(cx.fault(&WHOLE, "the scenario has no `[host]`", help))
-        }
-    };
     let receives = interface.is_some();
-    let adapter = match adapter {
-        Some(adapter) => adapter::adapter(cx, library, adapter),
-        // It has nothing to send.
-        None if receives => Ok(Located { value: Adapter::Null(Default::default()), spans: WHOLE }),
-        None => {
-            let help = "add `[adapter]` with its `kind`, or with the `file` of one";
-            Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
+    let topology = match node {
+        Some(nodes) => {
+            for span in [path.as_ref().map(|path| &path.span), interface.as_ref().map(|list| &list.span)] {
+                let Some(span) = span else { continue };
+                let help =
+                    "remove this; named nodes are joined by `[network.NAME]`, and receive by themselves";
+                return Err(cx.fault(span, "this is of nodes without names", help));
+            }
+            topology::topology(cx, library, host, adapter, nodes, network)
         }
+        None => alike(cx, library, (host, adapter), path, network, receives),
     };
-    let path = path.map_or(Ok(network::Chain::default()), |path| self::path(cx, path));
-    let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
-    let built = adapter.as_ref().ok().map(|adapter| &adapter.value);
-    let net = network::network(cx, network, &path, built, speedup);
     let admission = self::admission(cx, admission);
+    let host = topology.as_ref().map(|topology| &topology.hosts[topology.nodes[0].host].value);
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
-        packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.value.subsystem.packet),
-        enforced: host.as_ref().is_ok_and(|host| host.value.subsystem.enforcement),
+        packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.subsystem.packet),
+        enforced: host.as_ref().is_ok_and(|host| host.subsystem.enforcement),
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
-        way: net.as_ref().map_or(network::Way::ALONE, |(_, way)| *way),
+        way: topology.as_ref().map_or(Way::ALONE, |topology| topology.way.clone()),
         interfaces: None,
         programs: None,
     };
     let interfaces = reception::interfaces(cx, library, interface);
     let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();
-    let costs = host.as_ref().map(|host| host.value.reception).map_err(|reported| *reported);
-    let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
+    let costs = host.as_ref().map(|host| host.reception).map_err(|reported| **reported);
+    let speedup = host.as_ref().map_or(1.0, |host| host.speedup);
     let said = program.is_some();
     let programs = program::programs(cx, program, receives, speedup, costs);
     let workers: Vec<String> = programs.iter().flatten().map(|program| program.name.clone()).collect();
@@ -151,26 +149,37 @@ pub(crate) fn experiment(
             Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
         }
     };
-    let faults = network::faults(cx, fault, adapter.as_ref().ok().map(|adapter| &adapter.value), around.way);
-    let (mut host, mut adapter, (admission, _)) = (host?, adapter?, admission?);
-    if let Ok(channels) = &channels {
-        let_early_frames_pass(&mut host.value, host.spans.unsaid, channels);
-    }
-    if let Adapter::Described(description) = &mut adapter.value {
-        if host.value.speedup != 1.0 {
-            **description = description.as_ref().clone().with_speedup(host.value.speedup);
-        }
-        crate::adapter::within_reason(cx, description, host.value.subsystem.packet, &adapter.spans)?;
-    }
-    let (network, way) = net?;
+    let of_node = |node: usize| {
+        let topology = topology.as_ref().ok()?;
+        Some(topology.adapters[topology.nodes.get(node)?.adapter].value.clone())
+    };
+    let faults = network::faults(cx, fault, &of_node, &around.way);
     let emulation = emulation::emulation(cx, emulation);
-    let ports = emulation::ports(cx, port, way);
+    let ports = emulation::ports(cx, port, &around.way);
+    let (Topology { mut hosts, mut adapters, nodes, switches, outlets, networks, way: _ }, (admission, _)) =
+        (topology?, admission?);
+    if let Ok(channels) = &channels {
+        for host in &mut hosts {
+            let_early_frames_pass(&mut host.value, host.spans.unsaid, channels);
+        }
+    }
+    for NodeSpec { host, adapter, .. } in &nodes {
+        let (host, adapter) = (&hosts[*host].value, &mut adapters[*adapter]);
+        if let Adapter::Described(description) = &mut adapter.value {
+            crate::adapter::within_reason(cx, description, host.subsystem.packet, &adapter.spans)?;
+        }
+    }
+    let (host_spans, hosts): (Vec<_>, _) = hosts.into_iter().map(|host| (host.spans, host.value)).unzip();
+    let (adapter_spans, adapters): (Vec<_>, _) =
+        adapters.into_iter().map(|adapter| (adapter.spans, adapter.value)).unzip();
     let experiment = Experiment {
         seed: seed?,
-        hosts: vec![host.value],
-        adapters: vec![adapter.value],
-        nodes: vec![NodeSpec { name: None, host: 0, adapter: 0 }; way.stations],
-        networks: vec![network],
+        hosts,
+        adapters,
+        nodes,
+        switches,
+        outlets,
+        networks,
         faults: faults?,
         admission,
         clock,
@@ -191,8 +200,80 @@ pub(crate) fn experiment(
     only_receives(cx, &experiment)?;
     takes_time(cx, &experiment)?;
     have_ports(cx, &experiment)?;
-    analysis(cx, &experiment, &host.spans, &adapter.spans)?;
+    analysis(cx, &experiment, &host_spans, &adapter_spans)?;
+    cut_through(cx, &experiment)?;
     Ok(experiment)
+}
+
+/// Equal hosts, by their numbers: one, or those of `[path]` or `[network]`.
+fn alike(
+    cx: &mut Context<'_>,
+    library: &mut Library<'_>,
+    (host, adapter): (Option<Part<RawHost>>, Option<Part<RawAdapter>>),
+    path: Option<Part<RawPath>>,
+    networks: Option<RawNetworks>,
+    receives: bool,
+) -> Result<Topology, Reported> {
+    let host = match host {
+        Some(host) => host::host(cx, library, host),
+        None => {
+            let help = "add `[host]` with `profile = \"mc68040\"` or another";
+            Err(cx.fault(&WHOLE, "the scenario has no `[host]`", help))
+        }
+    };
+    let adapter = match adapter {
+        Some(adapter) => adapter::adapter(cx, library, adapter),
+        // It has nothing to send.
+        None if receives => Ok(Located { value: Adapter::Null(Default::default()), spans: WHOLE }),
+        None => {
+            let help = "add `[adapter]` with its `kind`, or with the `file` of one";
+            Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
+        }
+    };
+    let path = path.map_or(Ok(network::Chain::default()), |path| self::path(cx, path));
+    let speedup = host.as_ref().map_or(1.0, |host| host.value.speedup);
+    let built = adapter.as_ref().ok().map(|adapter| &adapter.value);
+    let net = network::network(cx, networks, &path, built, speedup);
+    let (host, mut adapter, (network, way)) = (host?, adapter?, net?);
+    sped_up(&mut adapter.value, speedup);
+    let spec = NodeSpec { name: None, host: 0, adapter: 0 };
+    Ok(Topology {
+        hosts: vec![host],
+        adapters: vec![adapter],
+        nodes: vec![spec; network.members.len()],
+        switches: Vec::new(),
+        outlets: Vec::new(),
+        networks: vec![network],
+        way,
+    })
+}
+
+/// Divides what an adapter's processors take.
+fn sped_up(adapter: &mut Adapter, speedup: f64) {
+    if let Adapter::Described(description) = adapter
+        && speedup != 1.0
+    {
+        **description = description.as_ref().clone().with_speedup(speedup);
+    }
+}
+
+/// Refuses drivers that may take back what a cut-through switch has begun to send on.
+fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    for node in (0..experiment.nodes.len()).filter(|node| experiment.feeds_cut_through(*node)) {
+        let (reason, help) = match experiment.adapter(node) {
+            Adapter::Described(_) => (
+                "an adapter of stages does not know when a frame will have left, and a cut-through switch begins before",
+                "use `forwarding = \"store_and_forward\"`, or a null adapter",
+            ),
+            Adapter::Null(_) if experiment.host(node).driver.reset_after.is_some() => (
+                "a driver that resets its adapter may take back a frame that a cut-through switch has begun to send",
+                "remove `reset_after`, or use `forwarding = \"store_and_forward\"`",
+            ),
+            Adapter::Null(_) => continue,
+        };
+        return Err(cx.fault(&WHOLE, format!("node `{}`: {reason}", experiment.name(node)), help));
+    }
+    Ok(())
 }
 
 /// Refuses what a host that receives at interfaces has no part of.
@@ -343,26 +424,27 @@ fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpe
 fn analysis(
     cx: &mut Context<'_>,
     experiment: &Experiment,
-    spans: &HostSpans,
-    adapter: &Range<usize>,
+    spans: &[HostSpans],
+    adapters: &[Range<usize>],
 ) -> Result<(), Reported> {
     if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() {
         return Ok(());
     }
     const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
-    let host = experiment.host(0);
-    let paradigm = host.subsystem.link.paradigm;
-    if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !host.ideal {
-        let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
-        let reason = format!("admission has no analysis for `{name}`");
-        return Err(cx.fault(&spans.paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
-    }
-    if matches!(experiment.adapter(0), Adapter::Described(_)) {
-        return Err(cx.fault(
-            adapter,
-            "admission has no analysis for an adapter that is described by stages",
-            OFF,
-        ));
+    for NodeSpec { name: _, host, adapter } in &experiment.nodes {
+        let paradigm = experiment.hosts[*host].subsystem.link.paradigm;
+        if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !experiment.hosts[*host].ideal {
+            let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
+            let reason = format!("admission has no analysis for `{name}`");
+            return Err(cx.fault(&spans[*host].paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
+        }
+        if matches!(experiment.adapters[*adapter], Adapter::Described(_)) {
+            return Err(cx.fault(
+                &adapters[*adapter],
+                "admission has no analysis for an adapter that is described by stages",
+                OFF,
+            ));
+        }
     }
     Ok(())
 }

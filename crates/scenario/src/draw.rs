@@ -12,6 +12,7 @@ mod channel;
 mod dice;
 mod host;
 mod network;
+mod nodes;
 mod reception;
 mod shrink;
 mod sketch;
@@ -30,7 +31,9 @@ use crate::raw::{RawAdmission, RawRun, RawScenario};
 use channel::Channels;
 use dice::Dice;
 pub use shrink::shrink;
-use sketch::{Drafted, Drawn, name, part, parts, quantity, table, text, that, this, unsaid, whole, word};
+use sketch::{
+    Drafted, Drawn, name, one_network, part, parts, quantity, table, text, that, this, unsaid, whole, word,
+};
 pub use sketch::{Node, Table};
 use theme::Theme;
 
@@ -66,6 +69,8 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     let fills = !theme.off && dice.chance(0.01);
     let admission = admission(dice, &theme, channels.guaranteed.as_deref().filter(|_| fills));
     let run = run(dice, &theme, length, &channels);
+    let (node, networks) = nodes::nodes(dice, &theme);
+    let network = networks.unwrap_or_else(|| one_network(network::network(dice, &theme)));
     let scenario = table!(RawScenario {
         title: text(title),
         about: unsaid(),
@@ -73,7 +78,8 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         host: part(host),
         adapter: part(adapter),
         path: network::path(dice, &theme),
-        network: network::network(dice, &theme),
+        node: node,
+        network: network,
         admission: admission,
         run: run,
         interface: unsaid(),

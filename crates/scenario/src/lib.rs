@@ -38,6 +38,7 @@ mod raw;
 mod scenario;
 mod schema;
 pub mod sweep;
+mod templates;
 #[cfg(test)]
 mod tests;
 pub mod tune;

@@ -6,6 +6,8 @@
 mod adapter;
 mod emulation;
 mod network;
+mod networks;
+mod node;
 mod reception;
 mod tune;
 
@@ -27,6 +29,8 @@ use crate::claim::Stalls;
 pub(crate) use adapter::*;
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
+pub(crate) use networks::RawNetworks;
+pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
 pub(crate) use tune::{RawNeed, RawTune};
 
@@ -34,6 +38,9 @@ pub(crate) use tune::{RawNeed, RawTune};
 pub(crate) type Packets = Whole<1, 1_000_000>;
 /// A number of packets, or a time: what a run leaves out at an end.
 pub(crate) type Amount = Or<Whole<0, 1_000_000_000_000>, Bounded<Length>>;
+
+/// A node: its number, or where nodes have names its name.
+pub(crate) type NodeName = Or<Whole<0, 64>, Name>;
 
 /// An experiment: a host, an adapter, a path and channels; what to vary; and what must come out.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -47,15 +54,18 @@ pub(crate) struct RawScenario {
     pub(crate) about: Option<Written<String>>,
     /// Root of every random stream; the same file and seed give the same results. Default 1.
     pub(crate) seed: Option<Written<Whole<0, { i64::MAX as u64 }>>>,
-    /// The sending host, and with it every relay and the receiver.
-    #[schemars(required)]
+    /// The sending host, and with it every relay and the receiver; or what the hosts of `[node]`s have in common.
     pub(crate) host: Option<Part<RawHost>>,
-    /// The network adapter of every host. Needed unless the host only receives, at interfaces.
+    /// The network adapter of every host. Needed unless the host only receives, at interfaces, or `[node]`s say all of theirs.
     pub(crate) adapter: Option<Part<RawAdapter>>,
     /// What lies behind the adapter. Without it a message ends when its last packet is transmitted.
     pub(crate) path: Option<Part<RawPath>>,
-    /// The network between the adapters. Default: a link of its own for each.
-    pub(crate) network: Option<Part<RawNetwork>>,
+    /// The nodes, by name, of a network in which they differ. Without them there is one host, or the equal hosts of `[path]` or
+    /// `[network]`, called by their numbers.
+    pub(crate) node: Option<Entries<Part<RawNode>>>,
+    /// The network between the adapters. Default: a link of its own for each. With `[node]`s, `[network.NAME]`s say which of
+    /// them they join, and what stands here is what they have in common.
+    pub(crate) network: Option<RawNetworks>,
     /// How channels are admitted.
     pub(crate) admission: Option<Part<RawAdmission>>,
     /// When a run ends. Needed unless `admission.fill` is given.
@@ -261,12 +271,14 @@ pub(crate) struct RawChannel {
     /// Class of service.
     #[schemars(required)]
     pub(crate) class: Option<Written<Class>>,
-    /// The node that sends. Default 0, the first.
-    pub(crate) from: Option<Written<Whole<0, 64>>>,
+    /// The node that sends: its number, or its name. Of several nodes by one name each sends in turn. Default 0, the first.
+    pub(crate) from: Option<Written<NodeName>>,
     /// The node that receives, if any does. Default the last.
-    pub(crate) to: Option<Written<Whole<0, 64>>>,
+    pub(crate) to: Option<Written<NodeName>>,
+    /// The way through named nodes, both ends and switches included. Default: fewest hops.
+    pub(crate) route: Option<List<Written<Name>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
-    /// streams of their own. Default 1.
+    /// streams of their own. Default 1, or one for each node that sends or receives by the same name.
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
     /// `M_max`: the largest message.
     #[schemars(required)]

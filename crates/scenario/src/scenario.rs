@@ -19,7 +19,7 @@ use crate::library::{Library, Shelf};
 use crate::raw::RawScenario;
 use crate::sweep::{Plan, PointIndex};
 use crate::tune::Tune;
-use crate::{convert, document, judged, leaf, tune};
+use crate::{convert, document, judged, leaf, templates, tune};
 
 /// A scenario, valid throughout.
 #[derive(Debug)]
@@ -172,7 +172,8 @@ fn at<'i>(
     plan: &Plan<'i>,
     point: &PointIndex,
 ) -> Result<Experiment, Reported> {
-    let document = plan.document(cx, base, point)?;
+    let mut document = plan.document(cx, base, point)?;
+    templates::lay_over(document.get_mut());
     let raw = document::read(cx, document)?;
     convert::experiment(cx, library, raw)
 }
@@ -248,7 +249,9 @@ fn every_point(
     if !plan.axes.is_empty() {
         // Wrong by itself it may be: a swept key can be left out of it.
         let raw = &mut Context::new(cx.source, &mut unswept);
-        let _ = document::read(raw, base.clone()).and_then(|read| convert::experiment(raw, library, read));
+        let mut document = base.clone();
+        templates::lay_over(document.get_mut());
+        let _ = document::read(raw, document).and_then(|read| convert::experiment(raw, library, read));
     }
     let mut seen: Vec<Diagnostic> = Vec::new();
     for point in plan.points() {

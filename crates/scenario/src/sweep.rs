@@ -21,11 +21,12 @@ use crate::written::{List, Part};
 pub const MOST_POINTS: usize = 100_000;
 
 /// What a sweep may set: the parts of a scenario that make an experiment.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 12] = [
     "seed",
     "host",
     "adapter",
     "path",
+    "node",
     "network",
     "admission",
     "run",

@@ -249,6 +249,56 @@ impl<'de, L: Leaf, P: DeserializeOwned> Deserialize<'de> for Either<L, P> {
     }
 }
 
+/// A table of known keys with further such tables under the user's own, or what stands in its place.
+struct Mixed<T>(Known<T>, Vec<(Spanned<String>, Part<T>)>);
+
+impl<'de, T: DeserializeOwned> FromAny<'de> for Mixed<T> {
+    fn scalar(scalar: Scalar) -> Self {
+        Mixed(Known(Err(scalar)), Vec::new())
+    }
+
+    fn table<A: MapAccess<'de>>(map: A) -> Result<Self, A::Error> {
+        let mut named = Vec::new();
+        let filter = MixedKeys { map, known: keys::<T>(), named: &mut named };
+        let value = T::deserialize(MapAccessDeserializer::new(filter))?;
+        Ok(Mixed(Known(Ok((value, Vec::new()))), named))
+    }
+}
+
+/// A table with known keys, and what stands under others: tables of the same kind, by the user's names.
+pub(crate) fn mixed<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<(Part<T>, Vec<(Spanned<String>, Part<T>)>), D::Error> {
+    let (span, Mixed(known, named)) = placed::<Mixed<T>, D>(deserializer)?;
+    Ok((Part::of(span, known), named))
+}
+
+/// Lets through the known keys of a table, and reads what stands at others as such tables.
+struct MixedKeys<'a, A, T> {
+    map: A,
+    known: &'static [&'static str],
+    named: &'a mut Vec<(Spanned<String>, Part<T>)>,
+}
+
+impl<'de, A: MapAccess<'de>, T: DeserializeOwned> MapAccess<'de> for MixedKeys<'_, A, T> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
+        while let Some(key) = self.map.next_key::<Spanned<String>>()? {
+            if self.known.contains(&key.get_ref().as_str()) {
+                return seed.deserialize(StringDeserializer::new(key.into_inner())).map(Some);
+            }
+            let part = self.map.next_value()?;
+            self.named.push((key, part));
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
 /// An array, or what stands in its place.
 struct Items<T>(Result<Vec<T>, Scalar>);
 

@@ -12,6 +12,7 @@ mod parts;
 pub mod receiving;
 mod state;
 mod surroundings;
+mod switches;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -36,6 +37,7 @@ pub use parts::{channel_config, source_stream};
 pub use state::Event;
 use state::{Asked, Snapshot, Window};
 use surroundings::Surroundings;
+use switches::Switches;
 
 use crate::experiment::{Experiment, Fault, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
@@ -124,6 +126,8 @@ pub struct Elsewhere<'a> {
 pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     experiment: &'a Experiment,
     nodes: Vec<Node>,
+    switches: Switches,
+    /// When each station is to be called.
     asked: Vec<Asked>,
     /// When each medium is to be called.
     media_asked: Vec<Asked>,
@@ -169,6 +173,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             .map(|node| parts::node(experiment, node, !elsewhere.hosts.contains(&node)))
             .collect();
         let networks = Networks::new(experiment, &mut nodes);
+        for (number, node) in nodes.iter_mut().enumerate() {
+            if experiment.feeds_cut_through(number) {
+                node.announce_packets();
+            }
+        }
         observer.watch(&mut nodes, experiment);
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
         let around = Surroundings {
@@ -184,7 +193,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         };
         let mut assembly = Self {
             experiment,
-            asked: vec![Asked::default(); nodes.len()],
+            asked: vec![Asked::default(); experiment.stations()],
+            switches: Switches::new(experiment, &promises),
             nodes,
             media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
@@ -254,7 +264,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 self.look_after(now);
             }
         }
-        self.restless.extend(0..self.nodes.len());
+        self.restless.extend(0..self.experiment.stations());
         self.settle(Time::ZERO, calendar);
     }
 
@@ -309,7 +319,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     #[inline]
     fn look_after(&mut self, now: Time) {
         if self.around.window.unasked {
-            self.around.window.ask(&self.nodes);
+            self.around.window.ask(&self.nodes, &self.switches);
         }
         if self.around.observer.has_seen() {
             self.around.observer.look_at(now, &self.nodes);
@@ -320,7 +330,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     #[inline]
     fn ask(&mut self, node: usize, calendar: &mut Calendar<Event>) {
         let asked = &mut self.asked[node];
-        if let Some(at) = asked.change(self.nodes[node].next_deadline()) {
+        let deadline = match self.switches.has(node) {
+            false => self.nodes[node].next_deadline(),
+            true => self.switches.next_deadline(node),
+        };
+        if let Some(at) = asked.change(deadline) {
             calendar.schedule(at, Event::Node { node: node as u32, asked: asked.times });
         }
     }
@@ -348,12 +362,12 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn look_at_window(&mut self, now: Time) {
         self.around.look_at_window(now);
         if self.around.window.unasked {
-            self.around.window.ask(&self.nodes);
+            self.around.window.ask(&self.nodes, &self.switches);
         }
     }
 
     fn snapshot(&self, at: Time) -> Snapshot {
-        Snapshot::of_meters(at, &self.around.meters).with(&self.nodes)
+        Snapshot::of_meters(at, &self.around.meters).with(&self.nodes, &self.switches)
     }
 
     /// What has come of a channel so far, as far as hosts are here.
@@ -389,7 +403,10 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             Event::Node { node, asked } if self.asked[node as usize].times == asked => {
                 let node = node as usize;
                 self.asked[node].at = None;
-                self.nodes[node].timer(now, &mut self.around.of(node, now, calendar));
+                match self.switches.has(node) {
+                    false => self.nodes[node].timer(now, &mut self.around.of(node, now, calendar)),
+                    true => self.switches.timer(now, node, &mut self.around.of_port(node, now, calendar)),
+                }
                 self.acted(node, now, calendar);
             }
             Event::Medium { network, asked } if self.media_asked[network as usize].times == asked => {
@@ -401,7 +418,15 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             Event::Reach { node, frame } => {
                 let node = node as usize;
                 let packet = self.around.flying.take(frame);
-                self.nodes[node].receive(now, &packet, &mut self.around.of(node, now, calendar));
+                match self.switches.has(node) {
+                    false => {
+                        self.nodes[node].receive(now, &packet, &mut self.around.of(node, now, calendar));
+                    }
+                    true => {
+                        let tell = &mut self.around.of_port(node, now, calendar);
+                        self.switches.receive(now, node, &packet, tell);
+                    }
+                }
                 self.acted(node, now, calendar);
             }
             Event::Input => {

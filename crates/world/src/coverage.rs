@@ -21,6 +21,7 @@ mod receiving;
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::node::DriverConfig;
+use laxity_model::switch::PortConfig;
 use laxity_qos::admission::{ResourceModel, Test};
 use laxity_qos::channel::{
     Block, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
@@ -30,7 +31,7 @@ use laxity_qos::discipline::EarlyPolicy;
 
 use crate::experiment::{
     Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, NodeSpec,
-    Pace, SourceSpec,
+    Outlet, Pace, SourceSpec, SwitchSpec,
 };
 
 pub(crate) use receiving::receiving;
@@ -42,16 +43,16 @@ pub struct Uncovered(pub &'static str);
 /// The analysis that covers an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Coverage {
-    /// Each node's, in the order of the experiment.
-    pub(crate) nodes: Vec<Covered>,
+    /// Each station's: the nodes', then the ports'.
+    pub(crate) stations: Vec<Covered>,
 }
 
-/// The analysis that covers a node.
+/// The analysis that covers a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Covered {
     /// How CPU and link are shared.
     pub(crate) model: ResourceModel,
-    /// Its adapter.
+    /// Its adapter, or the link behind a port.
     pub(crate) link: LinkCosts,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
@@ -67,6 +68,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         hosts,
         adapters,
         nodes,
+        switches,
+        outlets,
         networks,
         faults,
         admission: Admission { formula: _, test, local_deadline: _, refusal: _ },
@@ -96,10 +99,11 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         Adapter::Null(link) => host_policies(&hosts[*host], *link),
         Adapter::Described(_) => Err(Uncovered("no analysis covers an adapter of several stages")),
     };
-    let nodes: Vec<Covered> = nodes.iter().map(covered).collect::<Result<_, _>>()?;
+    let ports = outlets.iter().map(|outlet| port(outlet, &switches[outlet.switch]));
+    let stations: Vec<Covered> = nodes.iter().map(covered).chain(ports).collect::<Result<_, _>>()?;
     match test {
         Test::DOrder => {}
-        Test::Demand if nodes.iter().any(|node| node.by_level) => {
+        Test::Demand if stations.iter().any(|station| station.by_level) => {
             return Err(Uncovered(
                 "the demand test is about EDF; fixed priorities are admitted by `d_order`",
             ));
@@ -108,12 +112,12 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     }
     for channel in channels {
         for node in channel.senders() {
-            policies_at(channel, nodes[*node])?;
+            policies_at(channel, stations[*node])?;
         }
         let sender = experiment.host(channel.route[0]);
         self::channel(channel, sender)?;
     }
-    Ok(Coverage { nodes })
+    Ok(Coverage { stations })
 }
 
 fn way(network: &Network, channels: &[ChannelSpec]) -> Result<(), Uncovered> {
@@ -138,6 +142,25 @@ fn way(network: &Network, channels: &[ChannelSpec]) -> Result<(), Uncovered> {
         return Err(Uncovered("packets that overtake each other hold up their channel at the next host"));
     }
     Ok(())
+}
+
+/// A port is the link of a host that takes no time: its frames are there when they are, and the last of [`ResourceModel`]'s
+/// costs is the link's. What goes ahead of its time is one more lower packet, and what is set aside for a channel is
+/// what `held_packets` counts, so none of it is lost.
+fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
+    let Outlet { switch: _, to: _, config } = outlet;
+    // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory is for what has no
+    // guarantee.
+    let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
+    let PortConfig { link, order, early: _, memory: _ } = config;
+    let by_level = match order {
+        Order::MultiClassEdf => false,
+        Order::FixedPriority => true,
+        Order::Edf | Order::Fifo => {
+            return Err(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"));
+        }
+    };
+    Ok(Covered { model: ResourceModel::Ideal, link: *link, by_level, ahead: false })
 }
 
 fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {

@@ -1,21 +1,22 @@
 //! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
 
+mod channel;
+mod topology;
+
 use std::net::IpAddr;
 
-use laxity_engine::Stream;
 use laxity_model::adapter::{Breakdown, Description, Notification};
-use laxity_model::host::{Applications, Endless};
-use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
+use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
 use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
-use laxity_model::source::{Sizes, Source, SourceParameters};
 use laxity_qos::admission::{Formula, Test};
-use laxity_qos::channel::{Config, MessageOverflow, PacketOverflow, Role};
+use laxity_qos::channel::Config;
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::Class;
 use laxity_qos::reception::control;
-use laxity_qos::traffic::TrafficSpec;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Span};
+
+pub use channel::{ChannelSpec, SourceSpec};
+pub use topology::{Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 
 /// One point of the sweep, valid throughout.
 #[derive(Debug, Clone)]
@@ -26,8 +27,12 @@ pub struct Experiment {
     pub hosts: Vec<Host>,
     /// What adapters are like, likewise.
     pub adapters: Vec<Adapter>,
-    /// The nodes; at least one, and the first a host.
+    /// The nodes with a host; at least one.
     pub nodes: Vec<NodeSpec>,
+    /// The switches between them.
+    pub switches: Vec<SwitchSpec>,
+    /// The ports of all switches. Where a route, or anything else, names a *station*, the nodes come first, then these.
+    pub outlets: Vec<Outlet>,
     /// What joins them; at least one.
     pub networks: Vec<Network>,
     /// What goes wrong, and when.
@@ -50,67 +55,6 @@ pub struct Experiment {
     pub commands: Vec<CommandSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
-}
-
-impl Experiment {
-    /// The host at `node`.
-    pub fn host(&self, node: usize) -> &Host {
-        &self.hosts[self.nodes[node].host]
-    }
-
-    /// The adapter at `node`.
-    pub fn adapter(&self, node: usize) -> &Adapter {
-        &self.adapters[self.nodes[node].adapter]
-    }
-
-    /// The largest packet: hosts that exchange messages agree on it.
-    pub fn packet(&self) -> Bytes {
-        self.host(0).subsystem.packet
-    }
-
-    /// What follows the name of something at `node`, to tell it from its like elsewhere; nothing at the first of nodes that
-    /// have no names.
-    pub fn suffix(&self, node: usize) -> String {
-        match &self.nodes[node].name {
-            Some(name) => format!("@{name}"),
-            None if node == 0 => String::new(),
-            None => format!("@{node}"),
-        }
-    }
-
-    /// What `node` is called.
-    pub fn name(&self, node: usize) -> String {
-        self.nodes[node].name.clone().unwrap_or_else(|| node.to_string())
-    }
-
-    /// The deadline of `channel` over its first `hops` nodes, from the logical arrival at its sender: its own for each, and the
-    /// longest way between each two.
-    pub fn deadline_through(&self, channel: &ChannelSpec, hops: usize) -> Option<Span> {
-        let ways = channel.ways.iter().take(hops - 1).map(|network| self.networks[*network].longest_way());
-        let nodes = channel.deadline?.saturating_mul(hops as u64);
-        Some(ways.fold(nodes, Span::saturating_add))
-    }
-
-    /// The nodes that a channel passes, and what it does at each.
-    pub fn hops<'a>(&self, channel: &'a ChannelSpec) -> impl Iterator<Item = (usize, Role)> + use<'a> {
-        let last = channel.route.len() - 1;
-        channel.route.iter().enumerate().map(move |(hop, &node)| match hop {
-            0 => (node, Role::Send),
-            _ if hop == last && channel.received => (node, Role::Receive),
-            _ => (node, Role::Relay),
-        })
-    }
-}
-
-/// A node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeSpec {
-    /// Its name, unique; `None` where nodes go by their numbers.
-    pub name: Option<String>,
-    /// Which of the hosts it has.
-    pub host: usize,
-    /// Which of the adapters.
-    pub adapter: usize,
 }
 
 /// A host.
@@ -289,41 +233,6 @@ impl Carries {
     }
 }
 
-/// A network.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Network {
-    /// Its name, unique; `None` for the only one.
-    pub name: Option<String>,
-    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this order.
-    pub members: Vec<usize>,
-    /// Who may send when.
-    pub medium: MediumSpec,
-    /// Propagation delay of each link.
-    pub propagation: Span,
-    /// What happens to frames on their way.
-    pub impairments: ImpairmentParameters,
-}
-
-impl Network {
-    /// How long a packet may be on its way from one host to the next, none lost.
-    pub fn longest_way(&self) -> Span {
-        let ImpairmentParameters { delay, jitter, reordering, .. } = self.impairments;
-        let overtaken = if reordering.probability > Probability::NEVER { reordering.by } else { Span::ZERO };
-        [delay, jitter, overtaken].into_iter().fold(self.propagation, Span::saturating_add)
-    }
-}
-
-/// A medium, by its parameters, which are valid.
-#[derive(Debug, Clone, PartialEq)]
-pub enum MediumSpec {
-    /// A link of its own for each station.
-    PointToPoint,
-    /// A token ring.
-    TokenRing(TokenRingParameters),
-    /// CSMA/CD.
-    Csma(CsmaParameters),
-}
-
 /// Something that goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultSpec {
@@ -423,129 +332,4 @@ pub enum RunLength {
         /// Left out at the end; with `warmup` less than `total`.
         cooldown: Span,
     },
-}
-
-/// One channel.
-#[derive(Debug, Clone)]
-pub struct ChannelSpec {
-    /// Name, unique; copies are called `name-1`, `name-2` …
-    pub name: String,
-    /// The nodes it passes, each once, the sender first.
-    pub route: Vec<usize>,
-    /// The networks over which it goes from each of them to the next.
-    pub ways: Vec<usize>,
-    /// Whether the last of them receives its messages; else one ends with its last transmission.
-    pub received: bool,
-    /// Class of service.
-    pub class: Class,
-    /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
-    pub spec: TrafficSpec,
-    /// Deadline from the logical arrival; `None` for best effort. At most `I_min` where `D_order` admits.
-    pub deadline: Option<Span>,
-    /// What it says of the run if admission refuses it.
-    pub refusal: Refusal,
-    /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
-    pub level: Option<u8>,
-    /// Message queue slots; at least 1.
-    pub message_slots: u32,
-    /// Packet buffers; at least 1.
-    pub packet_slots: u64,
-    /// When the message queue is full.
-    pub message_overflow: MessageOverflow,
-    /// When the packet buffers are full.
-    pub packet_overflow: PacketOverflow,
-    /// What it carries of its sender's port in an emulation, in place of what is sent.
-    pub carries: Option<Carries>,
-    /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.
-    pub interface: Option<usize>,
-    /// The program that takes what comes in; 0 for a channel that this host sends.
-    pub program: usize,
-    /// What is sent.
-    pub source: SourceSpec,
-}
-
-impl ChannelSpec {
-    /// The nodes that send what it carries: all of its route but one that receives.
-    pub fn senders(&self) -> &[usize] {
-        &self.route[..self.route.len() - usize::from(self.received)]
-    }
-
-    /// Its hops with the network by which it leaves each; `None` from the last.
-    pub fn ways(&self) -> impl Iterator<Item = (usize, Option<usize>)> {
-        self.route.iter().enumerate().map(|(hop, node)| (*node, self.ways.get(hop).copied()))
-    }
-}
-
-/// What a channel's application sends.
-#[derive(Debug, Clone)]
-pub enum SourceSpec {
-    /// Nothing.
-    None,
-    /// Keeps the message queue full: whenever a slot is free, a message of such a size.
-    Continuous(Sizes),
-    /// Has so many messages of such a size under way: whenever one is transmitted, or lost, the next is sent.
-    Closed {
-        /// Their sizes.
-        sizes: Sizes,
-        /// How many; at least 1, at most the message queue's slots.
-        outstanding: u32,
-    },
-    /// Messages at times of the source's own.
-    Timed {
-        /// The source.
-        parameters: SourceParameters,
-        /// It starts later than the parameters say by less than this, as it is drawn; zero draws nothing.
-        jitter: Span,
-    },
-}
-
-impl SourceSpec {
-    /// Whether there is always another message, sent when the host has room or has done with one before.
-    pub fn is_endless(&self) -> bool {
-        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
-    }
-
-    /// The messages without end, of sizes drawn from `random`; `None` for sources with times of their own, or nothing to
-    /// send.
-    pub fn endless(&self, random: Stream) -> Option<Endless> {
-        match *self {
-            SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
-            SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
-            SourceSpec::None | SourceSpec::Timed { .. } => None,
-        }
-    }
-
-    /// The source at its start, which draws what is left to chance from `random`; `None` for those without
-    /// times of their own.
-    pub fn source(&self, random: Stream) -> Option<Source> {
-        self.source_from(Span::ZERO, random)
-    }
-
-    /// The same, all of it later by `at`.
-    pub fn source_from(&self, at: Span, mut random: Stream) -> Option<Source> {
-        let SourceSpec::Timed { parameters, jitter } = self else { return None };
-        let mut parameters = parameters.clone();
-        if !at.is_zero() {
-            let start = start(&mut parameters);
-            *start = start.saturating_add(at);
-        }
-        if !jitter.is_zero() {
-            let late = Span::from_ps(random.below(jitter.as_ps()));
-            let start = start(&mut parameters);
-            *start = start.saturating_add(late);
-        }
-        Some(Source::new(parameters, random).expect("a scenario's sources are checked when it is read"))
-    }
-}
-
-/// When the source starts.
-fn start(parameters: &mut SourceParameters) -> &mut Time {
-    match parameters {
-        SourceParameters::Periodic(p) => &mut p.start,
-        SourceParameters::Bursty(p) => &mut p.start,
-        SourceParameters::Poisson(p) => &mut p.start,
-        SourceParameters::Adversary(p) => &mut p.start,
-        SourceParameters::Recorded(p) => &mut p.start,
-        SourceParameters::Script(p) => &mut p.start,
-    }
 }

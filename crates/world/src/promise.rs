@@ -146,7 +146,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                 // The demand test bounds what EDF by the requested deadlines makes of it.
                 let ordered = by_bound
                     || experiment.admission.test_with(formula) == Test::Demand
-                    || experiment.host(node).subsystem.order == Order::FixedPriority;
+                    || experiment.order(node) == Order::FixedPriority;
                 let (wait, service) = tables.terms(node, &request);
                 Hop {
                     node,
@@ -167,8 +167,8 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
 
 /// The longest way of `channel` from `node` to the next of its route; zero from the last.
 fn way_from(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Span {
-    let way = channel.ways().find(|(other, _)| *other == node).and_then(|(_, way)| way);
-    way.map_or(Span::ZERO, |network| experiment.networks[network].longest_way())
+    let hop = channel.hop(node).filter(|hop| *hop < channel.ways.len());
+    hop.map_or(Span::ZERO, |hop| experiment.longest_way(channel, hop))
 }
 
 /// What the channels of a host that receives are promised, in their order.

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_qos::channel::{Slot, Slots};
+use laxity_qos::channel::Slot;
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Span, Time};
 
@@ -20,6 +20,8 @@ pub struct Null {
     queue: VecDeque<Slot>,
     /// When the packet at the front completes; `Time::MAX` if there is none.
     completes: Time,
+    /// Says so when a transmission begins.
+    announces: bool,
     busy: Span,
     passed: u64,
     /// Most packets that ever waited behind the one in transmission.
@@ -29,14 +31,32 @@ pub struct Null {
 impl Null {
     /// An idle device that takes `costs` per packet.
     pub fn new(costs: LinkCosts) -> Self {
-        Self { costs, queue: VecDeque::new(), completes: Time::MAX, busy: Span::ZERO, passed: 0, longest: 0 }
+        Self {
+            costs,
+            queue: VecDeque::new(),
+            completes: Time::MAX,
+            announces: false,
+            busy: Span::ZERO,
+            passed: 0,
+            longest: 0,
+        }
     }
 
-    pub(super) fn transmit(&mut self, now: Time, packet: Slot, packets: &Slots) -> bool {
+    /// From now on says when a transmission begins.
+    pub fn announce(&mut self) {
+        self.announces = true;
+    }
+
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        packet: Slot,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
         self.queue.push_back(packet);
         self.longest = self.longest.max(self.queue.len() - 1);
         if self.queue.len() == 1 {
-            self.start(now, packets);
+            self.start(now, around);
         }
         true
     }
@@ -52,12 +72,15 @@ impl Null {
         self.queue.len()
     }
 
-    fn start(&mut self, now: Time, packets: &Slots) {
+    fn start(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.completes = Time::MAX;
         if let Some(&packet) = self.queue.front() {
-            let time = self.costs.transmit(packets.at(packet).size);
+            let time = self.costs.transmit(around.packets().at(packet).size);
             self.busy += time;
             self.completes = now + time;
+            if self.announces {
+                around.tell(AdapterOutput::Begun(packet, self.completes));
+            }
         }
     }
 
@@ -67,7 +90,7 @@ impl Null {
             self.passed += 1;
             around.tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
             around.tell(AdapterOutput::Response(Response::Transmitted(packet)));
-            self.start(now, around.packets());
+            self.start(now, around);
         }
     }
 
@@ -124,7 +147,7 @@ mod tests {
     /// the last leaves nothing behind it.
     #[test]
     fn packets_take_their_time_one_by_one() {
-        let mut null = null(LinkCosts { startup: Span::from_us(10), per_byte: Span::from_us(1) });
+        let mut null = null(LinkCosts::new(Span::from_us(10), Span::from_us(1)));
         let sent = [packet(0, 5), packet(1, 20), packet(2, 3)];
         for packet in sent {
             assert!(null.transmit(at(7), &packet), "it takes all");
@@ -152,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_reset_gives_everything_back_and_what_comes_in_is_there_at_once() {
-        let mut null = null(LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO });
+        let mut null = null(LinkCosts::new(Span::from_us(10), Span::ZERO));
         assert!(null.transmit(at(0), &packet(0, 5)), "it takes all");
         assert!(null.transmit(at(0), &packet(1, 5)), "it takes all");
         null.reset(at(4));

@@ -63,7 +63,7 @@ fn run(node: &mut Told<Node, NodeOutput>, until: u64) -> Vec<String> {
 
 /// A device that takes 50 us for a packet.
 fn null() -> Adapter {
-    Adapter::Null(Null::new(LinkCosts { startup: Span::from_us(50), per_byte: Span::ZERO }))
+    Adapter::Null(Null::new(LinkCosts::new(Span::from_us(50), Span::ZERO)))
 }
 
 fn host() -> Host {

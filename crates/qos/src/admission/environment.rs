@@ -164,7 +164,8 @@ impl Environment {
 
 /// `L_x(size)` where it need not be a span.
 fn link_time(link: &LinkCosts, size: Bytes) -> u128 {
-    u128::from(link.startup.as_ps()) + u128::from(link.per_byte.as_ps()) * u128::from(size.get())
+    u128::from(link.startup.as_ps())
+        + u128::from(link.per_byte.as_ps()) * u128::from(size.max(link.shortest).get())
 }
 
 /// What a channel asks for: its contract, a bound on its local delay, and what it does here.

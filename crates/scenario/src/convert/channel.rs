@@ -6,6 +6,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_units::Bytes;
 
 use super::source::{Allowed, interval_of, staggered};
+use super::way::Route;
 use super::*;
 use crate::diagnostic::Diagnostic;
 use crate::leaf::{Flow, Interval};
@@ -33,7 +34,7 @@ pub(super) fn channels(
     let mut channels: Vec<ChannelSpec> = Vec::new();
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
     for part in raw {
-        let (channel, stagger, count, name) = match channel(cx, library, part, around) {
+        let (channel, stagger, count, name, routes) = match channel(cx, library, part, around) {
             Ok(read) => read,
             Err(reported) => {
                 outcome = Err(reported);
@@ -59,25 +60,29 @@ pub(super) fn channels(
                 break;
             }
             let source = staggered(&channel.source, stagger, copy);
-            channels.push(ChannelSpec { name: name_of_copy, source, ..channel.clone() });
+            let Route { stations: route, ways, received } = routes[copy as usize % routes.len()].clone();
+            let channel = channel.clone();
+            channels.push(ChannelSpec { name: name_of_copy, source, route, ways, received, ..channel });
         }
     }
     outcome.map(|()| channels)
 }
 
-/// A channel, how far apart its copies start in their trace, how many there are, and the place of its name.
+/// A channel, how far apart its copies start in their trace, how many there are, the place of its name, and the ways that its
+/// copies take in turn.
 fn channel(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawChannel>,
     around: &Surroundings,
-) -> Result<(ChannelSpec, Span, usize, Range<usize>), Reported> {
+) -> Result<(ChannelSpec, Span, usize, Range<usize>, Vec<Route>), Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
     let RawChannel {
         name,
         from,
         to,
+        route,
         class,
         count,
         max_message,
@@ -102,13 +107,15 @@ fn channel(
         Ok(name) => format!("channel `{}`", name.get_ref().0),
         Err(_) => "this channel".into(),
     };
-    let route = around.way.route(cx, from, to);
+    let routes = around.way.routes(cx, from, to, route, &owner);
     let carries = cx.optional(carries);
     let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
     let class = cx.required(class, "class", &owner, &what);
-    let count = cx.optional(count).map(|count| count.map_or(1, |count| count.into_inner().small()));
+    let each = routes.as_ref().map_or(1, Vec::len);
+    let count =
+        cx.optional(count).map(|count| count.map_or(each, |count| count.into_inner().small() as usize));
     let max_message = cx.required(max_message, "max_message", &owner, &what);
     let min_message = cx.optional(min_message);
     let burst = cx.required(burst, "burst", &owner, &what);
@@ -236,11 +243,12 @@ fn channel(
         return Err(cx.fault(&burst_span, reason, "allow fewer messages in a burst, or more often"));
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
-    let route = route?;
+    let routes = routes?;
     let channel = ChannelSpec {
-        route: route.nodes,
-        ways: route.ways,
-        received: route.received,
+        // Each copy has its own.
+        route: Vec::new(),
+        ways: Vec::new(),
+        received: false,
         carries,
         class: class?.into_inner(),
         spec,
@@ -259,7 +267,7 @@ fn channel(
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
-    Ok((channel, source.stagger, count? as usize, name.span()))
+    Ok((channel, source.stagger, count?, name.span(), routes))
 }
 
 /// The interface at which the channel comes in.

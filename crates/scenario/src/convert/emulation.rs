@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use laxity_world::experiment::{Carries, Emulation, HostPlace, Pace, PortSpec, Transfer};
 
-use super::network::Way;
+use super::way::Way;
 use super::*;
 use crate::raw::{RawEmulation, RawPort};
 use crate::written::List;
@@ -28,7 +28,7 @@ pub(super) fn emulation(
 pub(super) fn ports(
     cx: &mut Context<'_>,
     list: Option<List<Part<RawPort>>>,
-    way: Way,
+    way: &Way,
 ) -> Result<Vec<PortSpec>, Reported> {
     let mut ports: Vec<PortSpec> = Vec::new();
     let mut outcome = Ok(());
@@ -46,7 +46,7 @@ pub(super) fn ports(
     outcome.map(|()| ports)
 }
 
-fn port(cx: &mut Context<'_>, part: Part<RawPort>, way: Way) -> Result<PortSpec, Reported> {
+fn port(cx: &mut Context<'_>, part: Part<RawPort>, way: &Way) -> Result<PortSpec, Reported> {
     let part = cx.part(part)?;
     let (owner, RawPort { kind, node, interface, namespace, address, mtu }) =
         (part.span(), part.into_inner());

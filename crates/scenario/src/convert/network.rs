@@ -6,83 +6,12 @@ use laxity_model::network::{
     TokenRingParameters,
 };
 
+use super::way::Way;
 use super::*;
 use crate::choice::{FaultKind, NetworkKind};
 use crate::leaf::Share;
-use crate::raw::{RawFault, RawImpairments, RawNetwork, RawOthers};
-use crate::written::List;
-
-/// The nodes that there are, and how channels go from one to another.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
-    pub(super) stations: usize,
-    relays: usize,
-    /// Whether the last node of a channel's way receives.
-    pub(super) receives: bool,
-}
-
-impl Way {
-    /// A host by itself.
-    pub(super) const ALONE: Way = Way { stations: 1, relays: 0, receives: false };
-
-    /// The node that is written, or the first.
-    pub(super) fn node(
-        self,
-        cx: &mut Context<'_>,
-        written: Option<Written<Whole<0, 64>>>,
-    ) -> Result<usize, Reported> {
-        let Some(node) = cx.optional(written)? else { return Ok(0) };
-        self.check(cx, node.get_ref().get() as usize, &node.span())
-    }
-
-    fn check(self, cx: &mut Context<'_>, node: usize, span: &Range<usize>) -> Result<usize, Reported> {
-        let last = self.stations - 1;
-        if node <= last {
-            return Ok(node);
-        }
-        let help = match last {
-            0 => "the only node is 0; `stations` under `[network]` says how many there are".into(),
-            _ => format!("nodes are numbered from 0 to {last}"),
-        };
-        Err(cx.fault(span, format!("there is no node {node}"), help))
-    }
-
-    /// The nodes from `from` to `to`, the networks between, and whether the last of them receives.
-    pub(super) fn route(
-        self,
-        cx: &mut Context<'_>,
-        from: Option<Written<Whole<0, 64>>>,
-        to: Option<Written<Whole<0, 64>>>,
-    ) -> Result<Route, Reported> {
-        let last = self.stations - 1;
-        let mut end = |written: Option<Written<Whole<0, 64>>>, usual: usize| {
-            let Some(end) = cx.optional(written)? else { return Ok(usual) };
-            let (span, end) = (end.span(), end.into_inner().get() as usize);
-            if self.relays > 0 && end != usual {
-                let help = "remove this, or the relays";
-                return Err(cx.fault(&span, "with relays every channel takes the whole path", help));
-            }
-            self.check(cx, end, &span)
-        };
-        let (from, to) = (end(from, 0), end(to, last));
-        let (from, to) = (from?, to?);
-        let nodes = match self.relays {
-            0 if from == to => vec![from],
-            0 => vec![from, to],
-            _ => (0..=last).collect(),
-        };
-        Ok(Route { ways: vec![0; nodes.len() - 1], received: self.receives && nodes.len() > 1, nodes })
-    }
-}
-
-/// The way of a channel.
-pub(super) struct Route {
-    pub(super) nodes: Vec<usize>,
-    /// The network from each of them to the next.
-    pub(super) ways: Vec<usize>,
-    /// Whether the last of them receives.
-    pub(super) received: bool,
-}
+use crate::raw::{RawFault, RawImpairments, RawNetwork, RawNetworks, RawOthers};
+use crate::written::{List, keys};
 
 /// How the hosts of `[path]` stand.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,34 +21,43 @@ pub(super) struct Chain {
     pub(super) propagation: Span,
 }
 
+/// The network of equal hosts that go by their numbers.
 pub(super) fn network(
     cx: &mut Context<'_>,
-    part: Option<Part<RawNetwork>>,
+    networks: Option<RawNetworks>,
     path: &Result<Chain, Reported>,
     adapter: Option<&Adapter>,
     speedup: f64,
 ) -> Result<(Network, Way), Reported> {
     let path = path.as_ref().copied().map_err(|reported| *reported);
-    let Some(part) = part else {
+    let of = |stations: usize, medium, impairments, path: Chain| Network {
+        name: None,
+        members: (0..stations).collect(),
+        medium,
+        propagation: path.propagation,
+        impairments,
+    };
+    let way =
+        |stations, path: Chain, receives| Way::Numbered { stations, relays: path.relays as usize, receives };
+    let Some(networks) = networks else {
         let path = path?;
         let stations = path.relays as usize + 1 + usize::from(path.receive);
-        let way = Way { stations, relays: path.relays as usize, receives: path.receive };
-        let network = Network {
-            name: None,
-            members: (0..stations).collect(),
-            medium: MediumSpec::PointToPoint,
-            propagation: path.propagation,
-            impairments: ImpairmentParameters::default(),
-        };
-        return Ok((network, way));
+        let network = of(stations, MediumSpec::PointToPoint, ImpairmentParameters::default(), path);
+        return Ok((network, way(stations, path, path.receive)));
     };
-    let part = cx.part(part)?;
-    let (span, raw) = (part.span(), part.into_inner());
-    let RawNetwork { kind, stations, rotation, holding, latency, handling, rate, others, impairments } = raw;
-    let kind = cx.required(kind, "kind", &span, "the network");
-    let stations = cx.optional(stations);
-    let impairments =
-        impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
+    let RawNetworks { own, named } = networks;
+    unknown(cx, named)?;
+    let part = cx.part(own)?;
+    let (span, mut raw) = (part.span(), part.into_inner());
+    let kind = cx.required(raw.kind.take(), "kind", &span, "the network");
+    let stations = cx.optional(raw.stations.take());
+    for joined in [raw.joins.take().map(|list| list.span), raw.propagation.take().map(|written| written.span)]
+    {
+        if let Some(span) = joined {
+            let help = "describe the nodes by name, as `[node.NAME]`, and this under `[network.NAME]`";
+            return Err(cx.fault(&span, "nodes without names are joined as they stand", help));
+        }
+    }
     let (path, kind) = (path?, kind?);
     let on_path = path.relays as usize + 1 + usize::from(path.receive);
     let stations = match stations? {
@@ -134,11 +72,53 @@ pub(super) fn network(
     let kind = kind.into_inner();
     if let Some(adapter) = adapter
         && kind != NetworkKind::PointToPoint
-        && !matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
+        && !waits(adapter)
     {
         let help = "describe an adapter with a phase that says `medium = true`";
         return Err(cx.fault(&place, "the adapter never waits for a shared medium", help));
     }
+    let framed =
+        ["frames are of the links between named nodes", "remove this, or describe nodes as `[node.NAME]`"];
+    cx.foreign(raw.framing.as_ref(), framed[0], framed[1])?;
+    cx.foreign(raw.mtu.as_ref(), framed[0], framed[1])?;
+    let (medium, impairments) = self::medium(cx, kind, raw, &span, stations, speedup, path.propagation)?;
+    Ok((of(stations, medium, impairments, path), way(stations, path, path.receive || stations > 1)))
+}
+
+/// Reports what stands under keys of no network, where there are no nodes that named networks could join.
+fn unknown(cx: &mut Context<'_>, named: Vec<(Spanned<String>, Part<RawNetwork>)>) -> Result<(), Reported> {
+    let mut outcome = Ok(());
+    for (key, part) in named {
+        outcome = Err(match part.value {
+            Err(_) => cx.unknown_key(&part.span, &key, keys::<RawNetwork>()),
+            Ok(_) => {
+                let reason = format!("network `{}` has no nodes to join", key.get_ref());
+                cx.fault(&key.span(), reason, "describe the nodes by name, as `[node.NAME]`")
+            }
+        });
+    }
+    outcome
+}
+
+/// Whether an adapter asks its medium before each frame.
+pub(super) fn waits(adapter: &Adapter) -> bool {
+    matches!(adapter, Adapter::Described(adapter) if adapter.asks_for_medium())
+}
+
+/// Who may send when, and what becomes of frames on their way; of so many `stations` whose processors are so many times as
+/// fast.
+pub(super) fn medium(
+    cx: &mut Context<'_>,
+    kind: NetworkKind,
+    raw: RawNetwork,
+    span: &Range<usize>,
+    stations: usize,
+    speedup: f64,
+    propagation: Span,
+) -> Result<(MediumSpec, ImpairmentParameters), Reported> {
+    let RawNetwork { rotation, holding, latency, handling, rate, others, impairments, .. } = raw;
+    let impairments =
+        impairments.map_or(Ok(ImpairmentParameters::default()), |part| self::impairments(cx, part));
     let ring =
         ["rotation and holding times are a token ring's", "remove this, or say `kind = \"token_ring\"`"];
     let ethernet = ["this is CSMA/CD's", "remove this, or say `kind = \"csma\"`"];
@@ -157,36 +137,27 @@ pub(super) fn network(
     let medium = match kind {
         NetworkKind::PointToPoint => MediumSpec::PointToPoint,
         NetworkKind::TokenRing => {
-            let rotation = cx.required(rotation, "rotation", &span, "the token ring");
-            let holding = cx.required(holding, "holding", &span, "the token ring");
+            let rotation = cx.required(rotation, "rotation", span, "the token ring");
+            let holding = cx.required(holding, "holding", span, "the token ring");
             let latency = cx.optional(latency)?.map_or(Span::ZERO, |latency| latency.into_inner().get());
             let handling = cx.optional(handling)?.map_or(Span::ZERO, |handling| handling.into_inner().get());
             let handling = Delay::fixed(handling).divided(speedup).fixed;
             let (rotation, holding) = (rotation?.into_inner().get(), holding?.into_inner().get());
             let holding = vec![holding; stations];
             let ring = TokenRingParameters { rotation, holding, latency, handling };
-            ring.check().map_err(|error| refuse(cx, &span, &error))?;
+            ring.check().map_err(|error| refuse(cx, span, &error))?;
             MediumSpec::TokenRing(ring)
         }
         NetworkKind::Csma => {
-            let rate = cx.required(rate, "rate", &span, "the network");
+            let rate = cx.required(rate, "rate", span, "the network");
             let others = others.map(|part| self::others(cx, part)).transpose();
             let (rate, others) = (rate?.into_inner().get(), others?);
-            let csma = CsmaParameters { rate, stations, propagation: path.propagation, others };
-            csma.check().map_err(|error| refuse(cx, &span, &error))?;
+            let csma = CsmaParameters { rate, stations, propagation, others };
+            csma.check().map_err(|error| refuse(cx, span, &error))?;
             MediumSpec::Csma(csma)
         }
     };
-    let receives = path.receive || stations > 1;
-    let way = Way { stations, relays: path.relays as usize, receives };
-    let network = Network {
-        name: None,
-        members: (0..stations).collect(),
-        medium,
-        propagation: path.propagation,
-        impairments: impairments?,
-    };
-    Ok((network, way))
+    Ok((medium, impairments?))
 }
 
 fn refuse(cx: &mut Context<'_>, span: &Range<usize>, error: &NetworkError) -> Reported {
@@ -236,8 +207,8 @@ fn impairments(cx: &mut Context<'_>, part: Part<RawImpairments>) -> Result<Impai
 pub(super) fn faults(
     cx: &mut Context<'_>,
     list: Option<List<Part<RawFault>>>,
-    adapter: Option<&Adapter>,
-    way: Way,
+    adapter: &dyn Fn(usize) -> Option<Adapter>,
+    way: &Way,
 ) -> Result<Vec<FaultSpec>, Reported> {
     let faults: Vec<_> = cx.items(list)?.into_iter().map(|part| fault(cx, part, adapter, way)).collect();
     faults.into_iter().collect()
@@ -246,8 +217,8 @@ pub(super) fn faults(
 fn fault(
     cx: &mut Context<'_>,
     part: Part<RawFault>,
-    adapter: Option<&Adapter>,
-    way: Way,
+    adapter: &dyn Fn(usize) -> Option<Adapter>,
+    way: &Way,
 ) -> Result<FaultSpec, Reported> {
     let part = cx.part(part)?;
     let (owner, RawFault { kind, at, length, node, resource, share }) = (part.span(), part.into_inner());
@@ -266,7 +237,8 @@ fn fault(
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
         cx.foreign(share.as_ref(), "only interrupts get lost by a share", help)?;
     }
-    let described = match adapter {
+    let adapter = adapter(node);
+    let described = match &adapter {
         Some(Adapter::Described(description)) => Some(description),
         Some(Adapter::Null(_)) if kind != FaultKind::LostInterrupts => {
             let help = "describe an adapter with stages, or let interrupts get lost";

@@ -7,11 +7,11 @@ use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::Refusal;
 
 use super::dice::Dice;
-use super::sketch::{Drafted, Drawn, name, part, quantity, table, unsaid, whole, word};
+use super::nodes::HOSTS;
+use super::sketch::{Drafted, Drawn, name, part, quantity, table, that, this, unsaid, whole, word};
 use super::source::{Contract, source};
 use super::theme::{Place, Scheduling, Theme};
-use crate::leaf::Whole;
-use crate::raw::RawChannel;
+use crate::raw::{NodeName, RawChannel};
 use crate::written::Written;
 
 /// The channels, and what the run's length has to know of them.
@@ -156,6 +156,8 @@ impl Channels {
             class: word::<Class>("real_time"),
             from: from,
             to: to,
+            // The way that is found is as good as one that is written; tests of routes have some.
+            route: unsaid(),
             count: if kind.count == 1 { unsaid() } else { whole(kind.count) },
             max_message: quantity(kind.size),
             min_message: smallest.map_or_else(unsaid, quantity),
@@ -227,6 +229,8 @@ impl Channels {
             class: word::<Class>("best_effort"),
             from: from,
             to: to,
+            // The way that is found is as good as one that is written; tests of routes have some.
+            route: unsaid(),
             count: if count == 1 { unsaid() } else { whole(count) },
             max_message: quantity(size),
             min_message: smallest.map_or_else(unsaid, quantity),
@@ -266,17 +270,23 @@ fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
     !matches!(source.table.at("kind"), Some(super::sketch::Node::Word("none", _)))
 }
 
-type End = Drawn<Option<Written<Whole<0, 64>>>>;
+type End = Drawn<Option<Written<NodeName>>>;
 
 /// Where the channel begins and ends.
 fn ends(dice: &mut Dice, theme: &Theme) -> (End, End) {
     let nodes = theme.nodes();
-    let any = |dice: &mut Dice| dice.maybe(0.7, |dice| whole(dice.below(nodes)));
+    let any = |dice: &mut Dice| dice.maybe(0.7, |dice| this(whole(dice.below(nodes))));
     match theme.place {
+        Place::Nodes { hosts, .. } => {
+            let (from, other) = (dice.below(hosts), dice.below(hosts - 1));
+            let to = if other < from { other } else { other + 1 };
+            let end = |n: u64| that(name(HOSTS[n as usize]));
+            (end(from), end(to))
+        }
         Place::Stations(_) | Place::Ring(_) | Place::Ethernet(_) => (any(dice), any(dice)),
         // With relays every channel takes the whole path.
         Place::Alone | Place::Path(_) if theme.careless => (any(dice), any(dice)),
         Place::Path(0) => dice.maybe_pair(0.1, |dice| (any(dice), any(dice))),
-        Place::Alone | Place::Path(_) => dice.maybe_pair(0.05, |_| (whole(0), whole(nodes - 1))),
+        Place::Alone | Place::Path(_) => dice.maybe_pair(0.05, |_| (this(whole(0)), this(whole(nodes - 1)))),
     }
 }

@@ -10,7 +10,7 @@ use super::sketch::{
     Drafted, Drawn, boolean, detailed, factor, part, quantity, scalar, table, text, that, this, unsaid,
     whole, word,
 };
-use super::theme::{Scheduling, Theme};
+use super::theme::{Place, Scheduling, Theme};
 use crate::choice::{PreemptionWord, Resources};
 use crate::leaf::Or;
 use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
@@ -30,15 +30,19 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         costs: costs,
         speedup: dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
         subsystem: part(subsystem),
-        driver: dice.maybe(watched, |dice| part(driver(dice))),
+        driver: dice.maybe(watched, |dice| part(driver(dice, theme))),
         receive: unsaid(),
     })
 }
 
-fn driver(dice: &mut Dice) -> Drafted<RawDriver> {
+fn driver(dice: &mut Dice, theme: &Theme) -> Drafted<RawDriver> {
     table!(RawDriver {
         watchdog: dice.maybe(0.7, |dice| quantity(dice.span(Span::from_us(50), Span::from_ms(5)))),
-        reset_after: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(1), Span::from_ms(50)))),
+        // What a cut-through switch has begun to send cannot be taken back.
+        reset_after: match theme.place {
+            Place::Nodes { switches: 1.., .. } => unsaid(),
+            _ => dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(1), Span::from_ms(50)))),
+        },
     })
 }
 

@@ -3,7 +3,10 @@
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
-use super::sketch::{Drafted, Drawn, boolean, name, part, quantity, share, table, unsaid, whole, word};
+use super::nodes::HOSTS;
+use super::sketch::{
+    Drafted, Drawn, boolean, name, part, quantity, share, table, that, this, unsaid, whole, word,
+};
 use super::theme::{Place, Theme};
 use crate::choice::{FaultKind, NetworkKind};
 use crate::raw::{RawFault, RawImpairments, RawNetwork, RawOthers, RawPath};
@@ -35,6 +38,7 @@ pub(super) fn path(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawPath>
                 propagation: dice.maybe(0.8, propagation),
             }))
         }),
+        Place::Nodes { .. } => unsaid(),
         // A collision has to be heard within a slot.
         Place::Ethernet(_) => dice.maybe(0.3, |dice| {
             part(table!(RawPath {
@@ -46,19 +50,24 @@ pub(super) fn path(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawPath>
     }
 }
 
+/// The network of nodes without names.
 pub(super) fn network(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Part<RawNetwork>>> {
     let rotation = dice.span(Span::from_ms(2), Span::from_ms(10));
     let impaired = if theme.nodes() > 1 { 0.2 } else { 0.03 };
     let impairments = dice.maybe(impaired, |dice| part(impairments(dice)));
     let kind = match theme.place {
         Place::Alone | Place::Path(_) if impairments.node.is_none() && !dice.chance(0.1) => return unsaid(),
-        Place::Alone | Place::Path(_) | Place::Stations(_) => "point_to_point",
+        Place::Alone | Place::Path(_) | Place::Stations(_) | Place::Nodes { .. } => "point_to_point",
         Place::Ring(_) => "token_ring",
         Place::Ethernet(_) => "csma",
     };
     let (ring, ethernet) = (kind == "token_ring", kind == "csma");
     part(table!(RawNetwork {
         kind: word::<NetworkKind>(kind),
+        joins: unsaid(),
+        propagation: unsaid(),
+        framing: unsaid(),
+        mtu: unsaid(),
         stations: match theme.place {
             Place::Alone => unsaid(),
             Place::Path(_) => dice.maybe(0.3, |_| whole(theme.nodes())),
@@ -94,7 +103,7 @@ fn others(dice: &mut Dice) -> Drafted<RawOthers> {
     })
 }
 
-fn impairments(dice: &mut Dice) -> Drafted<RawImpairments> {
+pub(super) fn impairments(dice: &mut Dice) -> Drafted<RawImpairments> {
     let reorders = dice.chance(0.2);
     table!(RawImpairments {
         delay: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(10), Span::from_ms(20)))),
@@ -129,7 +138,10 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
         kind: word::<FaultKind>(kind),
         at: quantity(dice.part_of(length)),
         length as "for": dice.maybe(0.7, |dice| quantity(dice.part_of(length / 2))),
-        node: dice.maybe(0.4, |dice| whole(dice.below(theme.nodes()))),
+        node: match theme.place {
+            Place::Nodes { .. } => dice.maybe(0.4, |dice| that(name(dice.pick(&HOSTS[..2])))),
+            _ => dice.maybe(0.4, |dice| this(whole(dice.below(theme.nodes())))),
+        },
         resource: if kind == "stall" { name("processor") } else { unsaid() },
         share: match kind {
             "lost_interrupts" => dice.maybe(0.6, |dice| share(dice.pick(&[0.1, 0.5, 1.0]))),

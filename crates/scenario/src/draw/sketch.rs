@@ -10,7 +10,8 @@ use std::marker::PhantomData;
 use laxity_units::{Bytes, Rate, Span};
 
 use crate::leaf::{Bounded, Bounds, Choice, Factor, Name, Or, Share, Whole};
-use crate::written::{Either, List, Part, Written};
+use crate::raw::{RawNetwork, RawNetworks};
+use crate::written::{Either, Entries, List, Part, Written};
 
 /// A value as it will stand in the file.
 #[derive(Debug, Clone)]
@@ -186,6 +187,26 @@ pub(super) fn that<A, B>(of: Drawn<Option<Written<B>>>) -> Drawn<Option<Written<
     drawn(of.node)
 }
 
+/// Tables by names that are the user's.
+pub(super) fn entries<R>(of: Vec<(&'static str, Drafted<R>)>) -> Drawn<Option<Entries<Part<R>>>> {
+    let keys = of.into_iter().map(|(name, drafted)| (name, Node::Table(drafted.table)));
+    drawn(Node::Table(Table { keys: keys.collect() }))
+}
+
+/// What networks have in common, and each of them.
+pub(super) fn networks(
+    common: Drafted<RawNetwork>,
+    of: Vec<(&'static str, Drafted<RawNetwork>)>,
+) -> Drawn<Option<RawNetworks>> {
+    let named = of.into_iter().map(|(name, drafted)| (name, Node::Table(drafted.table)));
+    drawn(Node::Table(Table { keys: common.table.keys.into_iter().chain(named).collect() }))
+}
+
+/// One network, of nodes without names.
+pub(super) fn one_network(of: Drawn<Option<Part<RawNetwork>>>) -> Drawn<Option<RawNetworks>> {
+    drawn(of.node)
+}
+
 impl Table {
     /// The file's text.
     pub fn text(&self) -> String {
@@ -208,7 +229,28 @@ impl Table {
     /// Tells `see` every word and every truth value by the dotted path of its key, lists passed through.
     pub fn visit_words(&self, see: &mut dyn FnMut(&str, &'static str, Vec<&'static str>)) {
         for (key, node) in &self.keys {
-            node.visit_words(key, see);
+            match (*key, node) {
+                // What a node says of its own is what `[host]` and `[adapter]` may say.
+                ("node", Node::Table(nodes)) => {
+                    let keys =
+                        nodes.keys.iter().filter_map(|(_, node)| node.table()).flat_map(|node| &node.keys);
+                    for (key, node) in keys {
+                        match *key {
+                            "host" | "adapter" => node.visit_words(key, see),
+                            key => node.visit_words(&format!("node.{key}"), see),
+                        }
+                    }
+                }
+                ("network", Node::Table(networks)) => {
+                    for (key, node) in &networks.keys {
+                        match node.table().filter(|network| network.at("joins").is_some()) {
+                            Some(_) => node.visit_words("network", see),
+                            None => node.visit_words(&format!("network.{key}"), see),
+                        }
+                    }
+                }
+                _ => node.visit_words(key, see),
+            }
         }
     }
 
@@ -244,6 +286,13 @@ impl Table {
 }
 
 impl Node {
+    fn table(&self) -> Option<&Table> {
+        match self {
+            Node::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
     fn inline(&self) -> String {
         match self {
             Node::Text(text) => format!("\"{text}\""),

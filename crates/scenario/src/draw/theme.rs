@@ -22,6 +22,8 @@ pub(super) enum Place {
     Ring(u64),
     /// So many hosts at an Ethernet.
     Ethernet(u64),
+    /// Hosts by name, with so many switches between them, or at a token ring.
+    Nodes { hosts: u64, switches: u64, ring: bool },
 }
 
 /// What the adapter is.
@@ -79,16 +81,19 @@ const MC68040: [u64; 11] = [55, 90, 420, 170, 160, 68, 0, 60, 170, 250, 50];
 impl Theme {
     pub(super) fn draw(dice: &mut Dice) -> Self {
         let place = match dice.below(100) {
-            0..48 => Place::Alone,
-            48..72 => Place::Path(dice.pick(&[0, 1, 1, 1, 2, 2, 3])),
-            72..93 => Place::Stations(dice.between(2, 4)),
-            93..97 => Place::Ring(dice.between(1, 4)),
-            _ => Place::Ethernet(dice.between(1, 4)),
+            0..40 => Place::Alone,
+            40..60 => Place::Path(dice.pick(&[0, 1, 1, 1, 2, 2, 3])),
+            60..78 => Place::Stations(dice.between(2, 4)),
+            78..82 => Place::Ring(dice.between(1, 4)),
+            82..85 => Place::Ethernet(dice.between(1, 4)),
+            85 => Place::Nodes { hosts: dice.between(2, 4), switches: 0, ring: true },
+            _ => Place::Nodes { hosts: dice.between(2, 4), switches: dice.pick(&[0, 1, 1, 2]), ring: false },
         };
         let shared =
             ["ring-edf", "ring-fifo", "ring-two-queues", "ring-edf-unoptimised", "end-edd", "end-fifo"];
         let others = ["null", "template", "cim250", "cim250-simple", "cim250-dual", "cim250-simple-dual"];
         let adapter = match (place, dice.below(20)) {
+            (Place::Nodes { ring: true, .. }, _) => AdapterTheme::Named(dice.pick(&shared)),
             (Place::Ring(_) | Place::Ethernet(_), 0..8) => AdapterTheme::Generic,
             (Place::Ring(_) | Place::Ethernet(_), 8) => AdapterTheme::Named("template"),
             (Place::Ring(_) | Place::Ethernet(_), _) => AdapterTheme::Named(dice.pick(&shared)),
@@ -116,7 +121,7 @@ impl Theme {
         let unanalysed = !null || matches!(paradigm, "O3" | "adapter") && !ideal;
         let off = if unanalysed { !careless } else { dice.chance(0.02) };
         let (said, costs) = costs(dice, place);
-        let mut link = LinkCosts { startup: dice.cost(120), per_byte: Span::ZERO };
+        let mut link = LinkCosts::new(dice.cost(120), Span::ZERO);
         if dice.chance(0.85) {
             link.per_byte = Span::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
         }
@@ -152,6 +157,7 @@ impl Theme {
             Place::Alone => 1,
             Place::Path(relays) => relays + 2,
             Place::Stations(n) | Place::Ring(n) | Place::Ethernet(n) => n,
+            Place::Nodes { hosts, switches, .. } => hosts + switches,
         }
     }
 
@@ -198,7 +204,7 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         if dice.chance(0.7) && us[2] < us[3] {
             us.swap(2, 3);
         }
-        if matches!(place, Place::Path(_) | Place::Stations(_)) && dice.chance(0.6) {
+        if matches!(place, Place::Path(_) | Place::Stations(_) | Place::Nodes { .. }) && dice.chance(0.6) {
             us[8] = us[8].min(us[3]);
         }
     }

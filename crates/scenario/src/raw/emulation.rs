@@ -4,6 +4,7 @@ use laxity_world::experiment::{HostPlace, Pace, Transfer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::NodeName;
 use crate::choice::PortKind;
 use crate::leaf::Whole;
 use crate::written::Written;
@@ -31,7 +32,7 @@ pub(crate) struct RawPort {
     /// The kind of port. Default `tap`.
     pub(crate) kind: Option<Written<PortKind>>,
     /// The node whose network interface it is. Default 0, the first.
-    pub(crate) node: Option<Written<Whole<0, 64>>>,
+    pub(crate) node: Option<Written<NodeName>>,
     /// The interface's name, at most 15 characters.
     #[schemars(required)]
     pub(crate) interface: Option<Written<String>>,

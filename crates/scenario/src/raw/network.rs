@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::choice::{FaultKind, NetworkKind};
+use super::NodeName;
+use crate::choice::{FaultKind, Framing, NetworkKind};
 use crate::leaf::{Bounded, Delay, Flow, Interval, Length, Name, Share, Size, Whole};
-use crate::written::{Part, Written};
+use crate::written::{List, Part, Written};
 
 /// The network between the adapters.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawNetwork {
-    /// The kind of network.
-    #[schemars(required)]
+    /// The kind of network. Named networks are `point_to_point` if nothing is said.
     pub(crate) kind: Option<Written<NetworkKind>>,
     /// Hosts at the network. Default: those of the path. With two or more, and no relays, every channel goes
     /// straight from one to another and ends where it is received.
@@ -28,9 +28,19 @@ pub(crate) struct RawNetwork {
     /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
     /// Work: `host.speedup` divides it. Default `0 us`.
     pub(crate) handling: Option<Written<Bounded<Delay>>>,
+    /// The nodes that it joins, by name. A `point_to_point` network has a link from the first, which may be a switch, to
+    /// each of the others, for both directions at once.
+    pub(crate) joins: Option<List<Written<Name>>>,
+    /// Propagation delay of each link of a named network. Default `0 us`.
+    pub(crate) propagation: Option<Written<Bounded<Delay>>>,
     /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
-    /// has to agree with it.
+    /// has to agree with it. Named links: their bit rate; the slower of it and a null adapter's own is what a packet takes.
+    /// Needed where a switch is.
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
+    /// Named links with a `rate`: what is sent with each packet. Default `none`.
+    pub(crate) framing: Option<Written<Framing>>,
+    /// Named links: the largest packet. Default: `1500 B` in frames of Ethernet, else any.
+    pub(crate) mtu: Option<Written<Bounded<Size>>>,
     /// CSMA/CD: other stations that offer traffic of their own.
     pub(crate) others: Option<Part<RawOthers>>,
     /// What happens to frames on their way.
@@ -86,7 +96,7 @@ pub(crate) struct RawFault {
     #[serde(rename = "for")]
     pub(crate) length: Option<Written<Bounded<Length>>>,
     /// At which node. Default 0, the first.
-    pub(crate) node: Option<Written<Whole<0, 64>>>,
+    pub(crate) node: Option<Written<NodeName>>,
     /// Stall: the adapter's resource that does nothing.
     pub(crate) resource: Option<Written<Name>>,
     /// Lost interrupts: which share of them. Default 1, all.

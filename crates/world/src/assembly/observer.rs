@@ -49,9 +49,10 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         if !self.trace.is_kept() {
             return;
         }
-        for (i, node) in nodes.iter_mut().enumerate() {
-            node.record_cpu();
-            let mut track = |what: &str| self.trace.track(&format!("node {i} {what}"));
+        nodes.iter_mut().for_each(Node::record_cpu);
+        for station in 0..experiment.stations() {
+            let name = experiment.name(station);
+            let mut track = |what: &str| self.trace.track(&format!("node {name} {what}"));
             let (cpu, link, queue) = (track("cpu"), track("link"), track("link queue"));
             self.nodes.push(Tracks { cpu, link, queue, free: Time::ZERO });
         }
@@ -115,7 +116,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             ];
             self.trace.span(tracks.link, "transmit", packet.handed.max(tracks.free), now, &arguments);
             tracks.free = now;
-            let waiting = nodes[node].host().map_or(0, |host| host.subsystem().link_queue().0);
+            let host = nodes.get(node).and_then(Node::host);
+            let waiting = host.map_or(0, |host| host.subsystem().link_queue().0);
             self.trace.level(tracks.queue, now, waiting as i64);
             if packet.is_last() {
                 let late = now > packet.tag.deadline;

@@ -122,6 +122,20 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             }
         }
         let mut figures = self.figures();
+        for (i, ((from, to), ended)) in
+            opened.ports.iter().zip(&closed.ports).zip(self.switches.reports()).enumerate()
+        {
+            let suffix = self.experiment.suffix(self.nodes.len() + i);
+            resources.push(Resource {
+                name: format!("link{suffix}"),
+                utilisation: over(window, from.busy, to.busy),
+                longest_queue: Some(ended.longest as u64),
+                uses: BTreeMap::new(),
+            });
+            if ended.lost > 0 {
+                figures.insert(format!("switch_lost{suffix}"), ended.lost as f64);
+            }
+        }
         for host in hosts {
             let suffix = self.experiment.suffix(host.node);
             figures.insert(format!("host_stalls{suffix}"), host.stalls.as_secs_f64());

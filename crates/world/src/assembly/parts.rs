@@ -7,7 +7,8 @@ use laxity_model::adapter::{self, Null, Pipeline};
 use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
-use laxity_qos::channel::{ChannelConfig, Role};
+use laxity_model::switch::{Flow, Switch};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Role};
 use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
@@ -40,6 +41,8 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
         let stages = node(experiment, number, false).adapter().stages();
         names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
     }
+    let ports = experiment.nodes.len()..experiment.stations();
+    names.extend(ports.map(|port| format!("link{}", experiment.suffix(port))));
     names
 }
 
@@ -131,6 +134,33 @@ pub(super) fn open(nodes: &mut [Node], experiment: &Experiment, i: usize, promis
     }
 }
 
+/// The switches of the experiment with the channels open that are established, and for each port its switch and its place
+/// there.
+pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Switch>, Vec<(usize, usize)>) {
+    let mut configs = vec![Vec::new(); experiment.switches.len()];
+    let mut places = Vec::new();
+    for outlet in &experiment.outlets {
+        places.push((outlet.switch, configs[outlet.switch].len()));
+        configs[outlet.switch].push(outlet.config);
+    }
+    let switches = configs.into_iter().zip(&experiment.switches);
+    let mut switches: Vec<Switch> = switches.map(|(ports, spec)| Switch::new(ports, spec.shared)).collect();
+    for (i, (channel, promise)) in experiment.channels.iter().zip(promises).enumerate() {
+        for &station in channel.route.iter().filter(|station| **station >= experiment.nodes.len()) {
+            let (switch, port) = places[station - experiment.nodes.len()];
+            let config = config_at(experiment, i, promise, station);
+            // What was promised nothing takes its room from what there is for all.
+            let reserved = match promise {
+                Promise::Admitted(_) => held_packets(experiment, i, promise, station),
+                _ => 0,
+            };
+            let flow = Flow { class: config.class, deadline: config.deadline, level: config.level, reserved };
+            switches[switch].open(port, ChannelId(i as u32), flow);
+        }
+    }
+    (switches, places)
+}
+
 /// Packets of channel `i` that a host past the first may have to hold.
 ///
 /// A message may come ahead of its time by as much as the host before could be early, its local deadline, the link's
@@ -142,15 +172,16 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usiz
     if channel.class == Class::BestEffort || at == 0 {
         return 0;
     }
-    let before = &experiment.host(channel.route[at - 1]).subsystem;
-    let deadlines = local_deadline(experiment, i, promise, channel.route[at - 1])
+    let before = channel.route[at - 1];
+    let deadlines = local_deadline(experiment, i, promise, before)
         .saturating_add(local_deadline(experiment, i, promise, node));
     let network = &experiment.networks[channel.ways[at - 1]];
-    let on_the_way = network.longest_way().saturating_sub(network.propagation);
+    let head_start = experiment.head_start(channel, at - 1, experiment.packet());
+    let on_the_way = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
     let stay = deadlines.saturating_add(on_the_way);
     let interval = channel.spec.min_interval;
     let burst = u64::from(channel.spec.burst);
-    let ahead = before.link.early.horizon.div_ceil(interval).min(burst);
+    let ahead = experiment.horizon(before).div_ceil(interval).min(burst);
     let messages = stay.div_ceil(interval).saturating_add(ahead).saturating_add(2);
     messages.saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
 }

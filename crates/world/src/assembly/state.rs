@@ -2,9 +2,11 @@
 
 use laxity_model::host::Uses;
 use laxity_model::node::Node;
+use laxity_model::switch::PortReport;
 use laxity_qos::channel::{ChannelId, Slot};
 use laxity_units::{Bytes, Span, Time};
 
+use super::switches::Switches;
 use crate::experiment::RunLength;
 use crate::measure::{Meter, Tally};
 
@@ -70,6 +72,8 @@ pub(super) struct Snapshot {
     pub(super) uses: Vec<Uses>,
     /// For how long each stage had been busy, and how many packets had passed it.
     pub(super) stages: Vec<Vec<(Span, u64)>>,
+    /// What each port of a switch had been through.
+    pub(super) ports: Vec<PortReport>,
     pub(super) tallies: Vec<Tally>,
 }
 
@@ -100,12 +104,13 @@ impl Snapshot {
     /// What channels had come to by their meters; nodes are asked later.
     pub(super) fn of_meters(at: Time, meters: &[Meter]) -> Self {
         let tallies = meters.iter().map(|meter| meter.tally.clone()).collect();
-        Self { at, uses: Vec::new(), stages: Vec::new(), tallies }
+        Self { at, uses: Vec::new(), stages: Vec::new(), ports: Vec::new(), tallies }
     }
 
-    /// Adds what `nodes` have come to.
+    /// Adds what `nodes` and `switches` have come to.
     #[must_use]
-    pub(super) fn with(mut self, nodes: &[Node]) -> Self {
+    pub(super) fn with(mut self, nodes: &[Node], switches: &Switches) -> Self {
+        self.ports = switches.reports().collect();
         for node in nodes {
             self.uses.push(node.host().map_or(Uses::default(), |host| *host.uses()));
             let stages = node.adapter().stages();

@@ -10,6 +10,7 @@ use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Loss, Response};
 use laxity_model::host::Output;
 use laxity_model::node::{Node, NodeOutput};
+use laxity_model::switch::SwitchOutput;
 use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
 use laxity_units::{Bytes, Time};
 
@@ -17,8 +18,9 @@ use super::meters::StageMeter;
 use super::networks::Networks;
 use super::observer::Observer;
 use super::state::{Event, Snapshot, Window};
+use super::switches::Switches;
 use super::{Notice, Outside};
-use crate::experiment::Experiment;
+use crate::experiment::{ChannelSpec, Experiment};
 use crate::measure::Meter;
 
 /// All of an assembly that is not a node or a source.
@@ -55,6 +57,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 self.networks.sent(now, node, more);
                 self.depart(node, now, packet, calendar);
             }
+            NodeOutput::Begun(packet, until) => self.begin(node, until, packet, calendar),
             NodeOutput::Request => self.networks.request(now, node),
             NodeOutput::Withdraw => self.networks.withdraw(now, node),
             // It has left all the same, and is counted where it goes.
@@ -84,6 +87,20 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 }
                 self.outside.notice(now, Notice::Response { node, response, announced });
             }
+        }
+    }
+
+    /// Who hears what the port does that is `station`.
+    pub(super) fn of_port(
+        &mut self,
+        station: usize,
+        now: Time,
+        calendar: &mut Calendar<Event>,
+    ) -> impl FnMut(SwitchOutput) {
+        move |output| match output {
+            SwitchOutput::Begun(packet, until) => self.begin(station, until, &packet, calendar),
+            SwitchOutput::Departed(packet) => self.depart(station, now, &packet, calendar),
+            SwitchOutput::Discarded(packet) => self.meter(packet.channel).tally.lost_packets += 1,
         }
     }
 
@@ -131,12 +148,14 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.observer.departed(node, now, packet);
         let channel = &self.experiment.channels[packet.channel.0 as usize];
         let route = &channel.route;
-        let hop = route.iter().position(|station| *station == node).expect("a packet keeps to its route");
+        let hop = channel.hop(node).expect("a packet keeps to its route");
         let received = channel.received;
         let last_sender = channel.senders().len() - 1;
         let is_whole_route = route.len() == 1;
-        if let Some(&next) = route.get(hop + 1) {
-            self.send_on((node, next), channel.ways[hop], now, packet, calendar);
+        if let Some(&next) = route.get(hop + 1)
+            && !self.experiment.cuts_through(next)
+        {
+            self.send_on(channel, hop, now, packet, calendar);
         }
         if hop != last_sender {
             return;
@@ -155,19 +174,34 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.look_at_window(now);
     }
 
+    /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
+    /// it goes on now.
+    fn begin(&mut self, station: usize, until: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
+        let channel = &self.experiment.channels[packet.channel.0 as usize];
+        let hop = channel.hop(station).expect("a packet keeps to its route");
+        if channel.route.get(hop + 1).is_some_and(|next| self.experiment.cuts_through(*next)) {
+            let at = until - self.experiment.head_start(channel, hop, packet.size);
+            self.send_on(channel, hop, at, packet, calendar);
+        }
+    }
+
+    /// A packet goes from a hop of its channel to the next, which may have it from `now` on but for the way.
     fn send_on(
         &mut self,
-        ends: (usize, usize),
-        way: usize,
+        channel: &ChannelSpec,
+        hop: usize,
         now: Time,
         packet: &Packet,
         calendar: &mut Calendar<Event>,
     ) {
-        let network = &self.experiment.networks[way];
-        let (node, propagation) = (ends.1 as u32, network.propagation);
+        let ends = (channel.route[hop], channel.route[hop + 1]);
+        let way = channel.ways[hop];
+        let propagation = self.experiment.networks[way].propagation;
+        let (node, propagation) = (ends.1 as u32, propagation + self.experiment.latency_into(ends.1));
         let mut packet = *packet;
         // The way takes its time, so what is on time there is later by that.
-        packet.tag.deadline = packet.tag.deadline.saturating_add(network.longest_way());
+        let longest = self.experiment.longest_way(channel, hop);
+        packet.tag.deadline = packet.tag.deadline.saturating_add(longest);
         let packet = &packet;
         let Some(impairments) = self.networks.impairments(self.experiment, way, ends) else {
             let frame = self.flying.put(packet);
@@ -208,10 +242,11 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 impl Window {
     /// Adds what nodes have come to, to the edges that lack it.
     #[cold]
-    pub(super) fn ask(&mut self, nodes: &[Node]) {
+    pub(super) fn ask(&mut self, nodes: &[Node], switches: &Switches) {
         self.unasked = false;
         for edge in [&mut self.opened, &mut self.closed] {
-            *edge = edge.take().map(|edge| if edge.uses.is_empty() { edge.with(nodes) } else { edge });
+            *edge =
+                edge.take().map(|edge| if edge.uses.is_empty() { edge.with(nodes, switches) } else { edge });
         }
     }
 }

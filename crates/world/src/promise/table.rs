@@ -7,7 +7,8 @@ use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
     Interference, Request,
 };
-use laxity_qos::channel::{MessageOverflow, PacketOverflow, Role};
+use laxity_qos::channel::{Block, MessageOverflow, PacketOverflow, Role};
+use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::{Bytes, Span};
 
@@ -38,7 +39,7 @@ impl Tables {
             let test = experiment.admission.test_with(formula);
             AdmissionTable::with_test(environment, test).map_err(|_| Uncovered("the host is out of range"))
         };
-        let hosts = (0..experiment.nodes.len()).map(table).collect::<Result<_, _>>()?;
+        let hosts = (0..experiment.stations()).map(table).collect::<Result<_, _>>()?;
         Ok(Self { hosts, formula })
     }
 
@@ -132,9 +133,29 @@ fn environment(
     formula: Formula,
     node: usize,
 ) -> Result<Environment, Uncovered> {
+    let Covered { model, link, by_level, ahead } = coverage.stations[node];
+    let best_effort = experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect();
+    let levels = by_level.then_some(REAL_TIME_LEVELS);
+    if experiment.outlet(node).is_some() {
+        // A port is a host that pays for nothing: what is left is its link.
+        return Ok(Environment {
+            host: HostCosts::default(),
+            link,
+            packet: experiment.packet(),
+            model,
+            block_real_time: Block::Packets(1),
+            block_best_effort: Block::Packets(1),
+            depth: 1,
+            thread_per_message: false,
+            ahead,
+            levels,
+            best_effort,
+            interference: Vec::new(),
+            formula,
+        });
+    }
     let host = experiment.host(node);
     let config = &host.subsystem;
-    let Covered { model, link, by_level, ahead } = coverage.nodes[node];
     Ok(Environment {
         host: host.costs,
         link,
@@ -145,8 +166,8 @@ fn environment(
         depth: config.link.depth,
         thread_per_message: thread_per_message(config.processing),
         ahead,
-        levels: by_level.then_some(REAL_TIME_LEVELS),
-        best_effort: experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect(),
+        levels,
+        best_effort,
         interference: match formula {
             // They do not know any.
             Formula::Papers | Formula::Printed => Vec::new(),
@@ -216,7 +237,7 @@ fn receptions(
         }
     }
     let from = |((before, way), packet): ((usize, usize), Bytes)| {
-        let interval = coverage.nodes[before].link.transmit(packet);
+        let interval = coverage.stations[before].link.transmit(packet);
         if interval.is_zero() {
             return Err(Uncovered("packets that take no time to send come in any number at once"));
         }

@@ -20,7 +20,7 @@ pub(super) fn round(model: ResourceModel) -> Environment {
             thread_creation: Span::from_us(30),
             ..mc68040(model, 4, Formula::Corrected).host
         },
-        link: LinkCosts { startup: Span::from_us(400), per_byte: Span::ZERO },
+        link: LinkCosts::new(Span::from_us(400), Span::ZERO),
         ..mc68040(model, 4, Formula::Corrected)
     }
 }
@@ -205,7 +205,7 @@ fn work_above_that_takes_everything_says_by_how_much() {
 #[test]
 fn what_a_message_needs_of_cpu_and_link_at_the_least() {
     let of = |model, role| {
-        let link = LinkCosts { startup: Span::from_us(40), per_byte: Span::from_ns(50) };
+        let link = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
         let host = Environment { block_real_time: Block::Packets(2), link, ..round(model) };
         // 3 packets, the last of 1 KiB.
         let (cpu, link) = shares(&host, &with(spec(9, Span::from_ms(50))).at(role));

@@ -326,7 +326,7 @@ fn a_frame_says_whether_more_wait() {
 fn an_adapter_is_its_family() {
     let on_medium = Phase { medium: true, ..phase(10, None) };
     let pipeline = pipeline(description(vec![stage("link", vec![on_medium])]));
-    let costs = laxity_qos::costs::LinkCosts { startup: Span::from_us(10), per_byte: Span::ZERO };
+    let costs = laxity_qos::costs::LinkCosts::new(Span::from_us(10), Span::ZERO);
     let null = Told::new(Adapter::Null(crate::adapter::Null::new(costs)));
     let families = [pipeline, null];
     for (mut adapter, described) in families.into_iter().zip([true, false]) {

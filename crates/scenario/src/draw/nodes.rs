@@ -1,0 +1,162 @@
+//! `[node.NAME]` and `[network.NAME]`: a few unlike hosts in a line, around a switch, around two, or at a ring.
+
+use laxity_qos::channel::Order;
+use laxity_units::{Bytes, Rate, Span};
+use laxity_world::experiment::Forwarding;
+
+use super::adapter::adapter;
+use super::dice::Dice;
+use super::host::host;
+use super::network::impairments;
+use super::sketch::{
+    Drafted, Drawn, boolean, entries, names, networks, part, quantity, table, unsaid, whole, word,
+};
+use super::theme::{Place, Theme};
+use crate::choice::{Framing, NetworkKind, NodeKind};
+use crate::raw::{RawNetwork, RawNetworks, RawNode};
+use crate::written::{Entries, Part};
+
+/// What hosts are called; the last may be several.
+pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
+const SWITCHES: [&str; 2] = ["sw", "sx"];
+
+/// The nodes and what joins them; nothing where nodes go by their numbers.
+pub(super) fn nodes(
+    dice: &mut Dice,
+    theme: &Theme,
+) -> (Drawn<Option<Entries<Part<RawNode>>>>, Option<Drawn<Option<RawNetworks>>>) {
+    let Place::Nodes { hosts, switches, ring } = theme.place else { return (unsaid(), None) };
+    let hosts = &HOSTS[..hosts as usize];
+    let switches = &SWITCHES[..switches as usize];
+    let of_hosts = hosts.iter().map(|name| (*name, host_node(dice, theme, *name == HOSTS[3])));
+    let mut drafted: Vec<_> = of_hosts.collect();
+    drafted.extend(switches.iter().map(|name| (*name, switch(dice, theme))));
+    let own = |list: &[&str]| list.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+    let mut drawn = Vec::new();
+    if ring {
+        let rotation = dice.span(Span::from_ms(2), Span::from_ms(10));
+        drawn.push(("loop", token_ring(dice, own(hosts), rotation)));
+    } else {
+        match switches {
+            [] => {
+                for (name, pair) in ["n0", "n1", "n2"].iter().zip(hosts.windows(2)) {
+                    drawn.push((*name, links(dice, theme, own(pair))));
+                }
+            }
+            [one] => drawn.push(("star", links(dice, theme, [own(&[one]), own(hosts)].concat()))),
+            [one, other, ..] => {
+                let (near, far) = hosts.split_at(hosts.len() / 2);
+                drawn.push(("near", links(dice, theme, [own(&[one]), own(near)].concat())));
+                drawn.push(("far", links(dice, theme, [own(&[other]), own(far)].concat())));
+                drawn.push(("trunk", links(dice, theme, own(&[one, other]))));
+            }
+        }
+    }
+    // All links are of one rate: a host in the middle of a line has two, and one adapter.
+    let common = common(dice, theme, !ring && !switches.is_empty());
+    (entries(drafted), Some(networks(common, drawn)))
+}
+
+fn host_node(dice: &mut Dice, theme: &Theme, several: bool) -> Drafted<RawNode> {
+    table!(RawNode {
+        kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
+        count: if several { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
+        host: dice.maybe(0.4, |dice| part(host(dice, theme))),
+        adapter: dice.maybe(0.3, |dice| part(adapter(dice, theme))),
+        forwarding: unsaid(),
+        latency: unsaid(),
+        order: unsaid(),
+        horizon: unsaid(),
+        early_above_best_effort: unsaid(),
+        memory: unsaid(),
+        shared_memory: unsaid(),
+    })
+}
+
+fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
+    table!(RawNode {
+        kind: word::<NodeKind>("switch"),
+        count: unsaid(),
+        host: unsaid(),
+        adapter: unsaid(),
+        forwarding: match theme.null() {
+            true => dice.any::<Forwarding>(0.6),
+            false => dice.maybe(0.3, |_| word::<Forwarding>("store_and_forward")),
+        },
+        latency: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(100)))),
+        order: match dice.chance(0.8) {
+            true => dice.maybe(0.3, |_| word::<Order>("multiclass_edf")),
+            false => word::<Order>(dice.word::<Order>("fixed_priority", 0.4)),
+        },
+        horizon: dice.maybe(0.3, |dice| quantity(dice.span(Span::from_us(100), Span::from_ms(50)))),
+        early_above_best_effort: dice.maybe(0.2, |dice| boolean(dice.chance(0.7))),
+        memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
+        shared_memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
+    })
+}
+
+/// What all links have in common: their rate, where a switch needs one.
+fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
+    let says = needed || dice.chance(0.4) && !matches!(theme.place, Place::Nodes { ring: true, .. });
+    let framed = says && dice.chance(0.5);
+    // Not much slower than what the load was drawn for.
+    let fast = theme.link.per_byte.as_ps().max(1000);
+    let rate = Rate::from_bits_per_sec(8_000_000_000_000 / fast * dice.between(1, 10));
+    let short = theme.packet <= Bytes::new(1500);
+    table!(RawNetwork {
+        kind: unsaid(),
+        joins: unsaid(),
+        stations: unsaid(),
+        propagation: unsaid(),
+        rotation: unsaid(),
+        holding: unsaid(),
+        latency: unsaid(),
+        handling: unsaid(),
+        rate: if says { quantity(rate) } else { unsaid() },
+        framing: if framed { dice.any::<Framing>(1.0) } else { unsaid() },
+        mtu: match framed && !short || says && dice.chance(0.1) {
+            true => quantity(theme.packet + Bytes::new(dice.below(100))),
+            false => unsaid(),
+        },
+        others: unsaid(),
+        impairments: dice.maybe(0.1, |dice| part(impairments(dice))),
+    })
+}
+
+fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwork> {
+    table!(RawNetwork {
+        kind: dice.maybe(0.2, |_| word::<NetworkKind>("point_to_point")),
+        joins: names(joins),
+        stations: unsaid(),
+        propagation: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(3)))),
+        rotation: unsaid(),
+        holding: unsaid(),
+        latency: unsaid(),
+        handling: unsaid(),
+        rate: unsaid(),
+        framing: unsaid(),
+        mtu: if theme.careless { dice.maybe(0.2, |_| quantity(Bytes::new(64))) } else { unsaid() },
+        others: unsaid(),
+        impairments: dice.maybe(0.1, |dice| part(impairments(dice))),
+    })
+}
+
+fn token_ring(dice: &mut Dice, joins: Vec<String>, rotation: Span) -> Drafted<RawNetwork> {
+    // One more than there can be, with copies.
+    let stations = joins.len() as u64 + 3;
+    table!(RawNetwork {
+        kind: word::<NetworkKind>("token_ring"),
+        joins: names(joins),
+        stations: unsaid(),
+        propagation: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(50)))),
+        rotation: quantity(rotation),
+        holding: quantity(rotation / stations),
+        latency: unsaid(),
+        handling: unsaid(),
+        rate: unsaid(),
+        framing: unsaid(),
+        mtu: unsaid(),
+        others: unsaid(),
+        impairments: unsaid(),
+    })
+}

@@ -1,0 +1,39 @@
+//! The raw form of a node of a network whose nodes differ.
+
+use laxity_qos::channel::Order;
+use laxity_world::experiment::Forwarding;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{RawAdapter, RawHost};
+use crate::choice::NodeKind;
+use crate::leaf::{Bounded, Delay, Size, Whole};
+use crate::written::{Part, Written};
+
+/// A node, or several that are alike: what it has that is not as `[host]` and `[adapter]` say.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawNode {
+    /// What it is. Default `host`.
+    pub(crate) kind: Option<Written<NodeKind>>,
+    /// How many such nodes there are; more than one are called `name-1`, `name-2` …, and `name` is all of them. Default 1.
+    pub(crate) count: Option<Written<Whole<1, 10_000>>>,
+    /// Host: what differs from `[host]`.
+    pub(crate) host: Option<Part<RawHost>>,
+    /// Host: what differs from `[adapter]`; with `kind` or `file`, an adapter of its own.
+    pub(crate) adapter: Option<Part<RawAdapter>>,
+    /// Switch: when it passes a frame on. Default `store_and_forward`.
+    pub(crate) forwarding: Option<Written<Forwarding>>,
+    /// Switch: from then until the frame is in the queue of the port where it leaves. Default `0 us`.
+    pub(crate) latency: Option<Written<Bounded<Delay>>>,
+    /// Switch: in which order frames leave each port. Default `multiclass_edf`.
+    pub(crate) order: Option<Written<Order>>,
+    /// Switch: how long before its logical arrival time a frame may leave if nothing on time waits. Default `0 us`.
+    pub(crate) horizon: Option<Written<Bounded<Delay>>>,
+    /// Switch: whether early frames within the horizon go before best effort. Default `false`.
+    pub(crate) early_above_best_effort: Option<Written<bool>>,
+    /// Switch: memory that each port has to itself, beside what is set aside for admitted channels. Default `64 KiB`.
+    pub(crate) memory: Option<Written<Bounded<Size>>>,
+    /// Switch: memory that all ports share, where one has no more of its own. Default none.
+    pub(crate) shared_memory: Option<Written<Bounded<Size>>>,
+}

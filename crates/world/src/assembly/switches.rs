@@ -1,0 +1,65 @@
+//! The switches of a run, by the stations that their ports are.
+
+use laxity_model::switch::{PortReport, Switch, SwitchOutput};
+use laxity_qos::channel::Packet;
+use laxity_units::Time;
+
+use super::parts;
+use crate::experiment::Experiment;
+use crate::promise::Promise;
+
+/// All switches of an experiment.
+pub(super) struct Switches {
+    switches: Vec<Switch>,
+    /// Per port: its switch, and which port it is there.
+    places: Vec<(usize, usize)>,
+    /// The station that is the first port.
+    first: usize,
+}
+
+impl Switches {
+    /// The switches of `experiment`, with the channels open that pass them.
+    pub(super) fn new(experiment: &Experiment, promises: &[Promise]) -> Self {
+        let (switches, places) = parts::switches(experiment, promises);
+        Self { switches, places, first: experiment.nodes.len() }
+    }
+
+    /// Whether `station` is a port.
+    #[inline]
+    pub(super) fn has(&self, station: usize) -> bool {
+        station >= self.first
+    }
+
+    fn place(&self, station: usize) -> (usize, usize) {
+        self.places[station - self.first]
+    }
+
+    /// A frame is there for a port.
+    pub(super) fn receive(
+        &mut self,
+        now: Time,
+        station: usize,
+        packet: &Packet,
+        tell: &mut impl FnMut(SwitchOutput),
+    ) {
+        let (switch, port) = self.place(station);
+        self.switches[switch].receive(now, port, packet, tell);
+    }
+
+    /// The time has come that a port asked for.
+    pub(super) fn timer(&mut self, now: Time, station: usize, tell: &mut impl FnMut(SwitchOutput)) {
+        let (switch, port) = self.place(station);
+        self.switches[switch].timer(now, port, tell);
+    }
+
+    /// When a port next wants to be called.
+    pub(super) fn next_deadline(&self, station: usize) -> Option<Time> {
+        let (switch, port) = self.place(station);
+        self.switches[switch].next_deadline(port)
+    }
+
+    /// What each port has been through, in the order of the stations.
+    pub(super) fn reports(&self) -> impl Iterator<Item = PortReport> {
+        self.places.iter().map(|(switch, port)| self.switches[*switch].report(*port))
+    }
+}

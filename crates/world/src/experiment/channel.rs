@@ -1,0 +1,136 @@
+//! What a channel is, and what is sent on it.
+
+use laxity_engine::Stream;
+use laxity_model::host::Endless;
+use laxity_model::source::{Sizes, Source, SourceParameters};
+use laxity_qos::channel::{MessageOverflow, PacketOverflow};
+use laxity_qos::discipline::Class;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Span, Time};
+
+use super::{Carries, Refusal};
+
+/// One channel.
+#[derive(Debug, Clone)]
+pub struct ChannelSpec {
+    /// Name, unique; copies are called `name-1`, `name-2` …
+    pub name: String,
+    /// The stations it passes, each once, the sender first: a node, ports of switches, other nodes.
+    pub route: Vec<usize>,
+    /// The networks over which it goes from each of them to the next.
+    pub ways: Vec<usize>,
+    /// Whether the last of them receives its messages; else one ends with its last transmission.
+    pub received: bool,
+    /// Class of service.
+    pub class: Class,
+    /// Its contract. For best effort the interval says nothing, and the sizes are what its source sends.
+    pub spec: TrafficSpec,
+    /// Deadline from the logical arrival; `None` for best effort. At most `I_min` where `D_order` admits.
+    pub deadline: Option<Span>,
+    /// What it says of the run if admission refuses it.
+    pub refusal: Refusal,
+    /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
+    pub level: Option<u8>,
+    /// Message queue slots; at least 1.
+    pub message_slots: u32,
+    /// Packet buffers; at least 1.
+    pub packet_slots: u64,
+    /// When the message queue is full.
+    pub message_overflow: MessageOverflow,
+    /// When the packet buffers are full.
+    pub packet_overflow: PacketOverflow,
+    /// What it carries of its sender's port in an emulation, in place of what is sent.
+    pub carries: Option<Carries>,
+    /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.
+    pub interface: Option<usize>,
+    /// The program that takes what comes in; 0 for a channel that this host sends.
+    pub program: usize,
+    /// What is sent.
+    pub source: SourceSpec,
+}
+
+impl ChannelSpec {
+    /// The stations that send what it carries: all of its route but one that receives.
+    pub fn senders(&self) -> &[usize] {
+        &self.route[..self.route.len() - usize::from(self.received)]
+    }
+
+    /// Which hop of its route `station` is.
+    pub fn hop(&self, station: usize) -> Option<usize> {
+        self.route.iter().position(|other| *other == station)
+    }
+}
+
+/// What a channel's application sends.
+#[derive(Debug, Clone)]
+pub enum SourceSpec {
+    /// Nothing.
+    None,
+    /// Keeps the message queue full: whenever a slot is free, a message of such a size.
+    Continuous(Sizes),
+    /// Has so many messages of such a size under way: whenever one is transmitted, or lost, the next is sent.
+    Closed {
+        /// Their sizes.
+        sizes: Sizes,
+        /// How many; at least 1, at most the message queue's slots.
+        outstanding: u32,
+    },
+    /// Messages at times of the source's own.
+    Timed {
+        /// The source.
+        parameters: SourceParameters,
+        /// It starts later than the parameters say by less than this, as it is drawn; zero draws nothing.
+        jitter: Span,
+    },
+}
+
+impl SourceSpec {
+    /// Whether there is always another message, sent when the host has room or has done with one before.
+    pub fn is_endless(&self) -> bool {
+        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
+    }
+
+    /// The messages without end, of sizes drawn from `random`; `None` for sources with times of their own, or nothing to
+    /// send.
+    pub fn endless(&self, random: Stream) -> Option<Endless> {
+        match *self {
+            SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
+            SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
+            SourceSpec::None | SourceSpec::Timed { .. } => None,
+        }
+    }
+
+    /// The source at its start, which draws what is left to chance from `random`; `None` for those without
+    /// times of their own.
+    pub fn source(&self, random: Stream) -> Option<Source> {
+        self.source_from(Span::ZERO, random)
+    }
+
+    /// The same, all of it later by `at`.
+    pub fn source_from(&self, at: Span, mut random: Stream) -> Option<Source> {
+        let SourceSpec::Timed { parameters, jitter } = self else { return None };
+        let mut parameters = parameters.clone();
+        if !at.is_zero() {
+            let start = start(&mut parameters);
+            *start = start.saturating_add(at);
+        }
+        if !jitter.is_zero() {
+            let late = Span::from_ps(random.below(jitter.as_ps()));
+            let start = start(&mut parameters);
+            *start = start.saturating_add(late);
+        }
+        Some(Source::new(parameters, random).expect("a scenario's sources are checked when it is read"))
+    }
+}
+
+/// When the source starts.
+fn start(parameters: &mut SourceParameters) -> &mut Time {
+    match parameters {
+        SourceParameters::Periodic(p) => &mut p.start,
+        SourceParameters::Bursty(p) => &mut p.start,
+        SourceParameters::Poisson(p) => &mut p.start,
+        SourceParameters::Adversary(p) => &mut p.start,
+        SourceParameters::Recorded(p) => &mut p.start,
+        SourceParameters::Script(p) => &mut p.start,
+    }
+}

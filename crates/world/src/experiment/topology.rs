@@ -1,0 +1,213 @@
+//! Where things are, and how a packet gets from one to the next.
+
+use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
+use laxity_model::switch::PortConfig;
+use laxity_qos::channel::{Order, Role};
+use laxity_qos::costs::LinkCosts;
+use laxity_units::{Bytes, Span};
+
+use super::{Adapter, ChannelSpec, Experiment, Host};
+
+impl Experiment {
+    /// The host at `node`.
+    pub fn host(&self, node: usize) -> &Host {
+        &self.hosts[self.nodes[node].host]
+    }
+
+    /// The adapter at `node`.
+    pub fn adapter(&self, node: usize) -> &Adapter {
+        &self.adapters[self.nodes[node].adapter]
+    }
+
+    /// The largest packet: hosts that exchange messages agree on it.
+    pub fn packet(&self) -> Bytes {
+        self.host(0).subsystem.packet
+    }
+
+    /// The nodes and the ports of switches.
+    pub fn stations(&self) -> usize {
+        self.nodes.len() + self.outlets.len()
+    }
+
+    /// The port of a switch that `station` is, unless it is a node.
+    pub fn outlet(&self, station: usize) -> Option<&Outlet> {
+        self.outlets.get(station.checked_sub(self.nodes.len())?)
+    }
+
+    /// What follows the name of something at `station`, to tell it from its like elsewhere; nothing at the first of nodes that
+    /// have no names.
+    pub fn suffix(&self, station: usize) -> String {
+        match self.nodes.get(station) {
+            Some(NodeSpec { name: None, .. }) if station == 0 => String::new(),
+            _ => format!("@{}", self.name(station)),
+        }
+    }
+
+    /// What `station` is called: a port by its switch and where it leads.
+    pub fn name(&self, station: usize) -> String {
+        match self.outlet(station) {
+            Some(outlet) => format!("{}.{}", self.switches[outlet.switch].name, outlet.to),
+            None => self.nodes[station].name.clone().unwrap_or_else(|| station.to_string()),
+        }
+    }
+
+    /// In which order `station` sends.
+    pub fn order(&self, station: usize) -> Order {
+        match self.outlet(station) {
+            Some(outlet) => outlet.config.order,
+            None => self.host(station).subsystem.order,
+        }
+    }
+
+    /// How far ahead of their time packets may leave `station`.
+    pub fn horizon(&self, station: usize) -> Span {
+        match self.outlet(station) {
+            Some(outlet) => outlet.config.early.horizon,
+            None => self.host(station).subsystem.link.early.horizon,
+        }
+    }
+
+    /// The link behind `station`, as far as packets of it take a time that can be said.
+    pub fn link(&self, station: usize) -> Option<LinkCosts> {
+        match self.outlet(station) {
+            Some(outlet) => Some(outlet.config.link),
+            None => match self.adapter(station) {
+                Adapter::Null(link) => Some(*link),
+                Adapter::Described(_) => None,
+            },
+        }
+    }
+
+    /// How long a packet may be on its way from hop `hop` of `channel` to the next, none lost.
+    pub fn longest_way(&self, channel: &ChannelSpec, hop: usize) -> Span {
+        let network = &self.networks[channel.ways[hop]];
+        network.longest_way().saturating_add(self.latency_into(channel.route[hop + 1]))
+    }
+
+    /// How long before the last bit of a packet has left hop `hop` of `channel` the next may begin to send it: a cut-through
+    /// switch does as soon as it has the header, and so late that it never has to wait for the rest.
+    pub fn head_start(&self, channel: &ChannelSpec, hop: usize, packet: Bytes) -> Span {
+        let next = channel.route[hop + 1];
+        let links = self.outlet(next).zip(self.link(channel.route[hop]));
+        let Some((outlet, link)) = links.filter(|_| self.cuts_through(next)) else { return Span::ZERO };
+        let behind_header = link.transmit(packet).saturating_sub(link.per_byte * HEADER.get());
+        behind_header.min(outlet.config.link.transmit(packet))
+    }
+
+    /// Whether `station` is a port of a switch that does not wait for the whole of a frame.
+    pub fn cuts_through(&self, station: usize) -> bool {
+        let switch = self.outlet(station).map(|outlet| &self.switches[outlet.switch]);
+        switch.is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
+    }
+
+    /// Whether packets go from `node` to such a port.
+    pub fn feeds_cut_through(&self, node: usize) -> bool {
+        let next = |channel: &ChannelSpec| channel.route.get(channel.hop(node)? + 1).copied();
+        self.channels.iter().filter_map(next).any(|next| self.cuts_through(next))
+    }
+
+    /// What a frame that has come takes to be in a queue of `station`.
+    pub fn latency_into(&self, station: usize) -> Span {
+        self.outlet(station).map_or(Span::ZERO, |outlet| self.switches[outlet.switch].latency)
+    }
+
+    /// The deadline of `channel` over its first `hops` stations, from the logical arrival at its sender: its own for each, and
+    /// the longest way between each two.
+    pub fn deadline_through(&self, channel: &ChannelSpec, hops: usize) -> Option<Span> {
+        let ways = (0..hops - 1).take(channel.ways.len()).map(|hop| self.longest_way(channel, hop));
+        let stations = channel.deadline?.saturating_mul(hops as u64);
+        Some(ways.fold(stations, Span::saturating_add))
+    }
+
+    /// The stations that a channel passes, and what it does at each.
+    pub fn hops<'a>(&self, channel: &'a ChannelSpec) -> impl Iterator<Item = (usize, Role)> + use<'a> {
+        let last = channel.route.len() - 1;
+        channel.route.iter().enumerate().map(move |(hop, &node)| match hop {
+            0 => (node, Role::Send),
+            _ if hop == last && channel.received => (node, Role::Receive),
+            _ => (node, Role::Relay),
+        })
+    }
+}
+
+/// Bytes of a frame after which a cut-through switch knows where it goes: preamble and header of Ethernet.
+const HEADER: Bytes = Bytes::new(22);
+
+/// A switch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchSpec {
+    /// Its name, unique among switches and nodes.
+    pub name: String,
+    /// When it passes a frame on.
+    pub forwarding: Forwarding,
+    /// From then until the frame is in the queue of the port where it leaves.
+    pub latency: Span,
+    /// Memory that its ports share, beside what each has to itself.
+    pub shared: Bytes,
+}
+
+/// When a switch passes a frame on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Forwarding {
+    /// When it has all of it.
+    StoreAndForward,
+    /// As soon as it knows where it goes.
+    CutThrough,
+}
+
+/// A port of a switch, on its way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlet {
+    /// Which of the switches.
+    pub switch: usize,
+    /// What is at the other end of its link.
+    pub to: String,
+    /// Its queue, memory and link.
+    pub config: PortConfig,
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// Its name, unique; `None` where nodes go by their numbers.
+    pub name: Option<String>,
+    /// Which of the hosts it has.
+    pub host: usize,
+    /// Which of the adapters.
+    pub adapter: usize,
+}
+
+/// A network.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// Its name, unique; `None` for the only one.
+    pub name: Option<String>,
+    /// The nodes at it, by their places in [`Experiment::nodes`]; the medium numbers them in this order.
+    pub members: Vec<usize>,
+    /// Who may send when.
+    pub medium: MediumSpec,
+    /// Propagation delay of each link.
+    pub propagation: Span,
+    /// What happens to frames on their way.
+    pub impairments: ImpairmentParameters,
+}
+
+impl Network {
+    /// How long a packet may be on its way from one host to the next, none lost.
+    pub fn longest_way(&self) -> Span {
+        let ImpairmentParameters { delay, jitter, reordering, .. } = self.impairments;
+        let overtaken = if reordering.probability > Probability::NEVER { reordering.by } else { Span::ZERO };
+        [delay, jitter, overtaken].into_iter().fold(self.propagation, Span::saturating_add)
+    }
+}
+
+/// A medium, by its parameters, which are valid.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MediumSpec {
+    /// A link of its own for each station.
+    PointToPoint,
+    /// A token ring.
+    TokenRing(TokenRingParameters),
+    /// CSMA/CD.
+    Csma(CsmaParameters),
+}
