@@ -259,7 +259,7 @@ fn the_schema_describes_every_key() {
     walk(&profile_schema(), "profile");
     walk(&adapter_schema(), "adapter");
     let required = &schema()["required"];
-    assert_eq!(*required, serde_json::json!(["title", "host", "channel"]));
+    assert_eq!(*required, serde_json::json!(["title", "channel"]));
     assert_eq!(schema()["additionalProperties"], false);
 }
 
