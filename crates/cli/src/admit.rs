@@ -86,8 +86,13 @@ impl Answer {
             match answer {
                 Promise::BestEffort => text += &format!("\nchannel {name}: best effort, promised nothing\n"),
                 Promise::Refused(refusal) => {
-                    exit =
-                        exit.max(refused(&mut text, experiment, promises.formula, i, &refusal.to_string()));
+                    exit = exit.max(refused(
+                        &mut text,
+                        experiment,
+                        promises.formula,
+                        i,
+                        &refusal.in_words(experiment),
+                    ));
                 }
                 Promise::Unreceived(refusal) => {
                     let reason = match refusal.whose == i {
@@ -112,10 +117,9 @@ impl Answer {
                 Promise::Admitted(hops) => {
                     text += &format!("\nchannel {name}: admitted\n");
                     if let [_, _, ..] = hops[..] {
-                        along_the_way(&mut text, answer, hops);
+                        along_the_way(&mut text, experiment, answer, hops);
                     }
-                    hops.iter()
-                        .for_each(|hop| at_host(&mut text, hop, hops.len() > 1, by_demand(experiment)));
+                    hops.iter().for_each(|hop| at_host(&mut text, experiment, hop, hops.len() > 1));
                 }
             }
         }
@@ -148,7 +152,7 @@ fn refused(text: &mut String, experiment: &Experiment, formula: Formula, i: usiz
 }
 
 /// The bound from end to end, host by host.
-fn along_the_way(text: &mut String, promise: &Promise, hops: &[Hop]) {
+fn along_the_way(text: &mut String, experiment: &Experiment, promise: &Promise, hops: &[Hop]) {
     let ends = [("delivered", promise.delivery_bound()), ("through the last link", promise.bound())];
     for (end, bound) in ends {
         if let Some(bound) = bound {
@@ -161,7 +165,7 @@ fn along_the_way(text: &mut String, promise: &Promise, hops: &[Hop]) {
             true => (hop.kept, "bound"),
             false => (hop.local_deadline, "local deadline"),
         };
-        term(text, 4, cost, &format!("{what} at host {}", hop.node));
+        term(text, 4, cost, &format!("{what} at {}", experiment.place(hop.node)));
         if !hop.way.is_zero() {
             term(text, 4, hop.way, "longest way to the next");
         }
@@ -169,12 +173,13 @@ fn along_the_way(text: &mut String, promise: &Promise, hops: &[Hop]) {
 }
 
 /// What one host promises: the printed parts add up line by line, each sum first, what it is made of below it.
-fn at_host(text: &mut String, hop: &Hop, one_of_many: bool, by_demand: bool) {
+fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, one_of_many: bool) {
     let Hop { bound, wait, service, .. } = hop;
-    let place = if one_of_many { format!(" at host {}", hop.node) } else { String::new() };
+    let place = if one_of_many { format!(" at {}", experiment.place(hop.node)) } else { String::new() };
     let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
     term(text, 2, bound.bound, &format!("bound{place}, of a deadline of {}{level}", bound.deadline));
-    let others = if by_demand { "other messages due before it" } else { "messages of channels above" };
+    let others =
+        if by_demand(experiment) { "other messages due before it" } else { "messages of channels above" };
     for (sum, what, parts) in [
         (bound.wait, "waiting for what is below", wait.terms()),
         (bound.service, "the message itself", service.terms()),

@@ -89,6 +89,7 @@ pub(crate) fn experiment(
     } = raw;
     let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
     let receives = interface.is_some();
+    let named = node.is_some();
     let topology = match node {
         Some(nodes) => {
             for span in [path.as_ref().map(|path| &path.span), interface.as_ref().map(|list| &list.span)] {
@@ -110,7 +111,11 @@ pub(crate) fn experiment(
         analysed: admission.as_ref().is_ok_and(|(admission, _)| admission.formula.is_some()),
         refusal: admission.as_ref().map_or(Refusal::Fails, |(admission, _)| admission.refusal),
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
-        way: topology.as_ref().map_or(Way::ALONE, |topology| topology.way.clone()),
+        way: match &topology {
+            Ok(topology) => topology.way.clone(),
+            Err(reported) if named => Way::Unknown(*reported),
+            Err(_) => Way::ALONE,
+        },
         interfaces: None,
         programs: None,
     };

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod errors;
+mod networks;
 mod reading;
 mod receiving;
 

@@ -77,11 +77,12 @@ pub struct Refused {
     pub refusal: Refusal,
 }
 
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.node {
-            0 => self.refusal.fmt(f),
-            node => write!(f, "host {node}: {}", self.refusal),
+impl Refused {
+    /// The reason, and where unless that is the first of nodes without names.
+    pub fn in_words(&self, experiment: &Experiment) -> String {
+        match experiment.suffix(self.node).is_empty() {
+            true => self.refusal.to_string(),
+            false => format!("{}: {}", experiment.place(self.node), self.refusal),
         }
     }
 }

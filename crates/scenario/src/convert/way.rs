@@ -29,6 +29,8 @@ pub(super) enum Way {
     },
     /// Nodes by name.
     Named(Graph),
+    /// Nodes by name of which something is wrong, and has been reported.
+    Unknown(Reported),
 }
 
 /// Where a place is in the experiment.
@@ -68,6 +70,7 @@ impl Way {
         let Some(node) = cx.optional(written)? else { return Ok(0) };
         let span = node.span();
         match self {
+            Way::Unknown(reported) => Err(*reported),
             Way::Numbered { stations, .. } => numbered(cx, *stations, node),
             Way::Named(graph) => {
                 let found = graph.nodes(cx, node)?;
@@ -92,6 +95,7 @@ impl Way {
         owner: &Range<usize>,
     ) -> Result<Vec<Route>, Reported> {
         match self {
+            Way::Unknown(reported) => Err(*reported),
             Way::Numbered { stations, relays, receives } => {
                 if let Some(route) = route {
                     let help = "remove this, or describe the nodes by name, as `[node.NAME]`";

@@ -28,7 +28,7 @@ pub(super) fn nodes(
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (unsaid(), None) };
     let hosts = &HOSTS[..hosts as usize];
     let switches = &SWITCHES[..switches as usize];
-    let of_hosts = hosts.iter().map(|name| (*name, host_node(dice, theme, *name == HOSTS[3])));
+    let of_hosts = hosts.iter().map(|name| (*name, host_node(dice, theme, name)));
     let mut drafted: Vec<_> = of_hosts.collect();
     drafted.extend(switches.iter().map(|name| (*name, switch(dice, theme))));
     let own = |list: &[&str]| list.iter().map(|name| name.to_string()).collect::<Vec<_>>();
@@ -57,12 +57,15 @@ pub(super) fn nodes(
     (entries(drafted), Some(networks(common, drawn)))
 }
 
-fn host_node(dice: &mut Dice, theme: &Theme, several: bool) -> Drafted<RawNode> {
+fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
+    let several = name == HOSTS[3];
+    // What is common is somebody's: else a word that has no bound would stand in a file that has one.
+    let own = if name == HOSTS[0] { 0.0 } else { 0.4 };
     table!(RawNode {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
         count: if several { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
-        host: dice.maybe(0.4, |dice| part(host(dice, theme))),
-        adapter: dice.maybe(0.3, |dice| part(adapter(dice, theme))),
+        host: dice.maybe(own, |dice| part(host(dice, theme))),
+        adapter: dice.maybe(own, |dice| part(adapter(dice, theme))),
         forwarding: unsaid(),
         latency: unsaid(),
         order: unsaid(),

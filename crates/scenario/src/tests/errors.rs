@@ -15,6 +15,26 @@ fn refused_in(files: &Memory) -> String {
     }
 }
 
+/// A scenario of two hosts and a switch without a network.
+const NODES: &str = r#"title = "Nodes"
+[host]
+profile = "mc68040"
+[node.ada]
+[node.ben]
+[node.sw]
+kind = "switch"
+[run]
+time = "1 s"
+[[channel]]
+name = "one"
+class = "best_effort"
+from = "ada"
+to = "ben"
+max_message = "1 KiB"
+burst = 1
+source = { kind = "periodic", interval = "10 ms" }
+"#;
+
 /// One snapshot of several errors, each under the name of its case.
 macro_rules! shown {
     ($($group:ident { $($name:ident: $text:expr;)* })*) => {
@@ -104,6 +124,29 @@ shown! {
         duplicate_key: with("burst = 12", "burst = 12\nburst = 13");
         large_number: with("12", "99999999999999999999999999");
         deep: format!("title = {}", "[".repeat(5000));
+    }
+    networks {
+        no_network: *NODES;
+        nothing_joined: format!("{NODES}[network.lan]\nrate = \"1 Gbit/s\"");
+        no_such_node: format!("{NODES}[network.lan]\njoins = [\"sw\", \"adda\", \"ben\"]\nrate = \"1 Gbit/s\"");
+        alone: format!("{NODES}[network.lan]\njoins = [\"sw\", \"ada\"]\nrate = \"1 Gbit/s\"");
+        no_rate: format!("{NODES}[network.lan]\njoins = [\"sw\", \"ada\", \"ben\"]");
+        twice: format!("{NODES}[network.lan]\njoins = [\"sw\", \"ada\", \"ben\"]\nrate = \"1 Gbit/s\"\n[network.other]\njoins = [\"ben\", \"sw\"]\nrate = \"1 Gbit/s\"");
+        frames: format!("{NODES}[network.lan]\njoins = [\"sw\", \"ada\", \"ben\"]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"");
+        unlike_links: networks::network("").replace("joins = [\"sx\", \"server\", \"desk\"]", "joins = [\"sx\", \"server\", \"desk\"]\n[network.fast]\njoins = [\"desk\", \"server\"]\nrate = \"1 Gbit/s\"");
+        no_way: networks::network("").replace("[network.trunk]\njoins = [\"sw\", \"sx\"]", "[network.trunk]\njoins = [\"sx\", \"desk\"]").replace("\"server\", \"desk\"]", "\"server\"]");
+        not_joined: networks::network("").replace("from = \"cam\"\nto = \"server\"", "route = [\"cam\", \"sx\", \"server\"]");
+        through_itself: networks::network("").replace("from = \"cam\"\nto = \"server\"", "route = [\"desk\", \"sx\", \"server\", \"sx\", \"server\"]");
+        ends_at_a_switch: networks::network("").replace("to = \"server\"", "to = \"sx\"");
+        by_number: networks::network("").replace("to = \"server\"", "to = 1");
+        by_name_without_names: and("[[channel]]\nname = \"x\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 1\nsource = { kind = \"none\" }\nto = \"server\"");
+        a_path: networks::network("[path]\nrelays = 1");
+        switch_with_a_host: networks::network("").replace("kind = \"switch\"\nlatency", "kind = \"switch\"\nhost = { speedup = 2.0 }\nlatency");
+        host_with_memory: networks::network("").replace("[node.server]", "[node.server]\nmemory = \"1 KiB\"");
+        unlike_packets: networks::network("").replace("depth = 3 } }", "depth = 3 }, packet = \"1 KiB\" }");
+        cut_through_and_reset: networks::network("").replace("latency = \"2 us\"", "forwarding = \"cut_through\"").replace("[node.cam]", "driver = { reset_after = \"1 s\" }\n[node.cam]");
+        names_without_nodes: and("[network]\nkind = \"point_to_point\"\n[network.lan]\njoins = [\"a\", \"b\"]");
+        misspelt: and("[network]\nkind = \"point_to_point\"\nstatons = 3");
     }
     values {
         missing_unit: with("\"40 ms\"", "\"40\"");

@@ -285,7 +285,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 /// What channel `i`, if admission refused it, would have needed.
 pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> Option<Refused> {
     let reason = match promise {
-        Promise::Refused(refusal) => refusal.to_string(),
+        Promise::Refused(refusal) => refusal.in_words(experiment),
         Promise::Unreceived(refusal) if refusal.whose == i => refusal.missing.to_string(),
         Promise::Unreceived(refusal) => {
             let other = &experiment.channels[refusal.whose].name;

@@ -67,6 +67,14 @@ impl Experiment {
         }
     }
 
+    /// `station` in words: by its name, or as the host of that number.
+    pub fn place(&self, station: usize) -> String {
+        match self.nodes.get(station) {
+            Some(NodeSpec { name: None, .. }) => format!("host {station}"),
+            _ => self.name(station),
+        }
+    }
+
     /// The link behind `station`, as far as packets of it take a time that can be said.
     pub fn link(&self, station: usize) -> Option<LinkCosts> {
         match self.outlet(station) {

@@ -1,0 +1,183 @@
+//! Unlike nodes, what they have in common, and the ways between them.
+
+use laxity_qos::channel::Order;
+use laxity_units::{Bytes, Span};
+
+use super::*;
+
+/// Four cameras and a server at two switches, with `more` behind.
+pub(super) fn network(more: &str) -> String {
+    format!(
+        r#"title = "A network"
+[host]
+profile = "mc68040"
+subsystem = {{ packet = "1500 B", link = {{ depth = 2 }} }}
+[node.cam]
+count = 4
+host = {{ speedup = 2.0 }}
+[node.server]
+host = {{ subsystem = {{ link = {{ depth = 3 }} }} }}
+[node.desk]
+adapter = {{ kind = "null", rate = "50 Mbit/s", startup = "3 us" }}
+[node.sw]
+kind = "switch"
+latency = "2 us"
+[node.sx]
+kind = "switch"
+order = "fixed_priority"
+memory = "10 KiB"
+shared_memory = "20 KiB"
+[network]
+rate = "100 Mbit/s"
+framing = "ethernet"
+impairments = {{ delay = "1 us" }}
+[network.access]
+joins = ["sw", "cam"]
+propagation = "500 ns"
+[network.trunk]
+joins = ["sw", "sx"]
+rate = "1 Gbit/s"
+impairments = {{ jitter = "2 us" }}
+[network.rest]
+joins = ["sx", "server", "desk"]
+[[channel]]
+name = "video"
+class = "real_time"
+from = "cam"
+to = "server"
+max_message = "12 KiB"
+burst = 2
+min_interval = "60 ms"
+deadline = "50 ms"
+source = {{ kind = "periodic" }}
+[run]
+time = "1 s"
+{more}"#
+    )
+}
+
+#[test]
+fn nodes_say_what_differs_and_have_the_rest_in_common() {
+    let experiment = right(&network("")).first();
+    let names: Vec<String> = (0..experiment.stations()).map(|station| experiment.name(station)).collect();
+    let (hosts, ports) = names.split_at(6);
+    assert_eq!(hosts, ["cam-1", "cam-2", "cam-3", "cam-4", "desk", "server"]);
+    let toward = ["cam-1", "cam-2", "cam-3", "cam-4", "sx"].map(|to| format!("sw.{to}"));
+    let mut expected: Vec<String> =
+        toward.into_iter().chain(["sx.desk", "sx.server", "sx.sw"].map(Into::into)).collect();
+    let mut ports = ports.to_vec();
+    (ports.sort(), expected.sort());
+    assert_eq!(ports, expected);
+    let of = |node: usize| (experiment.host(node).speedup, experiment.host(node).subsystem.link.depth);
+    assert_eq!([of(0), of(3), of(4), of(5)], [(2.0, 2), (2.0, 2), (1.0, 2), (1.0, 3)]);
+    assert_eq!(experiment.hosts.len(), 3, "cameras share one, the desk has the common one");
+    let network = |name: &str| {
+        let found = experiment.networks.iter().find(|network| network.name.as_deref() == Some(name));
+        let network = found.unwrap();
+        (network.propagation, network.impairments.delay, network.impairments.jitter)
+    };
+    let us = Span::from_us;
+    assert_eq!(network("access"), (Span::from_ns(500), us(1), us(0)));
+    assert_eq!(network("trunk"), (us(0), us(1), us(2)));
+}
+
+/// 84 bytes at least, 38 beside a packet, of 80 ns each; a desk's adapter is slower than its link, and starts in 3 us; the trunk is
+/// ten times as fast.
+#[test]
+fn a_packet_takes_what_the_slower_of_adapter_and_link_takes() {
+    let experiment = right(&network("")).first();
+    let link = |name: &str| {
+        let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
+        let link = experiment.link(station).unwrap();
+        [1, 46, 1500].map(|size| link.transmit(Bytes::new(size)))
+    };
+    let ns = |all: [u64; 3]| all.map(Span::from_ns);
+    assert_eq!(link("cam-1"), ns([6_720, 6_720, 123_040]));
+    assert_eq!(link("sw.cam-1"), ns([6_720, 6_720, 123_040]));
+    assert_eq!(link("sw.sx"), ns([672, 672, 12_304]));
+    assert_eq!(
+        link("desk"),
+        ns([3_000 + 3_040 + 46 * 160, 3_000 + 3_040 + 46 * 160, 3_000 + 3_040 + 240_000])
+    );
+}
+
+#[test]
+fn ports_are_what_their_switch_says() {
+    let experiment = right(&network("")).first();
+    let port = |name: &str| {
+        let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
+        let outlet = experiment.outlet(station).unwrap();
+        (outlet.config.order, outlet.config.memory, experiment.switches[outlet.switch].shared)
+    };
+    let kib = Bytes::from_kib;
+    assert_eq!(port("sw.sx"), (Order::MultiClassEdf, kib(64), Bytes::ZERO));
+    assert_eq!(port("sx.desk"), (Order::FixedPriority, kib(10), kib(20)));
+}
+
+fn ways(text: &str) -> Vec<String> {
+    let experiment = right(text).first();
+    let way = |channel: &ChannelSpec| {
+        let stations: Vec<_> = channel.route.iter().map(|station| experiment.name(*station)).collect();
+        let networks = channel.ways.iter().map(|way| experiment.networks[*way].name.clone().unwrap());
+        format!("{} over {}", stations.join(" "), networks.collect::<Vec<_>>().join(" "))
+    };
+    experiment.channels.iter().map(way).collect()
+}
+
+#[test]
+fn channels_of_several_nodes_start_at_each() {
+    let ways = ways(&network(""));
+    let camera = |n: usize| format!("cam-{n} sw.sx sx.server server over access trunk rest");
+    assert_eq!(ways, [1, 2, 3, 4].map(camera));
+}
+
+/// Over the loop of three hosts the way found is the shorter, and the one written is taken.
+#[test]
+fn the_way_is_the_shortest_or_the_written_one() {
+    let text = |way: &str| {
+        format!(
+            r#"title = "A ring of links"
+[host]
+profile = "mc68040"
+[adapter]
+kind = "null"
+rate = "100 Mbit/s"
+[node.a]
+[node.b]
+[node.c]
+[network.ab]
+joins = ["a", "b"]
+[network.bc]
+joins = ["b", "c"]
+[network.ca]
+joins = ["c", "a"]
+[[channel]]
+name = "one"
+class = "best_effort"
+{way}
+max_message = "1 KiB"
+burst = 1
+source = {{ kind = "periodic", interval = "10 ms" }}
+[run]
+time = "1 s"
+"#
+        )
+    };
+    assert_eq!(ways(&text("from = \"a\"\nto = \"c\"")), ["a c over ca"]);
+    assert_eq!(ways(&text("route = [\"a\", \"b\", \"c\"]")), ["a b c over ab bc"]);
+    assert_eq!(ways(&text("route = [\"c\", \"b\", \"a\"]\ncount = 2")), ["c b a over bc ab"; 2]);
+}
+
+#[test]
+fn sweeps_reach_what_nodes_and_networks_say() {
+    let sweeps = "[[sweep]]\nname = \"csf\"\nkey = \"node.desk.host.speedup\"\nvalues = [3.0]\n\
+                  [[sweep]]\nname = \"rate\"\nkeys = [\"network.rate\"]\nvalues = [\"10 Mbit/s\"]\n\
+                  [[sweep]]\nname = \"trunk\"\nkey = \"network.trunk.rate\"\nvalues = [\"400 Mbit/s\"]\n";
+    let experiment = right(&network(sweeps)).first();
+    assert_eq!([0, 4, 5].map(|node| experiment.host(node).speedup), [2.0, 3.0, 1.0]);
+    let per_byte = |name: &str| {
+        let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
+        experiment.link(station).unwrap().per_byte
+    };
+    assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [Span::from_ns(800), Span::from_ns(20)]);
+}

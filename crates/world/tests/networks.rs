@@ -1,0 +1,154 @@
+//! Unlike nodes and switches: when frames are where, worked out by hand.
+
+use laxity_scenario::Scenario;
+use laxity_world::results::{Channel, Run};
+use laxity_world::run;
+
+/// Hosts that take no time beside what is said; a byte takes 80 ns on a link, a millisecond between messages. `a` and `b` are at
+/// switch `sw`, `c` behind `sx`; each link takes 5 us, each switch 3.
+fn network(more: &str, channels: &str) -> Run {
+    network_with(more, "", channels)
+}
+
+/// The same with more said of the trunk.
+fn network_with(more: &str, trunk: &str, channels: &str) -> Run {
+    let costs = [
+        "context_switch",
+        "cache_miss",
+        "first_packet",
+        "packet",
+        "link_scheduling",
+        "hand_over",
+        "interrupt",
+        "thread_creation",
+        "receive_packet",
+        "receive_message",
+        "send_call",
+    ];
+    let free: Vec<String> = costs.iter().map(|cost| format!("{cost} = \"0 us\"")).collect();
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        costs = {{ {} }}
+        subsystem = {{ packet = "1500 B" }}
+        [admission]
+        formula = "off"
+        [node.a]
+        [node.b]
+        [node.c]
+        host = {{ costs = {{ receive_packet = "10 us" }}, speedup = 2.0 }}
+        [node.sw]
+        kind = "switch"
+        latency = "3 us"
+        {more}
+        [node.sx]
+        kind = "switch"
+        latency = "3 us"
+        {more}
+        [network]
+        rate = "100 Mbit/s"
+        propagation = "5 us"
+        [network.near]
+        joins = ["sw", "a", "b"]
+        [network.trunk]
+        joins = ["sw", "sx"]
+        {trunk}
+        [network.far]
+        joins = ["sx", "c"]
+        [run]
+        time = "100 ms"
+        {channels}
+        "#,
+        free.join(", ")
+    );
+    run(&Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first())
+}
+
+fn channel(name: &str, from: &str, to: &str, size: u32, class: &str) -> String {
+    let class = match class {
+        "best_effort" => "class = \"best_effort\"".to_string(),
+        deadline => format!("class = \"real_time\"\ndeadline = \"{deadline}\"\nmin_interval = \"1 ms\""),
+    };
+    let interval = if class.contains("real_time") { "" } else { ", interval = \"1 ms\"" };
+    format!(
+        "[[channel]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\n{class}\nmax_message = \"{size} B\"\n\
+         burst = 4\nsource = {{ kind = \"periodic\"{interval} }}\n"
+    )
+}
+
+/// From being sent to being delivered, in microseconds: the least, the most, and how often.
+fn delivery(channel: &Channel) -> (f64, f64, u64) {
+    let delivery = channel.delivery.as_ref().expect("it was delivered");
+    let us = |seconds: f64| (seconds * 1e9).round() / 1e3;
+    (us(delivery.min), us(delivery.max), delivery.count)
+}
+
+/// 1000 bytes: 80 us on each of three links, 5 behind each, 3 in each switch, and 10 us of receiving at a host that is twice as fast:
+/// 3 × 85 + 2 × 3 + 5 = 266. From `a` to `b` one switch: 2 × 85 + 3 = 173.
+#[test]
+fn a_frame_is_stored_and_forwarded() {
+    let channels = channel("far", "a", "c", 1000, "best_effort");
+    let far = network("", &channels);
+    assert_eq!(delivery(&far.channels[0]), (266.0, 266.0, 100));
+    let near = network("", &channel("near", "a", "b", 1000, "best_effort"));
+    assert_eq!(delivery(&near.channels[0]), (173.0, 173.0, 100));
+}
+
+/// A switch begins when it has 22 bytes, 1.76 us, but sends for as long: 80 + 5, and twice 1.76 + 3 + 5, and 5: 109.52.
+#[test]
+fn a_frame_cuts_through() {
+    let run = network("forwarding = \"cut_through\"", &channel("far", "a", "c", 1000, "best_effort"));
+    assert_eq!(delivery(&run.channels[0]), (109.52, 109.52, 100));
+}
+
+/// Cutting through begins so late that nothing has to be waited for. A trunk of 400 Mbit/s has 20 us for a frame: it begins 20 us
+/// before the last bit is there, so that leaves as soon as it has come, at 80 + 5 + 3. Behind it the far link takes its 80 us
+/// from the header on, which came 0.44 us after the beginning: 68 + 0.44 + 8 + 80, and 10 to be received.
+#[test]
+fn a_faster_link_behind_a_cut_through_switch_waits() {
+    let channels = channel("far", "a", "c", 1000, "best_effort");
+    let run = network_with("forwarding = \"cut_through\"", "rate = \"400 Mbit/s\"", &channels);
+    assert_eq!(delivery(&run.channels[0]), (166.44, 166.44, 100));
+}
+
+/// Both send at once, so one of them waits at the port to `sx` for 80 us; from there on they are 80 apart.
+#[test]
+fn two_frames_meet_at_a_port() {
+    let channels =
+        channel("one", "a", "c", 1000, "best_effort") + &channel("two", "b", "c", 1000, "best_effort");
+    let run = network("", &channels);
+    assert_eq!([0, 1].map(|n| delivery(&run.channels[n])), [(266.0, 266.0, 100), (346.0, 346.0, 100)]);
+    let trunk = run.resources.iter().find(|resource| resource.name == "link@sw.sx").expect("it is a port");
+    assert_eq!((trunk.utilisation * 1e3).round(), 160.0);
+    assert_eq!(trunk.longest_queue, Some(1));
+}
+
+/// A channel with a deadline of 300 us is held at each station until it was due at the one before and could have come: at
+/// `sw` until 308, at `sx` until 308 + 300 + 8 = 616, and at the host, which holds its handlers, until 616 + 300 + 5 = 921,
+/// where it is received in 5. With a horizon the ports let it go; the host holds it all the same.
+#[test]
+fn a_guaranteed_frame_is_held_at_each_port() {
+    let run = network("", &channel("held", "a", "c", 1000, "300 us"));
+    assert_eq!(delivery(&run.channels[0]), (926.0, 926.0, 100));
+    let link = |run: &Run| {
+        let summary = run.channels[0].latency.as_ref().expect("it was sent");
+        (summary.max * 1e6).round()
+    };
+    let eager = network("horizon = \"1 s\"", &channel("held", "a", "c", 1000, "300 us"));
+    assert_eq!((link(&run), link(&eager)), (696.0, 256.0));
+}
+
+/// A port with room for one frame of 1000 bytes has it while it sends; of two that come at once it loses the second.
+#[test]
+fn what_finds_no_room_is_lost_and_told() {
+    let channels =
+        channel("one", "a", "c", 1000, "best_effort") + &channel("two", "b", "c", 1000, "best_effort");
+    let run = network("memory = \"1999 B\"", &channels);
+    let told = |n: usize| (run.channels[n].completed, run.channels[n].lost_packets);
+    assert_eq!([told(0), told(1)], [(100, 0), (0, 100)]);
+    assert_eq!(run.figures.get("switch_lost@sw.sx"), Some(&100.0));
+    let shared = network("memory = \"1999 B\"\nshared_memory = \"1000 B\"", &channels);
+    assert_eq!(shared.channels[1].lost_packets, 0);
+}
