@@ -147,8 +147,15 @@ impl Host {
 
     /// The subsystem, to open channels in before the run.
     pub fn open(&mut self, config: laxity_qos::channel::ChannelConfig) -> ChannelId {
-        self.senders.open();
-        self.subsystem.open(config)
+        let id = self.subsystem.open(config);
+        self.senders.open(id);
+        id
+    }
+
+    /// The same by a number of the channel's own, which it has at every host of its way.
+    pub fn open_as(&mut self, id: ChannelId, config: laxity_qos::channel::ChannelConfig) {
+        self.subsystem.open_as(id, config);
+        self.senders.open(id);
     }
 
     /// CPU time by use since the start.

@@ -81,6 +81,11 @@ impl Node {
         self.host.as_mut().expect("the node has a host").open(config)
     }
 
+    /// The same by a number of the channel's own, which it has at every host of its way.
+    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
+        self.host.as_mut().expect("the node has a host").open_as(id, config);
+    }
+
     /// Also puts out what the CPU does, for a trace.
     pub fn record_cpu(&mut self) {
         if let Some(host) = &mut self.host {

@@ -13,6 +13,7 @@
 //!                                    scheduler)
 //! ```
 
+mod by_channel;
 mod handler;
 mod lane;
 mod link;
@@ -23,6 +24,7 @@ mod slots;
 mod step;
 mod subsystem;
 
+pub use by_channel::ByChannel;
 pub use message::{ChannelId, Delivery, Packet};
 pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,

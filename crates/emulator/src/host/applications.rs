@@ -32,7 +32,7 @@ impl Applications {
         let mut senders = Senders::new(experiment.host(0).applications);
         let mut all = Vec::with_capacity(promises.len());
         for (i, promise) in promises.iter().enumerate() {
-            senders.open();
+            senders.open(ChannelId(i as u32));
             if matches!(promise, Promise::Refused(_)) {
                 all.push(Application::default());
                 continue;

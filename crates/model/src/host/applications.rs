@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
+use laxity_qos::channel::{ByChannel, ChannelId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
 
 use crate::source::Sizes;
@@ -67,7 +67,7 @@ impl Endless {
 #[derive(Debug)]
 pub struct Senders {
     placement: Applications,
-    all: Vec<Sender>,
+    all: ByChannel<Sender>,
     /// Channels whose applications wait for room, longest first.
     waiting: Vec<ChannelId>,
 }
@@ -89,12 +89,12 @@ struct Sender {
 impl Senders {
     /// None yet.
     pub fn new(placement: Applications) -> Self {
-        Self { placement, all: Vec::new(), waiting: Vec::new() }
+        Self { placement, all: ByChannel::default(), waiting: Vec::new() }
     }
 
-    /// Adds the application of the channel that comes next.
-    pub fn open(&mut self) {
-        self.all.push(Sender::default());
+    /// Adds the application of `channel`.
+    pub fn open(&mut self, channel: ChannelId) {
+        self.all.insert(channel, Sender::default());
     }
 
     /// The application of `channel` has a message to send. Here and below `answered` is told each send's channel, size and
@@ -107,7 +107,7 @@ impl Senders {
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) {
-        let sender = &mut self.all[channel.0 as usize];
+        let sender = &mut self.all[channel];
         sender.pending.push_back(size);
         if sender.waits || sender.ready {
             // What came before still waits, and a channel delivers in sequence.
@@ -129,7 +129,7 @@ impl Senders {
 
     /// The application of `channel` from now on always has another message.
     pub fn send_without_end(&mut self, channel: ChannelId, endless: Endless) {
-        let sender = &mut self.all[channel.0 as usize];
+        let sender = &mut self.all[channel];
         sender.endless = Some(endless);
         if !sender.waits {
             sender.waits = true;
@@ -139,7 +139,7 @@ impl Senders {
 
     /// The application of `channel` has got the CPU; answers how many messages it will send.
     pub fn dispatch(&mut self, channel: ChannelId, subsystem: &Subsystem) -> u64 {
-        let sender = &mut self.all[channel.0 as usize];
+        let sender = &mut self.all[channel];
         let pending = sender.pending.len() as u64;
         sender.ready = false;
         sender.sending = pending.min(subsystem.room(channel));
@@ -158,7 +158,7 @@ impl Senders {
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) {
-        let sender = &mut self.all[channel.0 as usize];
+        let sender = &mut self.all[channel];
         let messages = std::mem::take(&mut sender.sending);
         sender.send(now, channel, messages, subsystem, answered);
     }
@@ -172,7 +172,7 @@ impl Senders {
     ) {
         let mut n = 0;
         while let Some(&channel) = self.waiting.get(n) {
-            let sender = &mut self.all[channel.0 as usize];
+            let sender = &mut self.all[channel];
             if sender.endless.is_some() || self.placement == Applications::Separate {
                 sender.resend(now, channel, subsystem, answered);
                 sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
@@ -191,7 +191,7 @@ impl Senders {
 
     /// A packet is out of the adapter; its application may wait for that.
     pub fn returned(&mut self, packet: &Packet) {
-        if let Some(endless) = &mut self.all[packet.channel.0 as usize].endless {
+        if let Some(endless) = &mut self.all[packet.channel].endless {
             endless.returned(packet);
         }
     }

@@ -194,7 +194,7 @@ impl Subsystem {
             let Tag { class, logical_arrival: logical, .. } = message.tag;
             message.made = message.packets();
             lane.unfinished.remove(&message.id);
-            let state = &mut self.channels[channel.index()];
+            let state = &mut self.channels[channel];
             // Excess has not moved the contract's clock, so it leaves nothing to take back.
             if unsent && state.sent == latest && class == Class::RealTime {
                 state.clock.retract(logical);
@@ -214,7 +214,7 @@ impl Subsystem {
                 // The next piece is as early as a message would be, and so is whoever makes it.
                 running.budget = Some(0);
             }
-            self.channels[channel.index()].counters.created += 1;
+            self.channels[channel].counters.created += 1;
             self.link.enqueue(packet.tag, packets.put(&packet));
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
@@ -249,13 +249,13 @@ impl Subsystem {
         self.end_received_block(lane, &packet);
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
-            self.channels[channel.index()].counters.created += 1;
+            self.channels[channel].counters.created += 1;
             self.link.enqueue(packet.tag, packets.put(&packet));
             return None;
         }
         self.release_buffer(lane);
         let reassembled = self.lanes[lane].reassembler.accept(packet.message, packet.index, packet.count);
-        let state = &mut self.channels[channel.index()];
+        let state = &mut self.channels[channel];
         if reassembled.discarded > 0 {
             *state.counters.dropped.entry(Dropped::Incomplete).or_default() += reassembled.discarded;
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use laxity_units::{Bytes, Time};
 
+use super::by_channel::ByChannel;
 use super::handler::{Handler, Running};
 use super::lane::Lane;
 use super::link::LinkScheduler;
@@ -50,7 +51,7 @@ pub(super) struct Channel {
 #[derive(Debug)]
 pub struct Subsystem {
     pub(super) config: Config,
-    pub(super) channels: Vec<Channel>,
+    pub(super) channels: ByChannel<Channel>,
     pub(super) lanes: Vec<Lane>,
     pub(super) handlers: Vec<Handler>,
     pub(super) free_handlers: Vec<usize>,
@@ -72,7 +73,7 @@ impl Subsystem {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            channels: Vec::new(),
+            channels: ByChannel::default(),
             lanes: Vec::new(),
             handlers: Vec::new(),
             free_handlers: Vec::new(),
@@ -87,14 +88,20 @@ impl Subsystem {
         }
     }
 
-    /// Establishes a channel. Whether it can be guaranteed is admission's business, before.
+    /// Establishes a channel, by the next number. Whether it can be guaranteed is admission's business, before.
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
-        let id = ChannelId(u32::try_from(self.channels.len()).expect("channel numbers fit"));
+        let id = self.channels.next();
+        self.open_as(id, config);
+        id
+    }
+
+    /// Establishes a channel by a number of its own, which it has at every host of its way. Panics if it is taken.
+    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
         let lane = self.add_lane(id, config);
         let carries_excess =
             config.class == Class::RealTime && config.message_overflow == MessageOverflow::BestEffort;
         let excess = carries_excess.then(|| self.add_lane(id, config));
-        self.channels.push(Channel {
+        let channel = Channel {
             config,
             clock: LogicalClock::new(config.spec),
             lane,
@@ -102,8 +109,8 @@ impl Subsystem {
             sent: 0,
             broken: BTreeSet::new(),
             counters: Counters::default(),
-        });
-        id
+        };
+        self.channels.insert(id, channel);
     }
 
     fn add_lane(&mut self, id: ChannelId, config: ChannelConfig) -> usize {
@@ -137,13 +144,18 @@ impl Subsystem {
 
     /// What became of a channel's messages so far.
     pub fn counters(&self, channel: ChannelId) -> &Counters {
-        &self.channels[channel.index()].counters
+        &self.channels[channel].counters
+    }
+
+    /// The same of every channel that is open here.
+    pub fn all_counters(&self) -> impl Iterator<Item = (ChannelId, &Counters)> {
+        self.channels.iter().map(|(id, channel)| (id, &channel.counters))
     }
 
     /// Packet buffers of a channel that packets have, those of its excess included.
     pub fn buffers_in_use(&self, channel: ChannelId) -> u64 {
-        let Channel { lane, excess, .. } = &self.channels[channel.index()];
-        self.lanes[*lane].used_packets + excess.map_or(0, |excess| self.lanes[excess].used_packets)
+        let Channel { lane, excess, .. } = self.channels[channel];
+        self.lanes[lane].used_packets + excess.map_or(0, |excess| self.lanes[excess].used_packets)
     }
 
     /// Packets waiting for the link, and the most that ever did.
@@ -153,17 +165,16 @@ impl Subsystem {
 
     /// Whether the channel's message queue has a place.
     pub fn has_room(&self, channel: ChannelId) -> bool {
-        self.lanes[self.channels[channel.index()].lane].room(self.config.processing) > 0
-            || !self.config.enforcement
+        self.lanes[self.channels[channel].lane].room(self.config.processing) > 0 || !self.config.enforcement
     }
 
     /// How many messages a sender may send now without being told to wait; no end of them if it never is.
     pub fn room(&self, channel: ChannelId) -> u64 {
-        let Channel { config, lane, .. } = &self.channels[channel.index()];
+        let Channel { ref config, lane, .. } = self.channels[channel];
         if !self.config.enforcement || config.message_overflow != MessageOverflow::Block {
             return u64::MAX;
         }
-        let lane = &self.lanes[*lane];
+        let lane = &self.lanes[lane];
         // An idle handler takes the first message out of the queue at once.
         let idle =
             |&handler: &usize| self.handlers[handler].message.is_none() && !self.handlers[handler].active;
@@ -175,7 +186,7 @@ impl Subsystem {
 
     /// The application sends a message of `size` bytes on `channel`.
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
-        let Channel { config, lane, excess, sent: id, .. } = self.channels[channel.index()];
+        let Channel { config, lane, excess, sent: id, .. } = self.channels[channel];
         let best_effort = Tag {
             class: Class::BestEffort,
             logical_arrival: now,
@@ -187,7 +198,7 @@ impl Subsystem {
             return self.drop_message(channel, size, cause);
         }
         let (lane, tag, due_from) = if self.has_room(channel) {
-            let channel = &mut self.channels[channel.index()];
+            let channel = &mut self.channels[channel];
             if real_time {
                 let (at, due_from) = if self.config.enforcement {
                     let arrival = channel.clock.arrive(now, size);
@@ -212,7 +223,7 @@ impl Subsystem {
                 _ => return self.drop_message(channel, size, Dropped::MessageQueue),
             }
         };
-        let state = &mut self.channels[channel.index()];
+        let state = &mut self.channels[channel];
         state.sent += 1;
         state.counters.accepted += 1;
         let cut = self.cut(&config, size);
@@ -229,7 +240,7 @@ impl Subsystem {
             }
         }
         if Some(lane) == excess {
-            self.channels[channel.index()].counters.excess += 1;
+            self.channels[channel].counters.excess += 1;
             return Sent::Excess { message: id };
         }
         Sent::Accepted { message: id }
@@ -267,20 +278,20 @@ impl Subsystem {
     }
 
     fn drop_message(&mut self, channel: ChannelId, size: Bytes, cause: Dropped) -> Sent {
-        let packets = self.cut(&self.channels[channel.index()].config, size).packets();
+        let packets = self.cut(&self.channels[channel].config, size).packets();
         self.count_drop(channel, packets, cause);
         Sent::Dropped(cause)
     }
 
     pub(super) fn count_drop(&mut self, channel: ChannelId, packets: u64, cause: Dropped) {
-        let counters = &mut self.channels[channel.index()].counters;
+        let counters = &mut self.channels[channel].counters;
         *counters.dropped.entry(cause).or_default() += 1;
         counters.dropped_packets += packets;
     }
 
     /// The application of `channel` wants the CPU to send.
     pub fn application_ready(&mut self, channel: ChannelId) {
-        let class = self.channels[channel.index()].config.class;
+        let class = self.channels[channel].config.class;
         self.applications[usize::from(class == Class::BestEffort)].push_back(channel);
     }
 
@@ -291,7 +302,7 @@ impl Subsystem {
     ///
     /// What exceeded its contract at the sender, and goes without a guarantee there, goes without one here.
     pub fn receive(&mut self, now: Time, channel: ChannelId, mut packet: Packet) -> Result<(), Dropped> {
-        let Channel { config, lane, excess, .. } = self.channels[channel.index()];
+        let Channel { config, lane, excess, .. } = self.channels[channel];
         let excess = excess.filter(|_| packet.tag.class == Class::BestEffort);
         let lane = excess.unwrap_or(lane);
         if !self.lanes[lane].has_buffer() {
@@ -323,13 +334,13 @@ impl Subsystem {
 
     /// The adapter completed a transmission.
     pub fn transmitted(&mut self, now: Time, packet: &Packet) {
-        self.channels[packet.channel.index()].counters.transmitted += 1;
+        self.channels[packet.channel].counters.transmitted += 1;
         self.returned(now, packet);
     }
 
     /// The adapter lost a packet, and gives its buffer back all the same.
     pub fn failed(&mut self, now: Time, packet: &Packet) {
-        let channel = &mut self.channels[packet.channel.index()];
+        let channel = &mut self.channels[packet.channel];
         if channel.broken.insert(packet.message) {
             *channel.counters.dropped.entry(Dropped::Adapter).or_default() += 1;
         }
@@ -339,7 +350,7 @@ impl Subsystem {
 
     fn returned(&mut self, now: Time, packet: &Packet) {
         self.link.complete();
-        let channel = &mut self.channels[packet.channel.index()];
+        let channel = &mut self.channels[packet.channel];
         if packet.is_last() {
             channel.broken.remove(&packet.message);
         }

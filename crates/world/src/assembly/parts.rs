@@ -1,7 +1,5 @@
 //! From an experiment to its parts: nodes with their channels open, a medium, the way between.
 
-use std::collections::BTreeMap;
-
 use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{self, Null, Pipeline};
 use laxity_model::host::Host;
@@ -118,19 +116,18 @@ fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, node: us
     found.or(experiment.channels[i].deadline).unwrap_or(Span::MAX)
 }
 
-/// Opens channel `i` at every node: the nodes number their channels alike, and use those that pass them.
+/// Opens channel `i` at every node that it passes; the nodes number their channels alike.
 pub(super) fn open(nodes: &mut [Node], experiment: &Experiment, i: usize, promise: &Promise) {
-    let hops: BTreeMap<usize, Role> = experiment.hops(&experiment.channels[i]).collect();
-    for (number, node) in nodes.iter_mut().enumerate().filter(|(_, node)| node.host().is_some()) {
+    for (number, role) in experiment.hops(&experiment.channels[i]) {
+        let Some(node) = nodes.get_mut(number).filter(|node| node.host().is_some()) else { continue };
         let config = config_at(experiment, i, promise, number);
-        let role = hops.get(&number).copied().unwrap_or(Role::Send);
         let packet_slots = match role {
             Role::Send => config.packet_slots,
             Role::Relay | Role::Receive => {
                 config.packet_slots.max(held_packets(experiment, i, promise, number))
             }
         };
-        node.open(ChannelConfig { role, packet_slots, ..config });
+        node.open_as(ChannelId(i as u32), ChannelConfig { role, packet_slots, ..config });
     }
 }
 

@@ -116,10 +116,11 @@ impl Snapshot {
             let stages = node.adapter().stages();
             self.stages.push(stages.iter().map(|stage| (stage.busy, stage.passed)).collect());
         }
-        for (channel, tally) in self.tallies.iter_mut().enumerate() {
-            let hosts = nodes.iter().filter_map(|node| node.host());
-            let counters = hosts.map(|host| host.subsystem().counters(ChannelId(channel as u32)));
-            *tally = counters.fold(std::mem::take(tally), Tally::with);
+        for host in nodes.iter().filter_map(Node::host) {
+            for (ChannelId(channel), counters) in host.subsystem().all_counters() {
+                let tally = &mut self.tallies[channel as usize];
+                *tally = std::mem::take(tally).with(counters);
+            }
         }
         self
     }
