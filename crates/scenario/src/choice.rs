@@ -292,8 +292,6 @@ impl Choice for NodeKind {
     ];
 }
 
-/// When a switch passes a frame on.
-
 impl Choice for Forwarding {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("store_and_forward", Forwarding::StoreAndForward, "When it has all of it."),

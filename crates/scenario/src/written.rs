@@ -250,7 +250,10 @@ impl<'de, L: Leaf, P: DeserializeOwned> Deserialize<'de> for Either<L, P> {
 }
 
 /// A table of known keys with further such tables under the user's own, or what stands in its place.
-struct Mixed<T>(Known<T>, Vec<(Spanned<String>, Part<T>)>);
+struct Mixed<T>(Known<T>, Named<T>);
+
+/// Tables by the user's names.
+pub(crate) type Named<T> = Vec<(Spanned<String>, Part<T>)>;
 
 impl<'de, T: DeserializeOwned> FromAny<'de> for Mixed<T> {
     fn scalar(scalar: Scalar) -> Self {
@@ -268,7 +271,7 @@ impl<'de, T: DeserializeOwned> FromAny<'de> for Mixed<T> {
 /// A table with known keys, and what stands under others: tables of the same kind, by the user's names.
 pub(crate) fn mixed<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<(Part<T>, Vec<(Spanned<String>, Part<T>)>), D::Error> {
+) -> Result<(Part<T>, Named<T>), D::Error> {
     let (span, Mixed(known, named)) = placed::<Mixed<T>, D>(deserializer)?;
     Ok((Part::of(span, known), named))
 }
@@ -277,7 +280,7 @@ pub(crate) fn mixed<'de, T: DeserializeOwned, D: Deserializer<'de>>(
 struct MixedKeys<'a, A, T> {
     map: A,
     known: &'static [&'static str],
-    named: &'a mut Vec<(Spanned<String>, Part<T>)>,
+    named: &'a mut Named<T>,
 }
 
 impl<'de, A: MapAccess<'de>, T: DeserializeOwned> MapAccess<'de> for MixedKeys<'_, A, T> {

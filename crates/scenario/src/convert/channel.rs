@@ -70,12 +70,14 @@ pub(super) fn channels(
 
 /// A channel, how far apart its copies start in their trace, how many there are, the place of its name, and the ways that its
 /// copies take in turn.
+type Read = (ChannelSpec, Span, usize, Range<usize>, Vec<Route>);
+
 fn channel(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawChannel>,
     around: &Surroundings,
-) -> Result<(ChannelSpec, Span, usize, Range<usize>, Vec<Route>), Reported> {
+) -> Result<Read, Reported> {
     let part = cx.part(part)?;
     let owner = part.span();
     let RawChannel {

@@ -11,7 +11,7 @@ use super::*;
 use crate::choice::{FaultKind, NetworkKind};
 use crate::leaf::Share;
 use crate::raw::{RawFault, RawImpairments, RawNetwork, RawNetworks, RawOthers};
-use crate::written::{List, keys};
+use crate::written::{List, Named, keys};
 
 /// How the hosts of `[path]` stand.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,12 +51,10 @@ pub(super) fn network(
     let (span, mut raw) = (part.span(), part.into_inner());
     let kind = cx.required(raw.kind.take(), "kind", &span, "the network");
     let stations = cx.optional(raw.stations.take());
-    for joined in [raw.joins.take().map(|list| list.span), raw.propagation.take().map(|written| written.span)]
-    {
-        if let Some(span) = joined {
-            let help = "describe the nodes by name, as `[node.NAME]`, and this under `[network.NAME]`";
-            return Err(cx.fault(&span, "nodes without names are joined as they stand", help));
-        }
+    let propagation = raw.propagation.take().map(|written| written.span);
+    if let Some(span) = raw.joins.take().map(|list| list.span).or(propagation) {
+        let help = "describe the nodes by name, as `[node.NAME]`, and this under `[network.NAME]`";
+        return Err(cx.fault(&span, "nodes without names are joined as they stand", help));
     }
     let (path, kind) = (path?, kind?);
     let on_path = path.relays as usize + 1 + usize::from(path.receive);
@@ -86,7 +84,7 @@ pub(super) fn network(
 }
 
 /// Reports what stands under keys of no network, where there are no nodes that named networks could join.
-fn unknown(cx: &mut Context<'_>, named: Vec<(Spanned<String>, Part<RawNetwork>)>) -> Result<(), Reported> {
+fn unknown(cx: &mut Context<'_>, named: Named<RawNetwork>) -> Result<(), Reported> {
     let mut outcome = Ok(());
     for (key, part) in named {
         outcome = Err(match part.value {

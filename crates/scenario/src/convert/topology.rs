@@ -191,8 +191,7 @@ impl Builder {
                 NodeSpec { name: None, host, adapter }
             }
             NodeKind::Switch => {
-                for span in [host.map(|part| part.span), adapter.map(|part| part.span)].into_iter().flatten()
-                {
+                if let Some(span) = host.map(|part| part.span).or(adapter.map(|part| part.span)) {
                     let help = "remove this, or `kind = \"switch\"`";
                     return Err(cx.fault(&span, "a switch has no host and no adapter", help));
                 }

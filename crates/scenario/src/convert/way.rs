@@ -73,7 +73,7 @@ impl Way {
             Way::Unknown(reported) => Err(*reported),
             Way::Numbered { stations, .. } => numbered(cx, *stations, node),
             Way::Named(graph) => {
-                let found = graph.nodes(cx, node)?;
+                let found = graph.nodes(cx, &node)?;
                 match found[..] {
                     [node] => Ok(node),
                     _ => {
@@ -184,8 +184,8 @@ impl Graph {
     }
 
     /// The nodes by a name; a switch is none that sends or receives.
-    fn nodes(&self, cx: &mut Context<'_>, node: Spanned<NodeName>) -> Result<Vec<usize>, Reported> {
-        self.places_of(cx, &node)?
+    fn nodes(&self, cx: &mut Context<'_>, node: &Spanned<NodeName>) -> Result<Vec<usize>, Reported> {
+        self.places_of(cx, node)?
             .iter()
             .map(|place| match self.places[*place] {
                 Place::Node(node) => Ok(node),
@@ -218,7 +218,7 @@ impl Graph {
         let mut end = |written: Option<Written<NodeName>>, key: &str| match written {
             Some(written) => {
                 let name = cx.value(written)?;
-                self.nodes(cx, name.clone())?;
+                self.nodes(cx, &name)?;
                 Ok((self.places_of(cx, &name)?, name.span()))
             }
             None => Err(cx.missing(key, owner, "this channel", "the name of a node")),

@@ -20,11 +20,11 @@ use crate::written::{Entries, Part};
 pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
 const SWITCHES: [&str; 2] = ["sw", "sx"];
 
+/// `[node]`.
+type Nodes = Drawn<Option<Entries<Part<RawNode>>>>;
+
 /// The nodes and what joins them; nothing where nodes go by their numbers.
-pub(super) fn nodes(
-    dice: &mut Dice,
-    theme: &Theme,
-) -> (Drawn<Option<Entries<Part<RawNode>>>>, Option<Drawn<Option<RawNetworks>>>) {
+pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Option<RawNetworks>>>) {
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (unsaid(), None) };
     let hosts = &HOSTS[..hosts as usize];
     let switches = &SWITCHES[..switches as usize];

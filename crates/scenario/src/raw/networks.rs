@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
-use serde_spanned::Spanned;
 
 use super::RawNetwork;
-use crate::written::{Part, mixed};
+use crate::written::{Named, Part, mixed};
 
 /// A table that is a network by its own keys, and has further networks under names of the user's.
 #[derive(Debug)]
@@ -16,7 +15,7 @@ pub(crate) struct RawNetworks {
     /// Its own keys.
     pub(crate) own: Part<RawNetwork>,
     /// What stands under keys that are none of a network's; a value that is no table is a key misspelt.
-    pub(crate) named: Vec<(Spanned<String>, Part<RawNetwork>)>,
+    pub(crate) named: Named<RawNetwork>,
 }
 
 impl RawNetworks {

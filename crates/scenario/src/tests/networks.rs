@@ -66,7 +66,8 @@ fn nodes_say_what_differs_and_have_the_rest_in_common() {
     let mut expected: Vec<String> =
         toward.into_iter().chain(["sx.desk", "sx.server", "sx.sw"].map(Into::into)).collect();
     let mut ports = ports.to_vec();
-    (ports.sort(), expected.sort());
+    ports.sort();
+    expected.sort();
     assert_eq!(ports, expected);
     let of = |node: usize| (experiment.host(node).speedup, experiment.host(node).subsystem.link.depth);
     assert_eq!([of(0), of(3), of(4), of(5)], [(2.0, 2), (2.0, 2), (1.0, 2), (1.0, 3)]);
