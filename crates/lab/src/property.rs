@@ -12,7 +12,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use laxity_scenario::draw::files;
-use laxity_world::experiment::{ChannelSpec, Experiment, RunLength, Task};
+use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, promises};
 use laxity_world::results::{Channel, Run};
 use laxity_world::run;
@@ -198,10 +198,15 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
 
 /// What a channel with a bound is owed beside it, if it keeps its contract.
 fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
-    let enforced = experiment.host(0).subsystem.enforcement;
+    let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
     // What is lost on the way or by an adapter is nobody's here.
     let intact = channel.lost_packets == 0 && !channel.drops.contains_key("adapter");
-    if spec.class != Class::RealTime || !enforced || !intact || !conforms(spec) {
+    if spec.class != Class::RealTime
+        || !enforced
+        || !intact
+        || !conforms(spec)
+        || begins_again(experiment, spec)
+    {
         return None;
     }
     let name = channel.name.clone();
@@ -212,6 +217,16 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     let due = (bound / spec.spec.min_interval.as_secs_f64()).ceil() as u64 + 1;
     let under_way = channel.messages.saturating_sub(channel.completed);
     (under_way > u64::from(spec.spec.burst) + due).then_some(Failure::Starved { channel: name, under_way })
+}
+
+/// Whether commands let what a channel's source says begin more than once: the last message before and the first after it may be
+/// nearer to each other than its contract has them.
+fn begins_again(experiment: &Experiment, spec: &ChannelSpec) -> bool {
+    let creates = experiment.commands.iter().filter(|command| match command.command {
+        Command::Create(channel) => experiment.channels[channel].name == spec.name,
+        Command::Clear(_) | Command::Mode(..) => false,
+    });
+    creates.count() > 1
 }
 
 /// The run of a scenario that may not end by itself: `None` if it has not after so many `events`.

@@ -1,5 +1,6 @@
 //! The words that scenario files choose among, what each stands for, and what that is.
 
+mod network;
 mod reception;
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
@@ -11,11 +12,12 @@ use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
-use laxity_world::experiment::{ClockKind, Forwarding, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
+use laxity_world::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
 use laxity_world::results::Origin;
 
 use super::leaf::Choice;
 use crate::claim::Stalls;
+pub(crate) use network::{FaultKind, Framing, NetworkKind, NodeKind};
 pub(crate) use reception::{CommandKind, CostKind, NoProgram, PolicyKind, ProgramOrder, SharingKind};
 
 impl Choice for Applications {
@@ -253,79 +255,6 @@ impl Choice for Memory {
     ];
 }
 
-/// A kind of network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NetworkKind {
-    /// See [`laxity_model::network::PointToPoint`].
-    PointToPoint,
-    /// See [`laxity_model::network::TokenRing`].
-    TokenRing,
-    /// See [`laxity_model::network::Csma`].
-    Csma,
-}
-
-impl Choice for NetworkKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("point_to_point", NetworkKind::PointToPoint, "A link of its own for each station."),
-        (
-            "token_ring",
-            NetworkKind::TokenRing,
-            "A station sends while it holds the token: `holding` of every `rotation` (thesis §6.4.1).",
-        ),
-        ("csma", NetworkKind::Csma, "Ethernet with collisions: CSMA/CD at `rate`."),
-    ];
-}
-
-/// What a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NodeKind {
-    /// A host with its adapter.
-    Host,
-    /// See [`laxity_model::switch`].
-    Switch,
-}
-
-impl Choice for NodeKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("host", NodeKind::Host, "A host with its adapter: sends, receives, and passes on."),
-        ("switch", NodeKind::Switch, "A switch: a queue for each link that leaves it."),
-    ];
-}
-
-impl Choice for Forwarding {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("store_and_forward", Forwarding::StoreAndForward, "When it has all of it."),
-        (
-            "cut_through",
-            Forwarding::CutThrough,
-            "As soon as it has the header, if the port where it leaves is free.",
-        ),
-    ];
-}
-
-/// What is sent with each packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Framing {
-    /// Nothing.
-    None,
-    /// Preamble, header, check sequence and gap: 38 B, and at least 46 B between.
-    Ethernet,
-    /// The same with a VLAN tag: 42 B, and at least 42 B between.
-    EthernetVlan,
-}
-
-impl Choice for Framing {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("none", Framing::None, "Nothing."),
-        (
-            "ethernet",
-            Framing::Ethernet,
-            "Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is filled up to 46 B.",
-        ),
-        ("ethernet_vlan", Framing::EthernetVlan, "The same with a VLAN tag: 42 B in all, filled up to 42 B."),
-    ];
-}
-
 impl Choice for ClockKind {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("virtual", ClockKind::Virtual, "Simulated: time jumps to the next event."),
@@ -368,28 +297,6 @@ pub(crate) enum PortKind {
 impl Choice for PortKind {
     const CHOICES: &'static [(&'static str, Self, &'static str)] =
         &[("tap", PortKind::Tap, "An Ethernet interface of this host or of a network namespace.")];
-}
-
-/// What goes wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FaultKind {
-    /// Interrupts do not arrive.
-    LostInterrupts,
-    /// A resource does nothing.
-    Stall,
-    /// Command queues take nothing.
-    FullQueues,
-    /// The adapter stands still.
-    Stop,
-}
-
-impl Choice for FaultKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("lost_interrupts", FaultKind::LostInterrupts, "A `share` of the adapter's interrupts is lost."),
-        ("stall", FaultKind::Stall, "A `resource` of the adapter does nothing: a stalled DMA, a hung bus."),
-        ("full_queues", FaultKind::FullQueues, "The adapter's command queues take nothing."),
-        ("stop", FaultKind::Stop, "The adapter stands still until its driver resets it."),
-    ];
 }
 
 /// Whose formulas admit, if anyone's.

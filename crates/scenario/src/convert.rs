@@ -2,6 +2,7 @@
 
 mod adapter;
 mod channel;
+mod checks;
 mod command;
 mod emulation;
 mod host;
@@ -202,11 +203,11 @@ pub(crate) fn experiment(
         let help = "give a channel a source other than `none`, or say what to `fill` under `[admission]`";
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
-    only_receives(cx, &experiment)?;
-    takes_time(cx, &experiment)?;
-    have_ports(cx, &experiment)?;
-    analysis(cx, &experiment, &host_spans, &adapter_spans)?;
-    cut_through(cx, &experiment)?;
+    checks::only_receives(cx, &experiment)?;
+    checks::takes_time(cx, &experiment)?;
+    checks::have_ports(cx, &experiment)?;
+    checks::analysis(cx, &experiment, &host_spans, &adapter_spans)?;
+    checks::cut_through(cx, &experiment)?;
     Ok(experiment)
 }
 
@@ -262,125 +263,6 @@ fn sped_up(adapter: &mut Adapter, speedup: f64) {
     }
 }
 
-/// Refuses drivers that may take back what a cut-through switch has begun to send on.
-fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    for node in (0..experiment.nodes.len()).filter(|node| experiment.feeds_cut_through(*node)) {
-        let (reason, help) = match experiment.adapter(node) {
-            Adapter::Described(_) => (
-                "an adapter of stages does not know when a frame will have left, and a cut-through switch begins before",
-                "use `forwarding = \"store_and_forward\"`, or a null adapter",
-            ),
-            Adapter::Null(_) if experiment.host(node).driver.reset_after.is_some() => (
-                "a driver that resets its adapter may take back a frame that a cut-through switch has begun to send",
-                "remove `reset_after`, or use `forwarding = \"store_and_forward\"`",
-            ),
-            Adapter::Null(_) => continue,
-        };
-        return Err(cx.fault(&WHOLE, format!("node `{}`: {reason}", experiment.name(node)), help));
-    }
-    Ok(())
-}
-
-/// Refuses what a host that receives at interfaces has no part of.
-fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    if experiment.interfaces.is_empty() {
-        return Ok(());
-    }
-    let Experiment { nodes, networks, faults, ports, clock, admission, task, .. } = experiment;
-    let network = &networks[0];
-    let plain = nodes.len() == 1 && matches!(network.medium, MediumSpec::PointToPoint);
-    let (reason, help) = match () {
-        () if matches!(admission.formula, Some(Formula::Papers | Formula::Printed)) => (
-            "the papers have no formulas for a host that receives",
-            "use the formula `\"corrected\"`, or `\"off\"`",
-        ),
-        () if matches!(task, Task::Fill(_)) => (
-            "copies are counted of channels that are sent, and those of this scenario come in",
-            "remove `fill` under `[admission]`",
-        ),
-        () if !plain || network.impairments != Default::default() => (
-            "what comes in at an interface comes from its source, and from no network",
-            "remove `[path]` and `[network]`",
-        ),
-        () if experiment.channels.iter().any(|channel| channel.source.is_endless()) => (
-            "a source without times of its own waits for what becomes of its messages, and the network does not",
-            "use a source such as `periodic`, `bursty` or `poisson`",
-        ),
-        () if experiment.channels.iter().any(|channel| channel.carries.is_some()) => {
-            ("frames of programs come through ports, of hosts that send", "remove `carries`")
-        }
-        () if !faults.is_empty() => ("faults are of adapters that send", "remove `[[fault]]`"),
-        () if !ports.is_empty() => ("ports are of hosts that send", "remove `[[port]]`"),
-        () if *clock == ClockKind::Real && experiment.emulation.host == HostPlace::Model => (
-            "in real time, a host that receives at interfaces is a thread",
-            "say `host = \"thread\"` under `[emulation]`, or remove `clock` under `[run]`",
-        ),
-        () if *clock == ClockKind::Real && !is_plain(experiment) => (
-            "in real time a host that receives has one program, buffers of each interface alone and no commands, and discards what is \
-             newest",
-            "remove `[[program]]`, `[[command]]`, `pool`, `buffers_real_time` and `discard`, or `clock` under `[run]`",
-        ),
-        () => return Ok(()),
-    };
-    Err(cx.fault(&WHOLE, reason, help))
-}
-
-/// Whether a host that receives does nothing that a host in a thread cannot.
-fn is_plain(experiment: &Experiment) -> bool {
-    let one = matches!(&experiment.programs[..], [one] if one.config == ProgramConfig::of(one.config.work));
-    let plain = |interface: &InterfaceSpec| {
-        interface.config.discard == Discard::Newest && interface.config.buffers_real_time == 0
-    };
-    let own = experiment.hosts.iter().all(|host| host.pool == 0);
-    one && own && experiment.commands.is_empty() && experiment.interfaces.iter().all(plain)
-}
-
-/// Refuses channels that carry the frames of a port that is not there: an emulation of theirs would carry nothing.
-fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    let mut outcome = Ok(());
-    for channel in experiment.channels.iter().filter(|channel| channel.carries.is_some()) {
-        let node = channel.route[0];
-        if !experiment.ports.iter().any(|port| port.node == node) {
-            let reason = format!(
-                "channel `{}` carries frames of the port at node {node}, and there is none",
-                channel.name
-            );
-            let help = format!("add `[[port]]` with `node = {node}`, or leave out `carries`");
-            outcome = Err(cx.fault(&WHOLE, reason, help));
-        }
-    }
-    outcome
-}
-
-/// Refuses sources without end that nothing slows down: they would send for ever at one instant.
-fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
-        let sender = channel.route[0];
-        let free = experiment.host(sender).costs.first_packet.is_zero();
-        let link_is_free = match experiment.adapter(sender) {
-            Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
-            Adapter::Described(_) => false,
-        };
-        let (reason, help) = match channel.packet_overflow {
-            PacketOverflow::DecayDeadline => (
-                "makes packets for ever, for its handler never waits for a buffer",
-                "say `packet_overflow = \"block\"` on the channel, or give it a source with a rate",
-            ),
-            PacketOverflow::Drop if free => (
-                "drops messages for ever at one instant: making a packet takes the host no time",
-                "say `packet_overflow = \"block\"` on the channel, or give `first_packet` a cost",
-            ),
-            PacketOverflow::Block if free && link_is_free => (
-                "sends for ever at one instant: neither host nor adapter take any time",
-                "give `first_packet` or the adapter a cost, or the channel a source with a rate",
-            ),
-            PacketOverflow::Drop | PacketOverflow::Block => continue,
-        };
-        return Err(cx.fault(&WHOLE, format!("channel `{}` {reason}", channel.name), help));
-    }
-    Ok(())
-}
-
 /// A value with the places that later checks point to.
 struct Located<T, S> {
     value: T,
@@ -423,35 +305,6 @@ fn let_early_frames_pass(host: &mut Host, unsaid: Unsaid, channels: &[ChannelSpe
     if unsaid.horizon {
         host.subsystem.link.early = AHEAD;
     }
-}
-
-/// Refuses what admission has no analysis for.
-fn analysis(
-    cx: &mut Context<'_>,
-    experiment: &Experiment,
-    spans: &[HostSpans],
-    adapters: &[Range<usize>],
-) -> Result<(), Reported> {
-    if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() {
-        return Ok(());
-    }
-    const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
-    for NodeSpec { name: _, host, adapter } in &experiment.nodes {
-        let paradigm = experiment.hosts[*host].subsystem.link.paradigm;
-        if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !experiment.hosts[*host].ideal {
-            let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
-            let reason = format!("admission has no analysis for `{name}`");
-            return Err(cx.fault(&spans[*host].paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
-        }
-        if matches!(experiment.adapters[*adapter], Adapter::Described(_)) {
-            return Err(cx.fault(
-                &adapters[*adapter],
-                "admission has no analysis for an adapter that is described by stages",
-                OFF,
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<network::Chain, Reported> {

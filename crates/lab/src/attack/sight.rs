@@ -16,6 +16,8 @@ pub(super) struct Sight {
     pub(super) instants: Vec<Time>,
     /// When transmissions ended.
     pub(super) completions: Vec<Time>,
+    /// When packets had been processed, and taken by programs.
+    taken_on: Vec<Time>,
     /// Messages of the target by number, and when they left.
     pub(super) left: Vec<(u64, Time)>,
 }
@@ -30,6 +32,10 @@ impl Sight {
     pub(super) fn sort(&mut self) {
         self.instants.sort_unstable();
         self.instants.dedup();
+        if self.completions.is_empty() {
+            // Where a host only receives nothing is transmitted, and this is what takes a packet on.
+            self.completions = std::mem::take(&mut self.taken_on);
+        }
         self.completions.sort_unstable();
     }
 
@@ -53,9 +59,10 @@ impl Trace for Sight {
 
     fn span(&mut self, _: Track, name: &str, begin: Time, end: Time, _: Arguments<'_>) {
         self.instants.extend([begin, end]);
-        // A transmission, and where a host receives what takes a packet on.
-        if matches!(name, "transmit" | "protocol" | "program") {
-            self.completions.push(end);
+        match name {
+            "transmit" => self.completions.push(end),
+            "protocol" | "program" => self.taken_on.push(end),
+            _ => {}
         }
     }
 

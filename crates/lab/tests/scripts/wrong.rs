@@ -140,7 +140,7 @@ fn a_hundred_wrong_files_do_not() {
         ("r.rt.all", "r.channel(\"camra\").all"),
         ("runs.all", "where(\"load\", 1).all"),
         ("c.on_time == 1", "c.on_time > 1"),
-        ("c.on_time == 1", "c.drops.late == 0"),
+        ("c.on_time == 1", "c.drops.tardy == 0"),
         ("c.on_time == 1", "c.laxity.least > 0"),
         ("c.on_time == 1", "r.figures.resets == 0"),
         ("c.on_time == 1", "r.figures.driver_resets == 0"),

@@ -4,6 +4,8 @@
 //! does not exist. Bound and worst measured response stand side by side, and `used` is their quotient:
 //! above 100 % a bound is broken, which is the one thing no reader may miss.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use laxity_world::metric::{self, Kind, Shown, Statistic, dropped_messages, used};
 use laxity_world::results::{Channel, Results, Run};
 
@@ -255,16 +257,40 @@ pub(crate) fn figures(results: &Results) -> Grid {
     named(results, &names, |run, name| run.figures.get(name).copied(), Kind::of_figure)
 }
 
-/// The utilisation of every resource at every point.
+/// The utilisation of every resource at every point; of a large network that of the busiest, and of the busiest of the others.
 pub(crate) fn resources(results: &Results) -> Grid {
+    const MOST: usize = 24;
+    let mut busiest: BTreeMap<&String, f64> = BTreeMap::new();
     let mut names: Vec<&String> = Vec::new();
     for resource in results.runs.iter().flat_map(|run| &run.resources) {
-        if !names.contains(&&resource.name) {
+        let most = busiest.entry(&resource.name).or_insert_with(|| {
             names.push(&resource.name);
-        }
+            0.0
+        });
+        *most = most.max(resource.utilisation);
     }
-    let utilisation = |run: &Run, name: &str| {
-        run.resources.iter().find(|resource| resource.name == name).map(|resource| resource.utilisation)
+    let of: Vec<BTreeMap<&str, f64>> = results
+        .runs
+        .iter()
+        .map(|run| run.resources.iter().map(|r| (r.name.as_str(), r.utilisation)).collect())
+        .collect();
+    let number = |run: &Run| {
+        results.runs.iter().position(|other| std::ptr::eq(other, run)).expect("it is one of them")
+    };
+    if names.len() <= MOST {
+        return named(results, &names, |run, name| of[number(run)].get(name).copied(), |_| Kind::Share);
+    }
+    let mut ranked = names.clone();
+    ranked.sort_by(|a, b| busiest[b].total_cmp(&busiest[a]));
+    let (shown, others) = ranked.split_at(MOST);
+    let shown: BTreeSet<&String> = shown.iter().copied().collect();
+    let rest = format!("busiest of {} others", others.len());
+    let others: BTreeSet<&str> = others.iter().map(|name| name.as_str()).collect();
+    names.retain(|name| shown.contains(name));
+    names.push(&rest);
+    let utilisation = |run: &Run, name: &str| match name == rest {
+        true => others.iter().filter_map(|name| of[number(run)].get(name).copied()).reduce(f64::max),
+        false => of[number(run)].get(name).copied(),
     };
     named(results, &names, utilisation, |_| Kind::Share)
 }

@@ -12,7 +12,7 @@
 //! Units are SI: seconds, bytes, bytes per second. Absent values are null. The provenance, and each axis's
 //! label, stand in the file's key-value metadata under `laxity.…`. Equal results give equal bytes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -24,7 +24,7 @@ use ::parquet::file::writer::SerializedFileWriter;
 use ::parquet::schema::types::{Type, TypePtr};
 
 use laxity_world::metric::{STATISTICS, distributions, numbers};
-use laxity_world::results::{Axis, Channel, Reading, Results, Run};
+use laxity_world::results::{Axis, Channel, Reading, Resource, Results, Run};
 
 /// A column and the values of all its rows.
 struct Column {
@@ -162,10 +162,10 @@ fn columns(results: &Results) -> Vec<Column> {
         let read = |row: &Row<'_>| row.2.map(|c| c.drops.get(cause).copied().unwrap_or(0));
         measured.push(integers(format!("drops_{cause}"), &read));
     }
-    let resources: BTreeSet<&String> =
-        results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
-    for name in resources {
-        let resource = |row: &Row<'_>| row.1.resources.iter().find(|r| r.name == *name).cloned();
+    let of_run = |run: &Run| run.resources.iter().map(|r| (r.name.clone(), r.clone())).collect();
+    let by_run: Vec<BTreeMap<String, Resource>> = results.runs.iter().map(of_run).collect();
+    for name in resources(results).unwrap_or_default() {
+        let resource = |row: &Row<'_>| by_run[row.0].get(name);
         measured.push(doubles(format!("utilisation_{name}"), &|row| resource(row).map(|r| r.utilisation)));
         let longest = |row: &Row<'_>| resource(row).and_then(|r| r.longest_queue);
         measured.push(integers(format!("longest_queue_{name}"), &longest));
@@ -193,6 +193,15 @@ fn columns(results: &Results) -> Vec<Column> {
     columns
 }
 
+/// The resources that have columns: none where there are so many, as in a network of a thousand nodes, that these columns, which
+/// say the same in every row of a run, would be nearly all of the file.
+fn resources(results: &Results) -> Option<BTreeSet<&String>> {
+    const MOST: usize = 500;
+    let names: BTreeSet<&String> =
+        results.runs.iter().flat_map(|run| run.resources.iter().map(|r| &r.name)).collect();
+    (names.len() <= MOST).then_some(names)
+}
+
 /// A column name for an axis: its own, unless a metric or another axis has that.
 fn free_name(taken: &mut BTreeSet<String>, axis: &Axis) -> String {
     let mut name = axis.name.clone();
@@ -216,6 +225,12 @@ fn metadata(results: &Results) -> Vec<KeyValue> {
         ("laxity.clock".into(), p.clock.clone()),
         ("laxity.units".into(), "seconds, bytes, bytes per second".into()),
     ];
+    if resources(results).is_none() {
+        pairs.push((
+            "laxity.left_out".into(),
+            "utilisation and longest queue of resources: they are in the JSON".into(),
+        ));
+    }
     pairs.extend(results.axes.iter().map(|axis| (format!("laxity.axis.{}", axis.name), axis.label.clone())));
     pairs.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect()
 }

@@ -1,0 +1,100 @@
+//! The words of networks: what joins nodes, what nodes are, and what goes wrong.
+
+use laxity_world::experiment::Forwarding;
+
+use crate::leaf::Choice;
+
+/// A kind of network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NetworkKind {
+    /// See [`laxity_model::network::PointToPoint`].
+    PointToPoint,
+    /// See [`laxity_model::network::TokenRing`].
+    TokenRing,
+    /// See [`laxity_model::network::Csma`].
+    Csma,
+}
+
+impl Choice for NetworkKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("point_to_point", NetworkKind::PointToPoint, "A link of its own for each station."),
+        (
+            "token_ring",
+            NetworkKind::TokenRing,
+            "A station sends while it holds the token: `holding` of every `rotation` (thesis §6.4.1).",
+        ),
+        ("csma", NetworkKind::Csma, "Ethernet with collisions: CSMA/CD at `rate`."),
+    ];
+}
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    /// A host with its adapter.
+    Host,
+    /// See [`laxity_model::switch`].
+    Switch,
+}
+
+impl Choice for NodeKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("host", NodeKind::Host, "A host with its adapter: sends, receives, and passes on."),
+        ("switch", NodeKind::Switch, "A switch: a queue for each link that leaves it."),
+    ];
+}
+
+impl Choice for Forwarding {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("store_and_forward", Forwarding::StoreAndForward, "When it has all of it."),
+        (
+            "cut_through",
+            Forwarding::CutThrough,
+            "As soon as it has the header, if the port where it leaves is free.",
+        ),
+    ];
+}
+
+/// What is sent with each packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Nothing.
+    None,
+    /// Preamble, header, check sequence and gap: 38 B, and at least 46 B between.
+    Ethernet,
+    /// The same with a VLAN tag: 42 B, and at least 42 B between.
+    EthernetVlan,
+}
+
+impl Choice for Framing {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("none", Framing::None, "Nothing."),
+        (
+            "ethernet",
+            Framing::Ethernet,
+            "Preamble, header, check sequence and gap of IEEE 802.3, 38 B in all; a packet is filled up to 46 B.",
+        ),
+        ("ethernet_vlan", Framing::EthernetVlan, "The same with a VLAN tag: 42 B in all, filled up to 42 B."),
+    ];
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// Interrupts do not arrive.
+    LostInterrupts,
+    /// A resource does nothing.
+    Stall,
+    /// Command queues take nothing.
+    FullQueues,
+    /// The adapter stands still.
+    Stop,
+}
+
+impl Choice for FaultKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("lost_interrupts", FaultKind::LostInterrupts, "A `share` of the adapter's interrupts is lost."),
+        ("stall", FaultKind::Stall, "A `resource` of the adapter does nothing: a stalled DMA, a hung bus."),
+        ("full_queues", FaultKind::FullQueues, "The adapter's command queues take nothing."),
+        ("stop", FaultKind::Stop, "The adapter stands still until its driver resets it."),
+    ];
+}

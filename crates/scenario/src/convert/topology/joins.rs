@@ -1,0 +1,231 @@
+//! `[network.NAME]`: links from one place to others, and media that nodes share.
+
+use super::*;
+
+/// What the links of one network are like.
+#[derive(Clone, Copy)]
+struct Wire {
+    /// Which of the networks.
+    network: usize,
+    /// How long packets are on it, where that is said.
+    costs: Option<LinkCosts>,
+    /// The largest packet, where there is one.
+    mtu: Option<Bytes>,
+}
+
+impl Builder {
+    pub(super) fn network(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &Spanned<String>,
+        part: Part<RawNetwork>,
+    ) -> Result<(), Reported> {
+        let good = Name::read(Scalar::Text(name.get_ref().clone()));
+        if let Err(fault) = good {
+            return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
+        }
+        let part = cx.part(part)?;
+        let (owner, mut raw) = (part.span(), part.into_inner());
+        if let Some(stations) = &raw.stations {
+            let help = "remove this: what it `joins` is how many they are";
+            return Err(cx.fault(&stations.span, "a network of named nodes does not count them", help));
+        }
+        let Some(joins) = raw.joins.take() else {
+            let what = format!("network `{}`", name.get_ref());
+            return Err(cx.missing("joins", &owner, &what, "the names of the nodes that it joins"));
+        };
+        let joins_at = joins.span.clone();
+        let mut members: Vec<usize> = Vec::new();
+        for joined in cx.items(Some(joins))? {
+            let joined = cx.value(joined)?;
+            let places = self.graph.places(cx, &joined.get_ref().0, &joined.span())?;
+            if let Some(twice) = places.iter().find(|place| members.contains(place)) {
+                let reason = format!("`{}` stands here twice", self.graph.names[*twice]);
+                return Err(cx.fault(&joined.span(), reason, "remove one"));
+            }
+            members.extend(places);
+        }
+        if members.len() < 2 {
+            return Err(cx.fault(&joins_at, "a network joins two nodes or more", "name another"));
+        }
+        let kind = cx.or(raw.kind.take(), NetworkKind::PointToPoint)?;
+        match kind {
+            NetworkKind::PointToPoint => self.links(cx, name, raw, &owner, &members),
+            NetworkKind::TokenRing | NetworkKind::Csma => self.medium(cx, name, kind, raw, &owner, &members),
+        }
+    }
+
+    /// A link from the first of `members` to each of the others.
+    fn links(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &Spanned<String>,
+        raw: RawNetwork,
+        owner: &Range<usize>,
+        members: &[usize],
+    ) -> Result<(), Reported> {
+        let RawNetwork { rate, framing, mtu, .. } = &raw;
+        let rate = cx.optional(rate.clone());
+        let framing = cx.optional(framing.clone());
+        let mtu = cx.optional(mtu.clone());
+        let (rate, framing, mtu) = (rate?, framing?, mtu?);
+        if let (None, Some(framing)) = (&rate, &framing)
+            && *framing.get_ref() != Framing::None
+        {
+            let help = "add `rate = \"1 Gbit/s\"` or another";
+            return Err(cx.fault(
+                &framing.span(),
+                "nothing says how long a frame takes on these links",
+                help,
+            ));
+        }
+        let framing = framing.map_or(Framing::None, Spanned::into_inner);
+        let mtu = mtu.map(|mtu| mtu.into_inner().get());
+        let costs = rate.as_ref().map(|rate| on_wire(rate.get_ref().get(), framing));
+        let mtu = mtu.or((framing != Framing::None).then_some(Bytes::new(1500)));
+        let network = self.networks.len();
+        let (kind, stations) = (NetworkKind::PointToPoint, members.len());
+        let RawNetwork { propagation, .. } = &raw;
+        let propagation =
+            cx.optional(propagation.clone())?.map_or(Span::ZERO, |span| span.into_inner().get());
+        let medium =
+            network::medium(cx, kind, RawNetwork { rate: None, ..raw }, owner, stations, 1.0, propagation)?;
+        let wire = Wire { network, costs, mtu };
+        let hub = members[0];
+        for &other in &members[1..] {
+            for (from, to) in [(hub, other), (other, hub)] {
+                self.leads(cx, name, (from, to), wire)?;
+            }
+        }
+        self.networks.push(Network {
+            name: Some(name.get_ref().clone()),
+            members: Vec::new(),
+            medium: medium.0,
+            propagation,
+            impairments: medium.1,
+        });
+        Ok(())
+    }
+
+    /// A link leads from one place to another.
+    fn leads(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &Spanned<String>,
+        (from, to): (usize, usize),
+        wire: Wire,
+    ) -> Result<(), Reported> {
+        let Wire { network, costs, mtu } = wire;
+        if self.graph.next[from].iter().any(|(next, _)| *next == to) {
+            let (from, to) = (&self.graph.names[from], &self.graph.names[to]);
+            let reason = format!("`{from}` and `{to}` are joined twice");
+            return Err(cx.fault(&name.span(), reason, "join each two by one network"));
+        }
+        self.graph.next[from].push((to, network));
+        match self.graph.places[from] {
+            Place::Switch(switch) => {
+                let Some(link) = costs else {
+                    let help = "add `rate = \"1 Gbit/s\"` or another";
+                    let reason =
+                        format!("nothing says how fast the links of switch `{}` are", self.graph.names[from]);
+                    return Err(cx.fault(&name.span(), reason, help));
+                };
+                let Ports { order, early, memory } = self.ports[switch];
+                self.graph.ports.insert((from, to), self.nodes.len() + self.outlets.len());
+                self.outlets.push(Outlet {
+                    switch,
+                    to: self.graph.names[to].clone(),
+                    config: PortConfig { link, order, early, memory },
+                });
+                Ok(())
+            }
+            Place::Node(node) => {
+                let costs = costs.unwrap_or_default();
+                match &self.links[node] {
+                    Some(link) if link.costs != costs || link.mtu != mtu => {
+                        let reason = format!("the links of `{}` are not alike", self.graph.names[from]);
+                        let diagnostic = crate::diagnostic::Diagnostic::new(cx.place(&name.span()), reason)
+                            .related(cx.place(&link.place).label("the other one"))
+                            .help("a host has one adapter, and all its links have one rate and framing");
+                        Err(cx.report(diagnostic))
+                    }
+                    _ => {
+                        self.links[node] = Some(Link { costs, mtu, place: name.span() });
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    /// A medium that `members` share.
+    fn medium(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &Spanned<String>,
+        kind: NetworkKind,
+        raw: RawNetwork,
+        owner: &Range<usize>,
+        members: &[usize],
+    ) -> Result<(), Reported> {
+        let (reason, help) = ("this is of links, one for each two", "remove this");
+        cx.foreign(raw.framing.as_ref(), reason, help)?;
+        cx.foreign(raw.mtu.as_ref(), reason, help)?;
+        let mut stations = Vec::new();
+        for &member in members {
+            let Place::Node(node) = self.graph.places[member] else {
+                let reason =
+                    format!("`{}` is a switch, which has links of its own", self.graph.names[member]);
+                return Err(cx.fault(owner, reason, "join hosts here, or use `point_to_point`"));
+            };
+            let spec = &self.nodes[node];
+            if !network::waits(&self.adapters[spec.adapter].value) {
+                let reason =
+                    format!("the adapter of `{}` never waits for a shared medium", self.graph.names[member]);
+                return Err(cx.fault(
+                    owner,
+                    reason,
+                    "describe an adapter with a phase that says `medium = true`",
+                ));
+            }
+            if self.links[node].is_some()
+                || self.networks.iter().any(|network| network.members.contains(&node))
+            {
+                let reason = format!("`{}` is at another network already", self.graph.names[member]);
+                return Err(cx.fault(&name.span(), reason, "a host has one adapter, at one shared medium"));
+            }
+            stations.push(node);
+        }
+        let speedup = self.hosts[self.nodes[stations[0]].host].value.speedup;
+        let network = self.networks.len();
+        let propagation =
+            cx.optional(raw.propagation.clone())?.map_or(Span::ZERO, |span| span.into_inner().get());
+        let (medium, impairments) =
+            network::medium(cx, kind, raw, owner, stations.len(), speedup, propagation)?;
+        for &from in members {
+            for &to in members.iter().filter(|to| **to != from) {
+                self.graph.next[from].push((to, network));
+            }
+        }
+        self.networks.push(Network {
+            name: Some(name.get_ref().clone()),
+            members: stations,
+            medium,
+            propagation,
+            impairments,
+        });
+        Ok(())
+    }
+}
+
+/// How long packets are on a link of `rate`, with what goes with each.
+fn on_wire(rate: Rate, framing: Framing) -> LinkCosts {
+    let per_byte = rate.time_for_ceil(Bytes::new(1));
+    // Preamble 8, header 14, check sequence 4, gap 12; a frame has 64 without preamble and gap.
+    let (around, shortest) = match framing {
+        Framing::None => (0, 0),
+        Framing::Ethernet => (38, 46),
+        Framing::EthernetVlan => (42, 42),
+    };
+    LinkCosts { startup: per_byte * around, per_byte, shortest: Bytes::new(shortest) }
+}

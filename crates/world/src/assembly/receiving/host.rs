@@ -1,0 +1,81 @@
+//! Who receives: the model's host, or one that is real.
+
+use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
+use laxity_qos::reception::Policy;
+use laxity_units::{Span, Time};
+
+/// The host that receives, and the adapters at its interfaces.
+pub trait ReceivingHost {
+    /// A packet is whole at `interface`.
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived);
+
+    /// The time that [`next_deadline`](Self::next_deadline) named has come, or the clock was woken.
+    fn timer(&mut self, now: Time);
+
+    /// When it next wants [`timer`](Self::timer) to be called.
+    fn next_deadline(&self) -> Option<Time>;
+
+    /// What has become of a packet, and when, which is not after `now`.
+    fn next_output(&mut self, now: Time) -> Option<(Time, Reception)>;
+
+    /// What the CPU was used for, up to `now`.
+    fn uses(&self, now: Time) -> ReceptionUses;
+
+    /// CPU time that a program beside it has had; `None` if there is no such program.
+    fn beside(&self) -> Option<Span> {
+        None
+    }
+
+    /// Whether what is left of the CPU goes into asking adapters.
+    fn spins(&self) -> bool;
+
+    /// What an interface has been through.
+    fn report(&self, interface: usize) -> InterfaceReport;
+
+    /// `interface` is told to go by another policy, with a clock that ticks so far apart if it has one. Only the model's host
+    /// can be told: in real time there are no commands.
+    fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Span>);
+
+    /// What the CPU is at, and since when, if somebody knows.
+    fn work(&self) -> Option<(&'static str, Time)> {
+        None
+    }
+}
+
+impl ReceivingHost for Receiver {
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+        Receiver::arrive(self, now, interface, packet);
+    }
+
+    fn timer(&mut self, now: Time) {
+        Receiver::timer(self, now);
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        Receiver::next_deadline(self)
+    }
+
+    fn next_output(&mut self, now: Time) -> Option<(Time, Reception)> {
+        self.poll_output().map(|output| (now, output))
+    }
+
+    fn uses(&self, now: Time) -> ReceptionUses {
+        Receiver::uses(self, now)
+    }
+
+    fn spins(&self) -> bool {
+        Receiver::spins(self)
+    }
+
+    fn report(&self, interface: usize) -> InterfaceReport {
+        Receiver::report(self, interface)
+    }
+
+    fn change_policy(&mut self, now: Time, interface: usize, policy: Policy, ticks: Option<Span>) {
+        Receiver::change_policy(self, now, interface, policy, ticks.map(Ticks::Hard));
+    }
+
+    fn work(&self) -> Option<(&'static str, Time)> {
+        Receiver::work(self)
+    }
+}
