@@ -33,6 +33,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("network_corrupted", "frames damaged on the way, which their receiver drops"),
     ("network_duplicated", "frames that came twice"),
     ("network_reordered", "frames that came out of order"),
+    ("switch_lost", "frames for which a switch had no room at a port"),
     ("driver_lost_interrupts", "interrupts that were lost"),
     ("driver_recovered", "responses that the watchdog found without one"),
     ("driver_resets", "how often the driver reset its adapter"),

@@ -12,7 +12,7 @@ use laxity_model::source::Arrival;
 use laxity_report::output::{self, Kind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
-use laxity_world::experiment::ChannelSpec;
+use laxity_world::experiment::{ChannelSpec, Experiment};
 use laxity_world::text::clean;
 use toml::de::{DeTable, DeValue};
 
@@ -107,12 +107,12 @@ fn text(scenario: &Scenario, point: &PointIndex, found: &Found, scene: &Scene, f
         }
         write!(text, "\n[run]\ntime = \"{}\"\n", scene.length).expect("a text takes text");
         let channels = document.get("channel").and_then(|value| value.get_ref().as_array());
-        let mut specs = experiment.channels.iter().zip(&scene.plays);
+        let mut specs = experiment.channels.iter().zip(&scene.plays).peekable();
         for written in channels.into_iter().flat_map(|array| array.iter()) {
             let Some(written) = written.get_ref().as_table() else { continue };
-            let count = written.get("count").map_or(1, |count| number(count.get_ref()));
-            for (spec, play) in specs.by_ref().take(count) {
-                channel(&mut text, written, spec, play);
+            let name = written.get("name").and_then(|name| name.get_ref().as_str()).unwrap_or_default();
+            while let Some((spec, play)) = specs.next_if(|(spec, _)| is_copy(&spec.name, name)) {
+                channel(&mut text, &experiment, written, spec, play);
             }
         }
     });
@@ -133,10 +133,32 @@ fn section(text: &mut String, name: &str, table: &DeTable<'_>, scenario: &Scenar
     }
 }
 
-fn channel(text: &mut String, written: &DeTable<'_>, spec: &ChannelSpec, play: &Play) {
+/// Whether the channel called `spec` is what a file calls `name`, or a copy of that.
+fn is_copy(spec: &str, name: &str) -> bool {
+    let copy = spec.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+    spec == name || copy.is_some_and(|copy| copy.parse::<u32>().is_ok())
+}
+
+fn channel(
+    text: &mut String,
+    experiment: &Experiment,
+    written: &DeTable<'_>,
+    spec: &ChannelSpec,
+    play: &Play,
+) {
     text.push_str("\n[[channel]]\n");
     entry(text, "name", &quoted(&spec.name));
-    let replaced = ["name", "count", "min_message", "source"];
+    let mut replaced = vec!["name", "count", "min_message", "source"];
+    if experiment.nodes[0].name.is_some() {
+        // Of nodes by one name each copy has its own.
+        replaced.extend(["from", "to", "route"]);
+        let place = |station: &usize| match experiment.outlet(*station) {
+            Some(outlet) => quoted(&experiment.switches[outlet.switch].name),
+            None => quoted(&experiment.name(*station)),
+        };
+        let places: Vec<String> = spec.route.iter().map(place).collect();
+        entry(text, "route", &format!("[{}]", places.join(", ")));
+    }
     for (key, value) in written.iter().filter(|(key, _)| !replaced.contains(&key.get_ref().as_ref())) {
         entry(text, key.get_ref(), &inline(value.get_ref()));
     }
@@ -200,10 +222,6 @@ fn inline(value: &DeValue<'_>) -> String {
             format!("{{ {} }}", entries.join(", "))
         }
     }
-}
-
-fn number(value: &DeValue<'_>) -> usize {
-    inline(value).parse().unwrap_or(1)
 }
 
 /// `text` as a TOML string.

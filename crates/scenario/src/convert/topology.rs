@@ -262,7 +262,17 @@ impl Builder {
         self.graph.names.push(copy);
     }
 
-    /// Gives every node the adapter that it has on its link.
+    /// The number of an adapter that was made from number `own`; nodes that are alike share it.
+    fn adapter(&mut self, adapter: Adapter, own: usize) -> usize {
+        let found = self.adapters.iter().position(|other| other.value == adapter);
+        found.unwrap_or_else(|| {
+            let spans = self.adapters[own].spans.clone();
+            self.adapters.push(Located { value: adapter, spans });
+            self.adapters.len() - 1
+        })
+    }
+
+    /// Gives every node the adapter that it has on its link, as fast as its host is.
     fn finish(mut self, cx: &mut Context<'_>) -> Result<Topology, Reported> {
         let packet = self.hosts[self.nodes[0].host].value.subsystem.packet;
         for node in 0..self.nodes.len() {
@@ -281,6 +291,15 @@ impl Builder {
                     "hosts that exchange messages agree on the size of packets",
                 ));
             }
+            let (own, speedup) = (self.nodes[node].adapter, host.value.speedup);
+            if let Adapter::Described(_) = self.adapters[own].value
+                && speedup != 1.0
+            {
+                let mut faster = self.adapters[own].value.clone();
+                sped_up(&mut faster, speedup);
+                self.nodes[node].adapter = self.adapter(faster, own);
+            }
+            let host = &self.hosts[self.nodes[node].host];
             let shared = self.networks.iter().any(|network| network.members.contains(&node));
             let Some(link) = &self.links[node] else {
                 if shared {
@@ -299,7 +318,6 @@ impl Builder {
                 let help = format!("say `packet = \"{mtu}\"` under `[host.subsystem]`, or a larger `mtu`");
                 return Err(cx.fault(&at, reason, help));
             }
-            let own = self.nodes[node].adapter;
             let Adapter::Null(costs) = self.adapters[own].value else { continue };
             let both = LinkCosts {
                 startup: costs.startup + link.costs.startup,
@@ -314,12 +332,7 @@ impl Builder {
                 let help = "add `rate` to its network, or to `[adapter]`";
                 return Err(cx.fault(&self.named_at[node], reason, help));
             }
-            let found = self.adapters.iter().position(|adapter| adapter.value == Adapter::Null(both));
-            self.nodes[node].adapter = found.unwrap_or_else(|| {
-                let spans = self.adapters[own].spans.clone();
-                self.adapters.push(Located { value: Adapter::Null(both), spans });
-                self.adapters.len() - 1
-            });
+            self.nodes[node].adapter = self.adapter(Adapter::Null(both), own);
         }
         let Self { hosts, adapters, nodes, switches, outlets, networks, graph, .. } = self;
         Ok(Topology { hosts, adapters, nodes, switches, outlets, networks, way: Way::Named(graph) })

@@ -45,13 +45,13 @@ pub(super) enum Place {
 /// Places and the links between them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Graph {
-    /// Every place, in the order of the file.
+    /// Every place, in the order of their names.
     pub(super) places: Vec<Place>,
     /// What each is called.
     pub(super) names: Vec<String>,
     /// The places that a name stands for: one, or all copies.
     pub(super) by_name: BTreeMap<String, Vec<usize>>,
-    /// Per place: the places next to it and the network between, in the order of the file.
+    /// Per place: the places next to it and the network between, in the order of the networks' names and of what each joins.
     pub(super) next: Vec<Vec<(usize, usize)>>,
     /// The station that is the port of a switch, by the place of the switch and of the next.
     pub(super) ports: BTreeMap<(usize, usize), usize>,
@@ -249,7 +249,7 @@ impl Graph {
         Ok(routes)
     }
 
-    /// For every place the one before it on the way of fewest hops from `root`; of several the first in the order of the file.
+    /// For every place the one before it on the way of fewest hops from `root`; of several the first in the order of `next`.
     fn tree(&self, root: usize) -> Vec<Option<usize>> {
         let mut before = vec![None; self.places.len()];
         let mut seen = vec![false; self.places.len()];

@@ -182,3 +182,42 @@ fn sweeps_reach_what_nodes_and_networks_say() {
     };
     assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [Span::from_ns(800), Span::from_ns(20)]);
 }
+
+/// A host that is twice as fast has an adapter whose processors are, as with `[host]` alone.
+#[test]
+fn an_adapter_is_as_fast_as_its_host() {
+    let text = r#"title = "A ring"
+[host]
+profile = "mc68040"
+[adapter]
+file = "ring-edf"
+[admission]
+formula = "off"
+[node.slow]
+[node.fast]
+count = 2
+host = { speedup = 2.0 }
+[network.ring]
+kind = "token_ring"
+joins = ["slow", "fast"]
+rotation = "8 ms"
+holding = "2 ms"
+[[channel]]
+name = "one"
+class = "best_effort"
+from = "slow"
+to = "fast-2"
+max_message = "1 KiB"
+burst = 1
+source = { kind = "periodic", interval = "10 ms" }
+[run]
+time = "1 s"
+"#;
+    let experiment = right(text).first();
+    let Adapter::Described(slow) = experiment.adapter(2) else { panic!("it is described") };
+    let Adapter::Described(fast) = experiment.adapter(0) else { panic!("it is described") };
+    assert_eq!(**fast, slow.as_ref().clone().with_speedup(2.0));
+    assert_ne!(fast, slow);
+    assert_eq!(experiment.nodes[0].adapter, experiment.nodes[1].adapter);
+    assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
+}
