@@ -138,7 +138,8 @@ impl Channels {
             matches!(source.table.at("kind"), Some(super::sketch::Node::Word("recorded" | "mpeg", _)));
         let smallest = smallest.filter(|_| !traced || theme.careless);
         let called = format!("rt{n}");
-        if kind.count == 1 {
+        // Of named nodes there may be several by one name, and then several such channels.
+        if kind.count == 1 && !matches!(theme.place, Place::Nodes { .. }) {
             self.guaranteed.get_or_insert_with(|| called.clone());
         }
         self.floods |= floods(&source);
