@@ -41,7 +41,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::Delay;
 use cpu::{Job, Level, Open, Running, Stopped};
-pub use interface::{Command, Interface, Pool, Ready};
+pub use interface::{Command, Interface, Pool, Ready, Turn};
 use programs::Programs;
 pub use programs::{ProgramConfig, Reservation};
 pub use ticks::{Intervals, NotADistribution, Ticks};
@@ -226,7 +226,7 @@ pub struct Receiver {
     /// The interface whose polling thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// The interface that is looked at first when several are ready.
-    turn: usize,
+    turn: Turn,
     spins: bool,
     /// Whether an interface waits to go by another policy.
     changes: bool,
@@ -261,7 +261,7 @@ impl Receiver {
             signal_is_known: false,
             is_quiet,
             polling: None,
-            turn: 0,
+            turn: Turn::default(),
             spins,
             changes: false,
             uses: ReceptionUses::default(),

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use laxity_engine::{Epoch, Seed, Stream};
 use laxity_machine::ring::Producer;
 use laxity_machine::signal::Interrupt;
-use laxity_model::reception::{Arrived, Command, Cost, Interface, Pool, Ready, Reception, ReceptionCosts};
+use laxity_model::reception::{Arrived, Command, Cost, Pool, Ready, Reception, ReceptionCosts, Turn};
 use laxity_qos::channel::{Dropped, Work};
 use laxity_qos::reception::sharing::Taken;
 use laxity_qos::reception::{Again, Batch, Context, Operations};
@@ -62,7 +62,7 @@ pub(super) struct Cpu<'a> {
     /// The interface whose thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// The interface that is looked at first when several are ready.
-    turn: usize,
+    turn: Turn,
     /// Policies have heard that there is nothing to do.
     idles: bool,
     /// When a clock ticks next.
@@ -96,7 +96,7 @@ impl<'a> Cpu<'a> {
             kernel: None,
             thread: None,
             polling: None,
-            turn: 0,
+            turn: Turn::default(),
             idles: false,
             tick_at: None,
             seen: Time::ZERO,
@@ -284,30 +284,12 @@ impl<'a> Cpu<'a> {
     /// An interface of `context` whose batch may begin.
     fn ready(&mut self, context: Context) -> Option<usize> {
         let program = self.program;
-        self.in_turn(|interface| {
-            let ready = match interface.ready {
-                Ready::Now => true,
-                Ready::AfterShare(share) => program >= share,
-                Ready::OnSignal | Ready::AfterProgram => false,
-            };
-            ready && interface.policy.context() == context
-        })
+        self.turn.find(self.shared.count(), |i| self.shared.interface(i).may_begin(context, program))
     }
 
     /// An interface that waits for the program to have nothing left, and has commands.
     fn ready_without_program(&mut self) -> Option<usize> {
-        self.in_turn(|interface| {
-            matches!(interface.ready, Ready::AfterProgram | Ready::AfterShare(_)) && interface.has_commands()
-        })
-    }
-
-    /// The next interface of which it `is` so, after the one that was found last.
-    fn in_turn(&mut self, is: impl Fn(&Interface) -> bool) -> Option<usize> {
-        let count = self.shared.count();
-        let mut order = (0..count).map(|n| (self.turn + n) % count);
-        let found = order.find(|i| is(&self.shared.interface(*i)))?;
-        self.turn = (found + 1) % count;
-        Some(found)
+        self.turn.find(self.shared.count(), |i| self.shared.interface(i).may_begin_without_program())
     }
 
     /// The polling thread of an interface: a switch to it, and its batch.

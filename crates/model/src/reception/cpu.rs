@@ -294,29 +294,12 @@ impl Receiver {
     /// An interface of `context` whose batch may begin.
     fn ready(&mut self, context: Context) -> Option<usize> {
         let program = self.program;
-        self.in_turn(|interface| {
-            let ready = match interface.ready {
-                Ready::Now => true,
-                Ready::AfterShare(share) => program >= share,
-                Ready::OnSignal | Ready::AfterProgram => false,
-            };
-            ready && interface.policy.context() == context
-        })
+        self.turn.find(self.interfaces.len(), |i| self.interfaces[i].may_begin(context, program))
     }
 
     /// An interface that waits for the program to have nothing left, and has commands.
     fn ready_without_program(&mut self) -> Option<usize> {
-        self.in_turn(|interface| {
-            matches!(interface.ready, Ready::AfterProgram | Ready::AfterShare(_)) && interface.has_commands()
-        })
-    }
-
-    /// The next interface of which it `is` so, after the one that was found last.
-    fn in_turn(&mut self, is: impl Fn(&Interface) -> bool) -> Option<usize> {
-        let count = self.interfaces.len();
-        let found = (0..count).map(|n| (self.turn + n) % count).find(|i| is(&self.interfaces[*i]))?;
-        self.turn = (found + 1) % count;
-        Some(found)
+        self.turn.find(self.interfaces.len(), |i| self.interfaces[i].may_begin_without_program())
     }
 
     fn start(&mut self, now: Time, job: Job, cost: Span) -> bool {

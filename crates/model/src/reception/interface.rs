@@ -9,7 +9,7 @@ use laxity_engine::Stream;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::sharing::{Taken, Waiting};
-use laxity_qos::reception::{Again, Load, Operations, Policy, Posted, Sharing};
+use laxity_qos::reception::{Again, Context, Load, Operations, Policy, Posted, Sharing};
 use laxity_units::{Span, Time};
 
 use super::buffers::Buffers;
@@ -120,6 +120,21 @@ impl Interface {
         };
         interface.again(interface.policy.first(), Span::ZERO);
         interface
+    }
+
+    /// Whether a batch in `context` may begin, the program having had so much.
+    pub fn may_begin(&self, context: Context, program: Span) -> bool {
+        let ready = match self.ready {
+            Ready::Now => true,
+            Ready::AfterShare(share) => program >= share,
+            Ready::OnSignal | Ready::AfterProgram => false,
+        };
+        ready && self.policy.context() == context
+    }
+
+    /// Whether it waits for the program to have nothing left, and has commands.
+    pub fn may_begin_without_program(&self) -> bool {
+        matches!(self.ready, Ready::AfterProgram | Ready::AfterShare(_)) && self.has_commands()
     }
 
     /// A packet is whole; what there is no slot for is `lost`, with the reason.
@@ -405,5 +420,18 @@ impl Interface {
         let in_slots = (self.used[0] + self.used[1]) as usize;
         let moved = self.queues.iter().flatten().filter(|command| !command.is_in_slot());
         if self.handshake { in_slots + moved.count() } else { in_slots }
+    }
+}
+
+/// Whose turn it is among interfaces: the one behind the last that had it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Turn(usize);
+
+impl Turn {
+    /// The next of `count` interfaces of which it `is` so, which has the turn with that.
+    pub fn find(&mut self, count: usize, is: impl Fn(usize) -> bool) -> Option<usize> {
+        let found = (0..count).map(|n| (self.0 + n) % count).find(|i| is(*i))?;
+        self.0 = (found + 1) % count;
+        Some(found)
     }
 }
