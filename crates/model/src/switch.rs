@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, LEVELS, Order, Tag};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Tag};
 use laxity_units::{Bytes, Span, Time};
 
 /// A port on its way out.
@@ -243,18 +243,8 @@ impl Port {
 /// place before has passed, and what exceeds it stays without a guarantee.
 fn tag(flow: &Flow, tag: &Tag, now: Time) -> Tag {
     match (flow.class, tag.class) {
-        (Class::RealTime, Class::RealTime) => Tag {
-            class: Class::RealTime,
-            logical_arrival: tag.deadline,
-            deadline: tag.deadline.saturating_add(flow.deadline),
-            level: flow.level,
-        },
-        _ => Tag {
-            class: Class::BestEffort,
-            logical_arrival: now,
-            deadline: Time::MAX,
-            level: LEVELS as u8 - 1,
-        },
+        (Class::RealTime, Class::RealTime) => Tag::real_time(tag.deadline, flow.deadline, flow.level),
+        _ => Tag::best_effort(now),
     }
 }
 

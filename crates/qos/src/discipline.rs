@@ -25,7 +25,7 @@ pub use fifo::Fifo;
 pub use fixed_priority::{FixedPriority, LEVELS};
 pub use multiclass_edf::MultiClassEdf;
 
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 /// Whether an item has a guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +47,18 @@ pub struct Tag {
     pub deadline: Time,
     /// Fixed priority, 0 the most urgent, below [`LEVELS`].
     pub level: u8,
+}
+
+impl Tag {
+    /// What has a guarantee, and counts as come at `at`; its deadline is `within` of that.
+    pub fn real_time(at: Time, within: Span, level: u8) -> Self {
+        Self { class: Class::RealTime, logical_arrival: at, deadline: at.saturating_add(within), level }
+    }
+
+    /// What has none, and came `now`.
+    pub fn best_effort(now: Time) -> Self {
+        Self { class: Class::BestEffort, logical_arrival: now, deadline: Time::MAX, level: LEVELS as u8 - 1 }
+    }
 }
 
 /// How urgent an item is; the smaller is served first. Comparable within one discipline at one `now`.

@@ -1,6 +1,7 @@
 //! Timelines worked out by hand, and conservation over random ones.
 
 use laxity_engine::Seed;
+use laxity_qos::discipline::LEVELS;
 use proptest::prelude::*;
 
 use super::*;

@@ -12,7 +12,7 @@ use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
 use super::slots::Slot;
 use super::step::{Dropped, Sent};
-use crate::discipline::{Class, Discipline, LEVELS, Tag};
+use crate::discipline::{Class, Discipline, Tag};
 use crate::fragment::{Cut, Reassembler};
 use crate::traffic::LogicalClock;
 
@@ -187,12 +187,7 @@ impl Subsystem {
     /// The application sends a message of `size` bytes on `channel`.
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
         let Channel { config, lane, excess, sent: id, .. } = self.channels[channel];
-        let best_effort = Tag {
-            class: Class::BestEffort,
-            logical_arrival: now,
-            deadline: Time::MAX,
-            level: LEVELS as u8 - 1,
-        };
+        let best_effort = Tag::best_effort(now);
         let real_time = config.class == Class::RealTime;
         if let Some(cause) = self.outside_contract(&config, size) {
             return self.drop_message(channel, size, cause);
@@ -206,9 +201,7 @@ impl Subsystem {
                 } else {
                     (now, now)
                 };
-                let deadline = at.saturating_add(config.deadline);
-                let tag = Tag { class: Class::RealTime, logical_arrival: at, deadline, level: config.level };
-                (lane, tag, due_from)
+                (lane, Tag::real_time(at, config.deadline, config.level), due_from)
             } else {
                 (lane, best_effort, now)
             }
@@ -312,15 +305,9 @@ impl Subsystem {
         packet.tag = match config.class {
             Class::RealTime if excess.is_none() => {
                 let at = if self.config.enforcement { packet.tag.deadline } else { now };
-                let deadline = at.saturating_add(config.deadline);
-                Tag { class: Class::RealTime, logical_arrival: at, deadline, level: config.level }
+                Tag::real_time(at, config.deadline, config.level)
             }
-            Class::RealTime | Class::BestEffort => Tag {
-                class: Class::BestEffort,
-                logical_arrival: now,
-                deadline: Time::MAX,
-                level: LEVELS as u8 - 1,
-            },
+            Class::RealTime | Class::BestEffort => Tag::best_effort(now),
         };
         packet.channel = channel;
         self.lanes[lane].used_packets += 1;
