@@ -269,28 +269,25 @@ pub(crate) fn resources(results: &Results) -> Grid {
         });
         *most = most.max(resource.utilisation);
     }
-    let of: Vec<BTreeMap<&str, f64>> = results
-        .runs
-        .iter()
-        .map(|run| run.resources.iter().map(|r| (r.name.as_str(), r.utilisation)).collect())
-        .collect();
-    let number = |run: &Run| {
-        results.runs.iter().position(|other| std::ptr::eq(other, run)).expect("it is one of them")
+    let of = |run: &Run, name: &str| {
+        run.resources.iter().find(|resource| resource.name == name).map(|resource| resource.utilisation)
     };
     if names.len() <= MOST {
-        return named(results, &names, |run, name| of[number(run)].get(name).copied(), |_| Kind::Share);
+        return named(results, &names, of, |_| Kind::Share);
     }
     let mut ranked = names.clone();
     ranked.sort_by(|a, b| busiest[b].total_cmp(&busiest[a]));
     let (shown, others) = ranked.split_at(MOST);
     let shown: BTreeSet<&String> = shown.iter().copied().collect();
     let rest = format!("busiest of {} others", others.len());
-    let others: BTreeSet<&str> = others.iter().map(|name| name.as_str()).collect();
     names.retain(|name| shown.contains(name));
     names.push(&rest);
     let utilisation = |run: &Run, name: &str| match name == rest {
-        true => others.iter().filter_map(|name| of[number(run)].get(name).copied()).reduce(f64::max),
-        false => of[number(run)].get(name).copied(),
+        true => {
+            let others = run.resources.iter().filter(|resource| !shown.contains(&resource.name));
+            others.map(|resource| resource.utilisation).reduce(f64::max)
+        }
+        false => of(run, name),
     };
     named(results, &names, utilisation, |_| Kind::Share)
 }

@@ -162,8 +162,8 @@ fn columns(results: &Results) -> Vec<Column> {
         let read = |row: &Row<'_>| row.2.map(|c| c.drops.get(cause).copied().unwrap_or(0));
         measured.push(integers(format!("drops_{cause}"), &read));
     }
-    let of_run = |run: &Run| run.resources.iter().map(|r| (r.name.clone(), r.clone())).collect();
-    let by_run: Vec<BTreeMap<String, Resource>> = results.runs.iter().map(of_run).collect();
+    let by_run: Vec<BTreeMap<&String, &Resource>> =
+        results.runs.iter().map(|run| run.resources.iter().map(|r| (&r.name, r)).collect()).collect();
     for name in resources(results).unwrap_or_default() {
         let resource = |row: &Row<'_>| by_run[row.0].get(name);
         measured.push(doubles(format!("utilisation_{name}"), &|row| resource(row).map(|r| r.utilisation)));
