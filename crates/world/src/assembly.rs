@@ -173,10 +173,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             .map(|node| parts::node(experiment, node, !elsewhere.hosts.contains(&node)))
             .collect();
         let networks = Networks::new(experiment, &mut nodes);
-        for (number, node) in nodes.iter_mut().enumerate() {
-            if experiment.feeds_cut_through(number) {
-                node.announce_packets();
-            }
+        for node in experiment.feeders_of_cut_through() {
+            nodes[node].announce_packets();
         }
         observer.watch(&mut nodes, experiment);
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);

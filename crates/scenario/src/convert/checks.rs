@@ -4,7 +4,7 @@ use super::*;
 
 /// Refuses drivers that may take back what a cut-through switch has begun to send on.
 pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    for node in (0..experiment.nodes.len()).filter(|node| experiment.feeds_cut_through(*node)) {
+    for node in experiment.feeders_of_cut_through() {
         let (reason, help) = match experiment.adapter(node) {
             Adapter::Described(_) => (
                 "an adapter of stages does not know when a frame will have left, and a cut-through switch begins before",

@@ -1,5 +1,7 @@
 //! Where things are, and how a packet gets from one to the next.
 
+use std::collections::BTreeSet;
+
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Order, Role};
@@ -108,10 +110,11 @@ impl Experiment {
         switch.is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
     }
 
-    /// Whether packets go from `node` to such a port.
-    pub fn feeds_cut_through(&self, node: usize) -> bool {
-        let next = |channel: &ChannelSpec| channel.route.get(channel.hop(node)? + 1).copied();
-        self.channels.iter().filter_map(next).any(|next| self.cuts_through(next))
+    /// The nodes from which packets go to such a port.
+    pub fn feeders_of_cut_through(&self) -> BTreeSet<usize> {
+        let hops = self.channels.iter().flat_map(|channel| channel.route.windows(2));
+        let to_port = hops.filter(|hop| hop[0] < self.nodes.len() && self.cuts_through(hop[1]));
+        to_port.map(|hop| hop[0]).collect()
     }
 
     /// What a frame that has come takes to be in a queue of `station`.
