@@ -213,7 +213,7 @@ pub(crate) struct Trace {
     /// File of what happened when, which opens in Perfetto (ui.perfetto.dev).
     #[arg(long, value_name = "FILE")]
     pub(crate) perfetto: Option<PathBuf>,
-    /// File of the packets' headers, a pcapng with nanoseconds and link type USER0.
+    /// File of the packets as Ethernet, IPv4 and UDP: pcapng with nanoseconds, for Wireshark with `dissector/laxity.lua`.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
 }

@@ -5,18 +5,15 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use laxity_engine::trace::{NoTrace, PerfettoTrace};
-use laxity_engine::{FrameCapture, Interface, LinkType};
+use laxity_report::capture::Capture;
 use laxity_report::output::{self, Draft, Kind};
-use laxity_units::{Bytes, Time};
+use laxity_units::Time;
 use laxity_world::FrameSink;
 use laxity_world::text::clean;
 
 use crate::Exit;
 use crate::arguments::Trace;
 use crate::terminal::Terminal;
-
-/// Enough of a frame for its header and what identifies a payload.
-const SNAP: Bytes = Bytes::new(128);
 
 pub(crate) fn trace(arguments: &Trace, terminal: &mut Terminal) -> Exit {
     let scenario = match laxity_lab::load(&arguments.file) {
@@ -61,10 +58,14 @@ fn watch(
     arguments: &Trace,
     inputs: &[PathBuf],
 ) -> Result<(), output::Error> {
-    let mut capture = arguments.pcap.as_deref().map(|path| Capture::create(path, inputs)).transpose()?;
-    let mut record = |node: usize, at: Time, frame: &[u8]| {
-        if let Some(capture) = &mut capture {
-            capture.record(node, at, frame);
+    let begin = |path: &PathBuf| {
+        let (draft, file) = Draft::begin(path, Kind::Capture, inputs)?;
+        Ok((draft, Capture::new(BufWriter::new(file), experiment)))
+    };
+    let mut capture = arguments.pcap.as_ref().map(begin).transpose()?;
+    let mut record = |station: usize, at: Time, packet: &[u8]| {
+        if let Some((_, frames)) = &mut capture {
+            frames.record(station, at, packet);
         }
     };
     let frames = arguments.pcap.is_some().then_some(&mut record as &mut FrameSink<'_>);
@@ -76,32 +77,10 @@ fn watch(
     } else {
         laxity_world::observe(experiment, &mut NoTrace, frames);
     }
-    if let Some(capture) = capture {
-        finish(capture.draft, capture.frames.finish())?;
+    if let Some((draft, frames)) = capture {
+        finish(draft, frames.finish())?;
     }
     Ok(())
-}
-
-/// A capture with an interface for every node, named as nodes first send.
-struct Capture {
-    draft: Draft,
-    frames: FrameCapture<BufWriter<File>>,
-    interfaces: Vec<Interface>,
-}
-
-impl Capture {
-    fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, output::Error> {
-        let (draft, file) = Draft::begin(path, Kind::Capture, inputs)?;
-        Ok(Self { draft, frames: FrameCapture::new(BufWriter::new(file), SNAP), interfaces: Vec::new() })
-    }
-
-    fn record(&mut self, node: usize, at: Time, frame: &[u8]) {
-        while self.interfaces.len() <= node {
-            let name = format!("node{}", self.interfaces.len());
-            self.interfaces.push(self.frames.interface(&name, LinkType::User0));
-        }
-        self.frames.frame(self.interfaces[node], at, frame);
-    }
 }
 
 fn finish(draft: Draft, writer: io::Result<BufWriter<File>>) -> Result<(), output::Error> {

@@ -12,10 +12,11 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use laxity_units::{Bytes, Time};
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
@@ -87,8 +88,18 @@ impl<W: Write> FrameCapture<W> {
         interface
     }
 
-    /// `frame` passed `interface` at `at`.
-    pub fn frame(&mut self, interface: Interface, at: Time, frame: &[u8]) {
+    /// Says who has which IPv4 address, so that readers can show names.
+    pub fn names(&mut self, names: impl IntoIterator<Item = ([u8; 4], String)>) {
+        let record = |(address, name): ([u8; 4], String)| {
+            let names = vec![Cow::Owned(name)];
+            Record::Ipv4(Ipv4Record { ip_addr: Cow::Owned(address.to_vec()), names })
+        };
+        let records = names.into_iter().map(record).chain([Record::End]).collect();
+        self.write(NameResolutionBlock { records, options: Vec::new() });
+    }
+
+    /// `frame` passed `interface` at `at`; readers show the remark beside it.
+    pub fn frame(&mut self, interface: Interface, at: Time, frame: &[u8], remark: Option<&str>) {
         let original_len = u32::try_from(frame.len()).expect("a frame is shorter than 4 GiB");
         let kept = original_len.min(self.snap_length.get() as u32) as usize;
         self.write(EnhancedPacketBlock {
@@ -96,7 +107,10 @@ impl<W: Write> FrameCapture<W> {
             timestamp: Duration::from_nanos(at.as_ps() / 1000),
             original_len,
             data: Cow::Borrowed(&frame[..kept]),
-            options: Vec::new(),
+            options: remark
+                .map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text)))
+                .into_iter()
+                .collect(),
         });
     }
 

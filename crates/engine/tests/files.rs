@@ -78,8 +78,8 @@ fn a_capture_is_read_back() {
     let mut capture = FrameCapture::new(Vec::new(), Bytes::new(5));
     let link = capture.interface("host0.nic", LinkType::Ethernet);
     let own = capture.interface("ring", LinkType::User0);
-    capture.frame(link, Time::from_ps(5_000_000_007_999), &[1, 2, 3]);
-    capture.frame(own, Time::from_ps(u64::MAX), &[9; 8]);
+    capture.frame(link, Time::from_ps(5_000_000_007_999), &[1, 2, 3], None);
+    capture.frame(own, Time::from_ps(u64::MAX), &[9; 8], Some("late"));
     let file = capture.finish().unwrap();
 
     let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
@@ -115,7 +115,7 @@ fn a_capture_is_read_back() {
 fn a_capture_is_what_the_specification_says() {
     let mut capture = FrameCapture::new(Vec::new(), Bytes::new(64));
     let link = capture.interface("a", LinkType::User0);
-    capture.frame(link, Time::from_ps(0x1_0000_0002 * 1000), &[0xAB, 0xCD]);
+    capture.frame(link, Time::from_ps(0x1_0000_0002 * 1000), &[0xAB, 0xCD], None);
     let words: Vec<u32> = capture
         .finish()
         .unwrap()
@@ -153,7 +153,7 @@ fn a_full_disk_is_reported_at_the_end() {
         assert_eq!(trace.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
         let mut capture = FrameCapture::new(Full(room), Bytes::from_kib(64));
         let link = capture.interface("a", LinkType::Ethernet);
-        capture.frame(link, Time::ZERO, &[0; 200]);
+        capture.frame(link, Time::ZERO, &[0; 200], None);
         assert_eq!(capture.finish().err().map(|error| error.kind()), Some(io::ErrorKind::StorageFull));
     }
 }

@@ -48,7 +48,7 @@ use crate::steps::Steps;
 /// Copies that a fill admits at most: far beyond any host, and an end.
 const FILL_LIMIT: u64 = 100_000;
 
-/// Takes every packet that leaves a node: the node's place in the chain, when, and the packet's bytes, header
+/// Takes every packet that leaves a station: which of them, when, and the packet's bytes, header
 /// first.
 pub type FrameSink<'a> = dyn FnMut(usize, Time, &[u8]) + 'a;
 

@@ -1,0 +1,144 @@
+//! Packets of a simulated network as frames that an analyser knows: Ethernet, IPv4 and UDP around a packet's own header.
+//!
+//! A capture of bytes that only we can read is looked at with our tools alone, where the tool that network people know by heart
+//! filters, follows and draws. So a host gets an address of a private network by its number, a channel a source port of its
+//! own, what is real time the code point of expedited forwarding; [`laxity.lua`](../../../dissector/laxity.lua) shows the header
+//! behind them. Names of hosts are in the file, so that an address is shown as who it is, and the first packet of a channel at each
+//! station has the channel's name as a remark.
+//!
+//! What the model counts as a packet's size is what stands behind all headers here: the frame is 90 bytes longer (14 Ethernet, 20
+//! IPv4, 8 UDP, 48 our own), as whoever sends such a packet over UDP would see.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use etherparse::{EtherType, Ethernet2Header, IpDscp, IpNumber, Ipv4Header, UdpHeader};
+use laxity_engine::{FrameCapture, Interface, LinkType};
+use laxity_qos::discipline::Class;
+use laxity_qos::wire::{HEADER_LEN, Header};
+use laxity_units::{Bytes, Time};
+use laxity_world::experiment::Experiment;
+
+/// The UDP port at which packets of ours are known: "LX".
+pub const PORT: u16 = 0x4C58;
+
+/// Enough of a frame for all headers and the beginning of what they carry.
+const SNAP: Bytes = Bytes::new(160);
+/// Ports below are others'; the number of a channel is added to it.
+const FIRST_SOURCE_PORT: u16 = 1024;
+/// Hops that a packet may take, as hosts set it.
+const HOPS: u8 = 64;
+/// Who gets what nobody in the experiment receives: an address that documentation is free to use (RFC 5737).
+const NOBODY: [u8; 4] = [192, 0, 2, 1];
+
+/// Writes a capture of one run.
+///
+/// Each frame is a few writes: give it a buffered writer. An error of the writer ends the writing and is told by
+/// [`finish`](Self::finish).
+pub struct Capture<'a, W: Write> {
+    experiment: &'a Experiment,
+    frames: FrameCapture<W>,
+    /// Interfaces of stations that have sent.
+    interfaces: BTreeMap<usize, Interface>,
+    /// Channels that have been named, each at the station where it was.
+    named: BTreeSet<(usize, u32)>,
+    frame: Vec<u8>,
+}
+
+impl<'a, W: Write> Capture<'a, W> {
+    /// Begins a capture of a run of `experiment` in `writer`, with the names of its hosts.
+    pub fn new(writer: W, experiment: &'a Experiment) -> Self {
+        let mut frames = FrameCapture::new(writer, SNAP);
+        let hosts = (0..experiment.nodes.len()).map(|node| (address(node), label(experiment, node)));
+        frames.names(hosts.chain([(NOBODY, "nobody".into())]));
+        Self { experiment, frames, interfaces: BTreeMap::new(), named: BTreeSet::new(), frame: Vec::new() }
+    }
+
+    /// `packet`, its header first, left `station` at `at`. Panics if it does not begin with a header, or is of no channel of the
+    /// experiment.
+    pub fn record(&mut self, station: usize, at: Time, packet: &[u8]) {
+        let (header, _) = Header::decode(packet).expect("packets of a run have headers");
+        self.wrap(station, &header, packet);
+        let (experiment, frames) = (self.experiment, &mut self.frames);
+        let interface = self.interfaces.entry(station).or_insert_with(|| {
+            let name = experiment.name(station);
+            let is_numbered = experiment.nodes.get(station).is_some_and(|node| node.name.is_none());
+            frames.interface(&if is_numbered { format!("node{name}") } else { name }, LinkType::Ethernet)
+        });
+        let is_first = self.named.insert((station, header.channel));
+        let name = &experiment.channels[header.channel as usize].name;
+        let remark = is_first.then(|| format!("channel {}: {name}", header.channel));
+        frames.frame(*interface, at, &self.frame, remark.as_deref());
+    }
+
+    /// Ends the capture and returns the writer, or the first error it gave.
+    pub fn finish(self) -> io::Result<W> {
+        self.frames.finish()
+    }
+
+    /// Makes the frame in which `packet` leaves `station`.
+    fn wrap(&mut self, station: usize, header: &Header, packet: &[u8]) {
+        let channel = &self.experiment.channels[header.channel as usize];
+        let hop = channel.hop(station).expect("a packet keeps to its route");
+        let is_host = |station: &usize| *station < self.experiment.nodes.len();
+        // A switch hands on what hosts address to one another; a host that relays makes a frame of its own.
+        let (before, after) = channel.route.split_at(hop + 1);
+        let last = *before.iter().rfind(|s| is_host(s)).expect("a way begins at a host");
+        let next = after.iter().find(|s| is_host(s)).copied();
+        let relays = before.iter().filter(|s| is_host(s)).count() - 1;
+        let end = channel.route.iter().skip(1).rfind(|s| is_host(s)).copied();
+        let ethernet = Ethernet2Header {
+            source: station_address(Some(last)),
+            destination: station_address(next),
+            ether_type: EtherType::IPV4,
+        };
+        let real_time = header.class == Class::RealTime;
+        let length = UdpHeader::LEN + packet.len();
+        let mut ip = Ipv4Header {
+            dscp: if real_time { IpDscp::EF } else { IpDscp::CS0 },
+            // What no datagram can be, offloads hand to an adapter with a length of zero, and readers know it.
+            total_len: u16::try_from(Ipv4Header::MIN_LEN + length).unwrap_or(0),
+            identification: header.message as u16,
+            dont_fragment: true,
+            time_to_live: HOPS - relays.min(usize::from(HOPS) - 1) as u8,
+            protocol: IpNumber::UDP,
+            source: address(channel.route[0]),
+            destination: end.map_or(NOBODY, address),
+            ..Ipv4Header::default()
+        };
+        ip.header_checksum = ip.calc_header_checksum();
+        let source_port =
+            FIRST_SOURCE_PORT + (header.channel % u32::from(u16::MAX - FIRST_SOURCE_PORT)) as u16;
+        let udp = UdpHeader::with_ipv4_checksum(source_port, PORT, &ip, packet).unwrap_or(UdpHeader {
+            source_port,
+            destination_port: PORT,
+            length: 0,
+            checksum: 0,
+        });
+        self.frame.clear();
+        self.frame.extend(ethernet.to_bytes());
+        self.frame.extend(ip.to_bytes());
+        self.frame.extend(udp.to_bytes());
+        self.frame.extend(packet);
+        debug_assert_eq!(self.frame.len(), 42 + packet.len());
+        debug_assert!(packet.len() >= HEADER_LEN);
+    }
+}
+
+/// What the host at `node` is called in the file.
+fn label(experiment: &Experiment, node: usize) -> String {
+    experiment.nodes[node].name.clone().unwrap_or_else(|| format!("node{node}"))
+}
+
+/// The address of the host at `node`, counted through a private network of 2²⁴.
+fn address(node: usize) -> [u8; 4] {
+    let [_, a, b, c] = (node as u32 + 1).to_be_bytes();
+    [10, a, b, c]
+}
+
+/// The Ethernet address of that host, given out locally; everybody's if there is none.
+fn station_address(node: Option<usize>) -> [u8; 6] {
+    let Some(node) = node else { return [0xFF; 6] };
+    let [a, b, c, d] = (node as u32 + 1).to_be_bytes();
+    [0x02, b'L', a, b, c, d]
+}
