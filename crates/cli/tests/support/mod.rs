@@ -1,5 +1,8 @@
 //! A directory with a scenario in it, and the program run there.
 
+// Each file of tests is a program of its own, and not each needs all of it.
+#![allow(dead_code)]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
