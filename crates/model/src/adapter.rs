@@ -22,8 +22,8 @@ mod pipeline;
 
 pub use delay::Delay;
 pub use description::{
-    Buffers, CommandQueue, Description, Flaw, Interface, Notification, Overload, PROCESSOR, Phase, Pool,
-    Queue, Resource, Selection, Stage, Takes, Tells,
+    Answers, Buffers, CommandQueue, Description, Flaw, Interface, Moderation, Notification, Overload,
+    PROCESSOR, Phase, Pool, Queue, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
 pub use null::Null;
 pub use pipeline::{Direction, Pipeline, StageReport};
@@ -56,6 +56,18 @@ pub enum Response<P = Packet> {
     Failed(P, Loss),
     /// A packet has come from the network and lies in the host's memory.
     Received(P),
+}
+
+impl<P> Response<P> {
+    /// The packet that it is about.
+    pub fn packet(&self) -> &P {
+        let (Response::Progress(packet)
+        | Response::Handshake(packet)
+        | Response::Transmitted(packet)
+        | Response::Failed(packet, _)
+        | Response::Received(packet)) = self;
+        packet
+    }
 }
 
 impl Response<Slot> {
@@ -214,6 +226,13 @@ impl Adapter {
         }
     }
 
+    /// The host has taken a response out of the queue of this number.
+    pub fn has_read(&mut self, now: Time, queue: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.has_read(now, queue, around);
+        }
+    }
+
     /// The host resets it: everything in it is lost, and every breakdown over.
     pub fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         each!(self, adapter => adapter.reset(now, around));
@@ -247,6 +266,14 @@ impl Adapter {
     #[inline]
     pub(crate) fn due(&self) -> Time {
         each!(self, adapter => adapter.due())
+    }
+
+    /// The host's side of it; `None` for that of a null device, which interrupts for each response.
+    pub fn interface(&self) -> Option<&Interface> {
+        match self {
+            Adapter::Null(_) => None,
+            Adapter::Pipeline(adapter) => Some(&adapter.description().interface),
+        }
     }
 
     /// How the host learns of responses.

@@ -7,8 +7,8 @@
 //! What costs what:
 //!
 //! * running another thread than the last one costs `C_sw + C_cm` first;
-//! * an interrupt costs its entry, then whatever link scheduling is done inside it (`C_l`), and then the
-//!   interrupted work goes on where it was;
+//! * an interrupt costs its entry, a look at the adapter that nobody asked for what a look costs, and each response so found what
+//!   taking it costs; then whatever link scheduling is done inside it (`C_l`), and then the interrupted work goes on where it was;
 //! * the link scheduler is a critical section, so an interrupt that comes meanwhile waits for its end;
 //! * timers cost nothing: the papers' numbers have them in `C_p^1st`.
 
@@ -44,6 +44,19 @@ pub enum Interrupt<P = Packet> {
     Received(P),
     /// A timer that the subsystem asked for.
     Timer,
+    /// The driver has looked for responses and found none.
+    Nothing,
+}
+
+/// What serving an interrupt begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// The way into the interrupt's routine.
+    Interrupt,
+    /// A look that nobody asked for.
+    Look,
+    /// Nothing more: it was found with the one before.
+    Further,
 }
 
 impl<P> Interrupt<P> {
@@ -55,7 +68,7 @@ impl<P> Interrupt<P> {
             | Interrupt::Progress(packet)
             | Interrupt::Handshake(packet)
             | Interrupt::Received(packet) => Some(packet),
-            Interrupt::Timer => None,
+            Interrupt::Timer | Interrupt::Nothing => None,
         }
     }
 }
@@ -80,6 +93,8 @@ pub enum Output<P = Packet> {
     Delivered(Delivery),
     /// The CPU was busy; only while recording is on.
     Busy(Busy),
+    /// The host has taken a response of the adapter out of its queue.
+    Read,
 }
 
 /// A hash of fixed keys: iteration order never matters here, yet no run may depend on the machine's.
@@ -102,7 +117,7 @@ pub struct Host {
     /// The packet that the link is scheduled for, while it is; a critical section, so there is one at a time.
     handing: Option<Slot>,
     /// Interrupts that have come and not been served, the one being served first.
-    pending: VecDeque<Interrupt<Slot>>,
+    pending: VecDeque<(Interrupt<Slot>, Entry)>,
     last_thread: Option<Thread>,
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
@@ -195,8 +210,28 @@ impl Host {
         interrupt: Interrupt<Slot>,
         around: &mut impl Around<Output<Slot>>,
     ) {
-        self.pending.push_back(interrupt);
-        self.settle(now, around);
+        let entry = if interrupt == Interrupt::Timer { Entry::Further } else { Entry::Interrupt };
+        self.notice(now, interrupt, entry, around);
+    }
+
+    /// The same, by an interrupt of its own or not.
+    pub(crate) fn notice(
+        &mut self,
+        now: Time,
+        interrupt: Interrupt<Slot>,
+        entry: Entry,
+        around: &mut impl Around<Output<Slot>>,
+    ) {
+        // Who is looking already need not begin again.
+        if interrupt != Interrupt::Nothing || !self.pending.contains(&(interrupt, entry)) {
+            self.pending.push_back((interrupt, entry));
+            self.settle(now, around);
+        }
+    }
+
+    /// Whether looking for responses takes time.
+    pub(crate) fn pays_for_looks(&self) -> bool {
+        !self.costs.poll.is_zero()
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
@@ -225,7 +260,7 @@ impl Host {
             if self.wakeup <= now {
                 self.wakeup = Time::MAX;
                 self.awake = true;
-                self.pending.push_back(Interrupt::Timer);
+                self.pending.push_back((Interrupt::Timer, Entry::Further));
             }
             while self.advance(now, around) {}
             let wakeup = self.subsystem.next_wakeup(now).unwrap_or(Time::MAX);
@@ -246,11 +281,17 @@ impl Host {
             }
             return ended;
         }
-        if let Some(interrupt) = self.pending.front()
+        if let Some((interrupt, entry)) = self.pending.front()
             && !self.running.as_ref().is_some_and(Activity::masks_interrupts)
         {
             let packet = interrupt.packet();
-            let cost = if packet.is_none() { Span::ZERO } else { self.costs.interrupt };
+            let response = if packet.is_none() { Span::ZERO } else { self.costs.response };
+            let cost = response
+                + match entry {
+                    Entry::Interrupt => self.costs.interrupt,
+                    Entry::Look => self.costs.poll,
+                    Entry::Further => Span::ZERO,
+                };
             let channel = packet.map(|packet| around.packets().at(*packet).channel);
             let activity = Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(channel));
             if let Some(running) = self.running.as_mut().filter(|_| self.interrupted.is_none()) {
@@ -340,7 +381,11 @@ impl Host {
             return self.hand_over(around);
         }
         let Self { subsystem, senders, .. } = self;
-        match self.pending.pop_front().expect("what is served is pending") {
+        let (interrupt, _) = self.pending.pop_front().expect("what is served is pending");
+        if interrupt.packet().is_some() {
+            around.tell(Output::Read);
+        }
+        match interrupt {
             Interrupt::Transmitted(packet) => {
                 let packet = around.packets().free(packet);
                 subsystem.transmitted(now, packet);
@@ -351,7 +396,7 @@ impl Host {
                 subsystem.failed(now, packet);
                 senders.returned(packet);
             }
-            Interrupt::Progress(_) => {}
+            Interrupt::Progress(_) | Interrupt::Nothing => {}
             Interrupt::Handshake(packet) => around.tell(Output::Proceed(packet)),
             Interrupt::Received(packet) => {
                 let packet = around.packets().take(packet);

@@ -13,6 +13,7 @@
 //! What is of the world is told to whoever called the node.
 
 mod driver;
+mod mailbox;
 mod watchdog;
 
 use laxity_engine::Stream;
@@ -21,7 +22,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
 use crate::around::{Around, Heard};
-use crate::host::{Endless, Host, Interrupt, Output};
+use crate::host::{Endless, Entry, Host, Interrupt, Output};
 use driver::Driver;
 pub use driver::{DriverConfig, DriverReport};
 pub use watchdog::{Look, Watchdog};
@@ -66,13 +67,13 @@ pub struct Node {
 impl Node {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
-        let driver = Driver::new(driver, adapter.notification());
+        let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
         Self { host: Some(host), driver, adapter, packets: Slots::default(), due: Time::MAX }
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
     pub fn without_host(adapter: Adapter) -> Self {
-        let driver = Driver::new(DriverConfig::default(), adapter.notification());
+        let driver = Driver::new(DriverConfig::default(), &adapter, None);
         Self { host: None, driver, adapter, packets: Slots::default(), due: Time::MAX }
     }
 
@@ -172,7 +173,7 @@ impl Node {
             Command::Transmit(packet) => self.driver.wait(self.packets.put(&packet), packet.tag.class),
             Command::Proceed(packet) => {
                 let Self { driver, adapter, packets, .. } = self;
-                adapter.proceed(now, &packet, &mut of_adapter(false, driver, packets, tell));
+                adapter.proceed(now, &packet, &mut of_adapter(now, driver, packets, tell));
             }
         }
         self.settle(now, tell);
@@ -186,16 +187,16 @@ impl Node {
 
     /// A frame came in from the network.
     pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { driver, adapter, packets, .. } = self;
         let packet = packets.put(packet);
-        adapter.receive(now, packet, &mut of_adapter(host.is_some(), driver, packets, tell));
+        adapter.receive(now, packet, &mut of_adapter(now, driver, packets, tell));
         self.settle(now, tell);
     }
 
     /// The medium answers the adapter's request.
     pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { host, driver, adapter, packets, .. } = self;
-        adapter.medium(now, access, &mut of_adapter(host.is_some(), driver, packets, tell));
+        let Self { driver, adapter, packets, .. } = self;
+        adapter.medium(now, access, &mut of_adapter(now, driver, packets, tell));
         self.settle(now, tell);
     }
 
@@ -207,8 +208,8 @@ impl Node {
         broken: bool,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, driver, adapter, packets, .. } = self;
-        adapter.break_down(now, breakdown, broken, &mut of_adapter(host.is_some(), driver, packets, tell));
+        let Self { driver, adapter, packets, .. } = self;
+        adapter.break_down(now, breakdown, broken, &mut of_adapter(now, driver, packets, tell));
         self.settle(now, tell);
     }
 
@@ -219,11 +220,11 @@ impl Node {
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { driver, adapter, packets, .. } = self;
         // The adapter first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
         if adapter.due() <= now {
-            adapter.timer(now, &mut of_adapter(host.is_some(), driver, packets, tell));
+            adapter.timer(now, &mut of_adapter(now, driver, packets, tell));
             self.exchange(now, tell);
         }
         if self.driver.is_alert() {
@@ -246,8 +247,10 @@ impl Node {
 
     /// The driver looks whether something is wrong.
     fn watch(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        self.driver.raise(now);
+        self.exchange(now, tell);
         if self.driver.looks(now) {
-            self.read(now, tell);
+            self.look(now, tell);
         }
         if self.driver.gives_up(now) {
             self.reset(now, tell);
@@ -255,12 +258,12 @@ impl Node {
     }
 
     fn reset(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { driver, adapter, packets, .. } = self;
         driver.has_reset();
-        adapter.reset(now, &mut of_adapter(host.is_some(), driver, packets, tell));
+        adapter.reset(now, &mut of_adapter(now, driver, packets, tell));
         self.exchange(now, tell);
         // Whoever resets an adapter also reads what it had to say.
-        self.read(now, tell);
+        self.look(now, tell);
     }
 
     /// Lets the two go on until neither has anything for the other, and asks when to be called next.
@@ -285,7 +288,8 @@ impl Node {
         while self.driver.is_busy() {
             let handed = self.driver.waiting() > 0 && self.hand_over(now, tell);
             match self.driver.read_announced() {
-                Some(response) => self.interrupt(now, response, tell),
+                Some((response, entry)) if self.host.is_some() => self.notice(now, response, entry, tell),
+                Some((response, entry)) => self.pass_on(now, response, entry, tell),
                 None if handed => {}
                 None => return,
             }
@@ -295,11 +299,11 @@ impl Node {
     /// Offers the adapter the packets that wait, in their order; one class that it refuses does not hold up the other. Answers
     /// whether it took any.
     fn hand_over(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { driver, adapter, packets, .. } = self;
         let (mut refused, mut any) = ([false; 2], false);
         while let Some(packet) = driver.first_waiting(refused) {
             let class = packets.at(packet).tag.class;
-            if adapter.transmit(now, packet, &mut of_adapter(host.is_some(), driver, packets, tell)) {
+            if adapter.transmit(now, packet, &mut of_adapter(now, driver, packets, tell)) {
                 driver.handed(now, packet, class);
                 any = true;
             } else {
@@ -309,14 +313,46 @@ impl Node {
         any
     }
 
-    /// The host reads every response there is.
-    fn read(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+    /// The host reads every response there is, without having been told of them.
+    fn look(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        if self.host.is_none() {
+            return;
+        }
+        let mut entry = Entry::Look;
         while let Some(response) = self.driver.read() {
-            self.interrupt(now, response, tell);
+            self.notice(now, response, entry, tell);
+            entry = Entry::Further;
+        }
+        let Self { host, driver, adapter, packets, .. } = self;
+        if let (Entry::Look, Some(host)) = (entry, host)
+            && driver.pays_for_looks()
+        {
+            host.notice(now, Interrupt::Nothing, entry, &mut of_host(now, driver, adapter, packets, tell));
         }
     }
 
-    fn interrupt(&mut self, now: Time, response: Response<Slot>, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+    /// A response goes to the host that is elsewhere; where it lay is free.
+    fn pass_on(
+        &mut self,
+        now: Time,
+        response: Response<Slot>,
+        entry: Entry,
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
+    ) {
+        let Self { driver, adapter, packets, .. } = self;
+        tell(NodeOutput::Response(response.with_packet(packets), entry == Entry::Interrupt));
+        if let Some(queue) = driver.served() {
+            adapter.has_read(now, queue, &mut of_adapter(now, driver, packets, tell));
+        }
+    }
+
+    fn notice(
+        &mut self,
+        now: Time,
+        response: Response<Slot>,
+        entry: Entry,
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
+    ) {
         let Self { host: Some(host), driver, adapter, packets, .. } = self else {
             unreachable!("responses for a host elsewhere are passed on")
         };
@@ -330,7 +366,7 @@ impl Node {
             }
             Response::Received(packet) => Interrupt::Received(packet),
         };
-        host.interrupt(now, interrupt, &mut of_host(now, driver, adapter, packets, tell));
+        host.notice(now, interrupt, entry, &mut of_host(now, driver, adapter, packets, tell));
     }
 }
 
@@ -349,7 +385,7 @@ fn of_host<'a>(
             let class = packet.tag.class;
             // A driver in which nothing waits has nothing to do but to pass it on.
             let idle = driver.waiting() == 0;
-            if idle && adapter.transmit(now, slot, &mut of_adapter(true, driver, packets, tell)) {
+            if idle && adapter.transmit(now, slot, &mut of_adapter(now, driver, packets, tell)) {
                 driver.passed(now, slot);
             } else {
                 driver.wait(slot, class);
@@ -357,7 +393,12 @@ fn of_host<'a>(
         }
         Output::Proceed(slot) => {
             let packet = *packets.at(slot);
-            adapter.proceed(now, &packet, &mut of_adapter(true, driver, packets, tell));
+            adapter.proceed(now, &packet, &mut of_adapter(now, driver, packets, tell));
+        }
+        Output::Read => {
+            if let Some(queue) = driver.served() {
+                adapter.has_read(now, queue, &mut of_adapter(now, driver, packets, tell));
+            }
         }
         other => tell(NodeOutput::Host(other)),
     };
@@ -367,13 +408,16 @@ fn of_host<'a>(
 /// Who hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the
 /// world.
 fn of_adapter<'a>(
-    host_is_here: bool,
+    now: Time,
     driver: &'a mut Driver,
     packets: &'a mut Slots,
     tell: &'a mut impl FnMut(NodeOutput<&Packet>),
 ) -> impl Around<AdapterOutput<Slot>> + 'a {
     let hear = move |packets: &mut Slots, output| match output {
-        AdapterOutput::Response(response) if host_is_here => driver.written(response),
+        AdapterOutput::Response(response) if !driver.passes_on() => {
+            let class = packets.at(*response.packet()).tag.class;
+            driver.written(now, response, class);
+        }
         AdapterOutput::Response(response) => {
             tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
         }

@@ -109,6 +109,7 @@ heard!(
     AdapterOutput,
     proceed(packet: &Packet),
     medium(access: Access),
+    has_read(queue: usize),
     reset(),
     break_down(breakdown: Breakdown, broken: bool),
     timer(),
@@ -119,6 +120,8 @@ impl Told<Host, Output> {
         let Self { component, packets, output } = self;
         let hear = |packets: &mut Slots, told: Output<Slot>| {
             output.push_back(match told {
+                // What frees a place of a response queue is the driver's business, who is not here.
+                Output::Read => return,
                 Output::Transmit(packet) => Output::Transmit(packets.take(packet)),
                 Output::Proceed(packet) => Output::Proceed(packets.take(packet)),
                 Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },
@@ -139,6 +142,7 @@ impl Told<Host, Output> {
             Interrupt::Handshake(packet) => Interrupt::Handshake(packets.put(&packet)),
             Interrupt::Received(packet) => Interrupt::Received(packets.put(&packet)),
             Interrupt::Timer => Interrupt::Timer,
+            Interrupt::Nothing => Interrupt::Nothing,
         };
         let (host, mut around) = self.parts();
         host.interrupt(now, interrupt, &mut around);

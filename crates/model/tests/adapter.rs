@@ -62,6 +62,7 @@ enum Act {
     Hand(Packet),
     Frame(Packet),
     Answer(Packet),
+    Read(usize),
     Break(Breakdown, bool),
     Reset,
 }
@@ -80,6 +81,9 @@ struct Bench {
     dice: Dice,
     answer: Span,
     resets: u64,
+    /// Per response queue: when the host reads what was written last, and how much it has not.
+    reads: Vec<Time>,
+    unread: Vec<usize>,
 }
 
 impl Bench {
@@ -93,6 +97,10 @@ impl Bench {
             Act::Hand(packet) => self.backlog.push_back(packet),
             Act::Frame(packet) => self.adapter.receive(now, &packet),
             Act::Answer(packet) => self.adapter.proceed(now, &packet),
+            Act::Read(queue) => {
+                self.unread[queue] -= 1;
+                self.adapter.has_read(now, queue);
+            }
             Act::Break(breakdown, broken) => self.adapter.break_down(now, breakdown, broken),
             Act::Reset => {
                 self.resets += 1;
@@ -115,6 +123,19 @@ impl Bench {
             }
             while let Some(output) = self.adapter.poll_output() {
                 any = true;
+                if let AdapterOutput::Response(response) = &output {
+                    let interface = self.adapter.interface().expect("it is described");
+                    let queue = interface.response_queue(response, response.packet().tag.class);
+                    let late = self.dice.below(self.answer.as_ps().max(1));
+                    // In the order in which they were written.
+                    let at = (now + Span::from_ps(late)).max(self.reads[queue]);
+                    self.reads[queue] = at;
+                    self.unread[queue] += 1;
+                    // What a reset gives back, the driver has at once.
+                    let most = interface.responses[queue].slots.map_or(usize::MAX, |slots| slots as usize);
+                    assert!(self.unread[queue] <= most || self.resets > 0, "no more than there are places");
+                    self.schedule(at, Act::Read(queue));
+                }
                 match output {
                     AdapterOutput::Request => self.medium.request(now, 0),
                     AdapterOutput::Withdraw => self.medium.withdraw(now, 0),
@@ -192,6 +213,8 @@ fn run(seed: u64, faults: bool) -> Outcome {
         dice: Dice::new(seed, "answers"),
         answer,
         resets: 0,
+        reads: vec![Time::ZERO; description.interface.responses.len()],
+        unread: vec![0; description.interface.responses.len()],
     };
     let within = 200 + dice.below(6000);
     let (mut handed, mut received) = (0, 0);

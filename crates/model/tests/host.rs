@@ -19,6 +19,8 @@ const HOST: HostCosts = HostCosts {
     link_scheduling: Span::from_us(160),
     hand_over: Span::ZERO,
     interrupt: Span::ZERO,
+    poll: Span::ZERO,
+    response: Span::ZERO,
     thread_creation: Span::ZERO,
     receive_packet: Span::ZERO,
     receive_message: Span::ZERO,

@@ -24,6 +24,10 @@ pub struct HostCosts {
     pub hand_over: Span,
     /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
     pub interrupt: Span,
+    /// Looking for responses of the adapter without an interrupt, whether there are any or not.
+    pub poll: Span,
+    /// Taking one response out of the adapter's queue, beside the interrupt or look that found it.
+    pub response: Span,
     /// Creating a thread: paid per message with a process per message, per packet with option O3.
     pub thread_creation: Span,
     /// Protocol processing of a received packet: demultiplexing, header, reassembly queue.
@@ -58,6 +62,8 @@ impl HostCosts {
             link_scheduling: of(self.link_scheduling, other.link_scheduling),
             hand_over: of(self.hand_over, other.hand_over),
             interrupt: of(self.interrupt, other.interrupt),
+            poll: of(self.poll, other.poll),
+            response: of(self.response, other.response),
             thread_creation: of(self.thread_creation, other.thread_creation),
             receive_packet: of(self.receive_packet, other.receive_packet),
             receive_message: of(self.receive_message, other.receive_message),
@@ -118,6 +124,8 @@ mod tests {
         link_scheduling: Span::from_us(10),
         hand_over: Span::from_us(7),
         interrupt: Span::from_us(5),
+        poll: Span::from_us(3),
+        response: Span::from_us(1),
         thread_creation: Span::from_us(100),
         receive_packet: Span::from_us(30),
         receive_message: Span::from_us(8),

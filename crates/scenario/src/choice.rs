@@ -4,7 +4,7 @@ mod network;
 mod reception;
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Overload, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
@@ -196,6 +196,14 @@ impl Choice for Selection {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("priority", Selection::Priority, "The queue of highest priority that is not empty."),
         ("round_robin", Selection::RoundRobin, "In turn."),
+    ];
+}
+
+impl Choice for Answers {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("all", Answers::All, "All that the adapter says."),
+        ("received", Answers::Received, "That packets have come in."),
+        ("sent", Answers::Sent, "All else: what becomes of commands, and whatever a phase `tells`."),
     ];
 }
 

@@ -117,6 +117,10 @@ pub(crate) struct RawProfile {
     /// Entering and leaving an interrupt, without what is done inside; zero where `C_l` includes it.
     #[schemars(required)]
     interrupt: Option<Part<RawCost>>,
+    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default: what an interrupt costs.
+    poll: Option<Part<RawCost>>,
+    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default: nothing.
+    response: Option<Part<RawCost>>,
     /// Creating a thread.
     #[schemars(required)]
     thread_creation: Option<Part<RawCost>>,
@@ -206,6 +210,8 @@ impl Profile {
             link_scheduling,
             hand_over,
             interrupt,
+            poll,
+            response,
             thread_creation,
             receive_packet,
             receive_message,
@@ -229,6 +235,8 @@ impl Profile {
         let link_scheduling = cost(cx, "link_scheduling", link_scheduling);
         let hand_over = cost(cx, "hand_over", hand_over);
         let interrupt = cost(cx, "interrupt", interrupt);
+        let poll = poll.map(|poll| cost(cx, "poll", Some(poll))).transpose();
+        let response = response.map(|response| cost(cx, "response", Some(response))).transpose();
         let thread_creation = cost(cx, "thread_creation", thread_creation);
         let receive_packet = cost(cx, "receive_packet", receive_packet);
         let receive_message = cost(cx, "receive_message", receive_message);
@@ -237,6 +245,7 @@ impl Profile {
         let [context_switch, cache_miss, first_packet] = [context_switch?, cache_miss?, first_packet?];
         let [packet, link_scheduling, hand_over] = [packet?, link_scheduling?, hand_over?];
         let [interrupt, thread_creation] = [interrupt?, thread_creation?];
+        let (poll, response) = (poll?.unwrap_or(interrupt), response?);
         let [receive_packet, receive_message, send_call] = [receive_packet?, receive_message?, send_call?];
         let all = |of: fn(&Cost) -> Span| HostCosts {
             context_switch: of(&sources[context_switch]),
@@ -246,6 +255,8 @@ impl Profile {
             link_scheduling: of(&sources[link_scheduling]),
             hand_over: of(&sources[hand_over]),
             interrupt: of(&sources[interrupt]),
+            poll: of(&sources[poll]),
+            response: response.map_or(Span::ZERO, |response| of(&sources[response])),
             thread_creation: of(&sources[thread_creation]),
             receive_packet: of(&sources[receive_packet]),
             receive_message: of(&sources[receive_message]),

@@ -147,6 +147,10 @@ pub(crate) struct RawCosts {
     pub(crate) hand_over: Option<Written<Bounded<Cost>>>,
     /// Entering and leaving an interrupt.
     pub(crate) interrupt: Option<Written<Bounded<Cost>>>,
+    /// Looking for responses of an adapter that does not interrupt, or with the watchdog. Default: what an interrupt costs.
+    pub(crate) poll: Option<Written<Bounded<Cost>>>,
+    /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default `0 us`.
+    pub(crate) response: Option<Written<Bounded<Cost>>>,
     /// Creating a thread.
     pub(crate) thread_creation: Option<Written<Bounded<Cost>>>,
     /// Protocol processing of a received packet.

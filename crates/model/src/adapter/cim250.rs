@@ -30,7 +30,7 @@ use laxity_units::{Bytes, Span};
 
 use super::{
     Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, PROCESSOR, Phase, Queue,
-    Resource, Selection, Stage, Takes, Tells,
+    Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
 
 /// Messages that the adapter keeps account of at once: far more than any host has outstanding.
@@ -151,6 +151,7 @@ impl Cim250 {
                 queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
                 poll: None,
                 notification: Notification::Interrupt,
+                responses: vec![ResponseQueue::default()],
             },
             resources,
             transmit: vec![

@@ -10,6 +10,7 @@ mod commands;
 mod pool;
 mod reset;
 mod resources;
+mod responses;
 mod station;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,8 @@ use laxity_units::{Span, Time};
 use super::{Access, AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
 use crate::around::Around;
 use pool::Buffering;
-use station::{At, Joined, Station};
+use responses::Responses;
+use station::{At, Job, Joined, Station};
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +67,7 @@ pub struct Pipeline {
     by_priority: Vec<usize>,
     transmit_buffers: Buffering,
     receive_buffers: Buffering,
+    responses: Responses,
     /// Per resource: it does nothing.
     stalled: Vec<bool>,
     refuses: bool,
@@ -110,6 +113,7 @@ impl Pipeline {
             by_priority,
             transmit_buffers: Buffering::new(description.transmit_buffers),
             receive_buffers: Buffering::new(description.receive_buffers),
+            responses: Responses::new(&description.interface.responses),
             stalled: vec![false; description.resources.len()],
             stations,
             transmitting,
@@ -254,6 +258,7 @@ impl Pipeline {
 
     pub(super) fn held(&self) -> usize {
         let commands: usize = self.commands.iter().map(VecDeque::len).sum();
+        let commands = commands + self.responses.waiting();
         commands + self.stations.iter().map(|station| station.jobs.len() + station.waiting()).sum::<usize>()
     }
 
@@ -265,6 +270,7 @@ impl Pipeline {
         loop {
             let mut moved = false;
             if !self.stopped {
+                moved |= self.responses.waiting() > 0 && self.write_waiting(around);
                 moved |= self.has_commands() && self.fetch(now, around);
                 for i in 0..self.stations.len() {
                     if self.stations[i].stirs(now) {
@@ -297,6 +303,7 @@ impl Pipeline {
                     At::Next(phase) => self.begin_phase(i, n, phase, now, around),
                     // What leaves makes room for the one behind it in the list.
                     At::Leaving if self.leave(i, n, now, around) => {}
+                    At::Telling if self.tell_host(i, n, around) => {}
                     _ => {
                         n += 1;
                         continue;
@@ -328,20 +335,28 @@ impl Pipeline {
             self.unassigned |= self.contenders > 0;
         }
         let (slot, tells) = (job.slot, phase.tells);
-        job.at = if tells == Tells::Handshake { At::Host } else { At::Next(job.phase + 1) };
+        job.at = if tells == Tells::Nothing { At::Next(job.phase + 1) } else { At::Telling };
         if phase.medium {
             self.requested = false;
             around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i) });
         }
-        match tells {
-            Tells::Nothing => {}
-            Tells::Progress => {
-                around.tell(AdapterOutput::Response(Response::Progress(slot)));
-            }
-            Tells::Handshake => {
-                around.tell(AdapterOutput::Response(Response::Handshake(slot)));
-            }
+        if tells != Tells::Nothing {
+            self.tell_host(i, n, around);
         }
+    }
+
+    /// Says that a phase is done, if the response queue has a place; answers whether it had.
+    fn tell_host(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
+        let station = &self.stations[i];
+        let Job { slot, phase, .. } = station.jobs[n];
+        let handshake = station.stage.phases[phase].tells == Tells::Handshake;
+        let response = if handshake { Response::Handshake(slot) } else { Response::Progress(slot) };
+        if !self.has_room_for(&response, around) {
+            return false;
+        }
+        self.stations[i].jobs[n].at = if handshake { At::Host } else { At::Next(phase + 1) };
+        self.respond(response, around);
+        true
     }
 
     fn begin_phase(
@@ -394,6 +409,13 @@ impl Pipeline {
         let (slot, direction) = (station.jobs[n].slot, station.direction);
         let next = i + 1;
         if next == self.transmitting || next == self.stations.len() {
+            let response = match direction {
+                Direction::Transmit => Response::Transmitted(slot),
+                Direction::Receive => Response::Received(slot),
+            };
+            if !self.has_room_for(&response, around) && !self.is_lossy(&response, around) {
+                return false;
+            }
             self.stations[i].let_go(n);
             self.complete(direction, slot, around);
             return true;
@@ -423,11 +445,14 @@ impl Pipeline {
                     let more = self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
                     around.tell(AdapterOutput::Frame { packet, more });
                 }
-                around.tell(AdapterOutput::Response(Response::Transmitted(packet)));
+                self.respond(Response::Transmitted(packet), around);
+            }
+            Direction::Receive if !self.has_room_for(&Response::Received(packet), around) => {
+                self.lose(Direction::Receive, packet, Loss::Overload, around);
             }
             Direction::Receive => {
                 self.receive_buffers.give_back(around.packets().at(packet));
-                around.tell(AdapterOutput::Response(Response::Received(packet)));
+                self.respond(Response::Received(packet), around);
             }
         }
     }

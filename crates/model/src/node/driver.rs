@@ -16,8 +16,10 @@ use laxity_qos::channel::Slot;
 use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
+use super::mailbox::Mailbox;
 use super::watchdog::{Look, Watchdog};
-use crate::adapter::{Notification, Response};
+use crate::adapter::{Adapter, Notification, Response};
+use crate::host::Entry;
 
 /// When a driver gives up waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +33,9 @@ pub struct DriverConfig {
 /// What a driver has been through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DriverReport {
-    /// Interrupts that were lost.
+    /// Interrupts that the adapter raised.
+    pub interrupts: u64,
+    /// Those of them that were lost.
     pub lost_interrupts: u64,
     /// Responses that the watchdog found.
     pub recovered: u64,
@@ -50,23 +54,32 @@ pub(super) struct Driver {
     /// Packets that ever waited here, if only for an instant.
     waited: u64,
     /// What the adapter has written and the host not read.
-    responses: VecDeque<Response<Slot>>,
-    /// How many of them an interrupt has announced, or a later one's.
-    announced: usize,
+    mailbox: Mailbox,
+    /// A host elsewhere looks for itself.
+    hands_over: bool,
+    /// The host pays for a look that finds nothing.
+    pays_for_looks: bool,
+    /// Responses are handed to a host elsewhere at once: nothing is to be announced later and nobody counts places.
+    passes_on: bool,
     /// The share of interrupts that get lost, and the chance that decides.
     loses: Option<(f64, Stream)>,
     pub(super) report: DriverReport,
 }
 
 impl Driver {
-    pub(super) fn new(config: DriverConfig, notification: Notification) -> Self {
+    /// The driver of `adapter`, for a host that is here and may pay for `looks`, or for one that is elsewhere.
+    pub(super) fn new(config: DriverConfig, adapter: &Adapter, looks: Option<bool>) -> Self {
+        let (interface, notification) = (adapter.interface(), adapter.notification());
+        let polls = notification != Notification::Interrupt;
         Self {
             notification,
             watchdog: Watchdog::new(config, notification),
             backlog: [VecDeque::new(), VecDeque::new()],
             waited: 0,
-            responses: VecDeque::new(),
-            announced: 0,
+            mailbox: Mailbox::new(interface, looks.is_none()),
+            hands_over: polls && looks.is_none(),
+            pays_for_looks: polls && looks.unwrap_or_default(),
+            passes_on: looks.is_none() && interface.is_none_or(|interface| interface.answers_plainly()),
             loses: None,
             report: DriverReport::default(),
         }
@@ -91,7 +104,7 @@ impl Driver {
     /// Whether a packet waits for room, or a response for the host to read it.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
-        self.waiting() > 0 || self.announced > 0
+        self.waiting() > 0 || self.mailbox.is_announced()
     }
 
     /// The packet that has waited longest among classes that the adapter has not `refused`.
@@ -128,53 +141,79 @@ impl Driver {
         self.watchdog.has_reset();
     }
 
-    /// The adapter has written a response.
-    pub(super) fn written(&mut self, response: Response<Slot>) {
-        self.responses.push_back(response);
-        if self.announces() {
-            self.announced = self.responses.len();
+    /// Whether what the adapter says is for a host elsewhere, at once.
+    #[inline]
+    pub(super) fn passes_on(&self) -> bool {
+        self.passes_on
+    }
+
+    /// The adapter has written a response about a packet of `class`.
+    pub(super) fn written(&mut self, now: Time, response: Response<Slot>, class: Class) {
+        self.mailbox.write(now, response, class);
+        if self.hands_over {
+            self.mailbox.uncover();
+        }
+        self.raise(now);
+    }
+
+    /// Lets response queues interrupt that are due.
+    pub(super) fn raise(&mut self, now: Time) {
+        let Self { notification, mailbox, loses, report, .. } = self;
+        if *notification == Notification::Interrupt {
+            mailbox.raise(now, || reaches(loses, report));
         }
     }
 
     /// Whether an interrupt tells the host of a response.
     pub(super) fn announces(&mut self) -> bool {
-        if self.notification != Notification::Interrupt {
-            return false;
-        }
-        let lost = self.loses.as_mut().is_some_and(|(share, chance)| chance.chance(*share));
-        self.report.lost_interrupts += u64::from(lost);
-        !lost
+        self.notification == Notification::Interrupt && reaches(&mut self.loses, &mut self.report)
+    }
+
+    /// Whether the host pays for a look that finds nothing.
+    pub(super) fn pays_for_looks(&self) -> bool {
+        self.pays_for_looks
     }
 
     /// The next response that the host was told of, or that was written before one of those.
     #[inline]
-    pub(super) fn read_announced(&mut self) -> Option<Response<Slot>> {
-        if self.announced == 0 { None } else { self.read() }
+    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, Entry)> {
+        let (response, entry) = self.mailbox.read_announced()?;
+        self.returned(&response);
+        Some((response, entry))
     }
 
     /// The next response.
     pub(super) fn read(&mut self) -> Option<Response<Slot>> {
-        let response = self.responses.pop_front()?;
-        self.announced = self.announced.saturating_sub(1);
-        if let Response::Transmitted(packet) | Response::Failed(packet, _) = &response {
+        let response = self.mailbox.read()?;
+        self.returned(&response);
+        Some(response)
+    }
+
+    fn returned(&mut self, response: &Response<Slot>) {
+        if let Response::Transmitted(packet) | Response::Failed(packet, _) = response {
             self.watchdog.returned(packet);
         }
-        Some(response)
+    }
+
+    /// The host has served the first of the responses that it has; answers whose place is free, if the adapter wants it back.
+    #[inline]
+    pub(super) fn served(&mut self) -> Option<usize> {
+        self.mailbox.served()
     }
 
     /// Whether it has anything to watch: responses that nobody has read, or how long the adapter takes.
     #[inline]
     pub(super) fn is_alert(&self) -> bool {
-        !self.responses.is_empty() || self.watchdog.is_strict()
+        !self.mailbox.is_empty() || self.watchdog.is_strict() || self.pays_for_looks
     }
 
     /// Whether the host looks at the response queue at `now` without having been told.
     pub(super) fn looks(&mut self, now: Time) -> bool {
-        if self.responses.is_empty() {
+        if self.mailbox.is_empty() && !self.pays_for_looks {
             return false;
         }
         let look = self.watchdog.looks(now);
-        self.report.recovered += if look == Some(Look::Watch) { self.responses.len() as u64 } else { 0 };
+        self.report.recovered += if look == Some(Look::Watch) { self.mailbox.len() as u64 } else { 0 };
         look.is_some()
     }
 
@@ -184,20 +223,34 @@ impl Driver {
     }
 
     fn next_deadline(&self, now: Time) -> Option<Time> {
-        let look = if self.responses.is_empty() { None } else { self.watchdog.next_look(now) };
-        Time::earlier(look, self.watchdog.reset_at())
+        let idle = self.mailbox.is_empty() && !self.pays_for_looks;
+        let look = if idle { None } else { self.watchdog.next_look(now) };
+        let raise =
+            if self.notification == Notification::Interrupt { self.mailbox.due().named() } else { None };
+        Time::earlier(Time::earlier(look, self.watchdog.reset_at()), raise)
     }
+}
+
+/// An interrupt is raised: whether it reaches the host.
+fn reaches(loses: &mut Option<(f64, Stream)>, report: &mut DriverReport) -> bool {
+    let lost = loses.as_mut().is_some_and(|(share, chance)| chance.chance(*share));
+    report.interrupts += 1;
+    report.lost_interrupts += u64::from(lost);
+    !lost
 }
 
 #[cfg(test)]
 mod tests {
     use laxity_engine::Seed;
-    use laxity_qos::channel::{ChannelId, Packet, Slots};
+    use laxity_qos::channel::{ChannelId, Order, Packet, Slots};
     use laxity_qos::discipline::Tag;
     use laxity_units::Bytes;
 
     use super::*;
-    use crate::adapter::Loss;
+    use crate::adapter::{
+        Buffers, CommandQueue, Delay, Description, Interface, Loss, Moderation, Overload, Phase, Pipeline,
+        Queue, Resource, ResponseQueue, Selection, Stage, Takes,
+    };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
@@ -230,7 +283,40 @@ mod tests {
             watchdog: watchdog.map(Span::from_us),
             reset_after: reset_after.map(Span::from_us),
         };
-        Driver::new(config, notification)
+        Driver::new(config, &adapter(notification, ResponseQueue::default()), Some(false))
+    }
+
+    /// An adapter with one response queue.
+    fn adapter(notification: Notification, queue: ResponseQueue) -> Adapter {
+        let phases = vec![Phase { delay: Delay::fixed(Span::from_us(1)), ..Phase::default() }];
+        let line = Queue {
+            takes: Takes::All,
+            order: Order::Fifo,
+            priority: 0,
+            slots: None,
+            overload: Overload::Block,
+        };
+        let selection = Selection::Priority;
+        let stage = |name: &str| Stage {
+            name: name.into(),
+            servers: 1,
+            queues: vec![line.clone()],
+            selection,
+            phases: phases.clone(),
+        };
+        Adapter::Pipeline(Box::new(Pipeline::new(Description {
+            interface: Interface {
+                queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+                poll: None,
+                notification,
+                responses: vec![queue],
+            },
+            resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
+            transmit: vec![stage("out")],
+            receive: vec![stage("in")],
+            transmit_buffers: Buffers::default(),
+            receive_buffers: Buffers::default(),
+        })))
     }
 
     /// In the order in which they were handed over, but a class that is refused does not hold up the other.
@@ -267,10 +353,11 @@ mod tests {
         }
         assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
         assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
-        driver.written(Response::Transmitted(packets[0]));
-        assert_eq!(driver.read_announced(), Some(Response::Transmitted(packets[0])));
+        driver.written(at(20), Response::Transmitted(packets[0]), Class::RealTime);
+        let first = Some((Response::Transmitted(packets[0]), Entry::Interrupt));
+        assert_eq!(driver.read_announced(), first);
         assert_eq!((driver.next_deadline(at(20)), driver.read_announced()), (Some(at(115)), None));
-        driver.written(Response::Failed(packets[1], Loss::Overload));
+        driver.written(at(20), Response::Failed(packets[1], Loss::Overload), Class::RealTime);
         driver.read();
         assert_eq!((driver.next_deadline(at(20)), driver.gives_up(at(9999))), (None, false));
     }
@@ -305,19 +392,20 @@ mod tests {
         assert!(!driver.looks(at(50)) && driver.next_deadline(at(40)).is_none());
         let packets = slots::<4>();
         for packet in &packets[..2] {
-            driver.written(Response::Received(*packet));
+            driver.written(at(40), Response::Received(*packet), Class::RealTime);
         }
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(60)), Some(at(100)));
         assert!(!driver.looks(at(99)) && driver.looks(at(100)));
         assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
         driver.lose_interrupts(None);
-        driver.written(Response::Received(packets[2]));
+        driver.written(at(101), Response::Received(packets[2]), Class::RealTime);
         // Whoever is told of the third reads the two before it, and not a fourth that nobody announces.
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
-        driver.written(Response::Received(packets[3]));
-        let read = std::iter::from_fn(|| driver.read_announced()).count();
-        assert_eq!((read, driver.read()), (3, Some(Response::Received(packets[3]))));
+        driver.written(at(102), Response::Received(packets[3]), Class::RealTime);
+        let read: Vec<_> = std::iter::from_fn(|| driver.read_announced()).map(|(_, entry)| entry).collect();
+        assert_eq!(read, [Entry::Interrupt, Entry::Further, Entry::Further], "one interrupt told of three");
+        assert_eq!(driver.read(), Some(Response::Received(packets[3])));
         assert_eq!(driver.report.lost_interrupts, 3);
     }
 
@@ -326,10 +414,41 @@ mod tests {
     fn a_host_that_polls_looks_at_its_times() {
         let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
         assert_eq!((driver.next_deadline(at(10)), driver.looks(at(30))), (None, false));
-        driver.written(Response::Received(slots::<1>()[0]));
+        driver.written(at(10), Response::Received(slots::<1>()[0]), Class::RealTime);
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(10)), Some(at(30)));
         assert!(!driver.looks(at(29)) && driver.looks(at(30)));
         assert_eq!((driver.report.recovered, driver.report.lost_interrupts), (0, 0));
+    }
+
+    /// Three are enough, one waits for no more than 50, and 80 lie between two interrupts. The first two come at 10 and 20 and are
+    /// announced at 60; four more come until 75, which are enough, and wait until 140.
+    #[test]
+    fn responses_wait_for_company() {
+        let moderation =
+            Moderation { frames: Some(3), delay: Span::from_us(50), interval: Span::from_us(80) };
+        let queue = ResponseQueue { moderation, ..ResponseQueue::default() };
+        let adapter = adapter(Notification::Interrupt, queue);
+        let mut driver = Driver::new(DriverConfig::default(), &adapter, Some(false));
+        let packets = slots::<6>();
+        let read = |driver: &mut Driver| {
+            std::iter::from_fn(|| driver.read_announced()).map(|(_, entry)| entry).collect::<Vec<_>>()
+        };
+        for (packet, us) in packets[..2].iter().zip([10, 20]) {
+            driver.written(at(us), Response::Received(*packet), Class::RealTime);
+        }
+        assert_eq!((read(&mut driver), driver.next_deadline(at(20))), (vec![], Some(at(60))));
+        driver.raise(at(59));
+        assert_eq!(read(&mut driver), []);
+        driver.raise(at(60));
+        assert_eq!(read(&mut driver), [Entry::Interrupt, Entry::Further]);
+        assert_eq!(driver.next_deadline(at(60)), None);
+        for (packet, us) in packets[2..].iter().zip([65, 70, 75, 76]) {
+            driver.written(at(us), Response::Received(*packet), Class::RealTime);
+        }
+        assert_eq!((read(&mut driver), driver.next_deadline(at(76))), (vec![], Some(at(140))));
+        driver.raise(at(140));
+        let further = [Entry::Interrupt, Entry::Further, Entry::Further, Entry::Further];
+        assert_eq!((read(&mut driver), driver.report.interrupts), (further.to_vec(), 2));
     }
 }

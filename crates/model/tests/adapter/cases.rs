@@ -2,8 +2,8 @@
 
 use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Pool, Queue,
-    Resource, Selection, Stage, Takes, Tells,
+    Answers, Buffers, CommandQueue, Delay, Description, Interface, Moderation, Notification, Overload, Phase,
+    Pool, Queue, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{ChannelId, Order, Packet};
 use laxity_qos::discipline::{Class, Tag};
@@ -57,7 +57,7 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
         let phase = &mut stage.phases[phase];
         (phase.medium, phase.from, phase.up_to) = (true, Bytes::ZERO, None);
     }
-    let receive = (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
+    let receive: Vec<Stage> = (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
     let overloads = [Overload::Block, Overload::Drop, Overload::Priority];
     let transmit_buffers = Buffers { pool: pool(dice), overload: dice.pick(&overloads) };
     let mut receive_buffers = Buffers { pool: pool(dice), overload: dice.pick(&overloads) };
@@ -76,6 +76,7 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
                 true => Notification::Poll(Span::from_us(1 + dice.below(200))),
                 false => Notification::Interrupt,
             },
+            responses: responses(dice, receive.is_empty()),
         },
         resources,
         transmit,
@@ -85,6 +86,36 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     };
     assert_eq!(description.check(), Ok(()));
     description
+}
+
+/// Response queues of every kind: one for all, or one each for what comes and what goes, by class or not.
+fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
+    let about = match dice.below(4) {
+        0 => vec![Answers::Received, Answers::Sent],
+        1 => vec![Answers::Received, Answers::All],
+        _ => vec![Answers::All],
+    };
+    let mut queues = Vec::new();
+    for answers in about {
+        for takes in lines(dice) {
+            let drops = answers == Answers::Received && dice.one_in(2);
+            // What comes in and meets no stage has nowhere to wait.
+            let waits = at_once && answers != Answers::Sent && !drops;
+            let delay = if dice.one_in(2) { Span::ZERO } else { dice.us(300) };
+            queues.push(ResponseQueue {
+                answers,
+                takes,
+                slots: (!waits && dice.one_in(2)).then(|| 1 + dice.below(6) as u32),
+                overload: if drops { Overload::Drop } else { Overload::Block },
+                moderation: Moderation {
+                    frames: (!delay.is_zero() && dice.one_in(2)).then(|| 1 + dice.below(5) as u32),
+                    delay,
+                    interval: if dice.one_in(3) { dice.us(200) } else { Span::ZERO },
+                },
+            });
+        }
+    }
+    queues
 }
 
 fn pool(dice: &mut Dice) -> Pool {
@@ -207,8 +238,9 @@ pub(crate) fn longest_way(description: &Description, answer: Span) -> Span {
     let stages = description.transmit.iter().chain(&description.receive);
     let phases = stages.flat_map(|stage| &stage.phases);
     let one = |phase: &Phase| {
-        let answer = if phase.tells == Tells::Handshake { answer } else { Span::ZERO };
+        // An answer, and a place for what is told.
+        let answer = if phase.tells == Tells::Nothing { Span::ZERO } else { answer * 2 };
         phase.delay.of(Bytes::new(LARGEST)) + answer
     };
-    phases.map(one).sum::<Span>() + description.interface.poll.unwrap_or_default()
+    phases.map(one).sum::<Span>() + answer + description.interface.poll.unwrap_or_default()
 }

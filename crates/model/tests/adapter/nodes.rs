@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_engine::Seed;
-use laxity_model::adapter::{Adapter, Breakdown, Pipeline};
+use laxity_model::adapter::{Adapter, Breakdown, Notification, Pipeline};
 use laxity_model::host::{Applications, Host, Output};
 use laxity_model::network::Medium;
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
@@ -135,6 +135,7 @@ fn run(seed: u64) -> Outcome {
     let described = description(&mut dice);
     let in_order = keeps_order(&described.receive, &described.receive_buffers);
     let resources = described.resources.len() as u64;
+    let polls = described.interface.notification != Notification::Interrupt;
     let (medium, access) = medium(&mut dice, seed);
     let mut adapter = Adapter::Pipeline(Box::new(Pipeline::new(described)));
     adapter.pad_frames_to(medium.shortest_frame());
@@ -147,6 +148,9 @@ fn run(seed: u64) -> Outcome {
         link_scheduling: us(&mut dice, 30),
         hand_over: us(&mut dice, 10),
         interrupt: us(&mut dice, 20),
+        // A host that pays for each look looks for ever, and this runs until nothing is left to do.
+        poll: if polls { Span::ZERO } else { us(&mut dice, 20) },
+        response: us(&mut dice, 5),
         thread_creation: us(&mut dice, 10),
         receive_packet: us(&mut dice, 40),
         receive_message: us(&mut dice, 20),

@@ -22,6 +22,8 @@ pub(crate) const COSTS: HostCosts = HostCosts {
     link_scheduling: Span::from_us(10),
     hand_over: Span::from_us(7),
     interrupt: Span::from_us(5),
+    poll: Span::ZERO,
+    response: Span::ZERO,
     thread_creation: Span::from_us(100),
     receive_packet: Span::from_us(30),
     receive_message: Span::from_us(8),
@@ -156,6 +158,7 @@ impl Bench {
     fn word(&mut self, now: Time, output: &Output) -> String {
         let us = |at: Time| at.since(Time::ZERO).as_ps() / 1_000_000;
         match *output {
+            Output::Read => unreachable!("the driver has heard it"),
             Output::Transmit(packet) => {
                 let begins = self.flying.back().map_or(now, |(done, _)| now.max(*done));
                 self.flying.push_back((begins + self.link, packet));

@@ -3,15 +3,15 @@
 use laxity_engine::Seed;
 use laxity_model::adapter::{
     Access, Adapter, Breakdown, Buffers, Command, CommandQueue, Delay, Description, Direction, Interface,
-    Notification, Null, Overload, PROCESSOR, Passage, Phase, Pipeline, Queue, Resource, Selection, Stage,
-    Takes,
+    Moderation, Notification, Null, Overload, PROCESSOR, Passage, Phase, Pipeline, Queue, Resource,
+    ResponseQueue, Selection, Stage, Takes,
 };
-use laxity_model::host::{Applications, Endless, Host};
+use laxity_model::host::{Applications, Endless, Host, Output, Use};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
 use laxity_qos::channel::{ChannelId, LinkParadigm, Order, Packet};
-use laxity_qos::costs::LinkCosts;
+use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Span, Time};
 
@@ -165,6 +165,7 @@ fn described() -> Adapter {
             queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: Some(1) }],
             poll: None,
             notification: Notification::Interrupt,
+            responses: vec![ResponseQueue::default()],
         },
         resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
         transmit: vec![
@@ -277,4 +278,101 @@ fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     assert_eq!((node.next_deadline(), node.driver().resets), (Some(at(250)), 0));
     assert_eq!(run(&mut node, 300), ["0 failed 0.0 Reset"].map(|line| line.replacen('0', "250", 1)));
     assert_eq!((node.driver().resets, node.next_deadline()), (1, None));
+}
+
+/// A device like [`null`], whose responses go to one queue.
+fn answering(notification: Notification, queue: ResponseQueue) -> Adapter {
+    let Adapter::Pipeline(described) = described() else { unreachable!("it is described") };
+    let mut description = described.description().clone();
+    description.interface.notification = notification;
+    description.interface.responses = vec![queue];
+    description.interface.queues[0].slots = None;
+    description.transmit.truncate(1);
+    description.transmit[0].phases =
+        vec![Phase { delay: Delay::fixed(Span::from_us(50)), ..Phase::default() }];
+    Adapter::Pipeline(Box::new(Pipeline::new(description)))
+}
+
+/// A host with it that pays 5 for an interrupt, 2 for a look and 1 for a response; what it did in interrupts, and the rest.
+fn paying(adapter: Adapter, packets: u64, until: u64) -> (Vec<String>, Vec<String>) {
+    let costs = HostCosts { poll: Span::from_us(2), response: Span::from_us(1), ..COSTS };
+    let mut config = config(LinkParadigm::O1);
+    config.link.depth = packets as u32;
+    let host = Host::new(costs, config, Applications::Separate);
+    let mut node = Told::new(Node::new(host, DriverConfig::default(), adapter));
+    node.record_cpu();
+    node.open(best_effort());
+    node.offer(at(0), ChannelId(0), PACKET * packets);
+    let (mut stretches, mut others) = (Vec::new(), Vec::new());
+    let mut now = at(0);
+    loop {
+        while let Some(output) = node.poll_output() {
+            match output {
+                NodeOutput::Host(Output::Busy(busy)) if busy.used == Use::Interrupt => {
+                    stretches.push(format!("{}-{}", us(busy.began), us(busy.ended)));
+                }
+                NodeOutput::Departed(packet, _) => {
+                    others.push(format!("{} departed, handed {}", us(now), us(packet.handed)));
+                }
+                _ => {}
+            }
+        }
+        match node.next_deadline().filter(|next| *next <= at(until)) {
+            Some(next) => now = next,
+            None => return (stretches, others),
+        }
+        node.timer(now);
+    }
+}
+
+/// A look at each multiple of 40 costs 2 and what it finds 1, and nothing costs 5. It takes the CPU from the first packet's end at 40;
+/// handed over at 52, that is out at 102 and found at 120.
+#[test]
+fn a_poll_pays_for_a_poll() {
+    let polled = answering(Notification::Poll(Span::from_us(40)), ResponseQueue::default());
+    let (stretches, others) = paying(polled, 1, 130);
+    assert_eq!(stretches, ["40-42", "80-82", "120-123"]);
+    assert_eq!(others, ["102 departed, handed 52"]);
+}
+
+/// Packets out at 100, 150 and 200 with three under way: made 0-40, 50-70 and 80-100, each handed over 10 later. The first two are
+/// announced at 150, once, and read in 5 + 1 and 1; the third waits for 60 and for nobody.
+#[test]
+fn an_interrupt_announces_what_has_gathered() {
+    let moderation = Moderation { frames: Some(2), delay: Span::from_us(60), interval: Span::ZERO };
+    let queue = ResponseQueue { moderation, ..ResponseQueue::default() };
+    let (stretches, others) = paying(answering(Notification::Interrupt, queue), 3, 400);
+    assert_eq!(others, ["100 departed, handed 50", "150 departed, handed 80", "200 departed, handed 110"]);
+    assert_eq!(stretches, ["150-156", "156-157", "260-266"]);
+}
+
+/// The host reads one response at a time; the adapter has one place for them, so what is out by 150 is said when the first is read. That
+/// takes 6 from 100, and the next 6 from when it is said.
+#[test]
+fn a_place_is_free_when_its_response_is_read() {
+    let moderation = Moderation { delay: Span::from_us(70), ..Moderation::default() };
+    let queue = ResponseQueue { slots: Some(1), moderation, ..ResponseQueue::default() };
+    let (stretches, others) = paying(answering(Notification::Interrupt, queue), 3, 600);
+    // Said at 100 and announced at 170, read by 176. The second has been done since 150, and leaves when it is said.
+    assert_eq!(stretches, ["170-176", "246-252", "322-328"]);
+    assert_eq!(others, ["100 departed, handed 50", "176 departed, handed 80", "252 departed, handed 110"]);
+}
+
+/// For a host elsewhere responses wait in the node as well, and the last of those that are announced together carries the interrupt;
+/// one whose interrupt is lost is there all the same, for a host that looks for itself.
+#[test]
+fn a_host_elsewhere_is_told_of_several_at_once() {
+    let moderation = Moderation { frames: Some(2), delay: Span::from_us(70), ..Moderation::default() };
+    let queue = ResponseQueue { moderation, slots: Some(3), ..ResponseQueue::default() };
+    let mut node = Told::new(Node::without_host(answering(Notification::Interrupt, queue)));
+    for message in 0..3 {
+        node.command(at(0), Command::Transmit(packet(message)));
+    }
+    let said = |log: Vec<String>| -> Vec<String> {
+        log.into_iter().filter(|line| line.contains("announced")).collect()
+    };
+    assert_eq!(said(run(&mut node, 110)), ["100 Transmitted unannounced", "100 Transmitted announced"]);
+    node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+    assert_eq!(said(run(&mut node, 300)), ["220 Transmitted unannounced"]);
+    assert_eq!((node.driver().interrupts, node.packets(), node.next_deadline()), (2, 0, None));
 }

@@ -15,8 +15,8 @@ use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue, Selection,
-    Stage, Takes,
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue,
+    ResponseQueue, Selection, Stage, Takes,
 };
 use laxity_qos::channel::Order;
 use laxity_scenario::AdapterFile;
@@ -25,7 +25,7 @@ use laxity_world::experiment::Adapter;
 
 pub use diagram::svg;
 use words::{
-    buffers, clean, command_queue, duration, holds, notification, poll, queue, rate, resource, whose,
+    buffers, clean, command_queue, duration, holds, poll, queue, rate, resource, response_queue, whose,
 };
 
 /// The sizes that tables show.
@@ -41,7 +41,9 @@ pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
         line(if number == 0 { "command queues" } else { "" }, command_queue(queue));
     }
     line("commands", poll(interface.poll));
-    line("responses", notification(interface.notification));
+    for (number, queue) in interface.responses.iter().enumerate() {
+        line(if number == 0 { "responses" } else { "" }, response_queue(queue, interface.notification));
+    }
     line("transmit buffers", buffers(&description.transmit_buffers));
     line("receive buffers", buffers(&description.receive_buffers));
     let held = |index: usize| phases(description).any(|phase| phase.holds.contains(&index));
@@ -154,6 +156,7 @@ fn described(adapter: &Adapter) -> Cow<'_, Description> {
             queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
             poll: None,
             notification: Notification::Interrupt,
+            responses: vec![ResponseQueue::default()],
         },
         resources: Vec::new(),
         transmit: vec![link],

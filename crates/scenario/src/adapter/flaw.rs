@@ -62,6 +62,32 @@ pub(super) fn explain(
             format!("{name} has room for nothing"),
             "give it room for at least one".into(),
         ),
+        Flaw::Unanswered(received, class) => (
+            places.responses.clone(),
+            match received {
+                true => format!("no response queue takes that {} packets have come in", words(*class)),
+                false => format!("no response queue takes what becomes of {} packets", words(*class)),
+            },
+            "add a queue for it, or let one take `\"all\"` and answer `\"all\"`".into(),
+        ),
+        Flaw::Answers(number) => (
+            places.responses.clone(),
+            format!(
+                "response queue {} cannot be full so: what is not about a packet that came in cannot be lost",
+                number + 1
+            ),
+            "say `overload = \"block\"`, or `answers = \"received\"` and `overload = \"drop\"`".into(),
+        ),
+        Flaw::Moderation(number) => (
+            places.responses.clone(),
+            format!("response queue {} waits for `frames`, and the last would wait for ever", number + 1),
+            "add how long they wait, such as `delay = \"50 us\"`".into(),
+        ),
+        Flaw::Receive(name) if name == "a response queue" && description.receive.is_empty() => (
+            places.responses.clone(),
+            "a full response queue blocks, and a frame that passes no stage has nowhere to wait".into(),
+            "say `overload = \"drop\"`, or add a stage to `receive`".into(),
+        ),
         Flaw::Receive(name) => {
             let blocks = |stage: &Stage| {
                 stage.queues.iter().any(|queue| queue.slots.is_some() && queue.overload == Overload::Block)

@@ -7,6 +7,7 @@ use laxity_model::adapter::{
 use super::flaw::explain;
 use super::places::{Places, Side};
 use super::resources::{Resources, rank};
+use super::responses::response_queues;
 use super::stage::stages;
 use super::*;
 use crate::choice::AdapterQueueKind;
@@ -22,12 +23,14 @@ pub(super) fn description(
     let mut places = Places {
         whole: owner.clone(),
         queues: place(raw.queue.as_ref().map(Placed::place)),
+        responses: place(raw.response_queue.as_ref().map(Placed::place)),
         receive_buffers: place(raw.receive_buffers.as_ref().map(Placed::place)),
         ..Places::default()
     };
     let poll = cx.optional(raw.poll).map(|poll| poll.map(|poll| poll.into_inner().get()));
     let notification = notification(cx, raw.notification);
     let queues = command_queues(cx, sources, raw.queue);
+    let responses = response_queues(cx, sources, raw.response_queue, notification.as_ref().ok().copied());
     let transmit_buffers =
         buffers(cx, sources, raw.transmit_buffers, Overload::Block, "the pool of transmit buffers");
     let receive_buffers =
@@ -42,7 +45,12 @@ pub(super) fn description(
         _ => Ok(()),
     });
     let description = Description {
-        interface: Interface { queues: queues?, poll: poll?, notification: notification? },
+        interface: Interface {
+            queues: queues?,
+            poll: poll?,
+            notification: notification?,
+            responses: responses?,
+        },
         transmit: transmit?,
         receive: receive?,
         transmit_buffers: transmit_buffers?,

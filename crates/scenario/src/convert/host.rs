@@ -130,6 +130,8 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         link_scheduling,
         hand_over,
         interrupt,
+        poll,
+        response,
         thread_creation,
         receive_packet,
         receive_message,
@@ -144,7 +146,12 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     let packet = or(packet, costs.packet);
     let link_scheduling = or(link_scheduling, costs.link_scheduling);
     let hand_over = or(hand_over, costs.hand_over);
+    // Of a profile that tells them apart, its own; of one that does not, what an interrupt costs here.
+    let tells_apart = costs.poll != costs.interrupt;
     let interrupt = or(interrupt, costs.interrupt);
+    let usual = if tells_apart { costs.poll } else { interrupt.as_ref().map_or(Span::ZERO, |cost| *cost) };
+    let poll = or(poll, usual);
+    let response = or(response, costs.response);
     let thread_creation = or(thread_creation, costs.thread_creation);
     let receive_packet = or(receive_packet, costs.receive_packet);
     let receive_message = or(receive_message, costs.receive_message);
@@ -157,6 +164,8 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         link_scheduling: link_scheduling?,
         hand_over: hand_over?,
         interrupt: interrupt?,
+        poll: poll?,
+        response: response?,
         thread_creation: thread_creation?,
         receive_packet: receive_packet?,
         receive_message: receive_message?,

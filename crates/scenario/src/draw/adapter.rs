@@ -1,7 +1,7 @@
 //! `[adapter]`: the null device that admission analyses, those that come with Laxity, and descriptions.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Overload, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
 use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
 
@@ -14,7 +14,8 @@ use super::theme::{AdapterTheme, Place, Theme};
 use crate::choice::{AdapterKind, AdapterQueueKind, Interrupt, PhaseKind};
 use crate::leaf::{Bounded, Bounds};
 use crate::raw::{
-    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawPhase, RawQueue, RawResource, RawStage,
+    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawPhase, RawQueue, RawResource,
+    RawResponseQueue, RawStage,
 };
 
 /// What one adapter says; the others' keys stay unsaid.
@@ -42,6 +43,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         false => (Vec::new(), Vec::new()),
     };
     let cim = choice.cim;
+    let polls = dice.chance(0.2);
     let overhead = Span::from_us(dice.between(200, 900));
     table!(RawAdapter {
         file: match theme.adapter {
@@ -57,11 +59,14 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
             quantity(Rate::from_bits_per_sec(8_000_000_000_000 / theme.link.per_byte.as_ps()))
         }),
         poll: when(choice.generic && dice.chance(0.25), || quantity(Span::from_us(dice.between(1, 40)))),
-        notification: when(choice.generic && dice.chance(0.3), || match dice.chance(0.6) {
+        notification: when(choice.generic && (polls || dice.chance(0.1)), || match polls {
             true => that(quantity(Span::from_us(dice.between(1, 200)))),
             false => this(word::<Interrupt>("interrupt")),
         }),
         queue: when(choice.generic && dice.chance(0.6), || parts(command_queues(dice))),
+        response_queue: when(choice.generic && dice.chance(0.4), || {
+            parts(response_queues(dice, polls, receive.is_empty()))
+        }),
         transmit_buffers: when(choice.generic && dice.chance(0.3), || {
             let overload = dice.word::<Overload>("block", 0.3);
             part(buffers(dice, overload))
@@ -134,6 +139,33 @@ fn command_queues(dice: &mut Dice) -> Vec<Drafted<RawCommandQueue>> {
             })
         })
         .collect()
+}
+
+/// Queues that together take all that is said; what comes in and meets no stage has nowhere to wait.
+fn response_queues(dice: &mut Dice, polls: bool, at_once: bool) -> Vec<Drafted<RawResponseQueue>> {
+    let about: &[&str] = dice.pick(&[&["all"], &["all"], &["received", "sent"], &["received", "all"]]);
+    let mut queues = Vec::new();
+    for answers in about {
+        for takes in lines(dice) {
+            let drops = *answers == "received" && dice.chance(0.5);
+            let waits = at_once && *answers != "sent" && !drops;
+            let ends = !waits && dice.chance(0.5);
+            let delayed = !polls && dice.chance(0.5);
+            queues.push(table!(RawResponseQueue {
+                answers: when(*answers != "all" || dice.chance(0.3), || word::<Answers>(answers)),
+                takes: word::<Takes>(takes),
+                slots: when(ends, || whole(dice.between(1, 6))),
+                overload: when(ends && (drops || dice.chance(0.3)), || {
+                    word::<Overload>(if drops { "drop" } else { "block" })
+                }),
+                frames: when(delayed && dice.chance(0.5), || whole(dice.between(1, 6))),
+                delay: when(delayed, || quantity(Span::from_us(dice.between(1, 400)))),
+                interval: when(!polls && dice.chance(0.3), || quantity(Span::from_us(dice.between(1, 200)))),
+                source: unsaid(),
+            }));
+        }
+    }
+    queues
 }
 
 fn buffers(dice: &mut Dice, overload: &str) -> Drafted<RawBuffers> {

@@ -56,6 +56,8 @@ pub(super) fn costs(theme: &Theme) -> Drafted<RawCosts> {
         link_scheduling: quantity(costs.link_scheduling),
         hand_over: quantity(costs.hand_over),
         interrupt: quantity(costs.interrupt),
+        poll: quantity(costs.poll),
+        response: quantity(costs.response),
         thread_creation: quantity(costs.thread_creation),
         receive_packet: quantity(costs.receive_packet),
         receive_message: quantity(costs.receive_message),

@@ -218,6 +218,8 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         link_scheduling,
         hand_over,
         interrupt,
+        poll: if said { dice.cost(40) } else { interrupt },
+        response: if said && dice.chance(0.3) { dice.cost(10) } else { Span::ZERO },
         thread_creation,
         receive_packet,
         receive_message,

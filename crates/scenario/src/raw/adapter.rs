@@ -1,13 +1,13 @@
 //! An adapter as it stands in a file: a scenario's `[adapter]`, and a file of its own.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Overload, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
 use laxity_qos::channel::Order;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::choice::{AdapterKind, AdapterQueueKind, Interrupt, PhaseKind};
-use crate::leaf::{Bounded, Cost, Flow, Interval, Name, Or, PerByte, Size, Whole};
+use crate::leaf::{Bounded, Cost, Delay, Flow, Interval, Name, Or, PerByte, Size, Whole};
 use crate::written::{Either, Leaf, List, Part, Written};
 
 /// A rank: 0 goes before all others.
@@ -60,6 +60,9 @@ pub(crate) struct RawAdapter {
     pub(crate) notification: Option<Written<NotificationWord>>,
     /// Generic: the queues in which the host leaves commands. Default: one for all packets, without end.
     pub(crate) queue: Option<List<Part<RawCommandQueue>>>,
+    /// Generic: the queues in which the adapter leaves responses, each with an interrupt of its own; a response goes to the first
+    /// that takes it. Default: one for all, without end, in which each response interrupts.
+    pub(crate) response_queue: Option<List<Part<RawResponseQueue>>>,
     /// Generic: where packets lie from being fetched until they complete. Default: as many as there are.
     pub(crate) transmit_buffers: Option<Part<RawBuffers>>,
     /// Generic: where received frames lie until the host has them. Default: as many as there are.
@@ -124,6 +127,29 @@ pub(crate) struct RawCommandQueue {
     /// Which queue the adapter looks at first, 0 before all. Default 0.
     pub(crate) priority: Option<Written<Rank>>,
     /// Where `slots` comes from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// A queue in which the adapter leaves responses for the host, and when it interrupts for them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawResponseQueue {
+    /// What is said in it. Default `all`.
+    pub(crate) answers: Option<Written<Answers>>,
+    /// Of which packets. Default `all`.
+    pub(crate) takes: Option<Written<Takes>>,
+    /// Responses that it holds, each until the host has taken it out. Default: as many as there are.
+    pub(crate) slots: Option<Written<Slots>>,
+    /// What happens to one too many: `block` holds it in the adapter, and its packet where it is; `drop`, for `received` ones alone,
+    /// loses the packet. Default `block`.
+    pub(crate) overload: Option<Written<Overload>>,
+    /// An interrupt when so many wait (rx-frames, tx-frames); needs `delay`. Default: none for their number alone.
+    pub(crate) frames: Option<Written<Slots>>,
+    /// An interrupt when the first of those that wait has waited for so long (rx-usecs, tx-usecs). Default `0 us`: at once.
+    pub(crate) delay: Option<Written<Bounded<Delay>>>,
+    /// The least time between two interrupts (the adapter's throttle). Default: none.
+    pub(crate) interval: Option<Written<Bounded<Interval>>>,
+    /// Where the numbers come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 

@@ -1,7 +1,8 @@
 //! Adapters as files and scenarios say them, and what they can get wrong.
 
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Notification, Overload, PROCESSOR, Pool, Resource, Selection, Takes, Tells,
+    Answers, Buffers, CommandQueue, Moderation, Notification, Overload, PROCESSOR, Pool, Resource,
+    ResponseQueue, Selection, Takes, Tells,
 };
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::Order;
@@ -56,6 +57,10 @@ queue = [
   { takes = "best_effort", slots = 64 },
 ]
 transmit_buffers = { shared = 8, overload = "priority" }
+response_queue = [
+  { answers = "received", takes = "real_time", slots = 9, overload = "drop" },
+  { slots = 3 },
+]
 receive_buffers = { per_channel = 4 }
 
 [[adapter.resource]]
@@ -101,6 +106,14 @@ phase = [{ fixed = "1 us" }]
             CommandQueue { takes: Takes::Only(Class::BestEffort), priority: 0, slots: Some(64) },
         ]
     );
+    let dropping = ResponseQueue {
+        answers: Answers::Received,
+        takes: Takes::Only(Class::RealTime),
+        slots: Some(9),
+        overload: Overload::Drop,
+        moderation: Moderation::default(),
+    };
+    assert_eq!(interface.responses, [dropping, ResponseQueue { slots: Some(3), ..ResponseQueue::default() }]);
     let buffers = Buffers { pool: Pool::Shared(8), overload: Overload::Priority };
     assert_eq!(adapter.transmit_buffers, buffers);
     assert_eq!(adapter.receive_buffers, Buffers { pool: Pool::PerChannel(4), overload: Overload::Drop });
@@ -120,6 +133,29 @@ phase = [{ fixed = "1 us" }]
     assert_eq!((told.work, &told.holds, told.tells), (true, &vec![PROCESSOR], Tells::Progress));
     assert_eq!(adapter.transmit[1].phases[0].tells, Tells::Handshake);
     assert!(adapter.asks_for_medium() && adapter.receive.len() == 1);
+}
+
+#[test]
+fn interrupts_are_moderated_and_polls_have_a_price() {
+    let adapter = generic(
+        "response_queue = [{ frames = 8, delay = \"50 us\", interval = \"20 us\" }]",
+        "",
+        "{ fixed = \"1 us\" }",
+    );
+    let moderation = Moderation { frames: Some(8), delay: Span::from_us(50), interval: Span::from_us(20) };
+    assert_eq!(
+        described(&adapter).interface.responses,
+        [ResponseQueue { moderation, ..ResponseQueue::default() }]
+    );
+    let costs = |said: &str| {
+        let scenario = right(&with("[adapter]", &format!("[host.costs]\n{said}\n[adapter]")));
+        scenario.experiment(&scenario.points().next().unwrap()).host(0).costs
+    };
+    let us = Span::from_us;
+    let two = |costs: laxity_qos::costs::HostCosts| (costs.poll, costs.response);
+    assert_eq!(two(costs("")), (us(0), us(0)));
+    assert_eq!(two(costs("interrupt = \"7 us\"")), (us(7), us(0)));
+    assert_eq!(two(costs("interrupt = \"7 us\"\npoll = \"2 us\"\nresponse = \"1 us\"")), (us(2), us(1)));
 }
 
 #[test]
@@ -193,6 +229,13 @@ fn an_adapter_that_is_none_is_refused_with_its_place() {
         ("received_without_buffer", generic("receive_buffers = { shared = 2, overload = \"block\" }", "", dma)),
         ("buffers_twice", generic("transmit_buffers = { shared = 2, per_channel = 2 }", "", dma)),
         ("buffers_of_no_size", generic("transmit_buffers = { overload = \"drop\" }", "", dma)),
+        ("nobody_is_told_of_what_is_sent", generic("response_queue = [{ answers = \"received\" }]", "", dma)),
+        ("nobody_is_told_of_what_comes", generic("response_queue = [{ answers = \"sent\" }]", "", dma)),
+        ("what_is_sent_is_not_said", generic("response_queue = [{ slots = 4, overload = \"drop\" }]", "", dma)),
+        ("frames_without_delay", generic("response_queue = [{ frames = 4 }]", "", dma)),
+        ("moderated_and_polled", generic("notification = \"1 ms\"\nresponse_queue = [{ delay = \"10 us\" }]", "", dma)),
+        ("a_frame_with_nowhere_to_wait", generic("response_queue = [{ slots = 4 }]", "", dma)),
+        ("an_endless_queue_that_is_full", generic("response_queue = [{ overload = \"block\" }]", "", dma)),
         ("a_mailbox_of_two", generic("queue = [{ kind = \"mailbox\", slots = 2 }]", "", dma)),
         ("overload_without_slots", generic("", "queue = [{ overload = \"drop\" }]", dma)),
         ("an_idle_phase", generic("", "", "{ holds = [\"bus\"] }")),

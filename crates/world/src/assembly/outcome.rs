@@ -273,6 +273,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         note("network_reordered".into(), counts.reordered as f64);
         for (i, node) in self.nodes.iter().enumerate() {
             let (report, suffix) = (node.driver(), self.experiment.suffix(i));
+            note(format!("driver_interrupts{suffix}"), report.interrupts as f64);
             note(format!("driver_lost_interrupts{suffix}"), report.lost_interrupts as f64);
             note(format!("driver_recovered{suffix}"), report.recovered as f64);
             note(format!("driver_resets{suffix}"), report.resets as f64);

@@ -78,7 +78,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
-            NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_)) => {
+            NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_) | Output::Read) => {
                 unreachable!("a node passes these to its adapter")
             }
             NodeOutput::Response(response, announced) => {

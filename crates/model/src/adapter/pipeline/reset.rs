@@ -11,6 +11,8 @@ use crate::around::Around;
 
 impl Pipeline {
     pub(crate) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        self.responses.to_driver = true;
+        self.write_waiting(around);
         let waiting: Vec<Slot> = self.commands.iter_mut().flat_map(std::mem::take).collect();
         for slot in waiting {
             self.fail(slot, Loss::Reset, around);
@@ -29,6 +31,7 @@ impl Pipeline {
         if std::mem::take(&mut self.requested) {
             around.tell(AdapterOutput::Withdraw);
         }
+        self.responses.to_driver = false;
         self.stalled.fill(false);
         (self.refuses, self.stopped, self.due, self.contenders) = (false, false, Time::MAX, 0);
     }
@@ -100,6 +103,6 @@ impl Pipeline {
 
     /// A packet that has no buffer yet is lost.
     pub(super) fn fail(&mut self, slot: Slot, loss: Loss, around: &mut impl Around<AdapterOutput<Slot>>) {
-        around.tell(AdapterOutput::Response(Response::Failed(slot, loss)));
+        self.respond(Response::Failed(slot, loss), around);
     }
 }

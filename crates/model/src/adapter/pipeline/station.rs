@@ -36,6 +36,8 @@ pub(super) enum At {
     Medium,
     /// The host's next command.
     Host,
+    /// A place in the response queue, to say that its phase is done.
+    Telling,
     /// A place in the next stage.
     Leaving,
 }
@@ -53,7 +55,7 @@ impl Job {
         match self.at {
             At::Next(next) => next > number,
             At::Leaving => true,
-            At::Host => self.phase >= number,
+            At::Host | At::Telling => self.phase >= number,
             At::Phase | At::Running { .. } | At::Medium => self.phase > number,
         }
     }
@@ -157,7 +159,7 @@ impl Station {
         for job in &self.jobs {
             match job.at {
                 At::Running { ends, .. } => self.ends = self.ends.min(ends),
-                At::Next(_) | At::Leaving => self.astir = true,
+                At::Next(_) | At::Leaving | At::Telling => self.astir = true,
                 At::Phase | At::Medium | At::Host => {}
             }
         }

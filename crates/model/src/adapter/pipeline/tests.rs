@@ -1,6 +1,7 @@
 //! Adapters as descriptions, at work.
 
 mod losses;
+mod responses;
 mod stations;
 
 use laxity_qos::channel::{ChannelId, Order};
@@ -10,8 +11,8 @@ use laxity_units::Bytes;
 use super::*;
 use crate::adapter::{Adapter, PROCESSOR};
 use crate::adapter::{
-    Buffers, CommandQueue, Delay, Interface, Notification, Phase, Pool, Queue, Resource, Selection, Stage,
-    Takes,
+    Buffers, CommandQueue, Delay, Interface, Notification, Phase, Pool, Queue, Resource, ResponseQueue,
+    Selection, Stage, Takes,
 };
 use crate::told::Told;
 
@@ -59,6 +60,7 @@ fn description(transmit: Vec<Stage>) -> Description {
             queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
             poll: None,
             notification: Notification::Interrupt,
+            responses: vec![ResponseQueue::default()],
         },
         resources: vec![resource("processor", false), resource("bus", true)],
         transmit,

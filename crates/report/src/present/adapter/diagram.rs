@@ -18,7 +18,7 @@ mod row;
 use laxity_model::adapter::{Buffers, CommandQueue, Description, Interface, PROCESSOR, Pool};
 
 use super::svg::{Anchor, Colour, Drawing, Pen, Type};
-use super::words::{buffers, clean, notification, poll, resource};
+use super::words::{buffers, clean, poll, resource, response_queue};
 use super::{AdapterFile, described};
 use row::{Row, queue};
 
@@ -82,7 +82,10 @@ pub fn svg(file: &AdapterFile) -> String {
 
     let place = row::Place { left: left + COMMANDS, right, top, flow, rail: &rail };
     transmit.draw(&mut drawing, &place);
-    let says = format!("responses: {}", notification(description.interface.notification));
+    let interface = &description.interface;
+    let says: Vec<_> =
+        interface.responses.iter().map(|queue| response_queue(queue, interface.notification)).collect();
+    let says = format!("responses: {}", says.join("; "));
     transmit.responses(&mut drawing, &place, left, &says);
     transmit.frames(&mut drawing, &place);
     if description.transmit_buffers.pool != Pool::Unlimited {

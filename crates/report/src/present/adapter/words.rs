@@ -1,7 +1,8 @@
 //! The parts of an adapter in a few words, the same in table and diagram.
 
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Notification, Overload, PROCESSOR, Phase, Pool, Queue, Resource, Takes, Tells,
+    Answers, Buffers, CommandQueue, Moderation, Notification, Overload, PROCESSOR, Phase, Pool, Queue,
+    Resource, ResponseQueue, Takes, Tells,
 };
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -84,11 +85,29 @@ pub(super) fn poll(poll: Option<Span>) -> String {
     poll.map_or("a doorbell".into(), |every| format!("polled every {every}"))
 }
 
-pub(super) fn notification(notification: Notification) -> String {
-    match notification {
-        Notification::Interrupt => "an interrupt each".into(),
+/// What a response queue is for and holds, and how the host learns of what is in it.
+pub(super) fn response_queue(queue: &ResponseQueue, notification: Notification) -> String {
+    let about = match queue.answers {
+        Answers::All => None,
+        Answers::Received => Some("received"),
+        Answers::Sent => Some("sent"),
+    };
+    let whose = Some(takes(queue.takes)).filter(|_| queue.takes != Takes::All);
+    let whose = [about, whose].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let room =
+        queue.slots.map(|slots| format!(" of {slots}, {},", overload(queue.overload))).unwrap_or_default();
+    let Moderation { frames, delay, interval } = queue.moderation;
+    let told = match notification {
         Notification::Poll(every) => format!("polled every {every}"),
-    }
+        Notification::Interrupt if queue.moderation.is_none() => "an interrupt each".into(),
+        Notification::Interrupt => {
+            let frames = frames.map(|frames| format!("{frames} or "));
+            let apart = (!interval.is_zero()).then(|| format!(", {interval} apart"));
+            format!("an interrupt for {}{delay}{}", frames.unwrap_or_default(), apart.unwrap_or_default())
+        }
+    };
+    let sep = if whose.is_empty() && room.is_empty() { "" } else { ": " };
+    format!("{whose}{}{sep}{told}", room.trim_end_matches(','))
 }
 
 pub(super) fn buffers(buffers: &Buffers) -> String {

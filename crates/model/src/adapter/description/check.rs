@@ -1,0 +1,326 @@
+//! Whether a description is an adapter: every packet has a way through, and nothing has room for nothing.
+
+use laxity_qos::discipline::Class;
+
+use super::{Answers, Buffers, Description, Overload, Pool, ResponseQueue, Stage};
+
+/// Why a description is no adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flaw {
+    /// There is no stage to transmit with.
+    NoStage,
+    /// The stage of this name lacks a phase, a server or a queue.
+    Empty(String),
+    /// No queue of the stage takes this class.
+    Unserved(String, Class),
+    /// No command queue takes this class.
+    NoCommandQueue(Class),
+    /// More than one phase, or one on the receiving side, is on the medium.
+    Medium,
+    /// The stage with the phase on the medium has several servers.
+    MediumServers(String),
+    /// A resource, queue or pool has room for nothing.
+    NoRoom(String),
+    /// A received frame cannot wait on the medium: this receive stage or its buffers block.
+    Receive(String),
+    /// No response queue takes what is said of packets that came in (`true`) or of others, of this class.
+    Unanswered(bool, Class),
+    /// The response queue of this number cannot be full so: only what comes in can be lost, and only where nothing else is said.
+    Answers(usize),
+    /// The response queue of this number waits for company, and its last responses would wait for ever.
+    Moderation(usize),
+}
+
+impl Description {
+    /// Whether it is an adapter: every packet has a way through.
+    pub fn check(&self) -> Result<(), Flaw> {
+        if self.transmit.is_empty() {
+            return Err(Flaw::NoStage);
+        }
+        for class in [Class::RealTime, Class::BestEffort] {
+            if !self.interface.queues.iter().any(|queue| queue.takes.admits(class)) {
+                return Err(Flaw::NoCommandQueue(class));
+            }
+            for stage in self.transmit.iter().chain(&self.receive) {
+                if !stage.queues.iter().any(|queue| queue.takes.admits(class)) {
+                    return Err(Flaw::Unserved(stage.name.clone(), class));
+                }
+            }
+        }
+        for stage in self.transmit.iter().chain(&self.receive) {
+            if stage.phases.is_empty() || stage.servers == 0 {
+                return Err(Flaw::Empty(stage.name.clone()));
+            }
+            if stage.queues.iter().any(|queue| queue.slots == Some(0)) {
+                return Err(Flaw::NoRoom(stage.name.clone()));
+            }
+        }
+        if let Some(resource) = self.resources.iter().find(|resource| resource.servers == 0) {
+            return Err(Flaw::NoRoom(resource.name.clone()));
+        }
+        let roomless = |buffers: &Buffers| matches!(buffers.pool, Pool::Shared(0) | Pool::PerChannel(0));
+        if roomless(&self.transmit_buffers) || roomless(&self.receive_buffers) {
+            return Err(Flaw::NoRoom("buffers".into()));
+        }
+        if self.interface.queues.iter().any(|queue| queue.slots == Some(0)) {
+            return Err(Flaw::NoRoom("a command queue".into()));
+        }
+        self.check_responses()?;
+        let on_medium = |stages: &[Stage]| stages.iter().flat_map(|s| &s.phases).filter(|p| p.medium).count();
+        if on_medium(&self.transmit) > 1 || on_medium(&self.receive) > 0 {
+            return Err(Flaw::Medium);
+        }
+        let link = self.transmit.iter().find(|stage| stage.phases.iter().any(|phase| phase.medium));
+        if let Some(stage) = link.filter(|stage| stage.servers > 1) {
+            return Err(Flaw::MediumServers(stage.name.clone()));
+        }
+        // What waits at the first receive queue would wait on the medium, and frames do not.
+        if let Some(first) = self.receive.first()
+            && first.queues.iter().any(|q| q.slots.is_some() && q.overload == Overload::Block)
+        {
+            return Err(Flaw::Receive(first.name.clone()));
+        }
+        if self.receive_buffers.overload == Overload::Block && self.receive_buffers.pool != Pool::Unlimited {
+            return Err(Flaw::Receive("buffers".into()));
+        }
+        Ok(())
+    }
+
+    fn check_responses(&self) -> Result<(), Flaw> {
+        let queues = &self.interface.responses;
+        for class in [Class::RealTime, Class::BestEffort] {
+            for received in [true, false] {
+                let other = if received { Answers::Received } else { Answers::Sent };
+                let takes = |queue: &ResponseQueue| {
+                    queue.takes.admits(class) && (queue.answers == Answers::All || queue.answers == other)
+                };
+                if !queues.iter().any(takes) {
+                    return Err(Flaw::Unanswered(received, class));
+                }
+            }
+        }
+        for (number, queue) in queues.iter().enumerate() {
+            let ResponseQueue { answers, takes: _, slots, overload, moderation } = queue;
+            if *slots == Some(0) || moderation.frames == Some(0) {
+                return Err(Flaw::NoRoom("a response queue".into()));
+            }
+            let loses = match overload {
+                Overload::Block => false,
+                Overload::Drop => true,
+                Overload::Priority => return Err(Flaw::Answers(number)),
+            };
+            if loses && *answers != Answers::Received {
+                return Err(Flaw::Answers(number));
+            }
+            if moderation.frames.is_some() && moderation.delay.is_zero() {
+                return Err(Flaw::Moderation(number));
+            }
+            // Behind no stage there is nowhere to wait.
+            let waits = slots.is_some() && !loses && *answers != Answers::Sent;
+            if waits && self.receive.is_empty() {
+                return Err(Flaw::Receive("a response queue".into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_qos::channel::Order;
+    use laxity_units::{Bytes, Span};
+
+    use super::*;
+    use crate::adapter::{
+        CommandQueue, Delay, Interface, Moderation, Notification, Phase, Queue, Resource, Selection, Takes,
+    };
+
+    fn stage(name: &str) -> Stage {
+        let queue = Queue {
+            takes: Takes::All,
+            order: Order::Fifo,
+            priority: 0,
+            slots: None,
+            overload: Overload::Block,
+        };
+        let phases = vec![Phase { delay: Delay::fixed(Span::from_us(10)), ..Phase::default() }];
+        Stage { name: name.into(), servers: 1, queues: vec![queue], selection: Selection::Priority, phases }
+    }
+
+    fn good() -> Description {
+        Description {
+            interface: Interface {
+                queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+                poll: None,
+                notification: Notification::Interrupt,
+                responses: vec![ResponseQueue::default()],
+            },
+            resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
+            transmit: vec![stage("tx"), stage("link")],
+            receive: vec![stage("rx"), stage("up")],
+            transmit_buffers: Buffers::default(),
+            receive_buffers: Buffers::default(),
+        }
+    }
+
+    /// What `check` says of the good description after one change.
+    fn after(change: impl FnOnce(&mut Description)) -> Result<(), Flaw> {
+        let mut description = good();
+        change(&mut description);
+        description.check()
+    }
+
+    const REAL_TIME: Takes = Takes::Only(Class::RealTime);
+    const BEST_EFFORT: Takes = Takes::Only(Class::BestEffort);
+
+    /// 10, then 20, then what is left of 45 or of 25 since the start, then 5 only for what is longer than 100 B.
+    #[test]
+    fn a_server_has_a_packet_for_all_its_phases() {
+        let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
+        let service = |since, size| {
+            let since = Phase { since_service: true, ..phase(since) };
+            let long = Phase { from: Bytes::new(101), ..phase(5) };
+            let stage = Stage { phases: vec![phase(10), phase(20), since, long], ..stage("a") };
+            stage.service(Bytes::new(size))
+        };
+        assert_eq!([service(45, 100), service(25, 100), service(25, 101)], [45, 30, 35].map(Span::from_us));
+    }
+
+    #[test]
+    fn every_packet_has_a_way_through() {
+        assert_eq!(good().check(), Ok(()));
+        assert_eq!(after(|d| d.transmit.clear()), Err(Flaw::NoStage));
+        assert_eq!(after(|d| d.receive.clear()), Ok(()));
+        let command = |takes| CommandQueue { takes, priority: 0, slots: Some(1) };
+        assert_eq!(
+            after(|d| d.interface.queues = vec![command(REAL_TIME)]),
+            Err(Flaw::NoCommandQueue(Class::BestEffort))
+        );
+        assert_eq!(
+            after(|d| d.interface.queues = vec![command(BEST_EFFORT)]),
+            Err(Flaw::NoCommandQueue(Class::RealTime))
+        );
+        assert_eq!(after(|d| d.interface.queues = vec![command(BEST_EFFORT), command(REAL_TIME)]), Ok(()));
+        assert_eq!(
+            after(|d| d.receive[1].queues[0].takes = REAL_TIME),
+            Err(Flaw::Unserved("up".into(), Class::BestEffort))
+        );
+        assert_eq!(
+            after(|d| d.transmit[0].queues[0].takes = BEST_EFFORT),
+            Err(Flaw::Unserved("tx".into(), Class::RealTime))
+        );
+    }
+
+    #[test]
+    fn nothing_is_empty() {
+        assert_eq!(after(|d| d.transmit[1].phases.clear()), Err(Flaw::Empty("link".into())));
+        assert_eq!(after(|d| d.receive[0].servers = 0), Err(Flaw::Empty("rx".into())));
+        assert_eq!(after(|d| d.transmit[1].queues[0].slots = Some(0)), Err(Flaw::NoRoom("link".into())));
+        assert_eq!(after(|d| d.transmit[1].queues[0].slots = Some(1)), Ok(()));
+        assert_eq!(after(|d| d.resources[0].servers = 0), Err(Flaw::NoRoom("processor".into())));
+        assert_eq!(
+            after(|d| d.interface.queues[0].slots = Some(0)),
+            Err(Flaw::NoRoom("a command queue".into()))
+        );
+        let pool = |pool| Buffers { pool, overload: Overload::Drop };
+        for pool in [pool(Pool::Shared(0)), pool(Pool::PerChannel(0))] {
+            assert_eq!(after(|d| d.transmit_buffers = pool), Err(Flaw::NoRoom("buffers".into())));
+            assert_eq!(after(|d| d.receive_buffers = pool), Err(Flaw::NoRoom("buffers".into())));
+        }
+        assert_eq!(after(|d| d.transmit_buffers = pool(Pool::Shared(1))), Ok(()));
+    }
+
+    #[test]
+    fn one_server_of_the_way_out_is_on_the_medium() {
+        let on_medium = |stage: &mut Stage| stage.phases[0].medium = true;
+        assert_eq!(after(|d| on_medium(&mut d.transmit[1])), Ok(()));
+        assert_eq!(after(|d| on_medium(&mut d.receive[0])), Err(Flaw::Medium));
+        assert_eq!(after(|d| d.transmit.iter_mut().for_each(on_medium)), Err(Flaw::Medium));
+        let several = |d: &mut Description| {
+            on_medium(&mut d.transmit[1]);
+            d.transmit[1].servers = 2;
+        };
+        assert_eq!(after(several), Err(Flaw::MediumServers("link".into())));
+        assert_eq!(after(|d| d.transmit[1].servers = 2), Ok(()));
+        assert!(!good().asks_for_medium());
+        let mut asks = good();
+        on_medium(&mut asks.transmit[0]);
+        assert!(asks.asks_for_medium());
+    }
+
+    /// A received frame cannot wait: the first stage may be full only if it then drops; the second may hold up the first.
+    #[test]
+    fn a_frame_does_not_wait_on_the_medium() {
+        let slots = |d: &mut Description, n: usize, overload| {
+            let queue = &mut d.receive[n].queues[0];
+            (queue.slots, queue.overload) = (Some(3), overload);
+        };
+        assert_eq!(after(|d| slots(d, 0, Overload::Block)), Err(Flaw::Receive("rx".into())));
+        assert_eq!(after(|d| slots(d, 0, Overload::Drop)), Ok(()));
+        assert_eq!(after(|d| slots(d, 1, Overload::Block)), Ok(()));
+        let shared = |overload| Buffers { pool: Pool::Shared(3), overload };
+        assert_eq!(
+            after(|d| d.receive_buffers = shared(Overload::Block)),
+            Err(Flaw::Receive("buffers".into()))
+        );
+        assert_eq!(after(|d| d.receive_buffers = shared(Overload::Drop)), Ok(()));
+        assert_eq!(after(|d| d.transmit_buffers = shared(Overload::Block)), Ok(()));
+    }
+
+    /// All that is said has a queue; only what comes in can be lost at one, and nobody waits for ever for company.
+    #[test]
+    fn every_response_has_a_queue() {
+        let queue = |answers, slots| ResponseQueue { answers, slots, ..ResponseQueue::default() };
+        let (sent, received) = (queue(Answers::Sent, Some(4)), queue(Answers::Received, Some(4)));
+        let with = |queues: &[ResponseQueue]| after(|d| d.interface.responses = queues.to_vec());
+        assert_eq!(with(&[]), Err(Flaw::Unanswered(true, Class::RealTime)));
+        assert_eq!(with(&[sent]), Err(Flaw::Unanswered(true, Class::RealTime)));
+        assert_eq!(with(&[received]), Err(Flaw::Unanswered(false, Class::RealTime)));
+        assert_eq!(with(&[sent, received]), Ok(()));
+        let only = |takes| [ResponseQueue { takes, ..sent }, received];
+        assert_eq!(with(&only(REAL_TIME)), Err(Flaw::Unanswered(false, Class::BestEffort)));
+        assert_eq!(with(&[queue(Answers::All, Some(0))]), Err(Flaw::NoRoom("a response queue".into())));
+        let lossy = |queue| ResponseQueue { overload: Overload::Drop, ..queue };
+        assert_eq!(with(&[sent, lossy(received)]), Ok(()));
+        assert_eq!(with(&[lossy(sent), received]), Err(Flaw::Answers(0)));
+        assert_eq!(with(&[lossy(queue(Answers::All, None))]), Err(Flaw::Answers(0)));
+        let first = ResponseQueue { overload: Overload::Priority, ..received };
+        assert_eq!(with(&[sent, first]), Err(Flaw::Answers(1)));
+        let after_frames = |frames, us| {
+            let moderation =
+                Moderation { frames: Some(frames), delay: Span::from_us(us), ..Moderation::default() };
+            with(&[ResponseQueue { moderation, ..ResponseQueue::default() }])
+        };
+        assert_eq!(after_frames(8, 0), Err(Flaw::Moderation(0)));
+        assert_eq!(after_frames(0, 10), Err(Flaw::NoRoom("a response queue".into())));
+        assert_eq!(after_frames(8, 10), Ok(()));
+        let waits = |queue: ResponseQueue| {
+            after(|d| {
+                d.receive.clear();
+                d.interface.responses = vec![sent, queue];
+            })
+        };
+        assert_eq!(waits(received), Err(Flaw::Receive("a response queue".into())));
+        assert_eq!(waits(lossy(received)), Ok(()));
+    }
+
+    /// Only work is faster on a faster processor.
+    #[test]
+    fn a_faster_processor_works_faster() {
+        let mut description = good();
+        description.transmit[1].phases[0].work = true;
+        description.receive[0].phases[0].work = true;
+        let faster = description.with_speedup(2.0);
+        let fixed = |stages: &[Stage]| stages.iter().map(|s| s.phases[0].delay.fixed).collect::<Vec<_>>();
+        assert_eq!(fixed(&faster.transmit), [10, 5].map(Span::from_us));
+        assert_eq!(fixed(&faster.receive), [5, 10].map(Span::from_us));
+    }
+
+    #[test]
+    fn a_phase_is_for_sizes_from_to() {
+        let phase = Phase { from: Bytes::new(10), up_to: Some(Bytes::new(20)), ..Phase::default() };
+        let applies = [9, 10, 20, 21].map(|size| phase.applies(Bytes::new(size)));
+        assert_eq!(applies, [false, true, true, false]);
+        assert!(Phase::default().applies(Bytes::ZERO));
+    }
+}

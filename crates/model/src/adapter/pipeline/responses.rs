@@ -1,0 +1,132 @@
+//! Responses: what the adapter says, and where it waits if the host has not read what was said before.
+//!
+//! A place in a response queue is taken from when a response is written to when the host has taken it out. Without one the
+//! packet stays where it is, and its server with it, so that a host that does not read holds up the adapter stage by stage,
+//! to the command queues one way and to the medium, where frames are lost, the other. What has no server any more, a packet that
+//! is lost, waits for a place here.
+
+use std::collections::VecDeque;
+
+use laxity_qos::channel::Slot;
+use laxity_units::Time;
+
+use super::Pipeline;
+use crate::adapter::{AdapterOutput, Overload, Response, ResponseQueue};
+use crate::around::Around;
+
+/// The response queues at work, as the adapter sees them.
+#[derive(Debug)]
+pub(super) struct Responses {
+    lines: Vec<Line>,
+    /// Whether any of them has an end.
+    bounded: bool,
+    /// The driver resets the adapter, and has what it says without a queue.
+    pub(super) to_driver: bool,
+    /// Responses that wait for a place, in all queues.
+    waiting: usize,
+}
+
+#[derive(Debug)]
+struct Line {
+    slots: usize,
+    overload: Overload,
+    unread: usize,
+    waiting: VecDeque<Response<Slot>>,
+}
+
+impl Line {
+    fn has_room(&self) -> bool {
+        self.unread < self.slots && self.waiting.is_empty()
+    }
+}
+
+impl Responses {
+    pub(super) fn new(queues: &[ResponseQueue]) -> Self {
+        let line = |queue: &ResponseQueue| Line {
+            slots: queue.slots.map_or(usize::MAX, |slots| slots as usize),
+            overload: queue.overload,
+            unread: 0,
+            waiting: VecDeque::new(),
+        };
+        let bounded = queues.iter().any(|queue| queue.slots.is_some());
+        Self { lines: queues.iter().map(line).collect(), bounded, to_driver: false, waiting: 0 }
+    }
+
+    /// Responses that wait for a place.
+    #[inline]
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+}
+
+impl Pipeline {
+    pub(in crate::adapter) fn has_read(
+        &mut self,
+        now: Time,
+        queue: usize,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
+        if self.responses.bounded {
+            let line = &mut self.responses.lines[queue];
+            line.unread = line.unread.checked_sub(1).expect("a response is read once");
+            self.settle(now, around);
+        }
+    }
+
+    /// Writes `response`, or keeps it until there is a place.
+    pub(super) fn respond(
+        &mut self,
+        response: Response<Slot>,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
+        if self.responses.bounded {
+            let queue = self.queue_of(&response, around);
+            let line = &mut self.responses.lines[queue];
+            if !line.has_room() && !self.responses.to_driver {
+                self.responses.waiting += 1;
+                return line.waiting.push_back(response);
+            }
+            line.unread += 1;
+        }
+        around.tell(AdapterOutput::Response(response));
+    }
+
+    /// Whether `response` would find a place.
+    pub(super) fn has_room_for(
+        &self,
+        response: &Response<Slot>,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
+        !self.responses.bounded || self.responses.lines[self.queue_of(response, around)].has_room()
+    }
+
+    /// Whether `response` is lost if there is no place for it, and does not wait.
+    pub(super) fn is_lossy(
+        &self,
+        response: &Response<Slot>,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
+        self.responses.lines[self.queue_of(response, around)].overload == Overload::Drop
+    }
+
+    fn queue_of(&self, response: &Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) -> usize {
+        let class = around.packets().at(*response.packet()).tag.class;
+        self.description.interface.response_queue(response, class)
+    }
+
+    /// Writes what has waited, as far as there are places now; answers whether it was anything.
+    pub(super) fn write_waiting(&mut self, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
+        let mut any = false;
+        for line in &mut self.responses.lines {
+            while (line.unread < line.slots || self.responses.to_driver)
+                && let Some(response) = line.waiting.pop_front()
+            {
+                line.unread += 1;
+                self.responses.waiting -= 1;
+                around.tell(AdapterOutput::Response(response));
+                any = true;
+            }
+        }
+        any
+    }
+}

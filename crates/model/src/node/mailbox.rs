@@ -1,0 +1,173 @@
+//! The response queues as the host sees them: what the adapter has written, and when the host is told.
+//!
+//! An interrupt announces all that its queue then holds. Without moderation each response is one; with it they wait for company
+//! ([`Moderation`](crate::adapter::Moderation)), and the host pays for entering its routine once. Each queue has an interrupt of its own.
+
+use std::collections::VecDeque;
+
+use laxity_qos::channel::Slot;
+use laxity_qos::discipline::Class;
+use laxity_units::Time;
+
+use crate::adapter::{Interface, Response, ResponseQueue};
+use crate::host::Entry;
+
+/// The response queues of an adapter.
+#[derive(Debug)]
+pub(super) struct Mailbox {
+    /// What tells queues apart; `None` where there is only one.
+    interface: Option<Interface>,
+    lines: Vec<Line>,
+    /// How many in all an interrupt has announced, or a later one's.
+    announced: usize,
+    /// The host is elsewhere: what an interrupt should have announced is handed on whether it got lost or not, the last of it with the
+    /// interrupt.
+    elsewhere: bool,
+    /// Of those that the host has and has not served, the queues, if the adapter wants them back.
+    reading: Option<VecDeque<usize>>,
+}
+
+/// A response queue.
+#[derive(Debug)]
+struct Line {
+    queue: ResponseQueue,
+    responses: VecDeque<Response<Slot>>,
+    /// How many of them an interrupt has announced, or a later one's.
+    announced: usize,
+    /// Interrupts that have announced them and whose routine has not begun.
+    interrupts: usize,
+    /// Responses written since the last interrupt, and when the first of them was.
+    gathered: u32,
+    oldest: Time,
+    /// When it last interrupted.
+    last: Option<Time>,
+}
+
+impl Line {
+    fn new(queue: ResponseQueue) -> Self {
+        let (responses, oldest) = (VecDeque::new(), Time::ZERO);
+        Self { queue, responses, announced: 0, interrupts: 0, gathered: 0, oldest, last: None }
+    }
+
+    /// When it next interrupts; `Time::MAX` while it has no reason to.
+    #[inline]
+    fn due(&self) -> Time {
+        match self.gathered {
+            0 => Time::MAX,
+            count => self.queue.moderation.due(count, self.oldest, self.last),
+        }
+    }
+
+    fn take(&mut self) -> Option<Response<Slot>> {
+        let response = self.responses.pop_front()?;
+        self.announced = self.announced.saturating_sub(1);
+        if self.responses.is_empty() {
+            // Nobody is told of what has been read.
+            (self.gathered, self.interrupts) = (0, 0);
+        }
+        Some(response)
+    }
+}
+
+impl Mailbox {
+    /// Empty queues of `interface`; one without end that announces each response without any.
+    pub(super) fn new(interface: Option<&Interface>, elsewhere: bool) -> Self {
+        let queues =
+            interface.map_or(vec![ResponseQueue::default()], |interface| interface.responses.clone());
+        let bounded = queues.iter().any(|queue| queue.slots.is_some());
+        Self {
+            interface: interface.filter(|_| queues.len() > 1).cloned(),
+            lines: queues.into_iter().map(Line::new).collect(),
+            announced: 0,
+            elsewhere,
+            reading: bounded.then(VecDeque::new),
+        }
+    }
+
+    /// Whether anything is announced and not read.
+    #[inline]
+    pub(super) fn is_announced(&self) -> bool {
+        self.announced > 0
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.iter().all(|line| line.responses.is_empty())
+    }
+
+    /// Responses that nobody has read.
+    pub(super) fn len(&self) -> usize {
+        self.lines.iter().map(|line| line.responses.len()).sum()
+    }
+
+    /// The adapter has written a response about a packet of `class`.
+    pub(super) fn write(&mut self, now: Time, response: Response<Slot>, class: Class) {
+        let line = self.interface.as_ref().map_or(0, |interface| interface.response_queue(&response, class));
+        let line = &mut self.lines[line];
+        line.responses.push_back(response);
+        if line.gathered == 0 {
+            line.oldest = now;
+        }
+        line.gathered += 1;
+    }
+
+    /// When the next queue interrupts; `Time::MAX` for never.
+    pub(super) fn due(&self) -> Time {
+        self.lines.iter().map(Line::due).min().unwrap_or(Time::MAX)
+    }
+
+    /// Lets those queues interrupt that are due; `reaches` says whether an interrupt reaches the host.
+    pub(super) fn raise(&mut self, now: Time, mut reaches: impl FnMut() -> bool) {
+        for line in &mut self.lines {
+            if line.due() > now {
+                continue;
+            }
+            (line.gathered, line.last) = (0, Some(now));
+            let reached = reaches();
+            line.interrupts += usize::from(reached);
+            if reached || self.elsewhere {
+                self.announced += line.responses.len() - line.announced;
+                line.announced = line.responses.len();
+            }
+        }
+    }
+
+    /// Makes all readable that there is, without an interrupt.
+    pub(super) fn uncover(&mut self) {
+        for line in &mut self.lines {
+            self.announced += line.responses.len() - line.announced;
+            line.announced = line.responses.len();
+        }
+    }
+
+    /// The next response that the host was told of, or that was written before one of those, and what reading it begins with.
+    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, Entry)> {
+        if self.announced == 0 {
+            return None;
+        }
+        let number = self.lines.iter().position(|line| line.announced > 0)?;
+        let line = &mut self.lines[number];
+        let told = line.interrupts > 0 && (!self.elsewhere || line.announced == 1);
+        line.interrupts -= usize::from(told);
+        let entry = if told { Entry::Interrupt } else { Entry::Further };
+        let response = line.take()?;
+        self.announced -= 1;
+        self.reading.iter_mut().for_each(|reading| reading.push_back(number));
+        Some((response, entry))
+    }
+
+    /// The next response, whether the host was told of it or not.
+    pub(super) fn read(&mut self) -> Option<Response<Slot>> {
+        let number = self.lines.iter().position(|line| !line.responses.is_empty())?;
+        let line = &mut self.lines[number];
+        self.announced -= usize::from(line.announced > 0);
+        self.reading.iter_mut().for_each(|reading| reading.push_back(number));
+        line.take()
+    }
+
+    /// The host has served the first of the responses that it has; answers whose place is free, if the adapter wants it back.
+    #[inline]
+    pub(super) fn served(&mut self) -> Option<usize> {
+        self.reading.as_mut()?.pop_front()
+    }
+}
