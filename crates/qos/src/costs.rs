@@ -44,6 +44,12 @@ impl HostCosts {
         self.context_switch + self.cache_miss
     }
 
+    /// The same for a host that is interrupted for each response: taking it is then part of the interrupt.
+    #[must_use]
+    pub fn interrupted_for_each(self) -> Self {
+        Self { interrupt: self.interrupt + self.response, response: Span::ZERO, ..self }
+    }
+
     /// Every cost divided by `C_sf`, rounded to the picosecond: a host that much faster (thesis §4.4.2).
     #[must_use]
     pub fn with_speedup(self, csf: f64) -> Self {
@@ -153,6 +159,8 @@ mod tests {
     #[test]
     fn a_faster_host_pays_less() {
         assert_eq!(COSTS.with_speedup(1.0), COSTS);
+        let each = COSTS.interrupted_for_each();
+        assert_eq!((each.interrupt, each.response, each.poll), (Span::from_us(6), Span::ZERO, COSTS.poll));
         let third = COSTS.with_speedup(3.0);
         assert_eq!(third.link_scheduling, Span::from_ps(3_333_333));
         assert_eq!(COSTS.with_speedup(1.5).receive_message, Span::from_ps(5_333_333));

@@ -207,6 +207,26 @@ impl Choice for Answers {
     ];
 }
 
+/// What happens to a response that finds no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FullAnswers {
+    /// It waits.
+    Block,
+    /// Its packet is lost.
+    Drop,
+}
+
+impl Choice for FullAnswers {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("block", FullAnswers::Block, "It waits in the adapter, and its packet where it is."),
+        (
+            "drop",
+            FullAnswers::Drop,
+            "The packet, which has come in, is lost; for queues of what is `received` alone.",
+        ),
+    ];
+}
+
 impl Choice for Overload {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("block", Overload::Block, "It waits where it is, and what is behind it waits as well."),

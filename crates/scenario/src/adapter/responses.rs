@@ -3,6 +3,7 @@
 use laxity_model::adapter::{Answers, Moderation, Notification, Overload, ResponseQueue, Takes};
 
 use super::*;
+use crate::choice::FullAnswers;
 use crate::raw::RawResponseQueue;
 
 pub(super) fn response_queues(
@@ -57,7 +58,10 @@ fn response_queue(
         answers: answers?,
         takes: takes?,
         slots,
-        overload: overload.map_or(Overload::Block, Spanned::into_inner),
+        overload: match overload.map(Spanned::into_inner) {
+            None | Some(FullAnswers::Block) => Overload::Block,
+            Some(FullAnswers::Drop) => Overload::Drop,
+        },
         moderation: Moderation { frames, delay: delay?, interval: interval? },
     })
 }

@@ -11,7 +11,7 @@ use super::sketch::{
     unsaid, whole, word,
 };
 use super::theme::{AdapterTheme, Place, Theme};
-use crate::choice::{AdapterKind, AdapterQueueKind, Interrupt, PhaseKind};
+use crate::choice::{AdapterKind, AdapterQueueKind, FullAnswers, Interrupt, PhaseKind};
 use crate::leaf::{Bounded, Bounds};
 use crate::raw::{
     Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawPhase, RawQueue, RawResource,
@@ -156,7 +156,7 @@ fn response_queues(dice: &mut Dice, polls: bool, at_once: bool) -> Vec<Drafted<R
                 takes: word::<Takes>(takes),
                 slots: when(ends, || whole(dice.between(1, 6))),
                 overload: when(ends && (drops || dice.chance(0.3)), || {
-                    word::<Overload>(if drops { "drop" } else { "block" })
+                    word::<FullAnswers>(if drops { "drop" } else { "block" })
                 }),
                 frames: when(delayed && dice.chance(0.5), || whole(dice.between(1, 6))),
                 delay: when(delayed, || quantity(Span::from_us(dice.between(1, 400)))),

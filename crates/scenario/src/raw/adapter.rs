@@ -6,7 +6,7 @@ use laxity_qos::channel::Order;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::choice::{AdapterKind, AdapterQueueKind, Interrupt, PhaseKind};
+use crate::choice::{AdapterKind, AdapterQueueKind, FullAnswers, Interrupt, PhaseKind};
 use crate::leaf::{Bounded, Cost, Delay, Flow, Interval, Name, Or, PerByte, Size, Whole};
 use crate::written::{Either, Leaf, List, Part, Written};
 
@@ -140,9 +140,8 @@ pub(crate) struct RawResponseQueue {
     pub(crate) takes: Option<Written<Takes>>,
     /// Responses that it holds, each until the host has taken it out. Default: as many as there are.
     pub(crate) slots: Option<Written<Slots>>,
-    /// What happens to one too many: `block` holds it in the adapter, and its packet where it is; `drop`, for `received` ones alone,
-    /// loses the packet. Default `block`.
-    pub(crate) overload: Option<Written<Overload>>,
+    /// What happens to one too many. Default `block`.
+    pub(crate) overload: Option<Written<FullAnswers>>,
     /// An interrupt when so many wait (rx-frames, tx-frames); needs `delay`. Default: none for their number alone.
     pub(crate) frames: Option<Written<Slots>>,
     /// An interrupt when the first of those that wait has waited for so long (rx-usecs, tx-usecs). Default `0 us`: at once.

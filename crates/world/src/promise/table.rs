@@ -157,7 +157,8 @@ fn environment(
     let host = experiment.host(node);
     let config = &host.subsystem;
     Ok(Environment {
-        host: host.costs,
+        // Whoever has a promise has an adapter that interrupts for each response, and no other.
+        host: host.costs.interrupted_for_each(),
         link,
         packet: config.packet,
         model,
@@ -223,7 +224,7 @@ fn receptions(
     coverage: &Coverage,
     node: usize,
 ) -> Result<Vec<Interference>, Uncovered> {
-    let cost = experiment.host(node).costs.interrupt;
+    let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
     if cost.is_zero() {
         return Ok(Vec::new());
     }
