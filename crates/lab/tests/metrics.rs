@@ -80,7 +80,15 @@ fn results() -> Results {
     let point = AttackedPoint { points: vec![String::new()], channels: vec![attacked] };
     Record { points: vec![point], ..Record::default() }.tell("", &mut bounded);
     let lossy = of(scenario("impairments = { loss = 0.05 }", "off", "real_time"));
-    Results { provenance: Provenance::default(), axes: Vec::new(), runs: vec![bounded, lossy] }
+    // Enough messages for the last of the percentiles.
+    let many = [
+        ("\"mc68040\"", "\"mc68040\"\nspeedup = 8.0"),
+        ("60 KiB", "1 KiB"),
+        ("4 MiB/s", "2 MiB/s"),
+        ("4 s", "8 s"),
+    ];
+    let many = many.iter().fold(scenario("", "corrected", "best_effort"), |text, (a, b)| text.replace(a, b));
+    Results { provenance: Provenance::default(), axes: Vec::new(), runs: vec![bounded, lossy, of(many)] }
 }
 
 #[test]
@@ -135,7 +143,12 @@ fn each_metric_is_an_axis_of_a_figure_and_is_explained() {
     let words = glossary::glossary();
     for (name, _) in metrics() {
         assert!(words.contains(&format!("| `{name}` |")), "{name} is not in the glossary");
-        let ours = [("<cause>", "adapter"), ("<use>", "protocol"), ("<name>", "refused")];
+        let ours = [
+            ("<distribution>", "latency"),
+            ("<cause>", "adapter"),
+            ("<use>", "protocol"),
+            ("<name>", "refused"),
+        ];
         let written = ours.iter().fold(name, |name, (word, one)| name.replace(word, one));
         let figure = FigureSpec::new("", written.parse().unwrap_or_else(|error| panic!("{error}")));
         assert!(figure::svg(&results, &figure).is_ok(), "{written} cannot be drawn");

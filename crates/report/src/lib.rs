@@ -16,5 +16,6 @@
 pub mod capture;
 pub mod claims;
 pub mod glossary;
+pub mod interval;
 pub mod output;
 pub mod present;

@@ -196,6 +196,7 @@ pub(crate) fn experiment(
         programs: programs?,
         commands: commands?,
         channels: channels?,
+        curves: false,
     };
     let silent =
         |channel: &ChannelSpec| matches!(channel.source, SourceSpec::None) && channel.carries.is_none();

@@ -18,7 +18,8 @@ pub struct FigureSpec {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// The axis of the sweep that runs to the right. Left out, the figure has a horizontal bar per channel
-    /// at the point where it came closest to its bound, with bound and deadline marked if `y` is `worst`.
+    /// at the point where it came closest to its bound, with bound and deadline marked if `y` is `worst`; or, if `y` is a
+    /// distribution (`latency.ccdf`), what was measured runs to the right.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub x: String,
     /// The metric.

@@ -186,6 +186,7 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
     let log_y = cx.or(log_y, false);
     let log_x = cx.or(log_x, false);
     let (x, by, only, channels) = (x?, by?, only?, channels?);
+    let x_place = x.as_ref().map(Spanned::span);
     let mut named: Vec<(String, Range<usize>)> = Vec::new();
     named.extend(x.iter().chain(&by).map(|axis| (axis.get_ref().clone(), axis.span())));
     named.extend(only.iter().map(|(axis, _)| (axis.get_ref().clone(), axis.span())));
@@ -201,6 +202,11 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
         log_y: log_y?,
         log_x: log_x?,
     };
+    if let (Some(_), Some(x)) = (spec.y.curve(), &x_place) {
+        let reason =
+            format!("`x` has no meaning beside `{}`: what was measured runs to the right", spec.y.name());
+        return Err(cx.fault(x, reason, "leave `x` out; `by` gives each point of an axis its line"));
+    }
     match spec.check(axes) {
         Ok(()) => Ok((spec, channels)),
         Err(error) => {
@@ -231,6 +237,16 @@ pub(crate) fn metric(cx: &mut Context<'_>, name: &Spanned<String>) -> Result<Met
         let valid = words.split_once("; ").map_or(words.as_str(), |(_, valid)| valid);
         cx.report(diagnostic.help(valid))
     })
+}
+
+/// The same of one that is a number, as whoever compares needs.
+pub(crate) fn number(cx: &mut Context<'_>, name: &Spanned<String>) -> Result<Metric, Reported> {
+    let metric = metric(cx, name)?;
+    if metric.curve().is_none() {
+        return Ok(metric);
+    }
+    let reason = format!("`{}` is a curve, and no number to compare", metric.name());
+    Err(cx.fault(&name.span(), reason, "name a percentile of it, such as `latency.p999`"))
 }
 
 pub(crate) fn nothing_called(

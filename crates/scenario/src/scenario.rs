@@ -119,8 +119,9 @@ impl Scenario {
             let (_, base, plan) = plan(cx, document).ok()?;
             at(cx, &mut library, &base, &plan, point).ok()
         });
-        experiment
-            .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"))
+        let experiment = experiment
+            .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"));
+        Experiment { curves: self.figures.iter().any(|figure| figure.y.curve().is_some()), ..experiment }
     }
 
     /// What `look` makes of the document at `point`: as the file would be that said this experiment and no other.

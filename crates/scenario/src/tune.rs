@@ -14,7 +14,7 @@ use laxity_world::results::Axis;
 use serde_spanned::Spanned;
 
 use crate::context::{Context, Reported};
-use crate::judged::{metric, nothing_called};
+use crate::judged::{nothing_called, number};
 use crate::leaf::Number;
 use crate::raw::{RawNeed, RawTune};
 use crate::written::{List, Part, Written};
@@ -129,8 +129,8 @@ fn goal(
 ) -> Result<(Metric, bool), Reported> {
     let (most, least) = (cx.optional(most)?, cx.optional(least)?);
     match (most, least) {
-        (Some(name), None) => Ok((metric(cx, &name)?, true)),
-        (None, Some(name)) => Ok((metric(cx, &name)?, false)),
+        (Some(name), None) => Ok((number(cx, &name)?, true)),
+        (None, Some(name)) => Ok((number(cx, &name)?, false)),
         (Some(_), Some(name)) => {
             let help = "keep one, and say the other under `[[tune.need]]`";
             Err(cx.fault(&name.span(), "there cannot be most of one thing and least of another", help))
@@ -170,7 +170,7 @@ fn need(cx: &mut Context<'_>, part: Part<RawNeed>, named: &mut Named) -> Result<
     let name = cx.required(name, "metric", &owner, "this need");
     let channels = names(cx, channels);
     let (at_most, at_least) = (cx.optional(at_most), cx.optional(at_least));
-    let metric = metric(cx, &name?)?;
+    let metric = number(cx, &name?)?;
     let (channels, at_most) = (channels?, at_most?);
     let (bound, at_most) = match (at_most, at_least?) {
         (Some(bound), None) => (bound, true),

@@ -86,6 +86,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         programs: _,
         commands: _,
         channels,
+        // What is kept of what was measured.
+        curves: _,
     } = experiment;
     if !interfaces.is_empty() {
         return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));

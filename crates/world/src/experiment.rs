@@ -55,6 +55,8 @@ pub struct Experiment {
     pub commands: Vec<CommandSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
+    /// Whether distributions are kept as curves, too.
+    pub curves: bool,
 }
 
 /// A host.

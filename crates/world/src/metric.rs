@@ -31,8 +31,8 @@ pub struct Statistic {
     pub name: &'static str,
     /// What to print beside an axis.
     pub label: &'static str,
-    /// The number.
-    pub read: fn(&Summary) -> f64,
+    /// The number; `None` if there were too few for it.
+    pub read: fn(&Summary) -> Option<f64>,
 }
 
 /// What follows from the numbers of a channel.
@@ -68,14 +68,19 @@ pub const DERIVED: &[Derived] = &[
 
 /// Every number of a summary.
 pub const STATISTICS: &[Statistic] = &[
-    Statistic { name: "min", label: "smallest", read: |s| s.min },
-    Statistic { name: "mean", label: "mean", read: |s| s.mean },
-    Statistic { name: "deviation", label: "standard deviation of", read: |s| s.deviation },
-    Statistic { name: "p1", label: "1st percentile of", read: |s| s.p1 },
-    Statistic { name: "p50", label: "median", read: |s| s.p50 },
-    Statistic { name: "p99", label: "99th percentile of", read: |s| s.p99 },
-    Statistic { name: "max", label: "largest", read: |s| s.max },
+    Statistic { name: "min", label: "smallest", read: |s| Some(s.min) },
+    Statistic { name: "mean", label: "mean", read: |s| Some(s.mean) },
+    Statistic { name: "deviation", label: "standard deviation of", read: |s| Some(s.deviation) },
+    Statistic { name: "p1", label: "1st percentile of", read: |s| Some(s.p1) },
+    Statistic { name: "p50", label: "median", read: |s| Some(s.p50) },
+    Statistic { name: "p99", label: "99th percentile of", read: |s| Some(s.p99) },
+    Statistic { name: "p999", label: "99.9th percentile of", read: |s| s.p999 },
+    Statistic { name: "p9999", label: "99.99th percentile of", read: |s| s.p9999 },
+    Statistic { name: "max", label: "largest", read: |s| Some(s.max) },
 ];
+
+/// The two ways to draw a distribution, each by the name behind the distribution's.
+const CURVES: [(&str, Tail); 2] = [("cdf", Tail::Up), ("ccdf", Tail::Down)];
 
 /// The numbers of a channel that are kept, each with its field.
 pub fn numbers() -> impl Iterator<Item = (&'static Field, &'static Number)> {
@@ -111,7 +116,8 @@ pub fn dropped_messages(channel: &Channel) -> u64 {
 /// What a figure's axis shows: a metric by its name.
 ///
 /// Of a channel: a number's name, one of [`DERIVED`], `drops.<cause>`, or a distribution's with a statistic (`laxity.min`). Of a
-/// resource: `utilisation`, `utilisation.<use>`, `longest_queue`. Of a run: `figure:<name>`.
+/// resource: `utilisation`, `utilisation.<use>`, `longest_queue`. Of a run: `figure:<name>`. A figure may also have a distribution
+/// as a curve (`latency.cdf`, `latency.ccdf`), which is no number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Metric {
@@ -125,11 +131,21 @@ enum Subject {
     Number(usize),
     Derived(usize),
     Summary(usize, usize),
+    Curve(usize, Tail),
     Drops(&'static str),
     Utilisation,
     Use(String),
     LongestQueue,
     Figure(String),
+}
+
+/// Which share a curve tells for each value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tail {
+    /// Of those that do not exceed it: the cumulative distribution.
+    Up,
+    /// Of those that exceed it: the complementary one, in which the worst is what stands out.
+    Down,
 }
 
 /// What has a metric.
@@ -156,7 +172,7 @@ impl fmt::Display for UnknownMetric {
         write!(
             f,
             "`{}` is not a metric; valid is one of {}, drops with one of .{}, one of {} with one of .{}, utilisation, \
-             utilisation.<use>, longest_queue, or figure:<name>",
+             utilisation.<use>, longest_queue, or figure:<name>; a figure may have .cdf or .ccdf of a distribution",
             self.0,
             of_channels.collect::<Vec<_>>().join(", "),
             causes.collect::<Vec<_>>().join(" ."),
@@ -189,6 +205,12 @@ impl Metric {
             Subject::Number(i) => number_at(*i).label.into(),
             Subject::Derived(i) => DERIVED[*i].label.into(),
             Subject::Summary(d, s) => format!("{} {}", STATISTICS[*s].label, distribution_at(*d).label),
+            Subject::Curve(d, Tail::Up) => {
+                format!("{}, the share up to each value", distribution_at(*d).label)
+            }
+            Subject::Curve(d, Tail::Down) => {
+                format!("{}, the share beyond each value", distribution_at(*d).label)
+            }
             Subject::Drops(cause) => format!("messages dropped: {}", cause.replace('_', " ")),
             Subject::Utilisation => "utilisation".into(),
             Subject::Use(name) => format!("share of time: {}", name.replace('_', " ")),
@@ -203,7 +225,7 @@ impl Metric {
             Subject::Number(i) => number_at(*i).kind,
             Subject::Derived(i) => DERIVED[*i].kind,
             Subject::Summary(..) => Kind::Time,
-            Subject::Utilisation | Subject::Use(_) => Kind::Share,
+            Subject::Utilisation | Subject::Use(_) | Subject::Curve(..) => Kind::Share,
             Subject::Drops(_) | Subject::LongestQueue => Kind::Count,
             Subject::Figure(name) => Kind::of_figure(name),
         }
@@ -211,12 +233,21 @@ impl Metric {
 
     /// Whether zero is where a deadline is met or missed.
     pub fn is_laxity(&self) -> bool {
-        self.name.starts_with("laxity.") && self.name != "laxity.deviation"
+        self.name.starts_with("laxity.") && self.name != "laxity.deviation" && self.curve().is_none()
     }
 
     /// Whether a bound on the response time bounds it.
     pub fn is_bounded(&self) -> bool {
-        matches!(self.name.as_str(), "worst" | "latency.max" | "latency.p99")
+        matches!(
+            self.name.as_str(),
+            "worst" | "latency.max" | "latency.p99" | "latency.p999" | "latency.p9999"
+        )
+    }
+
+    /// The distribution and which of its curves, if that is what it is.
+    pub fn curve(&self) -> Option<(&'static Field, &'static Distribution, Tail)> {
+        let Subject::Curve(d, tail) = self.subject else { return None };
+        Some((&Channel::FIELDS[d], distribution_at(d), tail))
     }
 
     /// Its value for `channel`; `None` if that has none, or if it is no channel's.
@@ -224,7 +255,7 @@ impl Metric {
         let value = match &self.subject {
             Subject::Number(i) => Channel::FIELDS[*i].number(channel),
             Subject::Derived(i) => (DERIVED[*i].read)(channel),
-            Subject::Summary(d, s) => Channel::FIELDS[*d].summary(channel).map(STATISTICS[*s].read),
+            Subject::Summary(d, s) => Channel::FIELDS[*d].summary(channel).and_then(STATISTICS[*s].read),
             Subject::Drops(cause) => Some(channel.drops.get(*cause).copied().unwrap_or(0) as f64),
             _ => None,
         };
@@ -268,8 +299,10 @@ impl FromStr for Metric {
         } else if let Some((distribution, statistic)) = text.split_once('.') {
             let is = |f: &Field| f.name == distribution && matches!(f.spec, Spec::Distribution(_));
             let d = Channel::FIELDS.iter().position(is);
+            let curve = CURVES.iter().find(|(name, _)| *name == statistic);
             let s = STATISTICS.iter().position(|s| s.name == statistic);
-            d.zip(s).map(|(d, s)| Subject::Summary(d, s))
+            let summary = d.zip(s).map(|(d, s)| Subject::Summary(d, s));
+            summary.or(d.zip(curve).map(|(d, (_, tail))| Subject::Curve(d, *tail)))
         } else {
             match text {
                 "utilisation" => Some(Subject::Utilisation),
@@ -319,6 +352,8 @@ pub fn metrics() -> Vec<(String, String)> {
         })
     });
     let others = [
+        ("<distribution>.cdf", "in figures: the share of messages (or packets) up to each value"),
+        ("<distribution>.ccdf", "in figures: the share beyond each value"),
         ("drops.<cause>", "messages dropped for that cause"),
         ("utilisation", "busy share of a resource"),
         ("utilisation.<use>", "the same for one use of it"),

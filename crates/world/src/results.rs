@@ -128,8 +128,18 @@ pub struct Summary {
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,
+    /// 99.9th percentile; `None` of fewer than a thousand, of which it would be the largest.
+    #[serde(default)]
+    pub p999: Option<f64>,
+    /// 99.99th percentile; `None` of fewer than ten thousand.
+    #[serde(default)]
+    pub p9999: Option<f64>,
     /// Largest.
     pub max: f64,
+    /// The distribution itself, if a figure asks for it: pairs of a share, 0 to 1, and the smallest value that at least that share
+    /// does not exceed. Shares are even in the middle and finer towards both ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curve: Vec<(f64, f64)>,
 }
 
 /// How a resource spent the window.

@@ -10,6 +10,7 @@ use super::absent::{Absent, Answer, Fault};
 use super::answers::Answers;
 use super::record::Vocabulary;
 use super::{absent, operators, record, shape};
+use crate::interval::interval;
 
 /// An engine whose global helpers see `runs`.
 pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, meter: &Meter) -> Engine {
@@ -171,6 +172,10 @@ fn register_shapes(engine: &mut Engine, answers: &Answers) {
             Ok(of(&shape::numbers(&list, 1).map_err(in_call(name))?))
         });
     }
+    engine.register_fn("spread", |list: Array| -> Answer<f64> {
+        let values = shape::numbers(&list, 2).map_err(in_call("spread"))?;
+        Ok(interval(&values).expect("there are two").half)
+    });
     engine.register_fn("argmax", |list: Array| -> Answer<INT> {
         Ok(shape::argmax(&shape::numbers(&list, 1).map_err(in_call("argmax"))?) as INT)
     });

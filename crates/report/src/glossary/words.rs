@@ -62,6 +62,11 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ("min", "the smallest of a list of numbers", "min([1, 2]) == 1"),
     ("mean", "the arithmetic mean of a list of numbers", "mean([1, 3]) == 2"),
     ("sum", "the sum of a list of numbers", "sum([1, 3]) == 4"),
+    (
+        "spread",
+        "half the width of the interval that holds the mean of repetitions with 95 % confidence (Student's t)",
+        "spread([1.0, 3.0]) > 12",
+    ),
     ("argmax", "the position of the first largest, counted from 0", "argmax([1, 3]) == 1"),
     ("argmin", "the position of the first smallest, counted from 0", "argmin([1, 3]) == 0"),
     ("ms", "seconds as text in milliseconds, for `shows`", "ms(0.5) == \"500 ms\""),

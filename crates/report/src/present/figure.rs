@@ -7,6 +7,7 @@
 //! sheet of its own.
 
 mod bars;
+mod curves;
 mod lines;
 mod series;
 mod style;
@@ -20,7 +21,11 @@ use laxity_world::results::Results;
 pub fn svg(results: &Results, spec: &FigureSpec) -> Result<String, FigureError> {
     spec.check(&results.axes)?;
     check_names(spec, results)?;
-    Ok(if spec.x.is_empty() { bars::draw(results, spec) } else { lines::draw(results, spec) })
+    Ok(match (spec.y.curve(), spec.x.is_empty()) {
+        (Some(_), _) => curves::draw(results, spec),
+        (None, true) => bars::draw(results, spec),
+        (None, false) => lines::draw(results, spec),
+    })
 }
 
 /// Whether every channel or resource it names is there.
@@ -101,6 +106,7 @@ pub fn defaults(results: &Results) -> Vec<FigureSpec> {
 mod tests {
     use super::super::sample;
     use super::*;
+    use laxity_world::results::{Axis, AxisPoint};
     use std::collections::BTreeMap;
 
     fn spec(x: &str, y: &str) -> FigureSpec {
@@ -169,6 +175,65 @@ mod tests {
         assert!(apart.iter().all(|panel| panel.lines.len() == 1));
         assert!(apart[0].lines[0].bounds.iter().all(|(_, bound)| bound.is_some()));
         assert_eq!((apart[0].lines[0].look, apart[1].lines[0].look), (0, 1));
+    }
+
+    /// One panel, an interval at each load around the mean of three seeds, and none where only one was measured.
+    #[test]
+    fn seeds_are_repetitions() {
+        let mut results = sample::sweep();
+        let (loads, once) = (results.axes[0].points.len(), std::mem::take(&mut results.runs));
+        let text = |n: i32| AxisPoint { text: n.to_string(), value: Some(f64::from(n)) };
+        results.axes.push(Axis {
+            name: "seed".into(),
+            points: (1..=3).map(text).collect(),
+            label: String::new(),
+        });
+        for (run, seed) in once.iter().flat_map(|run| (0..3).map(move |seed| (run, seed))) {
+            let mut run = run.clone();
+            run.point.push(seed);
+            run.channels.truncate(1);
+            run.channels[0].throughput = if run.point[0] == 0 && seed > 0 { f64::NAN } else { seed as f64 };
+            results.runs.push(run);
+        }
+        let plot = series::plot(&results, &spec("load", "throughput"));
+        assert_eq!((plot.panels.len(), plot.panels[0].lines.len()), (1, 1));
+        let line = &plot.panels[0].lines[0];
+        assert_eq!((line.points.len(), line.spread.len()), (loads, loads - 1));
+        assert_eq!((line.points[0].1, line.points[1].1), (Some(0.0), Some(1.0)));
+        let (_, [low, high]) = line.spread[0];
+        // t(0.975, 2) = 4.3027, s = 1, n = 3.
+        assert!((high - 1.0 - 4.3027 / 3f64.sqrt()).abs() < 1e-3 && (low + high - 2.0).abs() < 1e-12);
+        assert!(svg(&results, &spec("load", "throughput")).unwrap().contains("95 % confidence"));
+        let by_seed = FigureSpec { by: Some("seed".into()), ..spec("load", "throughput") };
+        assert_eq!(series::plot(&results, &by_seed).panels[0].lines.len(), 3);
+        assert_eq!(series::plot(&results, &spec("seed", "throughput")).lines().next().unwrap().spread, []);
+    }
+
+    /// Shares go up along a cumulative distribution and down along its complement, beside the bound.
+    #[test]
+    fn distributions_are_curves() {
+        let mut results = sample::single();
+        let curve = vec![(0.0, 1e-3), (0.5, 2e-3), (0.999, 5e-3), (1.0, 6e-3)];
+        for channel in &mut results.runs[0].channels {
+            channel.latency.as_mut().unwrap().curve = curve.clone();
+        }
+        let channel = &mut results.runs[0].channels[0];
+        (channel.class, channel.bound) = ("real_time".into(), Some(8e-3));
+        let name = channel.name.clone();
+        let plot =
+            |y: &str| series::plot(&results, &FigureSpec { channels: vec![name.clone()], ..spec("", y) });
+        let up = plot("latency.cdf").panels.remove(0).lines.remove(0);
+        assert_eq!(up.points.iter().map(|(v, s)| (s.unwrap(), *v)).collect::<Vec<_>>(), curve);
+        let down = plot("latency.ccdf").panels.remove(0).lines.remove(0);
+        let shares: Vec<f64> = down.points.iter().map(|(_, share)| share.unwrap()).collect();
+        assert!(
+            shares[0] == 1.0 && shares[1] == 0.5 && (shares[2] - 0.001).abs() < 1e-12 && shares[3] == 0.0
+        );
+        assert_eq!(down.bounds.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [8e-3, 8e-3]);
+        let drawn = svg(&results, &FigureSpec { log_y: true, ..spec("", "latency.ccdf") }).unwrap();
+        assert!(drawn.contains("beyond that") && drawn.contains("bound (dashed)") && !drawn.contains("NaN"));
+        // Nobody kept this one as a curve.
+        assert!(svg(&results, &spec("", "sojourn.cdf")).unwrap().contains("no run measured"));
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Field {
         }
         match self.of {
             Of::Number(field) => field.number(channel),
-            Of::Statistic(field, statistic) => field.summary(channel).map(statistic.read),
+            Of::Statistic(field, statistic) => field.summary(channel).and_then(statistic.read),
         }
     }
 

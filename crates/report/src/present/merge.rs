@@ -113,7 +113,10 @@ fn pooled(members: &[&Channel], read: fn(&Channel) -> Option<&Summary>) -> Optio
         p1: least(|s| s.p1),
         p50: weighted(|s| s.p50),
         p99: most(|s| s.p99),
+        p999: parts.iter().filter_map(|s| s.p999).reduce(f64::max),
+        p9999: parts.iter().filter_map(|s| s.p9999).reduce(f64::max),
         max: most(|s| s.max),
+        curve: Vec::new(),
     })
 }
 

@@ -151,7 +151,8 @@ fn columns(results: &Results) -> Vec<Column> {
         for statistic in STATISTICS {
             let name = format!("{}_{}", field.name, statistic.name);
             // The numbers of an empty summary are nobody's.
-            let read = |row: &Row<'_>| row.2.and_then(|channel| field.summary(channel)).map(statistic.read);
+            let read =
+                |row: &Row<'_>| row.2.and_then(|channel| field.summary(channel)).and_then(statistic.read);
             measured.push(doubles(name, &read));
         }
     }

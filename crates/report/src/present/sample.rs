@@ -202,7 +202,8 @@ fn real_time(name: &str, kib: f64, deadline: f64, bound: f64, used: f64, papers:
             p1: deadline - summary.p99,
             p50: deadline - summary.p50,
             p99: deadline - summary.p1,
-            ..summary
+            p999: None,
+            ..summary.clone()
         }),
         latency: Some(summary.clone()),
         sojourn: Some(summary),
@@ -219,6 +220,9 @@ fn summary(min: f64, mean: f64, max: f64) -> Summary {
         p1: min * 1.05,
         p50: mean * 0.97,
         p99: max * 0.96,
+        p999: Some(max * 0.99),
+        p9999: None,
         max,
+        curve: Vec::new(),
     }
 }

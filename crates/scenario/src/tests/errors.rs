@@ -95,6 +95,7 @@ fn a_goal_is_read_and_a_bad_one_says_what_would_be_valid() {
         (good.replace("[\"P\"]", "[]"), "there is nothing to choose"),
         (good.replace("[\"P\"]", "[\"P\", \"P\"]"), "this axis is chosen already"),
         (good.replace("throughput", "thruput"), "did you mean `throughput`?"),
+        (good.replace("throughput", "latency.cdf"), "is a curve, and no number to compare"),
         (good.replace("bulk", "bulky"), "there is no channel `bulky`"),
         (good.replace("most", "# "), "this says not what is to be most or least"),
         (format!("{good}least = \"used\""), "most of one thing and least of another"),
@@ -209,6 +210,7 @@ shown! {
     figures {
         figure_of_no_axis: format!("{}\n[[figure]]\nx = \"laod\"\ny = \"throughput\"\nchannels = [\"video\"]", sweep("channel.bulk.burst", "1"));
         figure_of_no_metric: and("[[figure]]\ny = \"troughput\"");
+        curve_over_an_axis: format!("{}\n[[figure]]\nx = \"load\"\ny = \"latency.ccdf\"", sweep("channel.bulk.burst", "1"));
         figure_of_no_channel: and("[[figure]]\ny = \"throughput\"\nchannels = [\"vide\"]");
     }
 }

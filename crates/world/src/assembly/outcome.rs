@@ -109,8 +109,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                         packets: passed - passed_then,
                         utilisation,
                         longest_queue: longest,
-                        waited: meter.waited.summary(),
-                        served: meter.served.summary(),
+                        waited: meter.waited.summary(false),
+                        served: meter.served.summary(false),
                     });
                 }
                 resources.push(Resource {
@@ -170,7 +170,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     fn channel(&mut self, i: usize, edges: &Edges<'_>, hosts: &[HostReport]) -> Channel {
         let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
-        let spec = &self.experiment.channels[i];
+        let (spec, curves) = (&self.experiment.channels[i], self.experiment.curves);
         let mut meter = std::mem::take(&mut self.around.meters[i]);
         let with_hosts = |edge: &Snapshot, of: fn(&HostReport) -> &HostTally| {
             let tallies = hosts.iter().map(|host| (of(host), host.node == spec.route[0]));
@@ -218,12 +218,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             delivered_late: (received && real_time).then_some(counted.delivered_late),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
-            delivery: meter.delivery.summary(),
-            laxity: meter.laxity.summary(),
-            latency: meter.latency.summary(),
-            sojourn: meter.sojourn.summary(),
-            queueing: meter.queueing.summary(),
-            access: meter.access.summary(),
+            delivery: meter.delivery.summary(curves),
+            laxity: meter.laxity.summary(curves),
+            latency: meter.latency.summary(curves),
+            sojourn: meter.sojourn.summary(curves),
+            queueing: meter.queueing.summary(curves),
+            access: meter.access.summary(curves),
         }
     }
 

@@ -422,6 +422,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let mut meter = std::mem::take(&mut self.meters[i]);
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let curves = self.experiment.curves;
         let real_time = spec.class == Class::RealTime;
         let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         Channel {
@@ -444,8 +445,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
             drops: drops.collect(),
             dropped_packets: counted.dropped_packets,
-            laxity: meter.laxity.summary(),
-            latency: meter.latency.summary(),
+            laxity: meter.laxity.summary(curves),
+            latency: meter.latency.summary(curves),
             ..Channel::default()
         }
     }

@@ -45,10 +45,10 @@ impl Samples {
         }
     }
 
-    /// The distribution in a few numbers; `None` if nothing was counted.
-    pub(crate) fn summary(mut self) -> Option<Summary> {
+    /// The distribution in a few numbers, and as a curve if that is asked for; `None` if nothing was counted.
+    pub(crate) fn summary(mut self, curve: bool) -> Option<Summary> {
         if let Some(folded) = self.folded {
-            return Some(folded.summary());
+            return Some(folded.summary(curve));
         }
         let n = self.exact.len();
         if n == 0 {
@@ -59,17 +59,50 @@ impl Samples {
         let variance = self.exact.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
         // Nearest rank: the smallest value that at least that share of the values does not exceed.
         let percentile = |p: f64| self.exact[((p / 100.0 * n as f64).ceil() as usize).clamp(1, n) - 1];
-        Some(Summary {
-            count: n as u64,
-            min: self.exact[0],
-            mean,
-            deviation: variance.sqrt(),
-            p1: percentile(1.0),
-            p50: percentile(50.0),
-            p99: percentile(99.0),
-            max: self.exact[n - 1],
-        })
+        let moments = Moments { count: n as u64, mean, deviation: variance.sqrt() };
+        Some(summary(moments, (self.exact[0], self.exact[n - 1]), percentile, curve))
     }
+}
+
+/// What is known of a distribution without its order.
+struct Moments {
+    count: u64,
+    mean: f64,
+    deviation: f64,
+}
+
+/// The summary of what has these percentiles.
+fn summary(of: Moments, (min, max): (f64, f64), percentile: impl Fn(f64) -> f64, curve: bool) -> Summary {
+    let Moments { count, mean, deviation } = of;
+    let of_at_least = |least: u64, p: f64| (count >= least).then(|| percentile(p));
+    let curve =
+        if curve { shares(count).map(|share| (share, percentile(share * 100.0))).collect() } else { vec![] };
+    Summary {
+        count,
+        min,
+        mean,
+        deviation,
+        p1: percentile(1.0),
+        p50: percentile(50.0),
+        p99: percentile(99.0),
+        p999: of_at_least(1000, 99.9),
+        p9999: of_at_least(10_000, 99.99),
+        max,
+        curve,
+    }
+}
+
+/// Shares at which a curve of `count` values is told, ascending: every 2 %, eight in each decade of either tail as far as there are
+/// values in it, and the two ends.
+fn shares(count: u64) -> impl Iterator<Item = f64> {
+    // 2 % is where the tails begin: 10^(-14/8) is just below.
+    let tail =
+        (14..).map(|k| 10f64.powf(f64::from(k) / -8.0)).take_while(move |share| share * count as f64 >= 1.0);
+    let mut tail: Vec<f64> = tail.collect();
+    let upper: Vec<f64> = tail.iter().map(|share| 1.0 - share).collect();
+    tail.reverse();
+    let middle = (1..50).map(|i| f64::from(i) / 50.0);
+    [0.0].into_iter().chain(tail).chain(middle).chain(upper).chain([1.0])
 }
 
 impl Folded {
@@ -99,7 +132,7 @@ impl Folded {
         sign * (edge(size) + edge(size + 1)) / 2.0
     }
 
-    fn summary(&self) -> Summary {
+    fn summary(&self, curve: bool) -> Summary {
         let n = self.count as f64;
         let mean = self.sum / n;
         let percentile = |p: f64| {
@@ -111,16 +144,8 @@ impl Folded {
             });
             Self::value(bucket.expect("every value has a bucket")).clamp(self.min, self.max)
         };
-        Summary {
-            count: self.count,
-            min: self.min,
-            mean,
-            deviation: (self.squares / n - mean * mean).max(0.0).sqrt(),
-            p1: percentile(1.0),
-            p50: percentile(50.0),
-            p99: percentile(99.0),
-            max: self.max,
-        }
+        let deviation = (self.squares / n - mean * mean).max(0.0).sqrt();
+        summary(Moments { count: self.count, mean, deviation }, (self.min, self.max), percentile, curve)
     }
 }
 
@@ -134,11 +159,31 @@ mod tests {
         for v in (1..=100).rev() {
             samples.push(f64::from(v));
         }
-        let s = samples.summary().unwrap();
+        let s = samples.summary(false).unwrap();
         assert_eq!((s.count, s.min, s.p1, s.p50, s.p99, s.max), (100, 1.0, 1.0, 50.0, 99.0, 100.0));
         assert_eq!(s.mean, 50.5);
         assert!((s.deviation - 28.866).abs() < 1e-3);
-        assert_eq!(Samples::default().summary(), None);
+        assert_eq!((s.p999, s.p9999, s.curve.len()), (None, None, 0), "a hundred have no thousandth");
+        assert_eq!(Samples::default().summary(true), None);
+    }
+
+    /// A curve tells each share's value by nearest rank, and goes as far into either tail as there are values.
+    #[test]
+    fn a_curve_reaches_both_ends() {
+        for n in [1u32, 2, 99, 1000, 20_000] {
+            let mut samples = Samples::default();
+            (1..=n).for_each(|v| samples.push(f64::from(v)));
+            let s = samples.summary(true).unwrap();
+            assert!(s.curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{:?}", s.curve);
+            assert_eq!((s.curve[0], *s.curve.last().unwrap()), ((0.0, 1.0), (1.0, f64::from(n))));
+            for (share, value) in &s.curve[1..] {
+                assert_eq!(*value, (share * 100.0 / 100.0 * f64::from(n)).ceil().max(1.0), "{share} of {n}");
+            }
+            let below = s.curve.iter().filter(|(share, _)| *share > 0.0 && *share < 0.001).count();
+            assert_eq!(below > 0, n > 1000, "of {n}");
+            assert_eq!((s.p999.is_some(), s.p9999.is_some()), (n >= 1000, n >= 10_000));
+            assert_eq!(s.p9999, (n == 20_000).then_some(19_998.0));
+        }
     }
 
     /// Folded at the last value or never: counts and extremes agree, percentiles to 3 %.
@@ -153,9 +198,14 @@ mod tests {
             folded.push(value(i));
         }
         assert!(folded.exact.is_empty() && exact.folded.is_none());
-        let (exact, folded) = (exact.summary().unwrap(), folded.summary().unwrap());
+        let (exact, folded) = (exact.summary(true).unwrap(), folded.summary(true).unwrap());
         assert_eq!((exact.min, folded.count), (folded.min, EXACT as u64));
-        for (a, b) in [(exact.p1, folded.p1), (exact.p50, folded.p50), (exact.p99, folded.p99)] {
+        let tails =
+            [(exact.p999, folded.p999), (exact.p9999, folded.p9999)].map(|(a, b)| (a.unwrap(), b.unwrap()));
+        let curves =
+            exact.curve.iter().zip(&folded.curve).map(|(a, b)| (a.1, b.1)).filter(|(a, _)| *a != 0.0);
+        let middle = [(exact.p1, folded.p1), (exact.p50, folded.p50), (exact.p99, folded.p99)];
+        for (a, b) in middle.into_iter().chain(tails).chain(curves) {
             assert!((a - b).abs() <= 0.032 * a.abs(), "{a} and {b}");
         }
         assert!((exact.deviation / folded.deviation - 1.0).abs() < 1e-3);

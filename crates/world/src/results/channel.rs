@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::field::{Field, Read, column, distribution, messages, number, packets, words};
-use super::{Kind, Refused, Summary};
+use super::{Column, Kind, Refused, Summary};
 
 /// Declares a record and the table of its fields from the same lines.
 macro_rules! record {
@@ -31,6 +31,23 @@ macro_rules! record {
         }
     };
 }
+
+/// Where the tail is, to the last transmission.
+const LATENCY_PERCENTILES: [(&str, Column); 5] = [
+    ("deviation", column("jitter", 9, 9).in_full()),
+    ("p50", column("latency p50", 10, 9).in_full()),
+    ("p99", column("latency p99", 11, 9).in_full()),
+    ("p999", column("latency p99.9", 12, 9).in_full()),
+    ("p9999", column("latency p99.99", 13, 9).in_full()),
+];
+
+/// Where it is to the receiver.
+const DELIVERY_PERCENTILES: [(&str, Column); 4] = [
+    ("p50", column("delivery p50", 14, 9).in_full()),
+    ("p99", column("delivery p99", 15, 9).in_full()),
+    ("p999", column("delivery p99.9", 16, 9).in_full()),
+    ("p9999", column("delivery p99.99", 17, 9).in_full()),
+];
 
 record! {
     /// What one channel asked for, was promised and got.
@@ -101,11 +118,11 @@ record! {
         delivery_worst: Option<f64> = number(Kind::Time, "worst time to delivery", column("delivery worst", 26, 7));
         /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
         #[serde(default)]
-        delivery: Option<Summary> = distribution("time to delivery", &[]);
+        delivery: Option<Summary> = distribution("time to delivery", &DELIVERY_PERCENTILES);
         /// Deadline − completion, seconds; real-time channels only.
         laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);
         /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.
-        latency: Option<Summary> = distribution("latency", &[("deviation", column("jitter", 9, 9).in_full())]);
+        latency: Option<Summary> = distribution("latency", &LATENCY_PERCENTILES);
         /// Completion − actual arrival, seconds: what the application waits.
         sojourn: Option<Summary> = distribution("time from arrival to completion", &[]);
         /// Slot time: from a packet's creation to the end of its transmission, seconds, per packet.

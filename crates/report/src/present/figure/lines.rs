@@ -22,15 +22,16 @@ const LEGEND_TYPE: f64 = 12.5;
 const LABEL_TYPE: f64 = 12.0;
 
 /// Everything that all panels share.
-struct Frame<'a> {
-    x: Ticks,
-    y: Ticks,
-    axis: &'a Axis,
+pub(super) struct Frame<'a> {
+    pub(super) x: Ticks,
+    pub(super) y: Ticks,
+    /// The axis to the right, if what stands along it is named and not measured.
+    pub(super) places: Option<&'a Axis>,
     /// What the axis to the right says below it.
-    below: String,
+    pub(super) below: String,
     /// What the axis upwards says above it.
-    above: String,
-    is_laxity: bool,
+    pub(super) above: String,
+    pub(super) is_laxity: bool,
 }
 
 /// The figure; its axes have been checked to exist.
@@ -38,7 +39,12 @@ pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
     let axis = results.axes.iter().find(|axis| axis.name == spec.x).expect("a checked axis");
     let mut plot = plot(results, spec);
     let frame = frame(axis, spec, &mut plot);
-    let legend = legend_rows(&plot, &frame, spec);
+    paint(spec, &plot, &frame)
+}
+
+/// The figure of these lines in that frame.
+pub(super) fn paint(spec: &FigureSpec, plot: &Plot, frame: &Frame<'_>) -> String {
+    let legend = legend_rows(plot, frame, spec);
 
     let columns = if plot.panels.len() > 4 { 3 } else { plot.panels.len().clamp(1, 2) };
     let rows = plot.panels.len().div_ceil(columns).max(1);
@@ -82,7 +88,7 @@ pub(super) fn draw(results: &Results, spec: &FigureSpec) -> String {
             let (left, upper) = fine((x, y));
             let (right, lower) = fine((x + panel_width, y + panel_height));
             let area = root.clone().shrink((left, upper), (right - left, lower - upper));
-            draw_panel(&area, panel, &frame, panel_width, columns);
+            draw_panel(&area, panel, frame, panel_width, columns);
         }
     })
 }
@@ -96,6 +102,7 @@ fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
         for (_, value) in line.points.iter_mut().chain(&mut line.bounds) {
             *value = value.map(|v| v / scale.size);
         }
+        line.spread.iter_mut().flat_map(|(_, ends)| ends).for_each(|end| *end /= scale.size);
     }
     let values: Vec<f64> = plot.values().collect();
     let y = Some(spec.log_y).filter(|log| *log).and_then(|_| Ticks::logarithmic(&values));
@@ -117,7 +124,7 @@ fn frame<'a>(axis: &'a Axis, spec: &FigureSpec, plot: &mut Plot) -> Frame<'a> {
     let unit = typeset(scale.unit);
     let above = if unit.is_empty() { spec.y.label() } else { format!("{} ({unit})", spec.y.label()) };
     let below = if axis.label.is_empty() { axis.name.clone() } else { axis.label.clone() };
-    Frame { x, y, axis, below, above, is_laxity: spec.y.is_laxity() }
+    Frame { x, y, places: (!is_numeric(axis)).then_some(axis), below, above, is_laxity: spec.y.is_laxity() }
 }
 
 /// Marks at the points themselves, if they are few and apart: `P` = 1, 2, 4 has no 2.5.
@@ -200,7 +207,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, frame: &Frame<'_>, wide: f64, colu
 fn coincide(upper: &Line, line: &Line, frame: &Frame<'_>) -> bool {
     let near = 0.003 * (frame.y.to - frame.y.from);
     let hides = |(a, b): (&Point, &Point)| match (a.1, b.1) {
-        (Some(a), Some(b)) => a != 0.0 && (a - b).abs() < near,
+        (Some(upper), Some(lower)) => upper != 0.0 && a.0 == b.0 && (upper - lower).abs() < near,
         _ => false,
     };
     let hidden = upper.points.iter().zip(&line.points).filter(|pair| hides(*pair)).count();
@@ -214,6 +221,7 @@ fn draw_line(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>, under: f
         let style = colour.stroke_width((1.6 * f64::from(FINE)) as u32);
         drawn(chart.draw_series(DashedLineSeries::new(part, 6 * FINE, 5 * FINE, style)));
     }
+    draw_spread(chart, line, frame);
     let parts = parts(&line.points, frame);
     for part in &parts {
         let style = colour.stroke_width(((2.2 + 3.0 * under) * f64::from(FINE)) as u32);
@@ -228,6 +236,21 @@ fn draw_line(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>, under: f
     for point in points.iter().step_by(every) {
         let (x, y) = area.map_coordinate(point);
         marker(&plain, (x - left, y - upper), line.look, 4.0 + 2.2 * under);
+    }
+}
+
+/// Draws the interval around each mean, with caps.
+fn draw_spread(chart: &mut Chart<'_, '_>, line: &Line, frame: &Frame<'_>) {
+    let style = colour(line.look).stroke_width((1.6 * f64::from(FINE)) as u32);
+    let cap = 0.006 * (frame.x.to - frame.x.from);
+    for (at, [low, high]) in &line.spread {
+        let ends = frame.y.place(*low).zip(frame.y.place(*high));
+        let Some((x, (low, high))) = frame.x.place(*at).zip(ends) else { continue };
+        for stroke in
+            [[(x, low), (x, high)], [(x - cap, low), (x + cap, low)], [(x - cap, high), (x + cap, high)]]
+        {
+            drawn(chart.draw_series(LineSeries::new(stroke, style)));
+        }
     }
 }
 
@@ -246,13 +269,13 @@ fn parts(points: &[Point], frame: &Frame<'_>) -> Vec<Vec<(f64, f64)>> {
 
 /// What stands at the marks below, thinned until nothing overlaps.
 fn x_texts(frame: &Frame<'_>, room: f64) -> Vec<(f64, String)> {
-    let numeric = is_numeric(frame.axis);
     let all = frame.x.at.iter().map(|at| {
-        let text = if numeric {
-            typeset(&short(frame.x.value(*at)))
-        } else {
-            let slot = room / frame.x.at.len().min(8) as f64;
-            cut_middle(&clean(&frame.axis.points[*at as usize].text), LABEL_TYPE, slot - 8.0)
+        let text = match frame.places {
+            None => typeset(&short(frame.x.value(*at))),
+            Some(axis) => {
+                let slot = room / frame.x.at.len().min(8) as f64;
+                cut_middle(&clean(&axis.points[*at as usize].text), LABEL_TYPE, slot - 8.0)
+            }
         };
         (*at, text)
     });
@@ -285,6 +308,7 @@ enum Key {
     Line(String, usize),
     Bound,
     Deadline,
+    Spread,
 }
 
 /// The legend in rows that fit; none for a single line that the heading names already.
@@ -297,6 +321,9 @@ fn legend_rows(plot: &Plot, frame: &Frame<'_>, spec: &FigureSpec) -> Vec<Vec<(f6
     }
     if frame.is_laxity && !spec.log_y && plot.lines().next().is_some() {
         keys.push(Key::Deadline);
+    }
+    if plot.lines().any(|line| !line.spread.is_empty()) {
+        keys.push(Key::Spread);
     }
     let mut rows: Vec<Vec<(f64, Key)>> = Vec::new();
     let mut x = f64::INFINITY;
@@ -318,6 +345,7 @@ impl Key {
             Key::Line(name, _) => name,
             Key::Bound => "bound (dashed)",
             Key::Deadline => "deadline",
+            Key::Spread => "mean over seeds, 95 % confidence",
         }
     }
 }
@@ -336,6 +364,16 @@ fn draw_legend(root: &Area<'_>, row: &[(f64, Key)], y: f64) {
                     let dash = vec![fine((x + dash, y)), fine((x + dash + 6.0, y))];
                     drawn(root.draw(&PathElement::new(dash, stroke(MUTED, 1.6))));
                 }
+            }
+            Key::Spread => {
+                let (at, y) = (x + 13.0, y);
+                let lines = [
+                    [(at, y - 7.0), (at, y + 7.0)],
+                    [(at - 4.0, y - 7.0), (at + 4.0, y - 7.0)],
+                    [(at - 4.0, y + 7.0), (at + 4.0, y + 7.0)],
+                ];
+                let lines = lines.map(|[a, b]| PathElement::new(vec![fine(a), fine(b)], stroke(MUTED, 1.6)));
+                lines.into_iter().for_each(|line| drawn(root.draw(&line)));
             }
             Key::Deadline => drawn(root.draw(&PathElement::new(line, stroke(ALARM, 1.5)))),
         }

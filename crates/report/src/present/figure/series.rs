@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use laxity_world::metric::{Metric, Owner};
+use laxity_world::metric::{Distribution, Field, Metric, Owner, Tail};
 use laxity_world::results::{Axis, Channel, Results, Run};
 
 use super::FigureSpec;
+use crate::interval::interval;
 use crate::present::merge::by_class;
 
 /// More lines than this cannot be told apart: channels are merged by class, further lines left out.
@@ -26,6 +27,8 @@ pub(super) struct Line {
     pub(super) points: Vec<Point>,
     /// The bound on each value, where there is one.
     pub(super) bounds: Vec<Point>,
+    /// Where a point is the mean of repetitions: its position, and the ends of the interval around it.
+    pub(super) spread: Vec<(f64, [f64; 2])>,
 }
 
 /// The lines at one combination of the axes that the figure names nowhere.
@@ -52,7 +55,33 @@ impl Plot {
 
     pub(super) fn values(&self) -> impl Iterator<Item = f64> {
         let all = self.lines().flat_map(|line| line.points.iter().chain(&line.bounds));
-        all.filter_map(|(_, value)| *value)
+        let ends = self.lines().flat_map(|line| &line.spread).flat_map(|(_, ends)| *ends);
+        all.filter_map(|(_, value)| *value).chain(ends)
+    }
+}
+
+/// The axis whose points are repetitions of the same: runs that differ in nothing but their seed.
+const REPETITIONS: &str = "seed";
+
+impl Line {
+    /// Makes one point of what stands at one position: the mean of what was measured there, with its confidence interval.
+    fn pool(&mut self) {
+        let mut pooled: Vec<(f64, Vec<f64>, Option<f64>)> = Vec::new();
+        for ((at, value), (_, bound)) in self.points.iter().zip(&self.bounds) {
+            if pooled.last().is_none_or(|(last, ..)| last != at) {
+                pooled.push((*at, Vec::new(), None));
+            }
+            let (_, values, least) = pooled.last_mut().expect("there is one now");
+            values.extend(value);
+            // What every repetition is promised is the least that one is.
+            *least = [*least, *bound].into_iter().flatten().reduce(f64::min);
+        }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        self.bounds = pooled.iter().map(|(at, _, bound)| (*at, *bound)).collect();
+        self.points =
+            pooled.iter().map(|(at, values, _)| (*at, (!values.is_empty()).then(|| mean(values)))).collect();
+        let intervals = pooled.iter().filter_map(|(at, values, _)| Some((*at, interval(values)?)));
+        self.spread = intervals.map(|(at, i)| (at, [i.mean - i.half, i.mean + i.half])).collect();
     }
 }
 
@@ -68,13 +97,19 @@ pub(super) fn is_numeric(axis: &Axis) -> bool {
 /// The lines of a figure whose axes have been checked to exist.
 pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     let index = |name: &str| results.axes.iter().position(|axis| axis.name == name).expect("a checked axis");
-    let x = index(&spec.x);
+    // What stands along a distribution is no axis of the sweep.
+    let x = (!spec.x.is_empty()).then(|| index(&spec.x));
     let fixed: Vec<(usize, &str)> =
         spec.only.iter().map(|(name, text)| (index(name), text.as_str())).collect();
     let runs: Vec<&Run> = results.runs.iter().filter(|run| fixed_at(results, run, &fixed)).collect();
     let subjects = subjects(&runs, spec);
     let several = |i: usize| results.axes[i].points.len() > 1 && fixed.iter().all(|(f, _)| *f != i);
-    let mut rest: Vec<usize> = (0..results.axes.len()).filter(|i| *i != x && several(*i)).collect();
+    let named = |i: usize| Some(i) == x || spec.by.as_ref().is_some_and(|by| index(by) == i);
+    // A distribution's curves cannot be averaged: there each repetition has its own.
+    let repeats = |i: usize| results.axes[i].name == REPETITIONS && !named(i) && spec.y.curve().is_none();
+    let is_open = |i: &usize| Some(*i) != x && several(*i) && !repeats(*i);
+    let mut rest: Vec<usize> = (0..results.axes.len()).filter(is_open).collect();
+    let repeated = (0..results.axes.len()).any(|i| repeats(i) && several(i));
     let by = match &spec.by {
         Some(name) => Some(index(name)),
         // One line per panel wastes the panels.
@@ -87,14 +122,18 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
     for run in &runs {
         let key: Vec<usize> = rest.iter().map(|i| run.point[*i]).collect();
         let panel = panels.entry(key).or_default();
-        let at = position(&results.axes[x], run.point[x]);
+        let at = x.map_or(0.0, |x| position(&results.axes[x], run.point[x]));
         let owned = channels_of(run, &subjects);
         for (s, subject) in subjects.iter().enumerate() {
-            let (value, bound) = subject.read(&spec.y, run, &owned);
             let by_point = by.map_or(0, |i| run.point[i]);
             let line = panel.entry((s, by_point)).or_default();
             let by_text = by.map(|i| (&results.axes[i], run.point[i]));
             line.name = line_name(subject, by_text, subjects.len() > 1);
+            if let Some(curve) = spec.y.curve() {
+                (line.points, line.bounds) = subject.curve(curve, &owned).unwrap_or_default();
+                continue;
+            }
+            let (value, bound) = subject.read(&spec.y, run, &owned);
             line.points.push((at, value));
             line.bounds.push((at, if spec.y.is_bounded() { bound } else { None }));
         }
@@ -102,7 +141,8 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
 
     let mut plot = Plot::default();
     let mut left_out = Vec::new();
-    let panels = apart(panels, &mut left_out);
+    // Its bound stands upright among curves, and crosses nobody's by standing there.
+    let panels = if x.is_some() { apart(panels, &mut left_out) } else { panels };
     if panels.len() > PANELS {
         left_out.push(format!("{PANELS} of {} panels shown", panels.len()));
     }
@@ -118,6 +158,9 @@ pub(super) fn plot(results: &Results, spec: &FigureSpec) -> Plot {
         for mut line in lines.into_values().filter(|line| line.points.iter().any(|p| p.1.is_some())) {
             line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
             line.bounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+            if repeated {
+                line.pool();
+            }
             line.look = match plot.legend.iter().position(|name| *name == line.name) {
                 Some(look) => look,
                 None if plot.legend.len() < LINES => {
@@ -213,6 +256,32 @@ impl Whose {
     }
 }
 
+impl Whose {
+    /// The curve of a distribution, and the bound on it as a line upright; `None` where it was not kept.
+    fn curve(
+        &self,
+        (field, _, tail): (&Field, &Distribution, Tail),
+        owned: &[Channel],
+    ) -> Option<(Vec<Point>, Vec<Point>)> {
+        let Whose::Channel(name) = self else { return None };
+        let channel = owned.iter().find(|c| c.name == *name)?;
+        let share = |share: f64| if tail == Tail::Down { 1.0 - share } else { share };
+        let curve = &field.summary(channel)?.curve;
+        let points: Vec<Point> = curve.iter().map(|(s, value)| (*value, Some(share(*s)))).collect();
+        let bound = match field.name {
+            "latency" => channel.bound,
+            "delivery" => channel.delivery_bound,
+            "laxity" => channel.deadline.zip(channel.bound).map(|(deadline, bound)| deadline - bound),
+            _ => None,
+        };
+        let shares = points.iter().filter_map(|(_, share)| *share).filter(|share| *share > 0.0);
+        let least = shares.fold(1.0, f64::min);
+        let bound = bound.filter(|bound| bound.is_finite() && channel.class == "real_time");
+        let upright = bound.map_or(Vec::new(), |at| vec![(at, Some(least)), (at, Some(1.0))]);
+        Some((points, upright))
+    }
+}
+
 fn channels_of(run: &Run, subjects: &[Whose]) -> Vec<Channel> {
     match subjects.first() {
         Some(Whose::Class(_)) => by_class(&run.channels),
@@ -230,13 +299,18 @@ fn subjects(runs: &[&Run], spec: &FigureSpec) -> Vec<Whose> {
         }
     };
     let wanted = |name: &String| spec.channels.is_empty() || spec.channels.contains(name);
+    let curve = spec.y.curve();
+    let has = |channel: &Channel| match curve {
+        Some((field, ..)) => field.summary(channel).is_some_and(|summary| !summary.curve.is_empty()),
+        None => spec.y.of_channel(channel).is_some(),
+    };
     for run in runs {
         match spec.y.owner() {
             Owner::Run => add(Whose::Run),
             Owner::Channel => run
                 .channels
                 .iter()
-                .filter(|c| wanted(&c.name) && spec.y.of_channel(c).is_some())
+                .filter(|c| wanted(&c.name) && has(c))
                 .for_each(|c| add(Whose::Channel(c.name.clone()))),
             Owner::Resource => run
                 .resources
@@ -245,7 +319,9 @@ fn subjects(runs: &[&Run], spec: &FigureSpec) -> Vec<Whose> {
                 .for_each(|r| add(Whose::Resource(r.name.clone()))),
         }
     }
-    if spec.y.owner() == Owner::Channel && spec.channels.is_empty() && found.len() > LINES {
+    // Distributions of several cannot be had from those of each.
+    let merged = spec.y.owner() == Owner::Channel && curve.is_none();
+    if merged && spec.channels.is_empty() && found.len() > LINES {
         let mut classes = Vec::new();
         for channel in runs.iter().flat_map(|run| &run.channels) {
             let class = Whose::Class(channel.class.clone());
