@@ -60,7 +60,7 @@ impl Samples {
         // Nearest rank: the smallest value that at least that share of the values does not exceed.
         let percentile = |p: f64| self.exact[((p / 100.0 * n as f64).ceil() as usize).clamp(1, n) - 1];
         let moments = Moments { count: n as u64, mean, deviation: variance.sqrt() };
-        Some(summary(moments, (self.exact[0], self.exact[n - 1]), percentile, curve))
+        Some(summary(&moments, (self.exact[0], self.exact[n - 1]), percentile, curve))
     }
 }
 
@@ -72,8 +72,8 @@ struct Moments {
 }
 
 /// The summary of what has these percentiles.
-fn summary(of: Moments, (min, max): (f64, f64), percentile: impl Fn(f64) -> f64, curve: bool) -> Summary {
-    let Moments { count, mean, deviation } = of;
+fn summary(of: &Moments, (min, max): (f64, f64), percentile: impl Fn(f64) -> f64, curve: bool) -> Summary {
+    let Moments { count, mean, deviation } = *of;
     let of_at_least = |least: u64, p: f64| (count >= least).then(|| percentile(p));
     let curve =
         if curve { shares(count).map(|share| (share, percentile(share * 100.0))).collect() } else { vec![] };
@@ -145,7 +145,7 @@ impl Folded {
             Self::value(bucket.expect("every value has a bucket")).clamp(self.min, self.max)
         };
         let deviation = (self.squares / n - mean * mean).max(0.0).sqrt();
-        summary(Moments { count: self.count, mean, deviation }, (self.min, self.max), percentile, curve)
+        summary(&Moments { count: self.count, mean, deviation }, (self.min, self.max), percentile, curve)
     }
 }
 
