@@ -114,6 +114,11 @@ impl Answer {
                         term(&mut text, 4, part.cost, part.name);
                     }
                 }
+                Promise::Unbounded(why, hops) => {
+                    exit = exit.max(Exit::NotJudged);
+                    text += &format!("\nchannel {name}: nothing can be promised: {}\n", why.0);
+                    hops.iter().for_each(|hop| at_host(&mut text, experiment, hop, true));
+                }
                 Promise::Admitted(hops) => {
                     text += &format!("\nchannel {name}: admitted\n");
                     if let [_, _, ..] = hops[..] {

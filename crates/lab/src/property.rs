@@ -188,9 +188,13 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
         Some(Err(uncovered)) => uncovered.0,
         Some(Ok(promises)) => {
             let some = |promise: &Promise| matches!(promise, Promise::Admitted(_) | Promise::Received(_));
+            let unbounded = promises.channels.iter().find_map(|promise| match promise {
+                Promise::Unbounded(why, _) => Some(why.0),
+                _ => None,
+            });
             match promises.channels.iter().any(some) {
                 true => "no message of an admitted channel completed",
-                false => "every channel is refused",
+                false => unbounded.unwrap_or("every channel is refused"),
             }
         }
     }

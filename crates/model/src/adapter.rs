@@ -15,16 +15,15 @@
 //! by `Received` or `Discarded`. That holds under every fault, and is what the tests check first.
 
 pub mod cim250;
-mod delay;
 mod description;
 mod null;
 mod pipeline;
 
-pub use delay::Delay;
 pub use description::{
     Answers, Buffers, CommandQueue, Description, Flaw, Interface, Moderation, Notification, Overload,
     PROCESSOR, Phase, Pool, Queue, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
+pub use laxity_qos::costs::Delay;
 pub use null::Null;
 pub use pipeline::{Direction, Pipeline, StageReport};
 

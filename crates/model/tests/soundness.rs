@@ -167,7 +167,7 @@ impl Case {
     fn environment(&self, formula: Formula) -> Environment {
         Environment {
             host: self.host(),
-            link: self.link,
+            link: self.link.into(),
             packet: self.packet,
             model: self.model,
             block_real_time: Block::Packets(self.block),

@@ -26,7 +26,7 @@ fn host(formula: Formula) -> Environment {
             interrupt: Span::from_ns(100),
             ..HostCosts::default()
         },
-        link: LinkCosts::new(Span::from_ns(100), Span::from_ps(100)),
+        link: LinkCosts::new(Span::from_ns(100), Span::from_ps(100)).into(),
         packet: Bytes::from_kib(4),
         model: ResourceModel::O1,
         block_real_time: Block::Packets(4),

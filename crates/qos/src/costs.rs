@@ -3,9 +3,13 @@
 //! Admission adds these up to prove a bound; the simulation charges them to a CPU and a link. Both read
 //! the same two structs, so a bound and its measurement cannot differ by a parameter.
 
+mod delay;
+
 use laxity_units::{Bytes, Span};
 
 use crate::channel::LinkParadigm;
+
+pub use delay::Delay;
 
 /// Host CPU costs (structuring Table 1, resource Table 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,5 +11,6 @@ pub mod costs;
 pub mod discipline;
 pub mod fragment;
 pub mod reception;
+pub mod station;
 pub mod traffic;
 pub mod wire;

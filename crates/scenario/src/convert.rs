@@ -176,8 +176,7 @@ pub(crate) fn experiment(
         }
     }
     let (host_spans, hosts): (Vec<_>, _) = hosts.into_iter().map(|host| (host.spans, host.value)).unzip();
-    let (adapter_spans, adapters): (Vec<_>, _) =
-        adapters.into_iter().map(|adapter| (adapter.spans, adapter.value)).unzip();
+    let adapters = adapters.into_iter().map(|adapter| adapter.value).collect();
     let experiment = Experiment {
         seed: seed?,
         hosts,
@@ -207,7 +206,7 @@ pub(crate) fn experiment(
     checks::only_receives(cx, &experiment)?;
     checks::takes_time(cx, &experiment)?;
     checks::have_ports(cx, &experiment)?;
-    checks::analysis(cx, &experiment, &host_spans, &adapter_spans)?;
+    checks::analysis(cx, &experiment, &host_spans)?;
     checks::cut_through(cx, &experiment)?;
     Ok(experiment)
 }

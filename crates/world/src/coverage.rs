@@ -5,9 +5,25 @@
 //! reason. All types are taken apart field by field, without a rest: a new setting does not compile until somebody has
 //! decided what it does to the bounds.
 //!
+//! *Stations are decided one by one*, and one that no analysis covers takes the bound from those channels only that pass it or that
+//! it can disturb. What a station has to know of its neighbours is little, since everybody's traffic is held to its contract
+//! at every hop (see [`crate::promise`]). So a bound at station `v` needs
+//!
+//! * of a guaranteed channel that starts at `v`: its contract, and that it is admitted at `v`, wherever it goes then; `v` may send
+//!   to a station that keeps nothing, and nothing comes back from there, for no station holds up the one before it;
+//! * of a guaranteed channel that comes to `v` from `u`: that it comes in time, by its local deadline at `u` and the longest way.
+//!   Where `u` keeps no bound, messages may come late, several of them at once, all of them current: more than their contract has.
+//!   So if `u` is not covered, neither is `v`. This is followed to its end ([`spread`](Coverage::spread));
+//! * of best effort, which `v` takes in any amount: the sizes, which are declared, and how many frames interrupt, which is limited by
+//!   what the last link takes for the shortest of them. That is a matter of the adapter's and the link's costs, and of nothing
+//!   that `u` decides; only if that is not known either, or the way duplicates or delays at random, `v` is not covered.
+//!
+//! A channel without a bound is admitted all the same as far as its way is covered, and reserves there, for the others' sake.
+//!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `levels.rs` for too few priorities, `buffers.rs` for room. A host that receives at interfaces has another, and a decision of its own:
+//! `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
+//! `coverage/station.rs` says which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
 //! *Early work* is covered whatever it may do. A handler or packet ahead of its time stands below everything current, so to
@@ -17,6 +33,9 @@
 //! missed (`Subsystem::next_wakeup`).
 
 mod receiving;
+mod station;
+
+use std::sync::Arc;
 
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
@@ -27,7 +46,8 @@ use laxity_qos::channel::{
     Block, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
 };
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::EarlyPolicy;
+use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_qos::station::Link;
 
 use crate::experiment::{
     Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, NodeSpec,
@@ -35,32 +55,65 @@ use crate::experiment::{
 };
 
 pub(crate) use receiving::receiving;
+pub(crate) use station::{frames_apart, hears};
 
 /// Why no analysis covers an experiment's policies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uncovered(pub &'static str);
 
-/// The analysis that covers an experiment.
+/// Who of an experiment's stations an analysis covers by what they are told to do: the nodes, then the ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Coverage {
-    /// Each station's: the nodes', then the ports'.
-    pub(crate) stations: Vec<Covered>,
+    /// How each is analysed, or why not.
+    pub(crate) stations: Vec<Result<Covered, Uncovered>>,
+    /// What may happen to frames over each network that nothing bounds where they come in.
+    pub(crate) networks: Vec<Result<(), Uncovered>>,
 }
 
 /// The analysis that covers a station.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Covered {
     /// How CPU and link are shared.
     pub(crate) model: ResourceModel,
     /// Its adapter, or the link behind a port.
-    pub(crate) link: LinkCosts,
+    pub(crate) link: Link,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
     /// Handlers work ahead of time.
     pub(crate) ahead: bool,
 }
 
-/// Which analysis covers `experiment`, or why none does.
+impl Coverage {
+    /// `stations`, of which those that hear from one without a bound have none either: see the module.
+    pub(crate) fn spread<T>(
+        &self,
+        experiment: &Experiment,
+        mut stations: Vec<Result<T, Uncovered>>,
+    ) -> Vec<Result<T, Uncovered>> {
+        loop {
+            let mut spreads = false;
+            for channel in &experiment.channels {
+                for (hop, way) in channel.route.windows(2).zip(&channel.ways) {
+                    let (from, to) = (hop[0], hop[1]);
+                    let late = channel.class == Class::RealTime && stations[from].is_err();
+                    let why = match (&stations[to], self.networks[*way]) {
+                        (Ok(_), Err(why)) => why,
+                        (Ok(_), Ok(())) if late => {
+                            Uncovered("channels come there from a station that keeps no bound")
+                        }
+                        _ => continue,
+                    };
+                    (stations[to], spreads) = (Err(why), true);
+                }
+            }
+            if !spreads {
+                return stations;
+            }
+        }
+    }
+}
+
+/// Which analysis covers each station of `experiment`, or why none does; or why nothing in it has a bound.
 pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let Experiment {
         // Any seed: bounds hold for whatever is drawn.
@@ -92,51 +145,78 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     if !interfaces.is_empty() {
         return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));
     }
-    if !faults.is_empty() {
-        return Err(Uncovered("nothing bounds what a fault keeps from happening"));
-    }
-    networks.iter().try_for_each(|network| way(network, channels))?;
     clock_of_host(emulation)?;
-    let covered = |NodeSpec { name: _, host, adapter }: &NodeSpec| match &adapters[*adapter] {
-        Adapter::Null(link) => host_policies(&hosts[*host], *link),
-        Adapter::Described(_) => Err(Uncovered("no analysis covers an adapter of several stages")),
+    let covered = |(node, NodeSpec { name: _, host, adapter }): (usize, &NodeSpec)| {
+        if faults.iter().any(|fault| fault.node == node) {
+            return Err(Uncovered("nothing bounds what a fault keeps from happening"));
+        }
+        let covered = host_policies(&hosts[*host])?;
+        let link = match &adapters[*adapter] {
+            Adapter::Null(link) => {
+                medium(experiment, node)?;
+                patient(&hosts[*host], *link)?;
+                Link::Alone(*link)
+            }
+            Adapter::Described(described) => {
+                Link::Behind(Arc::new(station::behind(experiment, node, described, covered.by_level)?))
+            }
+        };
+        Ok(Covered { link, ..covered })
     };
     let ports = outlets.iter().map(|outlet| port(outlet, &switches[outlet.switch]));
-    let stations: Vec<Covered> = nodes.iter().map(covered).chain(ports).collect::<Result<_, _>>()?;
-    match test {
-        Test::DOrder => {}
-        Test::Demand if stations.iter().any(|station| station.by_level) => {
-            return Err(Uncovered(
-                "the demand test is about EDF; fixed priorities are admitted by `d_order`",
-            ));
+    let mut stations: Vec<Result<Covered, Uncovered>> =
+        nodes.iter().enumerate().map(covered).chain(ports).collect();
+    for station in &mut stations {
+        if *test == Test::Demand && station.as_ref().is_ok_and(|covered| covered.by_level) {
+            *station =
+                Err(Uncovered("the demand test is about EDF; fixed priorities are admitted by `d_order`"));
         }
-        Test::Demand => {}
     }
     for channel in channels {
-        for node in channel.senders() {
-            policies_at(channel, stations[*node])?;
+        for &node in channel.senders() {
+            if let Ok(covered) = &stations[node]
+                && let Err(why) = policies_at(channel, covered)
+            {
+                stations[node] = Err(why);
+            }
         }
-        let sender = experiment.host(channel.route[0]);
-        self::channel(channel, sender)?;
+        let sender = channel.route[0];
+        if let Err(why) = self::channel(channel, experiment.host(sender))
+            && stations[sender].is_ok()
+        {
+            stations[sender] = Err(why);
+        }
     }
-    Ok(Coverage { stations })
+    Ok(Coverage { stations, networks: networks.iter().map(way).collect() })
 }
 
-fn way(network: &Network, channels: &[ChannelSpec]) -> Result<(), Uncovered> {
-    // The longest way is part of the deadline that the next host goes by.
-    let Network { name: _, members: _, medium, propagation: _, impairments } = network;
-    match medium {
-        MediumSpec::PointToPoint => {}
-        MediumSpec::TokenRing(_) | MediumSpec::Csma(_) => {
-            return Err(Uncovered("no analysis covers a medium that stations share"));
+/// Whether frames of `node` have a link of their own, wherever its channels go.
+fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+    for (network, Network { medium, members, .. }) in experiment.networks.iter().enumerate() {
+        let sends = |channel: &ChannelSpec| {
+            let from = channel.hop(node).filter(|_| channel.senders().contains(&node));
+            from.is_some_and(|hop| channel.ways.get(hop).is_none_or(|way| *way == network))
+        };
+        match medium {
+            MediumSpec::PointToPoint => {}
+            MediumSpec::TokenRing(_) | MediumSpec::Csma(_)
+                if members.contains(&node) && experiment.channels.iter().any(sends) =>
+            {
+                return Err(Uncovered("no analysis covers a medium that stations share"));
+            }
+            MediumSpec::TokenRing(_) | MediumSpec::Csma(_) => {}
         }
     }
+    Ok(())
+}
+
+/// What frames over `network` are to a host that they come to.
+fn way(network: &Network) -> Result<(), Uncovered> {
+    // The longest way is part of the deadline that the next host goes by; for the medium see there.
+    let Network { name: _, members: _, medium: _, propagation: _, impairments } = network;
     // What is lost or damaged is less to do for those after it, and late only for who waits for it.
     let ImpairmentParameters { delay: _, jitter: _, loss: _, corruption: _, duplication, reordering } =
         impairments;
-    if channels.iter().all(|channel| channel.route.len() == 1) {
-        return Ok(());
-    }
     if *duplication > Probability::NEVER {
         return Err(Uncovered("duplicated packets are work that no contract has"));
     }
@@ -162,7 +242,7 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
             return Err(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"));
         }
     };
-    Ok(Covered { model: ResourceModel::Ideal, link: *link, by_level, ahead: false })
+    Ok(Covered { model: ResourceModel::Ideal, link: (*link).into(), by_level, ahead: false })
 }
 
 fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -175,7 +255,8 @@ fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
     }
 }
 
-fn host_policies(host: &Host, link: LinkCosts) -> Result<Covered, Uncovered> {
+/// What a host that is so told to work is to an analysis; its link is for others to say.
+fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let Host {
         profile: _,
         costs: _,
@@ -183,17 +264,16 @@ fn host_policies(host: &Host, link: LinkCosts) -> Result<Covered, Uncovered> {
         applications: _,
         subsystem,
         ideal,
-        driver,
+        // See `patient`.
+        driver: _,
         reception: _,
         pool: _,
     } = host;
-    let Config { processing: _, order, early, preemption, link: link_config, packet, enforcement } =
+    let Config { processing: _, order, early, preemption, link: link_config, packet: _, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
-    let LinkConfig { paradigm, order: link_order, early: _, depth } = link_config;
-    // Responses that an interrupt has announced are not found again.
-    let DriverConfig { watchdog: _, reset_after } = driver;
+    let LinkConfig { paradigm, order: link_order, early: _, depth: _ } = link_config;
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
@@ -226,15 +306,23 @@ fn host_policies(host: &Host, link: LinkCosts) -> Result<Covered, Uncovered> {
     if !enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
+    Ok(Covered { model, link: LinkCosts::default().into(), by_level, ahead })
+}
+
+/// A driver must not give up a null device while it does what it was given.
+fn patient(host: &Host, link: LinkCosts) -> Result<(), Uncovered> {
+    let Config { packet, link: LinkConfig { depth, .. }, .. } = &host.subsystem;
+    // Responses that an interrupt has announced are not found again.
+    let DriverConfig { watchdog: _, reset_after } = host.driver;
     let longest = link.transmit(*packet).saturating_mul(u64::from(*depth));
-    if reset_after.is_some_and(|after| after <= longest) {
-        return Err(Uncovered("the driver resets the adapter while it does what it was given"));
+    match reset_after.is_some_and(|after| after <= longest) {
+        true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
+        false => Ok(()),
     }
-    Ok(Covered { model, link, by_level, ahead })
 }
 
 /// What the channel says of how it is treated where it is sent, at a host that is so covered.
-fn policies_at(channel: &ChannelSpec, at: Covered) -> Result<(), Uncovered> {
+fn policies_at(channel: &ChannelSpec, at: &Covered) -> Result<(), Uncovered> {
     if at.by_level && channel.level.is_some() {
         return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
     }

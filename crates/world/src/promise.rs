@@ -19,7 +19,7 @@ use laxity_units::Span;
 pub use crate::coverage::Uncovered;
 use crate::coverage::{coverage, receiving};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
-use table::Tables;
+use table::{Reservation, Tables};
 
 pub use refusal::{Shortfall, shortfall};
 
@@ -37,8 +37,10 @@ pub struct Promises {
 pub enum Promise {
     /// Best effort asks for nothing.
     BestEffort,
-    /// Admitted at every host of its way, in its order.
+    /// Admitted at every host of its way, in its order; the last may be missing if it only receives.
     Admitted(Vec<Hop>),
+    /// Promised nothing, since no analysis covers its way; admitted as far as one does, for the others' sake.
+    Unbounded(Uncovered, Vec<Hop>),
     /// Not admitted.
     Refused(Refused),
     /// Admitted where it comes in.
@@ -111,9 +113,9 @@ impl Promise {
         matches!(self, Promise::Refused(_) | Promise::Unreceived(_))
     }
 
-    /// What host `node` promises, if the channel is admitted and passes it.
+    /// What host `node` promises, if the channel is admitted there and passes it.
     pub fn at(&self, node: usize) -> Option<&Hop> {
-        let Promise::Admitted(hops) = self else { return None };
+        let (Promise::Admitted(hops) | Promise::Unbounded(_, hops)) = self else { return None };
         hops.iter().find(|hop| hop.node == node)
     }
 }
@@ -124,22 +126,28 @@ fn through(hops: &[Hop]) -> Span {
     before.iter().fold(last.kept, |all, hop| all.saturating_add(hop.local_deadline).saturating_add(hop.way))
 }
 
-/// Admits the channels of `experiment` in order, by `formula`.
+/// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     if !experiment.interfaces.is_empty() {
         return Ok(Promises { formula, channels: where_they_come_in(experiment)? });
     }
-    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula)?;
+    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
     let mut answers = Vec::new();
     for channel in &experiment.channels {
         let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
         answers.push(answer);
     }
+    let reserved = || answers.iter().flatten().flatten();
+    if let Some(why) = reserved().find_map(|reservation| reservation.unbounded)
+        && reserved().all(|reservation| reservation.unbounded.is_some())
+    {
+        return Err(why);
+    }
     let bounds: Vec<BTreeMap<_, Bound>> = tables.bounds();
     let channels = experiment.channels.iter().zip(answers).map(|(channel, answer)| match answer {
         None => Promise::BestEffort,
         Some(Err(refused)) => Promise::Refused(refused),
-        Some(Ok(reserved)) => {
+        Some(Ok(Reservation { reserved, unbounded })) => {
             let hop = |(node, role, id, request): (usize, Role, _, Request)| {
                 let bound = bounds[node][&id];
                 let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
@@ -160,7 +168,11 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                     way: way_from(experiment, channel, node),
                 }
             };
-            Promise::Admitted(reserved.into_iter().map(hop).collect())
+            let hops = reserved.into_iter().map(hop).collect();
+            match unbounded {
+                None => Promise::Admitted(hops),
+                Some(why) => Promise::Unbounded(why, hops),
+            }
         }
     });
     Ok(Promises { formula, channels: channels.collect() })
@@ -208,7 +220,10 @@ pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Pro
 
 /// How many copies of channel `index` are admitted after all others; stops at `limit`.
 pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64) -> Result<u64, Uncovered> {
-    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula)?;
+    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
+    if let Some(why) = tables.unbounded(&experiment.channels[index]) {
+        return Err(why);
+    }
     for (i, channel) in experiment.channels.iter().enumerate() {
         if i != index
             && let Some(request) = request(channel)?
@@ -223,11 +238,11 @@ pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64)
 
 /// `T_service` of the first channel's largest message at its sender, by `formula`.
 pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
-    let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula).ok()?;
+    let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
     let channel = &experiment.channels[0];
     // What a lone message takes does not depend on what it asks for.
     let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;
-    Some(tables.sender(channel).service_time(&request).ok()?.total())
+    Some(tables.sender(channel)?.service_time(&request).ok()?.total())
 }
 
 fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {

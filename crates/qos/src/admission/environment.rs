@@ -6,7 +6,8 @@ use laxity_units::{Bytes, Span};
 
 use super::buffers::Buffers;
 use crate::channel::{Block, Role};
-use crate::costs::{HostCosts, LinkCosts};
+use crate::costs::HostCosts;
+use crate::station::Link;
 use crate::traffic::TrafficSpec;
 
 /// How CPU and link are shared (resource §3.1.2).
@@ -74,8 +75,8 @@ pub struct Interference {
 pub struct Environment {
     /// CPU costs.
     pub host: HostCosts,
-    /// Adapter and link costs.
-    pub link: LinkCosts,
+    /// Adapter and link.
+    pub link: Link,
     /// `S`: largest packet; not zero.
     pub packet: Bytes,
     /// How CPU and link are shared.
@@ -154,7 +155,7 @@ impl Environment {
             || self.best_effort.iter().any(|c| c.min_message > c.max_message || c.max_message > LARGEST)
         {
             Err(EnvironmentError::Sizes)
-        } else if link_time(&self.link, self.packet) > u128::from(u64::MAX) {
+        } else if endless(&self.link, self.packet) {
             Err(EnvironmentError::Transmission)
         } else {
             Ok(())
@@ -162,10 +163,15 @@ impl Environment {
     }
 }
 
-/// `L_x(size)` where it need not be a span.
-fn link_time(link: &LinkCosts, size: Bytes) -> u128 {
-    u128::from(link.startup.as_ps())
-        + u128::from(link.per_byte.as_ps()) * u128::from(size.max(link.shortest).get())
+/// Whether `L_x(size)` is no span.
+fn endless(link: &Link, size: Bytes) -> bool {
+    match link {
+        Link::Alone(link) => {
+            let bytes = u128::from(link.per_byte.as_ps()) * u128::from(size.max(link.shortest).get());
+            u128::from(link.startup.as_ps()) + bytes > u128::from(u64::MAX)
+        }
+        Link::Behind(_) => link.transmit(size) == Span::MAX,
+    }
 }
 
 /// What a channel asks for: its contract, a bound on its local delay, and what it does here.

@@ -12,24 +12,24 @@
 //! a lower handler could keep the link idle for as long as level packets are being made.
 
 use super::environment::Environment;
-use super::o1::{Impossible, in_adapter, stolen};
+use super::o1::{Impossible, in_adapter, once_behind, start, stolen};
 use super::population::Population;
-use super::terms::{Breakdown, ps};
+use super::terms::Breakdown;
 use super::trajectory::Charges;
 
 /// The charges of the ideal host.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
-    let host = &environment.host;
     let (stretch, once) = stolen(environment, population)?;
     let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
         .and("link scheduling in progress", once)
         .and("packets already with the adapter", occupied)
-        .and("their completions", completions);
+        .and("their completions", completions)
+        .with(once_behind(environment, population));
     Ok(Charges {
         stretch,
         per_block: 0,
-        per_start: ps(host.link_scheduling) + ps(host.interrupt),
+        per_start: start(environment),
         per_activation: 0,
         preemptible: true,
         wait,

@@ -97,7 +97,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
     if request.role() == Role::Receive {
         return (cpu + ps(host.receive_message), 0);
     }
-    let cpu = cpu + u128::from(n) * (ps(host.link_scheduling) + ps(host.interrupt));
+    let cpu = cpu + u128::from(n) * super::o1::start(environment);
     let link = u128::from(n - 1) * ps(environment.link.transmit(environment.packet))
         + ps(environment.link.transmit(fragmentation.last()));
     (cpu, link)

@@ -58,7 +58,7 @@
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
 use super::population::Population;
-use super::terms::{Breakdown, Ratio, ps};
+use super::terms::{Breakdown, Ratio, Term, ps};
 use super::trajectory::Charges;
 
 /// Why there is no bound.
@@ -73,10 +73,17 @@ pub(super) fn stolen(
 ) -> Result<(Ratio, u128), Impossible> {
     let interrupt = ps(environment.host.interrupt);
     let call = ps(environment.host.link_scheduling);
-    let burst = interrupt + call;
-    let shortest = ps(environment.link.transmit(population.smallest_packet));
+    let announced = environment.link.interrupts();
+    let burst = interrupt * u128::from(announced.all) + call;
+    let shortest = ps(environment.link.apart(population.smallest_packet));
     if burst == 0 || population.largest_packet.is_none() {
         return Ok((Ratio::ONE, 0));
+    }
+    if environment.depth == 1 && announced.all > 1 {
+        let free = shortest.checked_sub(interrupt * u128::from(announced.beside)).filter(|free| *free > 0);
+        let stretch =
+            Ratio { numerator: burst + free.ok_or(INTERRUPTS)?, denominator: free.ok_or(INTERRUPTS)? };
+        return Ok((stretch, stretch.scale(2 * burst)));
     }
     if environment.depth == 1 {
         let stretch = Ratio { numerator: burst + shortest, denominator: shortest };
@@ -86,7 +93,8 @@ pub(super) fn stolen(
         return Err(INTERRUPTS);
     }
     let stretch = Ratio { numerator: shortest, denominator: shortest - burst };
-    Ok((stretch, stretch.scale(burst + interrupt + call * u128::from(environment.depth))))
+    let at_once = burst * completions_at_once(environment);
+    Ok((stretch, stretch.scale(at_once + interrupt + call * u128::from(environment.depth))))
 }
 
 /// The charges of O1.
@@ -94,7 +102,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     let host = &environment.host;
     let (stretch, once) = stolen(environment, population)?;
     let switch = ps(host.switch());
-    let per_start = ps(host.link_scheduling) + ps(host.interrupt);
+    let per_start = start(environment);
     let crossing = crossing(environment, population, stretch, switch, per_start);
     let lower = switch + population.block;
     let (occupied, completions) = in_adapter(environment, population);
@@ -105,6 +113,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         .and("link scheduling in progress", once)
         .and("packets already with the adapter", occupied)
         .and("their completions", completions)
+        .with(once_behind(environment, population))
         .and("the crossing packet's second share", crossing);
     Ok(Charges { stretch, per_block: switch, per_start, per_activation: switch, preemptible: false, wait })
 }
@@ -113,7 +122,36 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
 pub(super) fn in_adapter(environment: &Environment, population: &Population) -> (u128, u128) {
     let Some(largest) = population.largest_packet else { return (0, 0) };
     let depth = u128::from(environment.depth);
-    (ps(environment.link.transmit(largest)) * depth, ps(environment.host.interrupt) * depth)
+    let announced = environment.link.interrupts();
+    let interrupts = ps(environment.host.interrupt) * u128::from(announced.all);
+    // An adapter that waits for interrupts waits for those of packets behind as well.
+    let others = match announced.waited_for {
+        0 => 0,
+        _ => (interrupts + ps(environment.host.link_scheduling)) * depth,
+    };
+    (ps(environment.link.transmit(largest)) * depth, interrupts * depth + others)
+}
+
+/// What the link phase takes once, whoever is transmitted.
+pub(super) fn once_behind<'a>(environment: &'a Environment, population: &Population) -> &'a [Term] {
+    if population.largest_packet.is_some() { environment.link.once() } else { &[] }
+}
+
+/// What the CPU pays for a packet's start and all its interrupts.
+pub(super) fn start(environment: &Environment) -> u128 {
+    let interrupts = u128::from(environment.link.interrupts().all);
+    ps(environment.host.link_scheduling) + ps(environment.host.interrupt) * interrupts
+}
+
+/// Packets whose interrupts may fall into no time at all, beside what their spacing allows.
+pub(super) fn completions_at_once(environment: &Environment) -> u128 {
+    let depth = u128::from(environment.depth);
+    match environment.link.interrupts().all {
+        _ if environment.link.is_alone() => 1,
+        1 => depth,
+        // Those under way, those that come in for them, and once more, since a packet's are spread over its way.
+        _ => 3 * depth,
+    }
 }
 
 /// What the crossing packet may add beside the share counted with its message.

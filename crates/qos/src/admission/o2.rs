@@ -51,7 +51,7 @@
 
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
-use super::o1::{Impossible, crossing, in_adapter};
+use super::o1::{self, Impossible, completions_at_once, crossing, in_adapter, once_behind};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::Charges;
@@ -60,8 +60,8 @@ use super::trajectory::Charges;
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
     let host = &environment.host;
     let switch = ps(host.switch());
-    let start = ps(host.link_scheduling) + ps(host.interrupt);
-    let shortest = ps(environment.link.transmit(population.smallest_packet));
+    let start = o1::start(environment);
+    let shortest = ps(environment.link.apart(population.smallest_packet));
     let depth = u128::from(environment.depth);
     let endless = if depth == 1 { shortest == 0 } else { start >= shortest };
     if endless && start > 0 && population.largest_packet.is_some() {
@@ -71,7 +71,8 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     let starts = match population.largest_packet {
         None => 0,
         Some(_) if depth == 1 || start == 0 => depth,
-        Some(_) => depth * shortest / (shortest - start),
+        Some(_) if environment.link.is_alone() => depth * shortest / (shortest - start),
+        Some(_) => (depth + completions_at_once(environment)) * shortest / (shortest - start),
     };
     let run = switch + starts * start;
     let per_block = switch + run;
@@ -83,6 +84,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         .and("a run of the link scheduler after it", run)
         .and("packets already with the adapter", occupied)
         .and("completions of packets already with the adapter", completions)
+        .with(once_behind(environment, population))
         .and(
             "the crossing packet's second share",
             crossing(environment, population, Ratio::ONE, per_block, per_start),

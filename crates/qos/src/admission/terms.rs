@@ -38,6 +38,11 @@ impl Breakdown {
         self.terms.iter().map(|term| ps(term.cost)).sum()
     }
 
+    pub(super) fn with(mut self, terms: &[Term]) -> Self {
+        self.terms.extend_from_slice(terms);
+        self
+    }
+
     pub(super) fn and(mut self, name: &'static str, cost: u128) -> Self {
         if cost > 0 {
             self.terms.push(Term { name, cost: span(cost) });

@@ -27,7 +27,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
             link_scheduling: Span::from_us(160),
             ..HostCosts::default()
         },
-        link: LinkCosts::new(Span::from_us(40), Span::from_ns(50)),
+        link: LinkCosts::new(Span::from_us(40), Span::from_ns(50)).into(),
         packet: Bytes::from_kib(4),
         model,
         block_real_time: Block::Packets(p),

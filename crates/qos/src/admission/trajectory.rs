@@ -147,7 +147,7 @@ impl Charges {
             }
         };
         let stolen = self.stretch.scale(work + blocks).saturating_sub(work + blocks);
-        Split { work, blocks, stolen, transmission, starts: self.per_start * sent }
+        Split { work, blocks, stolen, transmission, by: link.by(), starts: self.per_start * sent }
     }
 }
 
@@ -158,6 +158,8 @@ pub(super) struct Split {
     blocks: u128,
     stolen: u128,
     transmission: u128,
+    /// How the link is charged for.
+    by: &'static str,
     starts: u128,
 }
 
@@ -173,7 +175,7 @@ impl Split {
             .and("protocol processing of the packets bound by the CPU", self.work)
             .and("overhead of their blocks", self.blocks)
             .and("CPU time stolen from them by transmissions", self.stolen)
-            .and("transmission of the packets bound by the link", self.transmission)
+            .and(self.by, self.transmission)
             .and("link scheduling and completions of those", self.starts)
     }
 }

@@ -126,26 +126,23 @@ pub(super) fn analysis(
     cx: &mut Context<'_>,
     experiment: &Experiment,
     spans: &[HostSpans],
-    adapters: &[Range<usize>],
 ) -> Result<(), Reported> {
     if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() {
         return Ok(());
     }
     const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
-    for NodeSpec { name: _, host, adapter } in &experiment.nodes {
+    // Where one station of several is so, those channels have a bound that do not pass it.
+    let scheduled = |node: &NodeSpec| {
+        let host = &experiment.hosts[node.host];
+        matches!(host.subsystem.link.paradigm, LinkParadigm::O1 | LinkParadigm::O2) || host.ideal
+    };
+    if let Some(NodeSpec { host, .. }) = experiment.nodes.first()
+        && !experiment.nodes.iter().any(scheduled)
+    {
         let paradigm = experiment.hosts[*host].subsystem.link.paradigm;
-        if matches!(paradigm, LinkParadigm::O3 | LinkParadigm::Adapter) && !experiment.hosts[*host].ideal {
-            let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
-            let reason = format!("admission has no analysis for `{name}`");
-            return Err(cx.fault(&spans[*host].paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
-        }
-        if matches!(experiment.adapters[*adapter], Adapter::Described(_)) {
-            return Err(cx.fault(
-                &adapters[*adapter],
-                "admission has no analysis for an adapter that is described by stages",
-                OFF,
-            ));
-        }
+        let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
+        let reason = format!("admission has no analysis for `{name}`");
+        return Err(cx.fault(&spans[*host].paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
     }
     Ok(())
 }

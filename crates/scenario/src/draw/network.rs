@@ -121,7 +121,7 @@ pub(super) fn impairments(dice: &mut Dice) -> Drafted<RawImpairments> {
 
 /// Faults within a run of `length`.
 pub(super) fn faults(dice: &mut Dice, theme: &Theme, length: Span) -> Vec<Drafted<RawFault>> {
-    let breaks = if theme.null() { 0.03 } else { 0.3 };
+    let breaks = if theme.null() { 0.03 } else { 0.1 };
     if !dice.chance(breaks) {
         return Vec::new();
     }

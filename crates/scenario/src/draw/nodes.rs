@@ -11,7 +11,7 @@ use super::network::impairments;
 use super::sketch::{
     Drafted, Drawn, boolean, entries, names, networks, part, quantity, table, unsaid, whole, word,
 };
-use super::theme::{Place, Theme};
+use super::theme::{AdapterTheme, Place, Theme};
 use crate::choice::{Framing, NetworkKind, NodeKind};
 use crate::raw::{RawNetwork, RawNetworks, RawNode};
 use crate::written::{Entries, Part};
@@ -19,6 +19,14 @@ use crate::written::{Entries, Part};
 /// What hosts are called; the last may be several.
 pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
 const SWITCHES: [&str; 2] = ["sw", "sx"];
+
+/// What one host may have that the others have not.
+const OTHERS: [AdapterTheme; 4] = [
+    AdapterTheme::Generic,
+    AdapterTheme::Generic,
+    AdapterTheme::Named("end-edd"),
+    AdapterTheme::Named("null"),
+];
 
 /// `[node]`.
 type Nodes = Drawn<Option<Entries<Part<RawNode>>>>;
@@ -65,7 +73,13 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
         count: if several { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
         host: dice.maybe(own, |dice| part(host(dice, theme))),
-        adapter: dice.maybe(own, |dice| part(adapter(dice, theme))),
+        adapter: match theme.mixed && name == HOSTS[1] {
+            true => {
+                let other = dice.pick(&OTHERS);
+                part(adapter(dice, &Theme { adapter: other, ..*theme }))
+            }
+            false => dice.maybe(own, |dice| part(adapter(dice, theme))),
+        },
         forwarding: unsaid(),
         latency: unsaid(),
         order: unsaid(),
@@ -82,7 +96,7 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         count: unsaid(),
         host: unsaid(),
         adapter: unsaid(),
-        forwarding: match theme.null() {
+        forwarding: match theme.null() && !theme.mixed {
             true => dice.any::<Forwarding>(0.6),
             false => dice.maybe(0.3, |_| word::<Forwarding>("store_and_forward")),
         },

@@ -73,6 +73,8 @@ pub(super) struct Theme {
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
     pub(super) crowd: bool,
+    /// A host has an adapter of another kind than the rest, which may be one that no analysis covers.
+    pub(super) mixed: bool,
 }
 
 /// The 25 MHz MC68040 of the papers, `profiles/mc68040.toml`.
@@ -97,7 +99,7 @@ impl Theme {
             (Place::Ring(_) | Place::Ethernet(_), 0..8) => AdapterTheme::Generic,
             (Place::Ring(_) | Place::Ethernet(_), 8) => AdapterTheme::Named("template"),
             (Place::Ring(_) | Place::Ethernet(_), _) => AdapterTheme::Named(dice.pick(&shared)),
-            (_, 0) => match dice.below(6) {
+            (_, 0..4) => match dice.below(6) {
                 0..3 => AdapterTheme::Generic,
                 3 => AdapterTheme::Cim250,
                 4 => AdapterTheme::Named(dice.pick(&others)),
@@ -118,8 +120,8 @@ impl Theme {
         let careless = dice.chance(0.02);
         let lawless = if scheduling == Scheduling::Analysed { 0.02 } else { 0.2 };
         let null = matches!(adapter, AdapterTheme::Null | AdapterTheme::Named("null"));
-        let unanalysed = !null || matches!(paradigm, "O3" | "adapter") && !ideal;
-        let off = if unanalysed { !careless } else { dice.chance(0.02) };
+        let unanalysed = matches!(paradigm, "O3" | "adapter") && !ideal;
+        let off = if unanalysed { !careless } else { dice.chance(if null { 0.02 } else { 0.1 }) };
         let (said, costs) = costs(dice, place);
         let mut link = LinkCosts::new(dice.cost(120), Span::ZERO);
         if dice.chance(0.85) {
@@ -148,6 +150,7 @@ impl Theme {
             ahead: dice.chance(0.4),
             decays: dice.chance(0.2),
             crowd: dice.chance(0.04),
+            mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
         }
     }
 

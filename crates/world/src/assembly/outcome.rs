@@ -292,7 +292,9 @@ pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> O
             let other = &experiment.channels[refusal.whose].name;
             format!("with it the promise of `{other}` would not hold: {}", refusal.missing)
         }
-        Promise::BestEffort | Promise::Admitted(_) | Promise::Received(_) => return None,
+        Promise::BestEffort | Promise::Admitted(_) | Promise::Unbounded(..) | Promise::Received(_) => {
+            return None;
+        }
     };
     let shortfall = promise::shortfall(experiment, experiment.admission.formula?, i);
     Some(Refused {
@@ -306,8 +308,10 @@ pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> O
 
 /// Why channel `i`, if it asks for a deadline, has no bound; empty if it has one, or asks for none.
 pub(super) fn no_bound(experiment: &Experiment, i: usize, promise: &Promise) -> String {
-    if experiment.channels[i].deadline.is_none() || !matches!(promise, Promise::BestEffort) {
-        return String::new();
+    match promise {
+        Promise::Unbounded(why, _) => return why.0.into(),
+        Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
+        _ => return String::new(),
     }
     match experiment.admission.formula {
         None => "admission is off".into(),

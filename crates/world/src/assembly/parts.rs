@@ -148,7 +148,9 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
             let config = config_at(experiment, i, promise, station);
             // What was promised nothing takes its room from what there is for all.
             let reserved = match promise {
-                Promise::Admitted(_) => held_packets(experiment, i, promise, station),
+                Promise::Admitted(_) | Promise::Unbounded(..) if promise.at(station).is_some() => {
+                    held_packets(experiment, i, promise, station)
+                }
                 _ => 0,
             };
             let flow = Flow { class: config.class, deadline: config.deadline, level: config.level, reserved };

@@ -30,7 +30,7 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
     if !experiment.interfaces.is_empty() {
         return where_it_comes_in(experiment, index);
     }
-    let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula).ok()?;
+    let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
     for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
         if let Some(request) = super::request(other).ok()? {
             let _ = tables.admit(experiment, other, request);
@@ -40,10 +40,10 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
     let asked = super::request(channel).ok()??;
     let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
         let reserved = tables.admit(experiment, channel, Request::new(channel.spec, least).ok()?).ok()?;
-        Some((least, reserved))
+        Some((least, reserved.reserved))
     });
     let Some((least, reserved)) = admissible else {
-        let sender = tables.sender(channel);
+        let sender = tables.sender(channel)?;
         let (wait, service) = (sender.wait_time(&asked).ok()?, sender.service_time(&asked).ok()?);
         return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
     };

@@ -13,7 +13,7 @@ use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::{Bytes, Span};
 
 use super::{Refused, admitted};
-use crate::coverage::{Coverage, Covered, Uncovered, thread_per_message};
+use crate::coverage::{Coverage, Covered, Uncovered, frames_apart, hears, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
 
 /// Levels that real-time channels share; the last one is best effort's.
@@ -22,48 +22,65 @@ const REAL_TIME_LEVELS: u32 = LEVELS as u32 - 1;
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
 pub(super) type Reserved = (usize, Role, AdmissionId, Request);
 
-/// The tables of all hosts.
+/// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
-    hosts: Vec<AdmissionTable>,
+    hosts: Vec<Result<AdmissionTable, Uncovered>>,
     formula: Formula,
 }
 
+/// What a channel has reserved: all that its bound takes, or as far as its way is covered.
+pub(super) struct Reservation {
+    pub(super) reserved: Vec<Reserved>,
+    /// Why the channel has no bound all the same.
+    pub(super) unbounded: Option<Uncovered>,
+}
+
 impl Tables {
-    pub(super) fn new(
-        experiment: &Experiment,
-        coverage: &Coverage,
-        formula: Formula,
-    ) -> Result<Self, Uncovered> {
+    pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
         let table = |node| {
             let environment = environment(experiment, coverage, formula, node)?;
             let test = experiment.admission.test_with(formula);
             AdmissionTable::with_test(environment, test).map_err(|_| Uncovered("the host is out of range"))
         };
-        let hosts = (0..experiment.stations()).map(table).collect::<Result<_, _>>()?;
-        Ok(Self { hosts, formula })
+        let hosts = (0..experiment.stations()).map(table).collect();
+        Self { hosts: coverage.spread(experiment, hosts), formula }
     }
 
-    /// Reserves for `channel` at every host of its way, or at none.
+    /// Reserves for `channel` at every host of its way as far as that is covered, or at none.
+    ///
+    /// Where only the receiving host is not covered there is a bound all the same, to the end of the last transmission.
     pub(super) fn admit(
         &mut self,
         experiment: &Experiment,
         channel: &ChannelSpec,
         request: Request,
-    ) -> Result<Vec<Reserved>, Refused> {
+    ) -> Result<Reservation, Refused> {
         let mut reserved: Vec<Reserved> = Vec::new();
         for (node, role) in self.hosts_of(experiment, channel) {
             let request = at_host(channel, role, request);
-            match admitted(self.hosts[node].request(request)) {
+            let host = match &mut self.hosts[node] {
+                Ok(host) => host,
+                Err(why) => {
+                    let unbounded = Some(*why).filter(|_| role != Role::Receive);
+                    return Ok(Reservation { reserved, unbounded });
+                }
+            };
+            match admitted(host.request(request)) {
                 Ok(id) => reserved.push((node, role, id, request)),
                 Err(refusal) => {
                     for (node, _, id, _) in reserved {
-                        self.hosts[node].release(id);
+                        self.table(node).release(id);
                     }
                     return Err(Refused { node, refusal });
                 }
             }
         }
-        Ok(reserved)
+        Ok(Reservation { reserved, unbounded: None })
+    }
+
+    /// The table of `node`, which has one.
+    fn table(&mut self, node: usize) -> &mut AdmissionTable {
+        self.hosts[node].as_mut().expect("nothing is reserved where there is no table")
     }
 
     /// The hosts that `channel` reserves at. The papers know none that receives.
@@ -87,7 +104,8 @@ impl Tables {
     ) -> Option<Span> {
         let mut least = Span::ZERO;
         for (node, role) in self.hosts_of(experiment, channel) {
-            least = least.max(self.hosts[node].least_deadline(&at_host(channel, role, request)).ok()?);
+            let Ok(host) = &self.hosts[node] else { break };
+            least = least.max(host.least_deadline(&at_host(channel, role, request)).ok()?);
         }
         Some(least)
     }
@@ -96,21 +114,26 @@ impl Tables {
     pub(super) fn bounds(&self) -> Vec<BTreeMap<AdmissionId, Bound>> {
         let by_id =
             |table: &AdmissionTable| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
-        self.hosts.iter().map(by_id).collect()
+        self.hosts.iter().map(|host| host.as_ref().map_or_else(|_| BTreeMap::new(), by_id)).collect()
     }
 
     /// `W` and `S` of an admitted request.
     pub(super) fn terms(&self, node: usize, request: &Request) -> (Breakdown, Breakdown) {
-        let table = &self.hosts[node];
-        match (table.wait_time(request), table.service_time(request)) {
-            (Ok(wait), Ok(service)) => (wait, service),
-            _ => unreachable!("an admitted channel has terms"),
-        }
+        let terms = self.hosts[node]
+            .as_ref()
+            .ok()
+            .and_then(|table| Some((table.wait_time(request).ok()?, table.service_time(request).ok()?)));
+        terms.expect("an admitted channel has terms")
     }
 
     /// The table of the host where `channel` starts.
-    pub(super) fn sender(&self, channel: &ChannelSpec) -> &AdmissionTable {
-        &self.hosts[channel.route[0]]
+    pub(super) fn sender(&self, channel: &ChannelSpec) -> Option<&AdmissionTable> {
+        self.hosts[channel.route[0]].as_ref().ok()
+    }
+
+    /// Why `channel` has no bound, whether it fits or not.
+    pub(super) fn unbounded(&self, channel: &ChannelSpec) -> Option<Uncovered> {
+        channel.senders().iter().find_map(|node| self.hosts[*node].as_ref().err().copied())
     }
 }
 
@@ -133,7 +156,7 @@ fn environment(
     formula: Formula,
     node: usize,
 ) -> Result<Environment, Uncovered> {
-    let Covered { model, link, by_level, ahead } = coverage.stations[node];
+    let Covered { model, link, by_level, ahead } = coverage.stations[node].clone()?;
     let best_effort = experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect();
     let levels = by_level.then_some(REAL_TIME_LEVELS);
     if experiment.outlet(node).is_some() {
@@ -157,7 +180,7 @@ fn environment(
     let host = experiment.host(node);
     let config = &host.subsystem;
     Ok(Environment {
-        // Whoever has a promise has an adapter that interrupts for each response, and no other.
+        // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
         host: host.costs.interrupted_for_each(),
         link,
         packet: config.packet,
@@ -172,10 +195,10 @@ fn environment(
         interference: match formula {
             // They do not know any.
             Formula::Papers | Formula::Printed => Vec::new(),
-            Formula::Corrected => applications(experiment, node)?
-                .into_iter()
-                .chain(receptions(experiment, coverage, node)?)
-                .collect(),
+            Formula::Corrected => {
+                let above = applications(experiment, node)?.into_iter();
+                above.chain(receptions(experiment, node)?).chain(looks(experiment, node)).collect()
+            }
         },
         formula,
     })
@@ -219,15 +242,13 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
 
 /// Every packet that comes in interrupts. On the way of one adapter they are as far apart as the shortest takes, but for
 /// what jitter pushes together.
-fn receptions(
-    experiment: &Experiment,
-    coverage: &Coverage,
-    node: usize,
-) -> Result<Vec<Interference>, Uncovered> {
+fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
     let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
     if cost.is_zero() {
         return Ok(Vec::new());
     }
+    // What has come since the host last looked is found together.
+    let late = hears(experiment.adapter(node).notification());
     let mut shortest: BTreeMap<(usize, usize), Bytes> = BTreeMap::new();
     for channel in &experiment.channels {
         let packet = channel.spec.smallest_packet(experiment.packet());
@@ -238,13 +259,22 @@ fn receptions(
         }
     }
     let from = |((before, way), packet): ((usize, usize), Bytes)| {
-        let interval = coverage.stations[before].link.transmit(packet);
+        // Whatever is done at the host before, that is how long its adapter takes.
+        let interval = frames_apart(experiment, before, packet);
         if interval.is_zero() {
             return Err(Uncovered("packets that take no time to send come in any number at once"));
         }
-        let burst = 1 + experiment.networks[way].impairments.jitter.div_ceil(interval);
+        let pushed = experiment.networks[way].impairments.jitter.saturating_add(late);
+        let burst = 1 + pushed.div_ceil(interval);
         let burst = u32::try_from(burst).map_err(|_| Uncovered("jitter pushes too many packets together"))?;
         Ok(Interference { above: Above::Interrupt, cost, burst, interval })
     };
     shortest.into_iter().map(from).collect()
+}
+
+/// A host that looks for responses does so whether there are any or not.
+fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
+    let (cost, interval) = (experiment.host(node).costs.poll, hears(experiment.adapter(node).notification()));
+    let looks = !cost.is_zero() && !interval.is_zero();
+    looks.then_some(Interference { above: Above::Interrupt, cost, burst: 1, interval })
 }

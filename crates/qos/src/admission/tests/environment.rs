@@ -47,7 +47,7 @@ fn a_packet_is_as_large_as_a_span_can_transmit() {
     let packet = |bytes: u64, startup: u64, per_byte: u64| {
         error(Environment {
             packet: Bytes::new(bytes),
-            link: LinkCosts::new(Span::from_ps(startup), Span::from_ps(per_byte)),
+            link: LinkCosts::new(Span::from_ps(startup), Span::from_ps(per_byte)).into(),
             ..host()
         })
     };

@@ -20,7 +20,7 @@ pub(super) fn round(model: ResourceModel) -> Environment {
             thread_creation: Span::from_us(30),
             ..mc68040(model, 4, Formula::Corrected).host
         },
-        link: LinkCosts::new(Span::from_us(400), Span::ZERO),
+        link: LinkCosts::new(Span::from_us(400), Span::ZERO).into(),
         ..mc68040(model, 4, Formula::Corrected)
     }
 }
@@ -92,7 +92,7 @@ fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
 fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
     for model in [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2] {
         for depth in [1, 2] {
-            let mut host = Environment { depth, link: LinkCosts::default(), ..round(model) };
+            let mut host = Environment { depth, link: LinkCosts::default().into(), ..round(model) };
             // While scheduling costs something, starts and completions never end.
             let wait = table(host.clone()).wait_time(&packets(1));
             assert_eq!(wait.unwrap_err().reason, Reason::InterruptsTakeAll);
@@ -205,7 +205,7 @@ fn work_above_that_takes_everything_says_by_how_much() {
 #[test]
 fn what_a_message_needs_of_cpu_and_link_at_the_least() {
     let of = |model, role| {
-        let link = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
+        let link = LinkCosts::new(Span::from_us(40), Span::from_ns(50)).into();
         let host = Environment { block_real_time: Block::Packets(2), link, ..round(model) };
         // 3 packets, the last of 1 KiB.
         let (cpu, link) = shares(&host, &with(spec(9, Span::from_ms(50))).at(role));

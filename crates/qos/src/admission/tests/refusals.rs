@@ -98,7 +98,7 @@ fn a_newcomer_that_changes_the_wait_is_refused_for_another_s_sake() {
 /// Where a packet of nothing takes 10 us, α = 21: the S of A is 21·520 = 10 920, more than its interval.
 #[test]
 fn a_newcomer_of_short_packets_may_take_another_s_whole_interval() {
-    let link = LinkCosts::new(Span::from_us(10), Span::from_ps(122_500));
+    let link = LinkCosts::new(Span::from_us(10), Span::from_ps(122_500)).into();
     let mut table = table(Environment { link, packet: Bytes::new(4000), ..round(ResourceModel::O1) });
     let sized = |min, interval| TrafficSpec {
         min_message: Bytes::new(min),

@@ -1,0 +1,260 @@
+//! What is behind a host's link scheduler, as a bound has to know it: the stages of an adapter, and the medium.
+//!
+//! ```text
+//!            window: at most D packets handed over, and their completion not heard of
+//!          ┌───────────────────────────────────────────────────────────────┐
+//!  host ───┴▶ command queue ─▶ ▭ stage 1 ─▶ ▭ stage 2 ─▶ … ─▶ ▭ stage K ─▶ medium
+//!    ▲                                                               │
+//!    └──────────────────────── completion, interrupt ◀───────────────┘
+//! ```
+//!
+//! The analyses of a host ([`crate::admission`]) ask four things of what transmits for it: what a packet adds to a phase in which
+//! the link is what is waited for (`L_x(S)` of the papers), what such a phase takes once, how far apart completions are that take the
+//! CPU, and how many interrupts each packet has. The papers have an adapter that is a delay. [`Behind`] answers for any row of stages:
+//! see [`window`] for what is proved and how.
+//!
+//! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it can be tried out.
+
+mod ring;
+#[cfg(test)]
+mod tests;
+pub mod window;
+
+use std::sync::Arc;
+
+use laxity_units::{Bytes, Span};
+
+use crate::admission::Term;
+use crate::costs::{Delay, LinkCosts};
+
+pub use ring::Turns;
+pub use window::{Behind, Method};
+
+/// An adapter on its way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Station {
+    /// What a packet passes, in order; at least one.
+    pub stages: Vec<Stage>,
+    /// The adapter looks for commands so often; zero if it is told at once.
+    pub looks: Span,
+    /// The host looks for responses so often; zero if each interrupts.
+    pub hears: Span,
+    /// Packets between being fetched and their completion, at most; `None` for as many as there are. One too many waits.
+    pub buffers: Option<u32>,
+    /// Who may overtake whom.
+    pub order: Overtaking,
+    /// What the frames go over.
+    pub medium: Medium,
+}
+
+/// A stage with one server, or with several where only one packet is in the adapter at a time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stage {
+    /// Name in reports.
+    pub name: String,
+    /// Places before it if packets that find none wait in the stage before; `None` if there are always enough.
+    pub places: Option<u32>,
+    /// It does nothing but a processor's work, so that a frame before the last stage counts as one that follows.
+    pub selects: bool,
+    /// What its server does with a packet, in order.
+    pub phases: Vec<Phase>,
+}
+
+/// A part of what a server does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Phase {
+    /// How long it takes.
+    pub delay: Delay,
+    /// It is there for packets of at least this size …
+    pub from: Bytes,
+    /// … and at most this; `None` for any.
+    pub up_to: Option<Bytes>,
+    /// Resources that it holds, all of them or none; who has them is decided by any rank, preemptive or not.
+    pub holds: Vec<usize>,
+    /// Its time counts from when the server took the packet.
+    pub since_service: bool,
+    /// What the host is told at its end.
+    pub tells: Tells,
+    /// The frame is on the medium meanwhile.
+    pub medium: bool,
+}
+
+/// What a host is told while a packet is on its way, each time by an interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tells {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// How far it is.
+    Progress,
+    /// That, and the stage waits until it was heard.
+    Handshake,
+}
+
+/// Who may overtake whom within an adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overtaking {
+    /// Nobody: it is one queue after the other.
+    Never,
+    /// Nobody overtakes a packet that the host would not have sent before it.
+    Urgent,
+}
+
+/// What frames go over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Medium {
+    /// A link of their own.
+    Own,
+    /// A token ring.
+    Ring(Turns),
+}
+
+/// What transmits for a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Link {
+    /// A packet has it for `L_x(S)`, one after the other, and interrupts when it is done.
+    Alone(LinkCosts),
+    /// An adapter of stages.
+    Behind(Arc<Behind>),
+}
+
+impl From<LinkCosts> for Link {
+    fn from(costs: LinkCosts) -> Self {
+        Link::Alone(costs)
+    }
+}
+
+impl Link {
+    /// What a packet of up to `size` adds to a phase in which the link is what is waited for.
+    pub fn transmit(&self, size: Bytes) -> Span {
+        match self {
+            Link::Alone(costs) => costs.transmit(size),
+            Link::Behind(behind) => span(behind.charge(size)),
+        }
+    }
+
+    /// How far apart completions of packets of at least `size` are in the long run.
+    pub fn apart(&self, size: Bytes) -> Span {
+        match self {
+            Link::Alone(costs) => costs.transmit(size),
+            Link::Behind(behind) => span(behind.apart(size)),
+        }
+    }
+
+    /// What such a phase takes once.
+    pub fn once(&self) -> &[Term] {
+        match self {
+            Link::Alone(_) => &[],
+            Link::Behind(behind) => behind.once(),
+        }
+    }
+
+    /// Interrupts of a packet: how many, and how many of them the adapter does not wait for.
+    pub fn interrupts(&self) -> Interrupts {
+        match self {
+            Link::Alone(_) => Interrupts { all: 1, beside: 0, waited_for: 0 },
+            Link::Behind(behind) => behind.interrupts(),
+        }
+    }
+
+    /// How a packet is charged for, in words.
+    pub(crate) fn by(&self) -> &'static str {
+        match self {
+            Link::Alone(_) => "transmission of the packets bound by the link",
+            Link::Behind(behind) => match behind.method() {
+                Method::OneByOne => "all stages of the adapter for the packets bound by it, one by one",
+                Method::SideBySide => "the adapter's slowest stages for the packets bound by it",
+            },
+        }
+    }
+
+    /// Whether completions come one by one, each `apart` from the one before, however many packets are outstanding.
+    pub fn is_alone(&self) -> bool {
+        matches!(self, Link::Alone(_))
+    }
+}
+
+/// The interrupts of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interrupts {
+    /// All of them, that of its completion among them.
+    pub all: u32,
+    /// Of those, how many tell of progress, while the adapter goes on.
+    pub beside: u32,
+    /// Of those, how many the adapter waits for.
+    pub waited_for: u32,
+}
+
+impl Phase {
+    fn applies(&self, size: Bytes) -> bool {
+        size >= self.from && self.up_to.is_none_or(|most| size <= most)
+    }
+}
+
+impl Stage {
+    /// How long its server has a packet of `size` that waits for nothing.
+    pub fn service(&self, size: Bytes) -> u128 {
+        self.phases.iter().filter(|phase| phase.applies(size)).fold(0, |passed, phase| {
+            let delay = ps(phase.delay.of(size));
+            if phase.since_service { passed.max(delay) } else { passed + delay }
+        })
+    }
+
+    /// How long of that at most a packet of `size` holds a resource that `shared` says others want.
+    fn holding(&self, size: Bytes, shared: impl Fn(usize) -> bool) -> u128 {
+        let holds = |phase: &&Phase| phase.applies(size) && phase.holds.iter().any(|r| shared(*r));
+        self.phases.iter().filter(holds).map(|phase| ps(phase.delay.of(size))).sum()
+    }
+
+    fn wants(&self, resource: usize) -> bool {
+        self.phases.iter().any(|phase| phase.holds.contains(&resource))
+    }
+}
+
+impl Station {
+    /// `T`: how long a packet of `size` takes that waits for nothing.
+    pub fn transit(&self, size: Bytes) -> u128 {
+        self.stages.iter().map(|stage| stage.service(size)).sum()
+    }
+
+    /// The most that `of` is for a packet of up to `size`, `of` being made of delays: it does not fall with the size but where
+    /// phases begin or cease to apply.
+    fn most(&self, size: Bytes, of: impl Fn(Bytes) -> u128) -> u128 {
+        let phases = self.stages.iter().flat_map(|stage| &stage.phases);
+        let ends = phases.flat_map(|phase| {
+            let before = phase.from.get().checked_sub(1).map(Bytes::new);
+            before.into_iter().chain(phase.up_to)
+        });
+        ends.filter(|end| *end < size && !end.is_zero()).map(&of).fold(of(size), u128::max)
+    }
+
+    /// The least that `of` is for a packet of at least `size` and at most `largest`.
+    fn least(&self, size: Bytes, largest: Bytes, of: impl Fn(Bytes) -> u128) -> u128 {
+        let phases = self.stages.iter().flat_map(|stage| &stage.phases);
+        let begins = phases.flat_map(|phase| {
+            std::iter::once(phase.from).chain(phase.up_to.map(|most| most + Bytes::new(1)))
+        });
+        begins.filter(|begin| *begin > size && *begin <= largest).map(&of).fold(of(size), u128::min)
+    }
+
+    /// How far apart frames of at least `size` leave it: the medium has one at a time.
+    pub fn frames_apart(&self, size: Bytes, largest: Bytes) -> Span {
+        let medium = self.stages.iter().flat_map(|stage| &stage.phases).find(|phase| phase.medium);
+        span(match (medium, self.stages.last()) {
+            (Some(phase), _) => self.least(size, largest, |size| match phase.applies(size) {
+                true => ps(phase.delay.of(size)),
+                false => 0,
+            }),
+            (None, Some(last)) => self.least(size, largest, |size| last.service(size)),
+            (None, None) => 0,
+        })
+    }
+}
+
+fn ps(span: Span) -> u128 {
+    u128::from(span.as_ps())
+}
+
+fn span(ps: u128) -> Span {
+    Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,128 @@
+//! Whose bounds a station takes that no analysis covers: theirs who pass it or come after it, and nobody else's.
+
+mod stations;
+
+use laxity_qos::admission::Formula;
+use laxity_world::promise::{Promise, promises};
+
+use super::*;
+
+#[track_caller]
+fn only(text: &str) -> Experiment {
+    right(text).first()
+}
+
+/// Hosts at a switch, `ben` being as it says, and channels that are as they say from one to the other.
+fn star(ben: &str, more: &str, channels: &[(&str, &str, &str)]) -> String {
+    let mut text = format!(
+        r#"title = "A star"
+[host]
+profile = "mc68040"
+subsystem = {{ packet = "1500 B" }}
+[node.ada]
+[node.ben]
+{ben}
+[node.cleo]
+[node.dan]
+[node.sw]
+kind = "switch"
+[network]
+rate = "100 Mbit/s"
+[network.star]
+joins = ["sw", "ada", "ben", "cleo", "dan"]
+[run]
+time = "1 s"
+{more}
+"#
+    );
+    for (class, from, to) in channels {
+        let contract = match *class {
+            "real_time" => "min_interval = \"60 ms\"\ndeadline = \"50 ms\"\nburst = 1",
+            _ => "burst = 1",
+        };
+        text += &format!(
+            "[[channel]]\nname = \"{class}-{from}-{to}\"\nclass = \"{class}\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
+             max_message = \"1500 B\"\n{contract}\nsource = {{ kind = \"continuous\" }}\n"
+        );
+    }
+    text
+}
+
+/// What each channel has: a bound to its last transmission and to the receiver (2), the first (1), or none, with the hosts
+/// that promise something all the same.
+fn bounds(text: &str) -> Vec<(u8, Vec<String>)> {
+    let experiment = only(text);
+    let answers = promises(&experiment, Formula::Corrected).unwrap().channels;
+    let of = |promise: &Promise| {
+        let bounds = u8::from(promise.bound().is_some()) + u8::from(promise.delivery_bound().is_some());
+        let hops = match promise {
+            Promise::Unbounded(_, hops) => hops.iter().map(|hop| experiment.name(hop.node)).collect(),
+            Promise::Refused(refused) => panic!("{}", refused.in_words(&experiment)),
+            _ => Vec::new(),
+        };
+        (bounds, hops)
+    };
+    answers.iter().map(of).collect()
+}
+
+const O3: &str = "host = { subsystem = { link = { paradigm = \"O3\" } } }";
+const RT: &str = "real_time";
+
+#[test]
+fn a_station_without_an_analysis_takes_the_bounds_of_those_behind_it() {
+    let all = [(RT, "ada", "cleo"), (RT, "cleo", "dan"), (RT, "cleo", "ada")];
+    assert_eq!(bounds(&star("", "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
+    // Ben sends nothing; then best effort, in any amount, to where Ada's messages go.
+    assert_eq!(bounds(&star(O3, "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
+    let beside = [all[0], all[1], ("best_effort", "ben", "cleo")];
+    assert_eq!(bounds(&star(O3, "", &beside)), [(2, vec![]), (2, vec![]), (0, vec![])]);
+    // Then with a contract that Ben need not keep: whoever goes to Cleo goes by the same port.
+    let after = [all[0], (RT, "ada", "dan"), (RT, "ben", "cleo")];
+    assert_eq!(bounds(&star(O3, "", &after)), [(0, vec!["ada".into()]), (2, vec![]), (0, vec![])]);
+    // And Cleo, to whom Ben's messages come late, promises nothing to Dan, nor he to Ada.
+    let beyond = [all[1], (RT, "ben", "cleo"), (RT, "dan", "ada"), (RT, "ada", "ben")];
+    assert_eq!(bounds(&star("", "", &beyond)), vec![(2, vec![]); 4]);
+    let only_cleo = [all[1], (RT, "ben", "cleo"), (RT, "ada", "ben")];
+    assert_eq!(bounds(&star(O3, "", &only_cleo)), [(0, vec![]), (0, vec![]), (1, vec![])]);
+    assert!(promises(&only(&star(O3, "", &beyond)), Formula::Corrected).is_err(), "nobody is left");
+}
+
+#[test]
+fn a_receiver_without_an_analysis_leaves_the_bound_to_the_last_link() {
+    let all = [(RT, "ada", "ben"), (RT, "ada", "cleo")];
+    assert_eq!(bounds(&star(O3, "", &all)), [(1, vec![]), (2, vec![])]);
+}
+
+#[test]
+fn a_fault_is_its_own_hosts() {
+    let fault = "[[fault]]\nkind = \"lost_interrupts\"\nat = \"1 ms\"\nnode = \"ben\"";
+    let all = [(RT, "ben", "dan"), (RT, "ada", "cleo")];
+    assert_eq!(bounds(&star("", fault, &all)), [(0, vec![]), (2, vec![])]);
+}
+
+#[test]
+fn what_a_way_multiplies_is_felt_where_it_comes_in() {
+    let doubled = "[network.side]\njoins = [\"ben\", \"dan\"]\nimpairments = { duplication = 0.5 }";
+    let all = [("best_effort", "ben", "dan"), (RT, "dan", "ben"), (RT, "ada", "cleo"), (RT, "ada", "dan")];
+    // All that comes to Dan interrupts it, so of what Dan sends nothing is known.
+    assert_eq!(bounds(&star("", doubled, &all)), [(0, vec![]), (0, vec![]), (2, vec![]), (1, vec![])]);
+}
+
+/// A link from Ben to Dan, of whose adapter's frames nobody knows the distance: they interrupt Dan.
+#[test]
+fn interrupts_of_frames_need_a_bound() {
+    let stages = "adapter = { kind = \"generic\", transmit = [{ name = \"t\", servers = 2, phase = [{ fixed = \"1 us\" }] }] }";
+    let side = "[network.side]\njoins = [\"ben\", \"dan\"]";
+    let all = [("best_effort", "ben", "dan"), (RT, "dan", "ben"), (RT, "ada", "cleo")];
+    let costly =
+        |text: String| text.replacen("[node.ada]", "costs = { interrupt = \"1 us\" }\n[node.ada]", 1);
+    assert_eq!(bounds(&costly(star("", side, &all)))[1..], [(2, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&costly(star(stages, side, &all)))[1..], [(0, vec![]), (2, vec![])]);
+}
+
+#[test]
+fn if_nobody_has_a_bound_there_is_one_reason() {
+    let experiment = only(&star(O3, "", &[(RT, "ben", "ada"), ("best_effort", "ada", "cleo")]));
+    let why = promises(&experiment, Formula::Corrected).unwrap_err();
+    assert_eq!(why.0, "no analysis covers link scheduling by O3");
+}

@@ -1,0 +1,132 @@
+//! Which adapters of several stages have a bound, behind which windows.
+
+use super::*;
+
+/// A host alone with an adapter, whose link scheduler is as `link` says.
+fn host(adapter: &str, link: &str) -> String {
+    format!(
+        r#"title = "A host"
+[host]
+profile = "mc68040"
+subsystem = {{ packet = "1500 B", link = {{ {link} }} }}
+[adapter]
+{adapter}
+[run]
+time = "1 s"
+[[channel]]
+name = "a"
+class = "real_time"
+max_message = "1500 B"
+burst = 1
+min_interval = "60 ms"
+deadline = "50 ms"
+source = {{ kind = "continuous" }}
+[[channel]]
+name = "b"
+class = "best_effort"
+max_message = "1500 B"
+burst = 1
+source = {{ kind = "continuous" }}
+"#
+    )
+}
+
+/// The bound of the first channel in microseconds, or why it has none.
+fn bound(text: &str) -> Result<u64, &'static str> {
+    let promises = promises(&only(text), Formula::Corrected).map_err(|why| why.0)?;
+    Ok(promises.channels[0].bound().expect("it is admitted").as_ps() / 1_000_000)
+}
+
+fn generic(stages: &[&str]) -> String {
+    let stages = stages.iter().enumerate().map(|(n, stage)| format!("{{ name = \"s{n}\", {stage} }}"));
+    format!("kind = \"generic\"\ntransmit = [{}]", stages.collect::<Vec<_>>().join(", "))
+}
+
+const LONG: &str = "phase = [{ fixed = \"400 us\" }]";
+const BY_CLASS: &str =
+    "queue = [{ takes = \"real_time\", order = \"edf\" }, { takes = \"best_effort\", priority = 1 }]";
+
+/// Two stages of 400 us are one of 800 us to a host that has one packet outstanding.
+#[test]
+fn one_packet_takes_what_its_stages_take() {
+    let null = bound(&host("kind = \"null\"\nstartup = \"800 us\"\nper_byte = \"7 ns\"", "depth = 1"));
+    let per_byte = "phase = [{ fixed = \"400 us\", per_byte = \"7 ns\" }]";
+    assert_eq!(bound(&host(&generic(&[LONG, per_byte]), "depth = 1")), null);
+    assert!(null.is_ok());
+}
+
+/// With one packet in the adapter queues, orders and buffers mean nothing; with several they do.
+#[test]
+fn what_several_packets_can_do_to_each_other() {
+    let held = "depth = 2";
+    let ahead = "depth = 2, horizon = \"1 ms\"";
+    let servers = format!("servers = 2, {LONG}");
+    let drops = format!("queue = [{{ slots = 1, overload = \"drop\" }}], {LONG}");
+    let turns = format!("{BY_CLASS}, selection = \"round_robin\", {LONG}");
+    let levels = format!("queue = [{{ order = \"fixed_priority\" }}], {LONG}");
+    let deadlines = format!("{BY_CLASS}, {LONG}");
+    let cases: [(&str, &str, Result<(), &str>); 8] = [
+        (LONG, held, Ok(())),
+        (LONG, ahead, Ok(())),
+        (&servers, held, Err("packets that are served side by side may pass each other")),
+        (&drops, held, Err("the adapter loses packets for want of places in a queue")),
+        (&turns, held, Err("best effort passes real time within the adapter")),
+        (&levels, held, Err("host and adapter go by different orders")),
+        (&deadlines, held, Ok(())),
+        (&deadlines, ahead, Err("a queue in the adapter takes what is ahead of its time for urgent")),
+    ];
+    for (stage, link, expected) in cases {
+        let adapter = generic(&[stage, LONG]);
+        assert_eq!(bound(&host(&adapter, link)).map(|_| ()), expected, "{stage} {link}");
+        assert!(bound(&host(&adapter, &link.replace('2', "1"))).is_ok(), "{stage}");
+    }
+}
+
+/// Of two stages of 400 us and one of 200 a FIFO in a window of three pays the longest, and EDF all.
+#[test]
+fn a_fifo_is_charged_for_its_slowest_stage() {
+    let fifo = [LONG, LONG, "phase = [{ fixed = \"200 us\" }]"];
+    let edf = format!("{BY_CLASS}, {LONG}");
+    let short = bound(&host(&generic(&fifo), "depth = 3")).unwrap();
+    let long = bound(&host(&generic(&[&edf, LONG, fifo[2]]), "depth = 3")).unwrap();
+    assert!(short < long, "{short} {long}");
+}
+
+#[test]
+fn a_driver_must_be_patient_with_a_described_adapter_too() {
+    let text = |after: u64| {
+        let driver = format!("profile = \"mc68040\"\ndriver = {{ reset_after = \"{after} us\" }}");
+        host(&generic(&[LONG, LONG]), "depth = 1").replacen("profile = \"mc68040\"", &driver, 1)
+    };
+    assert_eq!(bound(&text(1600)), Err("the driver resets the adapter while it does what it was given"));
+    assert!(bound(&text(4000)).is_ok());
+}
+
+/// Those who receive: without stages there is nothing to bound, and with some only whoever sends nothing keeps his bound.
+#[test]
+fn an_adapter_that_works_for_what_it_receives_has_no_bound() {
+    let receive = "\nreceive = [{ name = \"up\", phase = [{ fixed = \"1 us\" }] }]";
+    let text = |more: &str| {
+        let node =
+            format!("adapter = {{ {}{} }}", generic(&[LONG]).replace('\n', ", "), more.replace('\n', ", "));
+        star(&node, "", &[(RT, "ada", "ben"), (RT, "ben", "cleo"), (RT, "ada", "dan")])
+    };
+    assert_eq!(bounds(&text("")), [(2, vec![]), (2, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&text(receive)), [(1, vec![]), (0, vec![]), (2, vec![])]);
+}
+
+/// At a ring the token counts, and collisions have no bound.
+#[test]
+fn a_shared_medium_has_a_bound_if_it_takes_turns() {
+    let stages = "phase = [{ fixed = \"100 us\", medium = true }]";
+    let on = |network: &str| host(&generic(&[stages]), "depth = 1") + network;
+    let ring = "[network]\nkind = \"token_ring\"\nrotation = \"1 ms\"\nholding = \"200 us\"\n";
+    let own = bound(&on("")).unwrap();
+    let waits = bound(&on(ring)).unwrap();
+    // One packet before it and its own each wait for 800 us and for half of that, which the one before may have overrun by.
+    assert_eq!(waits, own + 2 * 1200);
+    assert_eq!(
+        bound(&on("[network]\nkind = \"csma\"\nrate = \"10 Mbit/s\"\n")),
+        Err("collisions have a probability, and no number of them is the last")
+    );
+}

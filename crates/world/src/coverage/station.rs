@@ -1,0 +1,331 @@
+//! Which described adapters have a bound, and as what the proof sees them.
+//!
+//! The proof is `laxity_qos::station::window`. With one packet in the adapter at a time hardly anything of a description can
+//! break it. With several, packets may pass each other, be lost for want of room, or be kept from being fetched, and each of
+//! those is either shown not to matter or has no bound.
+
+use laxity_model::adapter::{
+    Buffers, Description, Interface, Notification, Overload, Phase, Pool, Queue, Selection, Stage, Tells,
+};
+use laxity_model::network::TokenRingParameters;
+use laxity_qos::channel::{LinkConfig, Order};
+use laxity_qos::discipline::Class;
+use laxity_qos::station::{self, Behind, Medium, Overtaking, Station, Turns};
+use laxity_units::{Bytes, Span};
+
+use super::Uncovered;
+use crate::experiment::{Adapter, ChannelSpec, Experiment, Host, MediumSpec, Network};
+
+/// What is behind the link scheduler of `node`, whose adapter is described; `by_level` if its CPU and link go by fixed priorities.
+pub(super) fn behind(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    by_level: bool,
+) -> Result<Behind, Uncovered> {
+    let host = experiment.host(node);
+    let LinkConfig { paradigm: _, order: _, early, depth } = host.subsystem.link;
+    let window = Window { depth, by_level, nothing_early: early.horizon.is_zero() };
+    let comes_in = |channel: &ChannelSpec| channel.hop(node).is_some_and(|hop| hop > 0);
+    let largest = largest(experiment, node);
+    let Description { interface, resources: _, transmit, receive, transmit_buffers, receive_buffers: _ } =
+        description;
+    // See `Window::commands` for the queues.
+    let Interface { queues: _, poll, notification, responses: _ } = interface;
+    if !interface.answers_plainly() {
+        return Err(Uncovered("no analysis covers moderated interrupts, or responses that wait for room"));
+    }
+    // A frame that passes no stage is at the host at once, and has given its buffer back.
+    if !receive.is_empty() && experiment.channels.iter().any(comes_in) {
+        return Err(Uncovered("no analysis covers what an adapter does with the frames that it receives"));
+    }
+    let mut order = window.commands(description)?;
+    let mut stages = Vec::new();
+    for stage in transmit {
+        let (overtaking, stage) = window.stage(stage)?;
+        order = order.max(overtaking);
+        stages.push(stage);
+    }
+    let buffers = window.buffers(transmit_buffers, order)?;
+    if order == Allowed::Urgent && stages[0].places.is_some() {
+        return Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"));
+    }
+    let station = Station {
+        stages,
+        looks: poll.unwrap_or(Span::ZERO),
+        hears: hears(*notification),
+        buffers,
+        order: match order {
+            Allowed::Never => Overtaking::Never,
+            Allowed::Urgent => Overtaking::Urgent,
+        },
+        medium: medium(experiment, node, description)?,
+    };
+    let behind = Behind::new(station, depth, largest);
+    patient(host, &behind, largest)?;
+    Ok(behind)
+}
+
+/// How long the host may not have looked for responses.
+pub(crate) fn hears(notification: Notification) -> Span {
+    match notification {
+        Notification::Interrupt => Span::ZERO,
+        Notification::Poll(period) => period,
+    }
+}
+
+/// The largest packet that `node` sends.
+fn largest(experiment: &Experiment, node: usize) -> Bytes {
+    let sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    sent.map(|channel| channel.spec.max_message).max().unwrap_or(Bytes::ZERO).min(experiment.packet())
+}
+
+/// A driver that resets an adapter that is slow must not do so while it does what it was given.
+fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered> {
+    let Some(after) = host.driver.reset_after else { return Ok(()) };
+    let depth = u64::from(host.subsystem.link.depth);
+    let packet = Span::from_ps(u64::try_from(behind.charge(largest)).unwrap_or(u64::MAX))
+        .saturating_add(host.costs.interrupt.saturating_mul(u64::from(behind.interrupts().all)))
+        .saturating_add(host.costs.link_scheduling);
+    let once = behind.once().iter().fold(Span::ZERO, |sum, term| sum.saturating_add(term.cost));
+    // Twice, for what comes behind may hold up an interrupt.
+    let longest = packet.saturating_mul(2 * depth).saturating_add(once);
+    match after <= longest || behind.interrupts().waited_for > 0 {
+        true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
+        false => Ok(()),
+    }
+}
+
+/// Who may overtake whom, as far as a proof allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Allowed {
+    Never,
+    Urgent,
+}
+
+/// The window of packets through which the host looks at its adapter.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    depth: u32,
+    by_level: bool,
+    /// The host hands over nothing ahead of its time, which a queue in the adapter would take for urgent.
+    nothing_early: bool,
+}
+
+impl Window {
+    /// One packet is in the adapter at a time: it meets nobody, and has all the room there is.
+    fn is_one(self) -> bool {
+        self.depth == 1
+    }
+
+    fn holds(self, room: Option<u32>) -> bool {
+        room.is_none_or(|room| room >= self.depth)
+    }
+
+    fn commands(self, description: &Description) -> Result<Allowed, Uncovered> {
+        let queues = &description.interface.queues;
+        if self.is_one() {
+            return Ok(Allowed::Never);
+        }
+        if !queues.iter().all(|queue| self.holds(queue.slots)) {
+            return Err(Uncovered("the host's driver waits for room in a command queue"));
+        }
+        let of = |class| queues.iter().position(|queue| queue.takes.admits(class));
+        match (of(Class::RealTime), of(Class::BestEffort)) {
+            (Some(real_time), Some(best_effort)) if real_time == best_effort => Ok(Allowed::Never),
+            (Some(real_time), Some(best_effort))
+                if (queues[real_time].priority, real_time) < (queues[best_effort].priority, best_effort) =>
+            {
+                Ok(Allowed::Urgent)
+            }
+            _ => Err(Uncovered("the adapter fetches best effort before real time")),
+        }
+    }
+
+    fn buffers(self, buffers: &Buffers, order: Allowed) -> Result<Option<u32>, Uncovered> {
+        let Buffers { pool, overload } = *buffers;
+        let room = match pool {
+            Pool::Unlimited => None,
+            Pool::Shared(most) | Pool::PerChannel(most) => Some(most),
+        };
+        if self.holds(room) {
+            return Ok(None);
+        }
+        match (pool, overload) {
+            (Pool::Shared(most), Overload::Block) if order == Allowed::Never => Ok(Some(most)),
+            (Pool::Shared(_), Overload::Block) => {
+                Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"))
+            }
+            (Pool::Unlimited | Pool::PerChannel(_), _) => {
+                Err(Uncovered("a channel that waits for a buffer of its own lets others pass"))
+            }
+            (Pool::Shared(_), Overload::Drop | Overload::Priority) => {
+                Err(Uncovered("the adapter loses packets for want of buffers"))
+            }
+        }
+    }
+
+    fn stage(self, stage: &Stage) -> Result<(Allowed, station::Stage), Uncovered> {
+        let Stage { name, servers, queues, selection, phases } = stage;
+        let selects = phases.iter().all(|phase| phase.work);
+        let phases = phases.iter().map(phase).collect();
+        if self.is_one() {
+            let stage = station::Stage { name: name.clone(), places: None, selects, phases };
+            return Ok((Allowed::Never, stage));
+        }
+        if *servers > 1 {
+            return Err(Uncovered("packets that are served side by side may pass each other"));
+        }
+        let mut lines: Vec<&Queue> = queues.iter().collect();
+        lines.sort_by_key(|queue| queue.priority);
+        let of = |class| lines.iter().position(|queue| queue.takes.admits(class));
+        let (Some(real_time), Some(best_effort)) = (of(Class::RealTime), of(Class::BestEffort)) else {
+            return Err(Uncovered("a class has no queue"));
+        };
+        if real_time > best_effort || real_time != best_effort && *selection != Selection::Priority {
+            return Err(Uncovered("best effort passes real time within the adapter"));
+        }
+        let mut allowed = if real_time == best_effort { Allowed::Never } else { Allowed::Urgent };
+        let mut places: Option<u32> = None;
+        for line in [lines[real_time], lines[best_effort]] {
+            let Queue { takes: _, order: _, priority: _, slots, overload } = *line;
+            if self.holds(slots) {
+                continue;
+            }
+            if overload != Overload::Block {
+                return Err(Uncovered("the adapter loses packets for want of places in a queue"));
+            }
+            places = places.min(slots).or(slots);
+        }
+        allowed = allowed.max(self.ordered(lines[real_time].order)?);
+        if real_time != best_effort {
+            // Best effort has the last deadline and the last level, and is in order by either.
+            allowed = Allowed::Urgent;
+        }
+        Ok((allowed, station::Stage { name: name.clone(), places, selects, phases }))
+    }
+
+    fn ordered(self, order: Order) -> Result<Allowed, Uncovered> {
+        match order {
+            Order::Fifo => Ok(Allowed::Never),
+            _ if !self.nothing_early => {
+                Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"))
+            }
+            Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(Allowed::Urgent),
+            Order::FixedPriority if self.by_level => Ok(Allowed::Urgent),
+            Order::Edf | Order::MultiClassEdf | Order::FixedPriority => {
+                Err(Uncovered("host and adapter go by different orders"))
+            }
+        }
+    }
+}
+
+fn phase(phase: &Phase) -> station::Phase {
+    // By which rank resources are given out is all one to the proof, and so is whose time it is once a description is read.
+    let Phase { delay, from, up_to, holds, priority: _, work: _, medium, tells, since_service } = phase;
+    station::Phase {
+        delay: *delay,
+        from: *from,
+        up_to: *up_to,
+        holds: holds.clone(),
+        since_service: *since_service,
+        tells: match tells {
+            Tells::Nothing => station::Tells::Nothing,
+            Tells::Progress => station::Tells::Progress,
+            Tells::Handshake => station::Tells::Handshake,
+        },
+        medium: *medium,
+    }
+}
+
+/// The medium that frames of `node` ask for.
+fn medium(experiment: &Experiment, node: usize, description: &Description) -> Result<Medium, Uncovered> {
+    let mut turns = None;
+    for network in experiment.networks.iter().filter(|network| network.members.contains(&node)) {
+        match &network.medium {
+            MediumSpec::PointToPoint => {}
+            MediumSpec::Csma(_) => {
+                return Err(Uncovered("collisions have a probability, and no number of them is the last"));
+            }
+            MediumSpec::TokenRing(_) if !description.asks_for_medium() => {
+                return Err(Uncovered("frames go onto a ring without a token"));
+            }
+            MediumSpec::TokenRing(ring) => {
+                let only =
+                    experiment.networks.iter().filter(|other| other.members.contains(&node)).count() == 1;
+                if !only {
+                    return Err(Uncovered("no analysis covers an adapter at a ring and at other networks"));
+                }
+                turns = Some(self::turns(experiment, network, ring, node)?);
+            }
+        }
+    }
+    Ok(turns.map_or(Medium::Own, Medium::Ring))
+}
+
+/// What the token of `network` leaves `node`.
+fn turns(
+    experiment: &Experiment,
+    network: &Network,
+    ring: &TokenRingParameters,
+    node: usize,
+) -> Result<Turns, Uncovered> {
+    let TokenRingParameters { rotation, holding, latency: _, handling } = ring;
+    // Passing it on is part of the rotation.
+    if experiment.faults.iter().any(|fault| network.members.contains(&fault.node)) {
+        return Err(Uncovered("nothing bounds for how long a fault keeps the token"));
+    }
+    let (mut longest, mut others, mut own) = (Span::ZERO, Span::ZERO, Span::ZERO);
+    for (place, member) in network.members.iter().enumerate() {
+        let frame = frame(experiment, *member)?.saturating_add(handling.saturating_mul(2));
+        if *member == node {
+            (longest, own) = (frame, holding[place]);
+        } else {
+            others = others.saturating_add(frame);
+        }
+    }
+    Ok(Turns { rotation: *rotation, holding: own, handling: *handling, longest, others })
+}
+
+/// The longest frame that `node` sends, in time.
+fn frame(experiment: &Experiment, node: usize) -> Result<Span, Uncovered> {
+    let Adapter::Described(description) = experiment.adapter(node) else {
+        return Err(Uncovered("an adapter at the ring does not ask for the token"));
+    };
+    let phases = description.transmit.iter().flat_map(|stage| &stage.phases);
+    let Some(phase) = phases.into_iter().find(|phase| phase.medium) else {
+        return Err(Uncovered("an adapter at the ring does not ask for the token"));
+    };
+    if !phase.holds.is_empty() {
+        return Err(Uncovered("a frame that waits for its adapter keeps the token for as long"));
+    }
+    let most = largest(experiment, node);
+    Ok(phase.delay.of(phase.up_to.map_or(most, |end| end.min(most))))
+}
+
+/// How far apart frames of at least `size` leave `node`, whatever is done there.
+pub(crate) fn frames_apart(experiment: &Experiment, node: usize, size: Bytes) -> Span {
+    if let Some(link) = experiment.link(node) {
+        return link.transmit(size);
+    }
+    let Adapter::Described(description) = experiment.adapter(node) else { return Span::ZERO };
+    let several = description.transmit.last().is_none_or(|stage| stage.servers > 1);
+    if several && !description.asks_for_medium() {
+        return Span::ZERO;
+    }
+    let stage = |stage: &Stage| station::Stage {
+        name: stage.name.clone(),
+        places: None,
+        selects: false,
+        phases: stage.phases.iter().map(phase).collect(),
+    };
+    let station = Station {
+        stages: description.transmit.iter().map(stage).collect(),
+        looks: Span::ZERO,
+        hears: Span::ZERO,
+        buffers: None,
+        order: Overtaking::Urgent,
+        medium: Medium::Own,
+    };
+    station.frames_apart(size, largest(experiment, node))
+}
