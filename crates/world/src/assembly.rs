@@ -13,6 +13,7 @@ pub mod receiving;
 mod state;
 mod surroundings;
 mod switches;
+mod window;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -35,9 +36,10 @@ pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, source_stream};
 pub use state::Event;
-use state::{Asked, Snapshot, Window};
+use state::{Asked, Snapshot};
 use surroundings::Surroundings;
 use switches::Switches;
+use window::Window;
 
 use crate::experiment::{Experiment, Fault, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
@@ -185,6 +187,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             meters: Vec::new(),
             stages: stages.collect(),
             window: Window::of(length),
+            unasked: false,
             observer,
             outside,
             handles: vec![VecDeque::new(); experiment.channels.len()],
@@ -241,9 +244,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     /// Schedules what begins by itself; before the run.
     pub fn start(&mut self, calendar: &mut Calendar<Event>) {
-        if let RunLength::Time { total, warmup, cooldown } = self.around.window.length {
-            calendar.schedule(Time::ZERO + warmup, Event::Window);
-            calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
+        for edge in self.around.window.edges() {
+            calendar.schedule(edge, Event::Window);
         }
         for (number, fault) in (0..).zip(&self.experiment.faults) {
             calendar.schedule(Time::ZERO + fault.at, Event::Fault { number, begins: true });
@@ -316,8 +318,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     /// What hears a node may have been told something for which it has to look at nodes.
     #[inline]
     fn look_after(&mut self, now: Time) {
-        if self.around.window.unasked {
-            self.around.window.ask(&self.nodes, &self.switches);
+        if self.around.unasked {
+            self.around.ask(&self.nodes, &self.switches);
         }
         if self.around.observer.has_seen() {
             self.around.observer.look_at(now, &self.nodes);
@@ -359,8 +361,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     fn look_at_window(&mut self, now: Time) {
         self.around.look_at_window(now);
-        if self.around.window.unasked {
-            self.around.window.ask(&self.nodes, &self.switches);
+        if self.around.unasked {
+            self.around.ask(&self.nodes, &self.switches);
         }
     }
 
@@ -457,7 +459,6 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
     }
 
     fn is_finished(&self) -> bool {
-        self.stopped
-            || matches!(self.around.window.length, RunLength::Packets { total, .. } if self.around.window.departed >= total)
+        self.stopped || self.around.window.is_over()
     }
 }

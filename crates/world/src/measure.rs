@@ -111,6 +111,24 @@ impl Meter {
         true
     }
 
+    /// A packet that was whole at an interface at `from` is with its program, a message of its own.
+    pub(crate) fn receive(&mut self, now: Time, from: Time, class: Class, size: Bytes, counted: bool) {
+        self.tally.packets += 1;
+        self.tally.completed += 1;
+        self.tally.transmitted += size;
+        let due = self.deadline.map(|deadline| from.saturating_add(deadline));
+        let missed = u64::from(due.is_some_and(|due| now > due));
+        self.tally.missed_packets += missed;
+        self.tally.missed_messages += missed;
+        if class == Class::RealTime {
+            self.worst = self.worst.max(Some(now.saturating_since(from)));
+        }
+        if counted {
+            self.laxity_from(due, now);
+            self.latency.push(seconds(from, now));
+        }
+    }
+
     fn laxity_from(&mut self, due: Option<Time>, now: Time) {
         if let Some(due) = due {
             self.laxity.push(seconds(now, due));

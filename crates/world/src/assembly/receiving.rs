@@ -7,30 +7,28 @@
 //! interrupted and works (the crate `emulator`).
 
 mod host;
+mod outcome;
+mod traced;
 
-use std::collections::BTreeMap;
-
-use laxity_engine::trace::{Trace, Track};
+use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, Seed, Stop, VirtualClock, World};
 use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_model::source::Source;
 use laxity_qos::channel::{Dropped, Sent};
-use laxity_qos::discipline::Class;
 use laxity_qos::reception::Policer;
 use laxity_qos::reception::control::Modes;
 use laxity_units::{Bytes, Span, Time};
 
 pub use host::ReceivingHost;
 
-use super::outcome::{no_bound, refused};
 use super::state::Asked;
+use super::window::Window;
 use super::{limits, source_stream};
-use crate::causes;
 use crate::experiment::{Command, Experiment, RunLength};
-use crate::measure::{Meter, Punctuality, Tally, seconds};
-use crate::prediction;
+use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
-use crate::results::{Channel, Resource, Run};
+use crate::results::Run;
+use traced::Traced;
 
 /// Runs `experiment`, whose channels all come in at interfaces, for `length`: `None` if it has not ended after so many `events`.
 /// `trace` is told what the CPU does and when packets are with their programs.
@@ -92,44 +90,9 @@ struct Snapshot {
     tallies: Vec<Tally>,
 }
 
-/// Reads one of the uses of the CPU.
-type Use = fn(&ReceptionUses) -> Span;
-
-/// What is traced of a run.
-struct Traced<'a> {
-    trace: &'a mut dyn Trace,
-    cpu: Track,
-    channels: Vec<Track>,
-    /// What the CPU is at, and since when.
-    at_work: Option<(&'static str, Time)>,
-}
-
-impl<'a> Traced<'a> {
-    fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
-        let channels = experiment.channels.iter();
-        Self {
-            cpu: trace.track("cpu"),
-            channels: channels.map(|channel| trace.track(&format!("channel {}", channel.name))).collect(),
-            at_work: None,
-            trace,
-        }
-    }
-
-    /// Traces what the CPU was at, if it is at something else now.
-    fn look_at(&mut self, now: Time, work: Option<(&'static str, Time)>) {
-        if self.at_work != work {
-            if let Some((name, since)) = self.at_work.filter(|(_, since)| *since < now) {
-                self.trace.span(self.cpu, name, since, now, &[]);
-            }
-            self.at_work = work;
-        }
-    }
-}
-
 /// A host that receives, what comes in, and what is counted: what the engine runs.
 pub struct Receiving<'a, H> {
     experiment: &'a Experiment,
-    length: RunLength,
     receiver: H,
     asked: Asked,
     /// Per channel: where it comes from, the how-manyth source that is, and the interface it comes in at.
@@ -140,10 +103,7 @@ pub struct Receiving<'a, H> {
     policers: Vec<Option<Policer>>,
     promises: Vec<Promise>,
     meters: Vec<Meter>,
-    /// Packets delivered or dropped: what a run's length in packets counts.
-    done: u64,
-    opened: Option<Snapshot>,
-    closed: Option<Snapshot>,
+    window: Window<Snapshot>,
     traced: Option<Traced<'a>>,
 }
 
@@ -172,7 +132,6 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         });
         Self {
             experiment,
-            length,
             receiver: host,
             asked: Asked::default(),
             sources: sources.collect(),
@@ -180,18 +139,15 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             policers: policers.collect(),
             promises,
             meters: meters.collect(),
-            done: 0,
-            opened: None,
-            closed: None,
+            window: Window::of(length),
             traced: None,
         }
     }
 
     /// Schedules what happens first.
     pub fn start(&mut self, calendar: &mut Calendar<Event>) {
-        if let RunLength::Time { total, warmup, cooldown } = self.length {
-            calendar.schedule(Time::ZERO + warmup, Event::Window);
-            calendar.schedule(Time::ZERO + (total - cooldown), Event::Window);
+        for edge in self.window.edges() {
+            calendar.schedule(edge, Event::Window);
         }
         for (number, spec) in self.experiment.commands.iter().enumerate() {
             calendar.schedule(Time::ZERO + spec.at, Event::Command { number });
@@ -240,7 +196,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 
     fn arrive(&mut self, now: Time, channel: usize, size: Bytes) {
-        let counted = self.counts();
+        let counted = self.window.counts();
         let meter = &mut self.meters[channel];
         let number = meter.tally.messages;
         meter.offer(size);
@@ -274,14 +230,15 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     /// That is what became of a packet.
     fn end(&mut self, now: Time, at: Time, output: &Reception) {
         self.count(at, output);
-        self.done += 1;
-        if matches!(self.length, RunLength::Packets { .. }) {
+        // Delivered or dropped: that is what a length in packets counts here.
+        self.window.through += 1;
+        if matches!(self.window.length, RunLength::Packets { .. }) {
             self.look_at_window(now);
         }
     }
 
     fn count(&mut self, now: Time, output: &Reception) {
-        let counted = self.counts();
+        let counted = self.window.counts();
         match output {
             Reception::Delivered(packet) => {
                 if let Some(traced) = &mut self.traced {
@@ -303,173 +260,21 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         }
     }
 
-    fn counts(&self) -> bool {
-        self.opened.is_some() && self.closed.is_none()
-    }
-
+    #[inline]
     fn look_at_window(&mut self, now: Time) {
-        let (opens, closes) = match self.length {
-            RunLength::Packets { total, warmup, cooldown } => {
-                (self.done >= warmup, self.done >= total - cooldown)
-            }
-            RunLength::Time { total, warmup, cooldown } => {
-                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
-            }
-        };
-        if opens && self.opened.is_none() {
-            self.opened = Some(self.snapshot(now));
-        }
-        if closes && self.closed.is_none() {
-            self.closed = Some(self.snapshot(now));
-        }
-    }
-
-    fn snapshot(&self, at: Time) -> Snapshot {
-        Snapshot {
-            at,
-            uses: self.receiver.uses(at),
-            beside: self.receiver.beside(),
-            interfaces: (0..self.experiment.interfaces.len()).map(|i| self.receiver.report(i)).collect(),
-            tallies: self.meters.iter().map(|meter| meter.tally.clone()).collect(),
-        }
-    }
-
-    /// Closes the run that ended at `end`; the host comes back.
-    pub fn into_run(mut self, end: Time) -> (Run, H) {
-        let opened = self.opened.take().unwrap_or_else(|| self.snapshot(end));
-        let closed = self.closed.take().unwrap_or_else(|| self.snapshot(end));
-        let ended = self.snapshot(end);
-        let window = closed.at.saturating_since(opened.at).as_secs_f64();
-        let share = |of: Use| match window > 0.0 {
-            true => of(&closed.uses).saturating_sub(of(&opened.uses)).as_secs_f64() / window,
-            false => 0.0,
-        };
-        let uses: [(&str, Use); 6] = [
-            ("interrupt", |uses| uses.signals),
-            ("switch", |uses| uses.switches),
-            ("announcement", |uses| uses.announcements),
-            ("protocol", |uses| uses.protocol),
-            ("wasted", |uses| uses.wasted),
-            ("program", |uses| uses.program),
-        ];
-        let reception = share(ReceptionUses::reception);
-        let total = reception + share(|uses| uses.program);
-        let utilisation = if self.receiver.spins() { 1.0 } else { total };
-        let cpu = Resource {
-            name: "cpu".into(),
-            utilisation,
-            uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
-            ..Resource::default()
-        };
-        let channels: Vec<Channel> = (0..self.meters.len())
-            .map(|i| self.channel(i, &opened.tallies[i], &closed.tallies[i], &ended.tallies[i], window, end))
-            .collect();
-        let mut figures = BTreeMap::new();
-        let left = if self.receiver.spins() { 0.0 } else { 1.0 - reception };
-        figures.insert("cpu_left_share".into(), left);
-        figures.insert("cpu_idle_share".into(), 1.0 - utilisation);
-        if let (Some(from), Some(to)) = (opened.beside, closed.beside)
-            && window > 0.0
-        {
-            figures.insert("cpu_beside_share".into(), to.saturating_sub(from).as_secs_f64() / window);
-        }
-        let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
-        for (i, (from, to)) in opened.interfaces.iter().zip(&closed.interfaces).enumerate() {
-            let suffix = if i == 0 { String::new() } else { format!("@{i}") };
-            let mut note = |name: &str, value: f64| figures.insert(format!("{name}{suffix}"), value);
-            note("interrupts_per_second", per_second(to.interrupts - from.interrupts));
-            note("ticks_per_second", per_second(to.ticks - from.ticks));
-            note("missed_ticks", (to.missed_ticks - from.missed_ticks) as f64);
-            note("batches_per_second", per_second(to.batches - from.batches));
-            note("longest_ring", f64::from(to.longest_queue));
-        }
-        let arrivals = per_second(channels.iter().map(|channel| channel.messages).sum());
-        let received = per_second(channels.iter().map(|channel| channel.completed).sum());
-        figures.insert("received_per_second".into(), received);
-        let refused = self.promises.iter().filter(|promise| promise.is_refused()).count();
-        if self.experiment.admission.formula.is_some() {
-            figures.insert("refused".into(), refused as f64);
-        }
-        if let Some(capacity) = prediction::capacity(self.experiment) {
-            figures.insert("predicted_per_second".into(), capacity.of(arrivals));
-        }
-        if let Some(estimate) = prediction::queueing(self.experiment, arrivals) {
-            figures.insert("queueing_throughput_per_second".into(), estimate.throughput);
-            figures.insert("queueing_blocking_share".into(), estimate.blocking);
-            figures.insert("queueing_latency".into(), estimate.latency);
-        }
-        let run = Run {
-            simulated: end.as_secs_f64(),
-            window,
-            channels,
-            resources: vec![cpu],
-            figures,
-            ..Run::default()
-        };
-        (run, self.receiver)
-    }
-
-    fn channel(
-        &mut self,
-        i: usize,
-        opened: &Tally,
-        closed: &Tally,
-        ended: &Tally,
-        window: f64,
-        end: Time,
-    ) -> Channel {
-        let spec = &self.experiment.channels[i];
-        let mut meter = std::mem::take(&mut self.meters[i]);
-        let counted = closed.since(opened);
-        let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
-        let curves = self.experiment.curves;
-        let real_time = spec.class == Class::RealTime;
-        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
-        Channel {
-            name: spec.name.clone(),
-            class: if real_time { "real_time" } else { "best_effort" }.into(),
-            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
-            deadline: spec.deadline.map(Span::as_secs_f64),
-            bound: self.promises[i].bound().map(Span::as_secs_f64),
-            refused: refused(self.experiment, i, &self.promises[i]),
-            no_bound: no_bound(self.experiment, i, &self.promises[i]),
-            worst: meter.worst.map(Span::as_secs_f64),
-            offered: rate(counted.offered.get() as f64),
-            throughput: rate(counted.transmitted.get() as f64),
-            messages: counted.messages,
-            completed: counted.completed,
-            packets: counted.packets,
-            missed_packets: counted.missed_packets,
-            missed_messages: counted.missed_messages,
-            late_outside: ended.late() - counted.late(),
-            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
-            drops: drops.collect(),
-            dropped_packets: counted.dropped_packets,
-            laxity: meter.laxity.summary(curves),
-            latency: meter.latency.summary(curves),
-            ..Channel::default()
-        }
+        let (receiver, meters) = (&self.receiver, &self.meters);
+        self.window.look(now, |_| Snapshot::of(now, receiver, self.experiment, meters));
     }
 }
 
-impl Meter {
-    /// A packet that was whole at `from` is with its program.
-    fn receive(&mut self, now: Time, from: Time, class: Class, size: Bytes, counted: bool) {
-        self.tally.packets += 1;
-        self.tally.completed += 1;
-        self.tally.transmitted += size;
-        let due = self.deadline.map(|deadline| from.saturating_add(deadline));
-        let missed = u64::from(due.is_some_and(|due| now > due));
-        self.tally.missed_packets += missed;
-        self.tally.missed_messages += missed;
-        if class == Class::RealTime {
-            self.worst = self.worst.max(Some(now.saturating_since(from)));
-        }
-        if counted {
-            self.latency.push(seconds(from, now));
-            if let Some(due) = due {
-                self.laxity.push(seconds(now, due));
-            }
+impl Snapshot {
+    fn of(at: Time, host: &impl ReceivingHost, experiment: &Experiment, meters: &[Meter]) -> Self {
+        Self {
+            at,
+            uses: host.uses(at),
+            beside: host.beside(),
+            interfaces: (0..experiment.interfaces.len()).map(|i| host.report(i)).collect(),
+            tallies: meters.iter().map(|meter| meter.tally.clone()).collect(),
         }
     }
 }
@@ -502,6 +307,6 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
     }
 
     fn is_finished(&self) -> bool {
-        matches!(self.length, RunLength::Packets { total, .. } if self.done >= total)
+        self.window.is_over()
     }
 }

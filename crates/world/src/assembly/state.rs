@@ -1,4 +1,4 @@
-//! What a world keeps beside its components: events to come, the window, who asked to be called when.
+//! What a world keeps beside its components: events to come, how things stood, who asked to be called when.
 
 use laxity_model::host::Uses;
 use laxity_model::node::Node;
@@ -7,7 +7,6 @@ use laxity_qos::channel::{ChannelId, Slot};
 use laxity_units::{Bytes, Span, Time};
 
 use super::switches::Switches;
-use crate::experiment::RunLength;
 use crate::measure::{Meter, Tally};
 
 /// What can happen in an [`Assembly`]: two words, for a calendar moves its events about. What is longer waits beside it.
@@ -54,17 +53,6 @@ pub enum Event {
     Window,
 }
 
-/// Which part of a run is counted.
-#[derive(Debug)]
-pub(super) struct Window {
-    pub(super) length: RunLength,
-    pub(super) departed: u64,
-    pub(super) opened: Option<Snapshot>,
-    pub(super) closed: Option<Snapshot>,
-    /// An edge has passed, and nodes have not said what they had come to.
-    pub(super) unasked: bool,
-}
-
 /// What nodes had been busy with and channels had come to at an edge of the window.
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
@@ -75,29 +63,6 @@ pub(super) struct Snapshot {
     /// What each port of a switch had been through.
     pub(super) ports: Vec<PortReport>,
     pub(super) tallies: Vec<Tally>,
-}
-
-impl Window {
-    pub(super) fn of(length: RunLength) -> Self {
-        Self { length, departed: 0, opened: None, closed: None, unasked: false }
-    }
-
-    #[inline]
-    pub(super) fn counts(&self) -> bool {
-        self.opened.is_some() && self.closed.is_none()
-    }
-
-    /// Which edges have been passed at `now`: the one at which it opens, the one at which it closes.
-    pub(super) fn passed(&self, now: Time) -> (bool, bool) {
-        match self.length {
-            RunLength::Packets { total, warmup, cooldown } => {
-                (self.departed >= warmup, self.departed >= total - cooldown)
-            }
-            RunLength::Time { total, warmup, cooldown } => {
-                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
-            }
-        }
-    }
 }
 
 impl Snapshot {

@@ -17,8 +17,9 @@ use laxity_units::{Bytes, Time};
 use super::meters::StageMeter;
 use super::networks::Networks;
 use super::observer::Observer;
-use super::state::{Event, Snapshot, Window};
+use super::state::{Event, Snapshot};
 use super::switches::Switches;
+use super::window::Window;
 use super::{Notice, Outside};
 use crate::experiment::{ChannelSpec, Experiment};
 use crate::measure::Meter;
@@ -31,7 +32,9 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
     pub(super) stages: Vec<Vec<StageMeter>>,
-    pub(super) window: Window,
+    pub(super) window: Window<Snapshot>,
+    /// An edge of the window has passed, and nodes have not said what they had come to.
+    pub(super) unasked: bool,
     pub(super) observer: Observer<'a, 'f, T>,
     pub(super) outside: O,
     /// Per channel: the outside's names for messages that were offered and not answered.
@@ -160,7 +163,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         if hop != last_sender {
             return;
         }
-        self.window.departed += 1;
+        self.window.through += 1;
         let counted = self.window.counts();
         let meter = &mut self.meters[packet.channel.0 as usize];
         let completes = meter.depart(now, packet, counted);
@@ -223,28 +226,18 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     /// Opens or closes the window, if it is time. Nodes are asked what they had come to when whoever acts is done.
     #[inline]
     pub(super) fn look_at_window(&mut self, now: Time) {
-        let window = &mut self.window;
-        let (opens, closes) = window.passed(now);
-        if (opens, closes) == (window.opened.is_some(), window.closed.is_some()) {
-            return;
-        }
-        for (passed, edge, opens) in [(opens, &mut window.opened, true), (closes, &mut window.closed, false)]
-        {
-            if passed && edge.is_none() {
-                *edge = Some(Snapshot::of_meters(now, &self.meters));
-                window.unasked = true;
-                self.outside.notice(now, Notice::Window { opens });
-            }
-        }
+        let (meters, outside) = (&self.meters, &mut self.outside);
+        self.unasked |= self.window.look(now, |opens| {
+            outside.notice(now, Notice::Window { opens });
+            Snapshot::of_meters(now, meters)
+        });
     }
-}
 
-impl Window {
     /// Adds what nodes have come to, to the edges that lack it.
     #[cold]
     pub(super) fn ask(&mut self, nodes: &[Node], switches: &Switches) {
         self.unasked = false;
-        for edge in [&mut self.opened, &mut self.closed] {
+        for edge in [&mut self.window.opened, &mut self.window.closed] {
             *edge =
                 edge.take().map(|edge| if edge.uses.is_empty() { edge.with(nodes, switches) } else { edge });
         }

@@ -1,0 +1,137 @@
+//! What came of a run: tables and figures of what was counted in its window.
+
+use std::collections::BTreeMap;
+
+use laxity_model::reception::ReceptionUses;
+use laxity_qos::discipline::Class;
+use laxity_units::{Span, Time};
+
+use super::{Receiving, ReceivingHost, Snapshot};
+use crate::assembly::outcome::{no_bound, refused};
+use crate::causes;
+use crate::measure::Tally;
+use crate::prediction;
+use crate::results::{Channel, Resource, Run};
+
+/// Reads one of the uses of the CPU.
+type Use = fn(&ReceptionUses) -> Span;
+
+impl<H: ReceivingHost> Receiving<'_, H> {
+    /// Closes the run that ended at `end`; the host comes back.
+    pub fn into_run(mut self, end: Time) -> (Run, H) {
+        let snapshot = || Snapshot::of(end, &self.receiver, self.experiment, &self.meters);
+        let opened = self.window.opened.take().unwrap_or_else(snapshot);
+        let closed = self.window.closed.take().unwrap_or_else(snapshot);
+        let ended = snapshot();
+        let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let share = |of: Use| match window > 0.0 {
+            true => of(&closed.uses).saturating_sub(of(&opened.uses)).as_secs_f64() / window,
+            false => 0.0,
+        };
+        let uses: [(&str, Use); 6] = [
+            ("interrupt", |uses| uses.signals),
+            ("switch", |uses| uses.switches),
+            ("announcement", |uses| uses.announcements),
+            ("protocol", |uses| uses.protocol),
+            ("wasted", |uses| uses.wasted),
+            ("program", |uses| uses.program),
+        ];
+        let reception = share(ReceptionUses::reception);
+        let total = reception + share(|uses| uses.program);
+        let utilisation = if self.receiver.spins() { 1.0 } else { total };
+        let cpu = Resource {
+            name: "cpu".into(),
+            utilisation,
+            uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
+            ..Resource::default()
+        };
+        let channels: Vec<Channel> = (0..self.meters.len())
+            .map(|i| self.channel(i, &opened.tallies[i], &closed.tallies[i], &ended.tallies[i], window, end))
+            .collect();
+        let mut figures = BTreeMap::new();
+        let left = if self.receiver.spins() { 0.0 } else { 1.0 - reception };
+        figures.insert("cpu_left_share".into(), left);
+        figures.insert("cpu_idle_share".into(), 1.0 - utilisation);
+        if let (Some(from), Some(to)) = (opened.beside, closed.beside)
+            && window > 0.0
+        {
+            figures.insert("cpu_beside_share".into(), to.saturating_sub(from).as_secs_f64() / window);
+        }
+        let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
+        for (i, (from, to)) in opened.interfaces.iter().zip(&closed.interfaces).enumerate() {
+            let suffix = if i == 0 { String::new() } else { format!("@{i}") };
+            let mut note = |name: &str, value: f64| figures.insert(format!("{name}{suffix}"), value);
+            note("interrupts_per_second", per_second(to.interrupts - from.interrupts));
+            note("ticks_per_second", per_second(to.ticks - from.ticks));
+            note("missed_ticks", (to.missed_ticks - from.missed_ticks) as f64);
+            note("batches_per_second", per_second(to.batches - from.batches));
+            note("longest_ring", f64::from(to.longest_queue));
+        }
+        let arrivals = per_second(channels.iter().map(|channel| channel.messages).sum());
+        let received = per_second(channels.iter().map(|channel| channel.completed).sum());
+        figures.insert("received_per_second".into(), received);
+        let refused = self.promises.iter().filter(|promise| promise.is_refused()).count();
+        if self.experiment.admission.formula.is_some() {
+            figures.insert("refused".into(), refused as f64);
+        }
+        if let Some(capacity) = prediction::capacity(self.experiment) {
+            figures.insert("predicted_per_second".into(), capacity.of(arrivals));
+        }
+        if let Some(estimate) = prediction::queueing(self.experiment, arrivals) {
+            figures.insert("queueing_throughput_per_second".into(), estimate.throughput);
+            figures.insert("queueing_blocking_share".into(), estimate.blocking);
+            figures.insert("queueing_latency".into(), estimate.latency);
+        }
+        let run = Run {
+            simulated: end.as_secs_f64(),
+            window,
+            channels,
+            resources: vec![cpu],
+            figures,
+            ..Run::default()
+        };
+        (run, self.receiver)
+    }
+
+    fn channel(
+        &mut self,
+        i: usize,
+        opened: &Tally,
+        closed: &Tally,
+        ended: &Tally,
+        window: f64,
+        end: Time,
+    ) -> Channel {
+        let spec = &self.experiment.channels[i];
+        let mut meter = std::mem::take(&mut self.meters[i]);
+        let counted = closed.since(opened);
+        let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let curves = self.experiment.curves;
+        let real_time = spec.class == Class::RealTime;
+        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
+            deadline: spec.deadline.map(Span::as_secs_f64),
+            bound: self.promises[i].bound().map(Span::as_secs_f64),
+            refused: refused(self.experiment, i, &self.promises[i]),
+            no_bound: no_bound(self.experiment, i, &self.promises[i]),
+            worst: meter.worst.map(Span::as_secs_f64),
+            offered: rate(counted.offered.get() as f64),
+            throughput: rate(counted.transmitted.get() as f64),
+            messages: counted.messages,
+            completed: counted.completed,
+            packets: counted.packets,
+            missed_packets: counted.missed_packets,
+            missed_messages: counted.missed_messages,
+            late_outside: ended.late() - counted.late(),
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
+            drops: drops.collect(),
+            dropped_packets: counted.dropped_packets,
+            laxity: meter.laxity.summary(curves),
+            latency: meter.latency.summary(curves),
+            ..Channel::default()
+        }
+    }
+}
