@@ -145,9 +145,9 @@ fn plan(arguments: &Emulate, scenario: &Scenario) -> Result<Plan, Failed> {
         ))
     })?;
     let experiment = scenario.experiment(&point);
-    if experiment.emulation.host == HostPlace::Thread {
+    if experiment.emulation.host != HostPlace::Model {
         return Err(Failed::input(
-            "its host is a thread, and programs at ports need a host that is part of the emulation: say \
+            "its host is a thread or the kernel, and programs at ports need a host that is part of the emulation: say \
              `host = \"model\"` under `[emulation]`, or use `laxity run`",
         ));
     }

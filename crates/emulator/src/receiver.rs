@@ -22,20 +22,21 @@
 mod beside;
 mod cpu;
 mod end;
+mod kernel;
 
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use laxity_engine::{Calendar, Epoch, RealClock, Seed, Ticks};
+use laxity_engine::{Calendar, Doorbell, Epoch, RealClock, Seed, Ticks};
 use laxity_machine::place::{Placement, keep_awake, spawn_on};
 use laxity_machine::ring::ring;
 use laxity_machine::signal::Interrupt;
 use laxity_machine::{Refused, claim_two_cores};
 use laxity_model::reception::Interface;
 
-use laxity_world::experiment::{Experiment, Task};
+use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
 use laxity_world::limits;
-use laxity_world::receiving::Receiving;
+use laxity_world::receiving::{Receiving, ReceivingHost};
 use laxity_world::results::{Fitness, Run};
 
 use crate::emulate::{Options, real_time, stops};
@@ -62,8 +63,8 @@ pub struct Received {
     pub refused: Vec<Refused>,
 }
 
-/// Runs `experiment`, whose channels come in at interfaces, with its host in a thread of its own; before that it tells `warn`
-/// of other runs on its processors.
+/// Runs `experiment`, whose channels come in at interfaces, with its host in a thread of its own or in the kernel; before that it tells
+/// `warn` of other runs on its processors.
 pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Received, String> {
     let Task::Simulate(length) = experiment.task else {
         return Err("there is nothing to run: the experiment only asks what is admitted".into());
@@ -77,40 +78,98 @@ pub fn run(experiment: &Experiment, warn: &mut dyn FnMut(&str)) -> Result<Receiv
     for shared in [claimed.warning(), claimed_host.warning()].into_iter().flatten() {
         warn(&shared);
     }
+    // What may take long, before time begins.
+    let kernel = match experiment.emulation.host {
+        HostPlace::Kernel => Some(kernel::Prepared::new(&experiment, claimed_host.core)?),
+        HostPlace::Model | HostPlace::Thread => None,
+    };
     let options = Options::on(claimed.core);
+    let gap = if kernel.is_some() { kernel::GAP } else { options.gap };
+    let end = End {
+        experiment: &experiment,
+        length,
+        options: Options { gap, ..options },
+        epoch: Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?),
+    };
     let mut refused = Vec::new();
     let awake = keep_awake().map_err(|why| refused.push(why)).ok();
-    let epoch = Epoch::starting_in(LEAD, Ticks::calibrate(), dilation(&experiment)?);
-    let text = |refused: Refused| refused.to_string();
-    let (adapters, host) = start(&experiment, epoch, claimed_host.core)?;
-    let watcher = adapters.doorbell();
-    let end = spawn_on(options.placement, "emulate", {
-        let experiment = experiment.clone();
-        move || {
-            let clock = RealClock::new(epoch, watcher).allowing(options.allowance);
-            let mut clock = clock.seeing_gaps_from(options.gap);
-            let mut world = Receiving::new(&experiment, length, adapters);
-            let mut calendar = Calendar::new();
-            world.start(&mut calendar);
-            let outcome = laxity_engine::run(&mut world, &mut calendar, &mut clock, limits(length));
-            let (run, adapters) = world.into_run(outcome.now);
-            (run, adapters, outcome, clock.attribution().clone())
-        }
-    });
-    let end = end.map_err(text)?;
-    let ended = end.join();
-    let (mut run, adapters, outcome, attribution) =
-        ended.map_err(|_| "the emulating thread broke off, and its host with it")?;
+    let (run, account, under_way) = match kernel {
+        Some(kernel) => by_kernel(&end, kernel)?,
+        None => by_thread(&end, claimed_host.core)?,
+    };
+    drop(awake);
+    Ok(Received { run, account, under_way, refused })
+}
+
+/// What came of a run: its results, and its packets, with those of which END had heard nothing when it ended.
+type Came = (Run, Account, u64);
+
+fn by_thread(end: &End<'_>, core: Option<usize>) -> Result<Came, String> {
+    let (adapters, host) = start(end.experiment, end.epoch, core)?;
+    let bell = adapters.doorbell();
+    let (mut run, adapters, judged) = end.run(adapters, bell)?;
     let account = adapters.account();
     let unheard = adapters.close();
     let Left { held, stalls, longest_stall } = host.join().map_err(|_| "the host's thread broke off")?;
     run.figures.insert("host_stalls".into(), stalls.as_secs_f64());
     run.figures.insert("host_longest_stall".into(), longest_stall.as_secs_f64());
-    let mut kept = real_time(&outcome.lateness, &attribution, outcome.wakes);
-    kept.fitness = Fitness::of(&run, stops(&attribution, &epoch), &outcome.lateness);
-    run.real_time = Some(kept);
-    drop(awake);
-    Ok(Received { run, account, under_way: held + unheard(), refused })
+    Ok((judged(run), account, held + unheard()))
+}
+
+fn by_kernel(end: &End<'_>, kernel: kernel::Prepared) -> Result<Came, String> {
+    let kernel::Started { adapters, bell, program } = kernel.start(end.experiment, end.epoch)?;
+    let (mut run, adapters, judged) = end.run(adapters, bell)?;
+    adapters.close();
+    let left = program.join().map_err(|_| "the program's thread broke off")?;
+    let (unroomed, unwritten) = adapters.kernel_drops();
+    run.figures.insert("socket_drops".into(), unroomed as f64);
+    run.figures.insert("device_drops".into(), unwritten as f64);
+    if let Some(others) = left.others {
+        run.figures.insert("host_stalls".into(), others.as_secs_f64());
+    }
+    Ok((judged(run), adapters.account(), adapters.under_way()))
+}
+
+/// A run as END's thread has it.
+struct End<'a> {
+    experiment: &'a Arc<Experiment>,
+    length: RunLength,
+    options: Options,
+    epoch: Epoch,
+}
+
+impl End<'_> {
+    /// Runs the world on a thread of its own, with `host` as what receives there; `bell` rings when that has something to say. Comes with what
+    /// adds to a run, when its host's figures are in it, how well time was kept.
+    fn run<H, D>(&self, host: H, bell: D) -> Result<(Run, H, impl FnOnce(Run) -> Run + use<H, D>), String>
+    where
+        H: ReceivingHost + Send + 'static,
+        D: Doorbell + Send + 'static,
+    {
+        let Self { experiment, length, options, epoch } = self;
+        let (experiment, length, options, epoch) = (Arc::clone(experiment), *length, *options, *epoch);
+        let end = spawn_on(options.placement, "emulate", move || {
+            let clock = RealClock::new(epoch, bell).allowing(options.allowance);
+            let mut clock = clock.seeing_gaps_from(options.gap);
+            let mut world = Receiving::new(&experiment, length, host);
+            let mut calendar = Calendar::new();
+            world.start(&mut calendar);
+            let outcome = laxity_engine::run(&mut world, &mut calendar, &mut clock, limits(length));
+            let (run, host) = world.into_run(outcome.now);
+            (run, host, outcome, clock.attribution().clone())
+        });
+        let ended = end.map_err(|refused| refused.to_string())?.join();
+        let (run, host, outcome, attribution) =
+            ended.map_err(|_| "the emulating thread broke off, and its host with it")?;
+        // What the host says of itself has to be known when it is judged how fit the run was.
+        let judged = move |mut run: Run| {
+            let mut kept = real_time(&outcome.lateness, &attribution, outcome.wakes);
+            kept.fitness = Fitness::of(&run, stops(&attribution, &epoch), &outcome.lateness);
+            run.real_time = Some(kept);
+            run
+        };
+        Ok((run, host, judged))
+    }
 }
 
 type Host = laxity_machine::place::Placed<Left>;

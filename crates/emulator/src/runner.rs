@@ -50,14 +50,16 @@ impl<'a> Runner<'a> {
             ClockKind::Real => {
                 let _alone = self.machine.write().unwrap_or_else(PoisonError::into_inner);
                 match experiment.emulation.host {
-                    HostPlace::Thread if !experiment.interfaces.is_empty() => {
+                    HostPlace::Thread | HostPlace::Kernel if !experiment.interfaces.is_empty() => {
                         receiver::run(experiment, &mut |warning| self.warn(warning)).map(|ended| ended.run)
                     }
                     HostPlace::Thread => {
                         let warn = &mut |warning: &str| self.warn(warning);
                         in_process::run(experiment, None, warn, &mut |_| ()).map(|driven| driven.run)
                     }
-                    HostPlace::Model => Err("a modelled host is emulated by `laxity emulate`".into()),
+                    HostPlace::Model | HostPlace::Kernel => {
+                        Err("a modelled host is emulated by `laxity emulate`".into())
+                    }
                 }
             }
         }

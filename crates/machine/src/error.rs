@@ -22,6 +22,11 @@ impl Refused {
         Self { wanted: wanted.into(), because: because.into(), permit: None, advice: None }
     }
 
+    /// Of a request made elsewhere, by means that do not say themselves what they wanted: `wanted` completes "cannot …".
+    pub fn because(wanted: impl Into<String>, why: io::Error) -> Self {
+        Self::new(wanted, why)
+    }
+
     /// Names the capability that the kernel asks for here.
     pub(crate) fn needing(mut self, capability: &'static str) -> Self {
         self.permit = Some(capability);

@@ -31,6 +31,8 @@ pub mod ring;
 #[cfg(target_os = "linux")]
 pub mod signal;
 #[cfg(target_os = "linux")]
+pub mod socket;
+#[cfg(target_os = "linux")]
 pub mod tap;
 
 #[cfg(target_os = "linux")]

@@ -18,6 +18,9 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
 use crate::Refused;
 use crate::bpf::Loaded;
 use crate::link::{self, Links, Mac};
@@ -76,6 +79,27 @@ impl Tap {
                 Err(Refused::new(what, io::Error::last_os_error()).advising("Linux has this since 4.16"))
             }
         }
+    }
+
+    /// Lets the kernel do its part in what is written, from the link layer up to a socket, on processor `core` and not where it is
+    /// written: the writer interrupts that processor, as an adapter does, unless it is at such work already.
+    ///
+    /// `namespace` is the one that the device is in, whose devices are in no `/sys` but one that is mounted inside; that is done
+    /// on a thread which ends with it.
+    pub fn receive_on(&self, core: usize, namespace: &Namespace) -> Result<(), Refused> {
+        let name = &self.setup.name;
+        let set = || -> io::Result<()> {
+            unshare(CloneFlags::CLONE_NEWNS)?;
+            let none = None::<&str>;
+            mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+            mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), none)?;
+            fs::write(format!("/sys/class/net/{name}/queues/rx-0/rps_cpus"), mask(core))
+        };
+        namespace.within(set)?.map_err(|why| {
+            Refused::new(format!("let processor {core} receive for TAP device {name}"), why)
+                .needing("CAP_SYS_ADMIN and CAP_NET_ADMIN")
+                .advising("the kernel must have been built with CONFIG_RPS, and know this processor")
+        })
     }
 
     fn first(&self) -> &File {
@@ -160,6 +184,12 @@ fn drops(table: &str, name: &str) -> Option<Drops> {
     Some(Drops { written: *columns.get(3)?, unread: *columns.get(11)? })
 }
 
+/// One processor as the kernel writes sets of them: hexadecimal, in words of 32 bits with commas between.
+fn mask(core: usize) -> String {
+    let words = core / 32;
+    format!("{:x}{}", 1_u32 << (core % 32), ",00000000".repeat(words))
+}
+
 /// What is left to do with a frame stands before it, in so many bytes.
 const HEAD: usize = size_of::<Offload>();
 
@@ -234,6 +264,14 @@ fn queue(name: &str, flags: libc::c_int) -> Result<File, Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_processor_is_a_bit_of_the_kernels_mask() {
+        let known = [(0, "1"), (3, "8"), (31, "80000000"), (32, "1,00000000"), (69, "20,00000000,00000000")];
+        for (core, written) in known {
+            assert_eq!(mask(core), written);
+        }
+    }
 
     #[test]
     fn the_kernels_table_says_what_was_dropped() {

@@ -298,6 +298,12 @@ impl Choice for HostPlace {
             HostPlace::Thread,
             "A thread on another core that does its work for real, and meets the adapter at rings in shared memory.",
         ),
+        (
+            "kernel",
+            HostPlace::Kernel,
+            "The kernel of this machine, working on another core, and a program of ours in a network namespace: the \
+             adapter of each `[[interface]]` hands its packets over as frames at a TAP device.",
+        ),
     ];
 }
 

@@ -252,6 +252,9 @@ fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
         (HostPlace::Thread, Pace::Native) => {
             Err(Uncovered("a host at its own pace takes what it takes, and the profile says nothing of it"))
         }
+        (HostPlace::Kernel, _) => {
+            Err(Uncovered("a real kernel takes what it takes, and the profile says nothing of it"))
+        }
     }
 }
 

@@ -170,6 +170,8 @@ pub enum HostPlace {
     Model,
     /// A thread of its own.
     Thread,
+    /// The kernel of this machine, with a program in a network namespace: of hosts that receive at interfaces.
+    Kernel,
 }
 
 /// What a step of a host in a thread takes.
@@ -334,4 +336,20 @@ pub enum RunLength {
         /// Left out at the end; with `warmup` less than `total`.
         cooldown: Span,
     },
+}
+
+impl RunLength {
+    /// `times` as long, with as much left out at the start and the end; as long as can be said, if that is more.
+    #[must_use]
+    pub fn longer(self, times: u32) -> Self {
+        match self {
+            RunLength::Packets { total, warmup, cooldown } => {
+                RunLength::Packets { total: total.saturating_mul(times.into()), warmup, cooldown }
+            }
+            RunLength::Time { total, warmup, cooldown } => {
+                let total = Span::from_ps(total.as_ps().saturating_mul(times.into()));
+                RunLength::Time { total, warmup, cooldown }
+            }
+        }
+    }
 }

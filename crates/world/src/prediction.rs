@@ -5,7 +5,7 @@ use laxity_qos::reception::queueing::{Estimate, Polled};
 use laxity_qos::reception::{Capacity, Context, Operations, Policy};
 use laxity_units::Span;
 
-use crate::experiment::Experiment;
+use crate::experiment::{ClockKind, Experiment, HostPlace};
 
 /// A prediction for one interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,8 +53,12 @@ pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate
     polled.estimate(offered)
 }
 
-/// The formula for the experiment's one interface; `None` for several, and for policies without one.
+/// The formula for the experiment's one interface; `None` for several, for policies without one, and for a real kernel, of which the
+/// profile says nothing.
 pub(crate) fn capacity(experiment: &Experiment) -> Option<Prediction> {
+    if experiment.clock == ClockKind::Real && experiment.emulation.host == HostPlace::Kernel {
+        return None;
+    }
     let [interface] = &experiment.interfaces[..] else { return None };
     let config = &interface.config;
     let costs = &experiment.host(0).reception;

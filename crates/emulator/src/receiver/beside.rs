@@ -39,11 +39,22 @@ impl Beside {
 
     /// Does a piece of work, and answers what it is worth.
     pub(super) fn work(&mut self) -> Span {
-        for _ in 0..STEPS {
+        self.steps(u64::from(STEPS));
+        self.piece
+    }
+
+    /// Does work that is worth `span` to a step; answers what it is worth.
+    pub(super) fn work_for(&mut self, span: Span) -> Span {
+        let steps = u128::from(span.as_ps()) * u128::from(STEPS) / u128::from(self.piece.as_ps().max(1));
+        self.steps(steps as u64);
+        span
+    }
+
+    fn steps(&mut self, steps: u64) {
+        for _ in 0..steps {
             // Each step needs the one before, so that no compiler and no processor does them at once.
             self.state = self.state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         }
         std::hint::black_box(self.state);
-        self.piece
     }
 }

@@ -67,7 +67,7 @@ source = {{ kind = "periodic", rate = "{rate}" }}
 }
 
 /// Two runs at once would be four spinning threads; `None` says why none can be.
-fn alone() -> Option<impl Sized> {
+pub(super) fn alone() -> Option<impl Sized> {
     static ALONE: Mutex<()> = Mutex::new(());
     if place::cores().len() < 2 {
         println!("skipped: END and its host need two processors");

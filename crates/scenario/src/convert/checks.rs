@@ -1,5 +1,8 @@
 //! What may stand in a file, each by itself, and does not go together.
 
+use laxity_qos::reception::{Context as Routine, Operations};
+use laxity_units::Bytes;
+
 use super::*;
 
 /// Refuses drivers that may take back what a cut-through switch has begun to send on.
@@ -24,6 +27,14 @@ pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Resu
 /// Refuses what a host that receives at interfaces has no part of.
 pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
     if experiment.interfaces.is_empty() {
+        if experiment.emulation.host == HostPlace::Kernel {
+            let reason = "a kernel is a host for what comes in at interfaces";
+            return Err(cx.fault(
+                &WHOLE,
+                reason,
+                "say `host = \"thread\"` or `\"model\"`, or add an `[[interface]]`",
+            ));
+        }
         return Ok(());
     }
     let Experiment { nodes, networks, faults, ports, clock, admission, task, .. } = experiment;
@@ -52,7 +63,7 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
         () if !faults.is_empty() => ("faults are of adapters that send", "remove `[[fault]]`"),
         () if !ports.is_empty() => ("ports are of hosts that send", "remove `[[port]]`"),
         () if *clock == ClockKind::Real && experiment.emulation.host == HostPlace::Model => (
-            "in real time, a host that receives at interfaces is a thread",
+            "in real time, a host that receives at interfaces is a thread or the kernel",
             "say `host = \"thread\"` under `[emulation]`, or remove `clock` under `[run]`",
         ),
         () if *clock == ClockKind::Real && !is_plain(experiment) => (
@@ -60,9 +71,45 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
              newest",
             "remove `[[program]]`, `[[command]]`, `pool`, `buffers_real_time` and `discard`, or `clock` under `[run]`",
         ),
+        () if *clock == ClockKind::Real && experiment.emulation.host == HostPlace::Kernel => {
+            match of_kernel(experiment) {
+                Ok(()) => return Ok(()),
+                Err(fault) => fault,
+            }
+        }
         () => return Ok(()),
     };
     Err(cx.fault(&WHOLE, reason, help))
+}
+
+/// The longest frame that a device takes, without its check sequence.
+const LONGEST_FRAME: Bytes = Bytes::new(9014);
+
+/// Whether a kernel can be the host of `experiment`, or else why not and what then.
+fn of_kernel(experiment: &Experiment) -> Result<(), (&'static str, &'static str)> {
+    let by_adapter = |interface: &InterfaceSpec| {
+        let policy = &interface.config.policy;
+        policy.context() == Routine::Routine && !policy.defers_protocol()
+    };
+    if !experiment.interfaces.iter().all(by_adapter) {
+        return Err((
+            "a kernel polls as it likes, and only what its adapter does can be chosen",
+            "use `interrupt`, `explicit`, `limited`, `backoff`, `guaranteed` or `coalescing`, or `host = \"thread\"`",
+        ));
+    }
+    if experiment.interfaces.iter().any(|interface| interface.config.buffers.is_none()) {
+        return Err(("a kernel's program has buffers", "remove `buffers = \"none\"`"));
+    }
+    if experiment.interfaces.len() > 256 {
+        return Err((
+            "there are addresses for 256 interfaces",
+            "have fewer interfaces, or `host = \"thread\"`",
+        ));
+    }
+    match experiment.channels.iter().any(|channel| channel.spec.max_message > LONGEST_FRAME) {
+        true => Err(("a packet is one frame, of 9014 bytes at most", "reduce `max_message`")),
+        false => Ok(()),
+    }
 }
 
 /// Whether a host that receives does nothing that a host in a thread cannot.

@@ -2,6 +2,7 @@
 
 use laxity_qos::admission::Formula;
 use laxity_units::Span;
+use laxity_world::experiment::HostPlace;
 use laxity_world::promise::{Promise, promises};
 
 use super::*;
@@ -195,4 +196,79 @@ fn what_is_wrong_is_said_with_what_would_be_right() {
         &format!("{RIGHT}\n[[command]]\nkind = \"mode_intr\"\nat = \"1 ms\""),
         &["receives at no interface"],
     );
+}
+
+#[test]
+fn a_kernel_is_the_host_of_what_its_adapter_decides_alone() {
+    let plain = r#"
+title = "By a kernel"
+[host]
+profile = "harts-reception"
+[admission]
+formula = "off"
+[run]
+clock = "real"
+time = "50 ms"
+[emulation]
+host = "kernel"
+[[interface]]
+name = "lan"
+policy = "limited"
+quota = 4
+interval = "1 ms"
+[[channel]]
+name = "flood"
+class = "best_effort"
+max_message = "9014 B"
+burst = 1
+interface = "lan"
+source = { kind = "periodic", interval = "3 us" }
+"#;
+    assert_eq!(only(plain).emulation.host, HostPlace::Kernel);
+    refused(&plain.replace("limited", "hard_timer"), &["a kernel polls as it likes", "`limited`"]);
+    refused(
+        &plain.replace("policy = \"limited\"\nquota = 4\ninterval = \"1 ms\"", "policy = \"lazy\""),
+        &["a kernel polls as it likes"],
+    );
+    refused(
+        &plain.replace("quota = 4", "quota = 4\nbuffers = \"none\""),
+        &["a kernel's program has buffers"],
+    );
+    refused(&plain.replace("9014 B", "9015 B"), &["9014 bytes at most"]);
+    refused(
+        &format!("{plain}[[program]]\nname = \"p\"\nbudget = \"1 ms\"\nperiod = \"2 ms\""),
+        &["has one program"],
+    );
+    refused(&format!("{RIGHT}\n[emulation]\nhost = \"kernel\""), &["add an `[[interface]]`"]);
+    // In virtual time nobody asks where the host would be.
+    assert_eq!(only(&plain.replace("clock = \"real\"", "").replace("limited", "timed")).interfaces.len(), 1);
+}
+
+#[test]
+fn sweeps_set_programs_by_name_and_commands_as_a_list() {
+    let sweep = |points: &str| format!("{RECEIVING}[[sweep]]\nname = \"s\"\npoints = [{points}]");
+    let budgets = sweep(
+        "{ name = \"a\", set = { \"program.control.budget\" = \"90 us\" } }, { name = \"b\", set = { \"program.*.work\" = \"7 us\" } }",
+    );
+    let scenario = right(&budgets);
+    let points: Vec<Experiment> = scenario.points().map(|point| scenario.experiment(&point)).collect();
+    let budget =
+        |experiment: &Experiment| experiment.programs[0].config.reserved.map(|reserved| reserved.budget);
+    assert_eq!(budget(&points[0]), Some(Span::from_us(90)));
+    assert_eq!(budget(&points[1]), Some(Span::from_us(100)));
+    refused(
+        &sweep("{ name = \"a\", set = { \"program.budget\" = \"90 us\" } }"),
+        &["`program.control.budget`"],
+    );
+    refused(
+        &sweep("{ name = \"a\", set = { \"command.kind\" = \"mode_intr\" } }"),
+        &["commands have no names"],
+    );
+    let told = sweep(
+        "{ name = \"a\", set = { \"command\" = [{ kind = \"clear_periodic\", at = \"1 ms\", channel = \"flood\" }] } }, { name = \"b\", set = { \"command\" = [] } }",
+    );
+    let scenario = right(&told);
+    let counts: Vec<usize> =
+        scenario.points().map(|point| scenario.experiment(&point).commands.len()).collect();
+    assert_eq!(counts, [1, 0]);
 }

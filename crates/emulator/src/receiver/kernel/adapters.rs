@@ -1,0 +1,275 @@
+//! END's part: interfaces whose batches are frames written to devices.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use laxity_engine::Seed;
+use laxity_machine::ring::Consumer;
+use laxity_machine::socket::received;
+use laxity_model::reception::{Arrived, Command, Interface, InterfaceReport, Pool, Reception, ReceptionUses};
+use laxity_qos::channel::Dropped;
+use laxity_qos::reception::sharing::Taken;
+use laxity_qos::reception::{Batch, Operations, Policy};
+use laxity_units::{Span, Time};
+use laxity_world::experiment::Experiment;
+use laxity_world::receiving::ReceivingHost;
+
+use super::program::{Done, Shared};
+use super::site::Site;
+use crate::receiver::end::Account;
+
+/// When an interrupt at which nothing could be taken is tried again.
+const RETRY: Span = Span::from_us(100);
+/// Commands of a batch that are executed before the world is looked at again: what comes meanwhile comes at its time, and a step
+/// of the emulating thread stays shorter than what counts as the platform's standing still.
+const AT_ONCE: u32 = 2;
+
+/// A frame that the kernel was handed and the program has not come to.
+#[derive(Debug, Clone, Copy)]
+struct Handed {
+    interface: usize,
+    packet: Arrived,
+    /// It was given a buffer. The kernel will drop it otherwise, or has room after all.
+    has_buffer: bool,
+}
+
+/// A batch that has begun.
+#[derive(Debug)]
+struct Open {
+    began: Time,
+    taken: Taken,
+    received: u32,
+}
+
+/// Interfaces that hand over frames to a kernel.
+pub(in crate::receiver) struct Handing {
+    interfaces: Vec<Interface>,
+    /// Per interface: the batch that has begun and is not over.
+    open: Vec<Option<Open>>,
+    /// Nothing interrupts before this.
+    retry: Time,
+    site: Site,
+    shared: Arc<Shared>,
+    heard: Consumer<Done>,
+    /// What the kernel was handed, in order, and the number of the first of them.
+    handed: VecDeque<Handed>,
+    first: u64,
+    /// Buffers that are full.
+    full: u32,
+    ended: VecDeque<(Time, Reception)>,
+    deadline: Option<Time>,
+    account: Account,
+    /// Frames that a device did not take.
+    unwritten: u64,
+}
+
+impl Handing {
+    pub(super) fn new(
+        experiment: &Experiment,
+        site: Site,
+        shared: Arc<Shared>,
+        heard: Consumer<Done>,
+    ) -> Self {
+        let seed = Seed::new(experiment.seed);
+        let interfaces = experiment.interfaces.iter().enumerate();
+        let interfaces = interfaces.map(|(i, spec)| {
+            Interface::new(spec.config.clone(), seed.stream(&format!("reception clock {i}")))
+        });
+        Self {
+            open: experiment.interfaces.iter().map(|_| None).collect(),
+            interfaces: interfaces.collect(),
+            retry: Time::ZERO,
+            site,
+            shared,
+            heard,
+            handed: VecDeque::new(),
+            first: 0,
+            full: 0,
+            ended: VecDeque::new(),
+            deadline: None,
+            account: Account::default(),
+            unwritten: 0,
+        }
+    }
+
+    /// Packets so far.
+    pub(in crate::receiver) fn account(&self) -> Account {
+        self.account
+    }
+
+    /// Packets that are with an adapter, the kernel or the program.
+    pub(in crate::receiver) fn under_way(&self) -> u64 {
+        let held: usize = self.interfaces.iter().map(Interface::held).sum();
+        (held + self.handed.len() + self.ended.len()) as u64
+    }
+
+    /// Ends the run for the program.
+    pub(in crate::receiver) fn close(&self) {
+        self.shared.over.store(true, Ordering::Release);
+    }
+
+    /// Datagrams that found no room in the socket, as the kernel counts them, and frames that a device did not take.
+    pub(in crate::receiver) fn kernel_drops(&self) -> (u64, u64) {
+        (received(self.site.socket()).map_or(0, |socket| u64::from(socket.dropped)), self.unwritten)
+    }
+
+    /// Notes which frames the program has done with.
+    fn hear(&mut self, now: Time) {
+        let before = self.full;
+        while let Some((number, at)) = self.heard.take() {
+            while self.first <= number
+                && let Some(handed) = self.handed.pop_front()
+            {
+                let end = match self.first == number {
+                    true => Reception::Delivered(handed.packet),
+                    false => Reception::Dropped(handed.packet, Dropped::ReceiveBuffers),
+                };
+                self.first += 1;
+                self.ended.push_back((at.min(now), end));
+                if handed.has_buffer {
+                    self.full -= 1;
+                    self.interfaces[handed.interface].release_buffer(handed.packet.class);
+                }
+            }
+        }
+        // A policy that waits for the host to be idle lets the adapter interrupt now.
+        if before > 0 && self.full == 0 {
+            self.interfaces.iter_mut().for_each(|interface| interface.policy.idle(now));
+        }
+    }
+
+    /// Interrupts where a policy says that it is time, goes on with what was begun, and notes when the next time will be.
+    fn look(&mut self, now: Time) {
+        self.deadline = None;
+        for i in 0..self.interfaces.len() {
+            self.interfaces[i].transferred(now);
+            if self.open[i].is_none() && self.interrupts_at(i).is_some_and(|at| at <= now) {
+                self.interrupt(now, i);
+            }
+            if let Some(open) = self.open[i].take() {
+                self.batch(now, i, open);
+            }
+            let next = if self.open[i].is_some() { Some(now) } else { self.interrupts_at(i) };
+            self.deadline = Time::earlier(self.deadline, next);
+            self.deadline = Time::earlier(self.deadline, self.interfaces[i].transfer_ends());
+        }
+    }
+
+    fn interrupts_at(&self, i: usize) -> Option<Time> {
+        Some(self.interfaces[i].interrupt_at(self.full)?.max(self.retry))
+    }
+
+    fn interrupt(&mut self, now: Time, i: usize) {
+        let report = &mut self.interfaces[i].report;
+        let taken = Taken { batches: report.batches, ..Taken::default() };
+        report.batches += 1;
+        report.interrupts += 1;
+        self.interfaces[i].policy.entered(now);
+        self.open[i] = Some(Open { began: now, taken, received: 0 });
+    }
+
+    /// Hands over what the policy takes at an interrupt, or a part of it.
+    fn batch(&mut self, now: Time, i: usize, mut open: Open) {
+        for _ in 0..AT_ONCE {
+            let (ended, backlog) = (&mut self.ended, self.full);
+            let lost = &mut |packet, cause| ended.push_back((now, Reception::Dropped(packet, cause)));
+            let progress = (&mut open.taken, open.received);
+            let next = self.interfaces[i].take(now, progress, (Pool::default(), backlog), lost);
+            let Some(command) = next else {
+                let Open { began, taken, received } = open;
+                let taken = taken.real_time + taken.best_effort;
+                let batch = Batch { began, taken, received, used: Span::ZERO };
+                let interface = &mut self.interfaces[i];
+                let load = interface.load(Pool::default(), self.full, taken, received);
+                interface.policy.left(now, &batch, &load);
+                if taken == 0 {
+                    self.retry = now + RETRY;
+                }
+                return;
+            };
+            open.received += u32::from(command.receives());
+            self.execute(now, i, command);
+        }
+        self.open[i] = Some(open);
+    }
+
+    fn execute(&mut self, now: Time, i: usize, command: Command) {
+        let Command { packet, announces, refused, .. } = command;
+        let interface = &mut self.interfaces[i];
+        let early = match announces {
+            true => interface.announced(now, packet, Pool::default()),
+            false => refused.then_some(packet),
+        };
+        if let Some(packet) = early {
+            self.ended.push_back((now, Reception::Dropped(packet, Dropped::Early)));
+        }
+        if announces || refused {
+            return;
+        }
+        interface.withdraw(packet.class);
+        let has_buffer = interface.keeps(packet.class, Pool::default());
+        let number = self.first + self.handed.len() as u64;
+        if matches!(self.site.write(i, number, packet.size.get() as usize), Ok(true)) {
+            self.full += u32::from(has_buffer);
+            self.handed.push_back(Handed { interface: i, packet, has_buffer });
+        } else {
+            self.unwritten += 1;
+            if has_buffer {
+                self.interfaces[i].release_buffer(packet.class);
+            }
+            self.ended.push_back((now, Reception::Dropped(packet, Dropped::ReceiveBuffers)));
+        }
+    }
+}
+
+impl ReceivingHost for Handing {
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+        self.account.offered += 1;
+        let ended = &mut self.ended;
+        let mut lose = |packet, cause| ended.push_back((now, Reception::Dropped(packet, cause)));
+        self.interfaces[interface].accept(now, packet, &mut lose);
+        self.look(now);
+    }
+
+    fn timer(&mut self, now: Time) {
+        self.hear(now);
+        self.look(now);
+    }
+
+    fn next_deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    fn next_output(&mut self, _now: Time) -> Option<(Time, Reception)> {
+        let ended = self.ended.pop_front()?;
+        match ended.1 {
+            Reception::Delivered(_) => self.account.delivered += 1,
+            Reception::Dropped(..) => self.account.dropped += 1,
+        }
+        Some(ended)
+    }
+
+    /// What was no work of the two programs counts as the protocol's.
+    fn uses(&self, now: Time) -> ReceptionUses {
+        let program = self.shared.program();
+        let rest = now.since(Time::ZERO).saturating_sub(program).saturating_sub(self.shared.beside());
+        ReceptionUses { protocol: rest, program, ..ReceptionUses::default() }
+    }
+
+    fn beside(&self) -> Option<Span> {
+        Some(self.shared.beside())
+    }
+
+    fn spins(&self) -> bool {
+        false
+    }
+
+    fn report(&self, interface: usize) -> InterfaceReport {
+        self.interfaces[interface].report
+    }
+
+    fn change_policy(&mut self, _: Time, _: usize, _: Policy, _: Option<Span>) {
+        unreachable!("a scenario in real time has no commands");
+    }
+}
