@@ -21,7 +21,7 @@ use crate::written::{List, Part};
 pub const MOST_POINTS: usize = 100_000;
 
 /// What a sweep may set: the parts of a scenario that make an experiment.
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 14] = [
     "seed",
     "host",
     "adapter",
@@ -32,12 +32,24 @@ const SECTIONS: [&str; 12] = [
     "run",
     "channel",
     "interface",
+    "program",
+    "command",
     "emulation",
     "fault",
 ];
 
-/// Lists whose items have names, and what one is called.
-const NAMED: [(&str, &str); 2] = [("channel", "a channel"), ("interface", "an interface")];
+/// Lists whose items have names, what one is called, and a key of one.
+const NAMED: [(&str, &str, &str); 3] = [
+    ("channel", "a channel", "channel.video.deadline"),
+    ("interface", "an interface", "interface.lan.quota"),
+    ("program", "a program", "program.control.budget"),
+];
+
+/// Lists whose items have none, which are set whole, and how that is written.
+const WHOLE_LISTS: [(&str, &str); 2] = [
+    ("fault", "[{ kind = \"stop\", at = \"1 s\" }]"),
+    ("command", "[{ kind = \"mode_poll\", at = \"1 s\", interface = \"lan\" }]"),
+];
 
 /// A point of a sweep: an index into each axis's points, outermost axis first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -357,12 +369,13 @@ fn resolve<'i>(
         return Err(cx.report(diagnostic.help(format!("keys to set start with {}", list(SECTIONS)))));
     }
     let step = |part: &&str| Step::Key(part.to_string().into());
-    let Some((section, one)) = NAMED.into_iter().find(|(section, _)| *section == parts[0]) else {
-        if parts[0] == "fault" && parts.len() > 1 {
-            let help = "set `fault` to the whole list, such as `[{ kind = \"stop\", at = \"1 s\" }]`";
-            return Err(cx.fault(&span, "faults have no names by which to tell them apart", help));
+    let Some((section, one, like)) = NAMED.into_iter().find(|(section, ..)| *section == parts[0]) else {
+        let whole = WHOLE_LISTS.into_iter().find(|(list, _)| *list == parts[0]);
+        if let Some((list, like)) = whole.filter(|_| parts.len() > 1) {
+            let reason = format!("{list}s have no names by which to tell them apart");
+            return Err(cx.fault(&span, reason, format!("set `{list}` to the whole list, such as `{like}`")));
         }
-        if parts.len() == 1 && !["seed", "fault"].contains(&parts[0]) {
+        if parts.len() == 1 && parts[0] != "seed" && whole.is_none() {
             let reason = format!("`{}` is a whole table, not a key", parts[0]);
             let help = format!("name a key in it, dotted and in quotes, such as `\"{}.…\"`", parts[0]);
             return Err(cx.fault(&span, reason, help));
@@ -370,7 +383,6 @@ fn resolve<'i>(
         return Ok(vec![parts.iter().map(step).collect()]);
     };
     if parts.len() < 3 {
-        let like = if section == "channel" { "channel.video.deadline" } else { "interface.lan.quota" };
         let help = format!("name {one} (or `*` for all) and a key of it, such as `{like}`");
         return Err(cx.fault(&span, format!("`{}` names no key of {one}", shown(text)), help));
     }
