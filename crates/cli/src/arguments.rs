@@ -198,6 +198,9 @@ pub(crate) struct Reproduce {
     /// Writes nothing; runs what is in virtual time and fails unless its rows are those of the table, byte for byte.
     #[arg(long)]
     pub(crate) check: bool,
+    /// Writes nothing; runs what is in virtual time as it is and N times as long, and fails if a verdict hangs on that.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with = "check")]
+    pub(crate) longer: Option<u32>,
     #[command(flatten)]
     pub(crate) effort: Effort,
 }

@@ -36,6 +36,9 @@ pub(crate) fn reproduce(arguments: &Reproduce, terminal: &mut Terminal) -> Exit 
     if exit != Exit::Holds {
         return exit;
     }
+    if let Some(times) = arguments.longer {
+        return longer(arguments, times, &loaded, terminal);
+    }
     let before = match fs::read_to_string(&arguments.table) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -145,7 +148,7 @@ fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut T
             stale(&format!("was made from another {name}"), terminal);
             continue;
         }
-        if scenario.points().any(|point| scenario.experiment(&point).clock == ClockKind::Real) {
+        if is_real(scenario) {
             terminal.line(&format!("{name}: in real time, not run again"));
             continue;
         }
@@ -170,6 +173,47 @@ fn check(arguments: &Reproduce, table: &Table, loaded: &Loaded, terminal: &mut T
         }
     }
     exit
+}
+
+/// Whether the verdicts on what is in virtual time stay what they are in runs that are `times` as long: the files say how much is enough for
+/// the table, and this says whether it was.
+fn longer(arguments: &Reproduce, times: u32, loaded: &Loaded, terminal: &mut Terminal) -> Exit {
+    let mut exit = Exit::Holds;
+    for (file, scenario) in loaded.values().flat_map(|(files, scenarios)| files.iter().zip(scenarios)) {
+        let name = portable(file);
+        if is_real(scenario) {
+            terminal.line(&format!("{name}: in real time, not run longer"));
+            continue;
+        }
+        let options = campaign::Options { out: None, ..run::options(PathBuf::new(), &arguments.effort) };
+        let watch = Stopwatch::start();
+        let both = run::go(scenario, &options, terminal)
+            .and_then(|short| Ok((short, run::go_longer(scenario, times, &options, terminal)?)));
+        let (short, long) = match both {
+            Ok(both) => both,
+            Err(failed) => return failed,
+        };
+        let pairs = || short.verdicts.iter().zip(&long.verdicts);
+        let same = pairs().filter(|(short, long)| short.ruling == long.ruling).count();
+        let all = short.verdicts.len();
+        terminal.line(&format!(
+            "{name}: {same} of {all} verdicts the same {times} times as long, {}",
+            watch.read()
+        ));
+        for (short, long) in pairs().filter(|(short, long)| short.ruling != long.ruling) {
+            exit = exit.max(Exit::Fails);
+            for (sign, verdict) in [("-", short), ("+", long)] {
+                let (word, detail) = (verdict.ruling.word(), verdict.ruling.detail());
+                let line = format!("{sign} {} {word} {detail}: {}", verdict.id, verdict.figure);
+                terminal.line(&clean(&line));
+            }
+        }
+    }
+    exit
+}
+
+fn is_real(scenario: &Scenario) -> bool {
+    scenario.points().any(|point| scenario.experiment(&point).clock == ClockKind::Real)
 }
 
 fn section(file: &Path, scenario: &Scenario, verdicts: Vec<Verdict>) -> Section {

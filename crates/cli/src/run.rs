@@ -7,7 +7,7 @@ use laxity_emulator::Runner;
 use laxity_lab::campaign::{self, Options, Outcome};
 use laxity_report::present::table;
 use laxity_scenario::Scenario;
-use laxity_world::experiment::Experiment;
+use laxity_world::experiment::{Experiment, Task};
 use laxity_world::text::{clean, clean_lines};
 
 use crate::arguments::{Effort, Run};
@@ -90,11 +90,26 @@ fn build() -> String {
 
 /// Runs one scenario, or shows why it has no outcome.
 pub(crate) fn go(scenario: &Scenario, options: &Options, terminal: &Terminal) -> Result<Outcome, Exit> {
+    go_longer(scenario, 1, options, terminal)
+}
+
+/// The same with runs that are `times` as long as the scenario says.
+pub(crate) fn go_longer(
+    scenario: &Scenario,
+    times: u32,
+    options: &Options,
+    terminal: &Terminal,
+) -> Result<Outcome, Exit> {
     let bar = Bar::new(&scenario.name);
     let name = clean(&scenario.name);
     let warn = |warning: &str| terminal.note(&format!("{name}: warning: {warning}"));
     let runner = Runner::new(&warn);
-    let run = |experiment: &Experiment| runner.run(experiment);
+    let run = |experiment: &Experiment| match experiment.task {
+        Task::Simulate(length) if times > 1 => {
+            runner.run(&Experiment { task: Task::Simulate(length.longer(times)), ..experiment.clone() })
+        }
+        _ => runner.run(experiment),
+    };
     let outcome = campaign::run_by(scenario, options, &run, &mut |progress| bar.update(progress));
     drop(bar);
     outcome.map_err(|error| refuse(scenario, &error, terminal))

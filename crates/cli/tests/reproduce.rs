@@ -54,3 +54,25 @@ fn experiments_that_changed_came_or_went_are_named() {
         .unwrap();
     assert!(differs(&here).contains("has rows of experiments/system/camera.toml, which is not there"));
 }
+
+#[test]
+fn a_verdict_that_hangs_on_the_length_of_a_run_is_shown() {
+    let here = Here::new("longer");
+    let path = "experiments/system/camera.toml";
+    here.write(path, &experiment());
+    let output = here.laxity("reproduce --longer 3");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("experiments/system/camera.toml: 1 of 1 verdicts the same 3 times as long"),
+        "{said}"
+    );
+    assert!(!here.path("docs").exists(), "it writes nothing");
+    // Fifty messages in two seconds, and as many again in each two more.
+    here.write(path, &experiment().replace("c.missed_messages == 0", "c.messages < 100"));
+    let output = here.laxity("reproduce --longer 3");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("0 of 1 verdicts the same"), "{said}");
+    assert!(said.contains("- on-time holds") && said.contains("+ on-time contradicted"), "{said}");
+}
