@@ -69,8 +69,13 @@ source = { kind = "continuous" }
     }
 
     fn packet(message: u64) -> Packet {
-        let tag =
-            Tag { class: Class::BestEffort, logical_arrival: Time::ZERO, deadline: Time::MAX, level: 31 };
+        let tag = Tag {
+            class: Class::BestEffort,
+            logical_arrival: Time::ZERO,
+            deadline: Time::MAX,
+            tick: Span::MAX,
+            level: 31,
+        };
         let size = Bytes::new(1500);
         Packet {
             channel: ChannelId(0),

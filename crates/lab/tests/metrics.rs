@@ -56,6 +56,30 @@ packet_overflow = "drop"
 source = { kind = "poisson", rate = "4 MiB/s" }
 "#;
 
+/// A virtual interface of a rate, beside one that has none.
+const VIRTUAL: &str = r#"
+title = "What only virtual interfaces have"
+[via]
+firmware = "pvia"
+[admission]
+formula = "off"
+[run]
+time = "20 ms"
+[[channel]]
+name = "camera"
+class = "real_time"
+max_message = "4 KiB"
+burst = 1
+rate = "8 MB/s"
+source = { kind = "periodic" }
+[[channel]]
+name = "flood"
+class = "best_effort"
+max_message = "4 KiB"
+burst = 1
+source = { kind = "closed", outstanding = 3 }
+"#;
+
 fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     let second = match second {
         "real_time" => "real_time\"\nmin_interval = \"20 ms\"\ndeadline = \"2 ms",
@@ -64,7 +88,7 @@ fn scenario(impaired: &str, formula: &str, second: &str) -> String {
     SCENARIO.replace("IMPAIRED", impaired).replace("FORMULA", formula).replace("SECOND", second)
 }
 
-/// A run with bounds, and one without in which much goes wrong.
+/// A run with bounds, one without in which much goes wrong, and one of virtual interfaces.
 fn results() -> Results {
     let of = |text: String| {
         let scenario =
@@ -88,7 +112,11 @@ fn results() -> Results {
         ("4 s", "8 s"),
     ];
     let many = many.iter().fold(scenario("", "corrected", "best_effort"), |text, (a, b)| text.replace(a, b));
-    Results { provenance: Provenance::default(), axes: Vec::new(), runs: vec![bounded, lossy, of(many)] }
+    Results {
+        provenance: Provenance::default(),
+        axes: Vec::new(),
+        runs: vec![bounded, lossy, of(many), of(VIRTUAL.into())],
+    }
 }
 
 #[test]

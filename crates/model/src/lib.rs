@@ -9,3 +9,4 @@ pub mod reception;
 pub mod source;
 pub mod switch;
 pub mod told;
+pub mod via;

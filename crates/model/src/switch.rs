@@ -49,6 +49,8 @@ pub struct Flow {
     pub class: Class,
     /// Its deadline here, from the logical arrival; unused for best effort.
     pub deadline: Span,
+    /// The interval of its contract; unused for best effort.
+    pub tick: Span,
     /// Fixed priority, 0 the most urgent.
     pub level: u8,
     /// Packets for which there is always room.
@@ -243,7 +245,9 @@ impl Port {
 /// place before has passed, and what exceeds it stays without a guarantee.
 fn tag(flow: &Flow, tag: &Tag, now: Time) -> Tag {
     match (flow.class, tag.class) {
-        (Class::RealTime, Class::RealTime) => Tag::real_time(tag.deadline, flow.deadline, flow.level),
+        (Class::RealTime, Class::RealTime) => {
+            Tag::real_time(tag.deadline, flow.deadline, flow.tick, flow.level)
+        }
         _ => Tag::best_effort(now),
     }
 }

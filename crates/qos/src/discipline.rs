@@ -2,7 +2,7 @@
 //!
 //! A discipline owns no time and no resource. It is handed items with a [`Tag`], and asked, at some
 //! `now`, which one to serve. The resource that asks (CPU, link, adapter stage) knows when it is free
-//! and what service costs. That split keeps each discipline to a page and lets the same four order
+//! and what service costs. That split keeps each discipline to a page and lets the same five order
 //! handlers on a CPU, packets on a link and descriptors on an adapter.
 //!
 //! | discipline | orders by | holds early items |
@@ -10,6 +10,7 @@
 //! | [`Fifo`] | arrival | no |
 //! | [`FixedPriority`] | level, then arrival | yes |
 //! | [`Edf`] | deadline | no |
+//! | [`VirtualClock`] | stamp: one interval of the contract after `ℓ` | no |
 //! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | yes |
 
 mod early;
@@ -18,12 +19,14 @@ mod fifo;
 mod fixed_priority;
 mod keyed;
 mod multiclass_edf;
+mod virtual_clock;
 
 pub use early::EarlyPolicy;
 pub use edf::Edf;
 pub use fifo::Fifo;
 pub use fixed_priority::{FixedPriority, LEVELS};
 pub use multiclass_edf::MultiClassEdf;
+pub use virtual_clock::VirtualClock;
 
 use laxity_units::{Span, Time};
 
@@ -45,19 +48,23 @@ pub struct Tag {
     pub logical_arrival: Time,
     /// Absolute deadline; [`Time::MAX`] for best effort.
     pub deadline: Time,
+    /// `Vtick`: the interval of its contract; [`Span::MAX`] for best effort.
+    pub tick: Span,
     /// Fixed priority, 0 the most urgent, below [`LEVELS`].
     pub level: u8,
 }
 
 impl Tag {
-    /// What has a guarantee, and counts as come at `at`; its deadline is `within` of that.
-    pub fn real_time(at: Time, within: Span, level: u8) -> Self {
-        Self { class: Class::RealTime, logical_arrival: at, deadline: at.saturating_add(within), level }
+    /// What has a guarantee, one in every `tick`, and counts as come at `at`; its deadline is `within` of that.
+    pub fn real_time(at: Time, within: Span, tick: Span, level: u8) -> Self {
+        let deadline = at.saturating_add(within);
+        Self { class: Class::RealTime, logical_arrival: at, deadline, tick, level }
     }
 
     /// What has none, and came `now`.
     pub fn best_effort(now: Time) -> Self {
-        Self { class: Class::BestEffort, logical_arrival: now, deadline: Time::MAX, level: LEVELS as u8 - 1 }
+        let level = LEVELS as u8 - 1;
+        Self { class: Class::BestEffort, logical_arrival: now, deadline: Time::MAX, tick: Span::MAX, level }
     }
 }
 
@@ -159,6 +166,7 @@ disciplines! {
     MultiClassEdf "multi-class EDF" MultiClassEdf::new;
     FixedPriority "FP" FixedPriority::new;
     Edf "EDF" |_| Edf::default();
+    VirtualClock "VC" |_| VirtualClock::default();
     Fifo "FIFO" |_| Fifo::default();
 }
 

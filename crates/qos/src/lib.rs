@@ -13,4 +13,5 @@ pub mod fragment;
 pub mod reception;
 pub mod station;
 pub mod traffic;
+pub mod virtual_clock;
 pub mod wire;

@@ -2,6 +2,7 @@
 
 mod network;
 mod reception;
+mod via;
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
 use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
@@ -19,6 +20,7 @@ use super::leaf::Choice;
 use crate::claim::Stalls;
 pub(crate) use network::{FaultKind, Framing, NetworkKind, NodeKind};
 pub(crate) use reception::{CommandKind, CostKind, NoProgram, PolicyKind, ProgramOrder, SharingKind};
+pub(crate) use via::FirmwareKind;
 
 impl Choice for Applications {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
@@ -51,6 +53,11 @@ impl Choice for Order {
         ),
         ("fixed_priority", Order::FixedPriority, "By level, then by arrival; early work as `early` says."),
         ("edf", Order::Edf, "By deadline alone."),
+        (
+            "virtual_clock",
+            Order::VirtualClock,
+            "By VirtualClock's stamps: one interval of the contract after the logical arrival; best effort when nothing else waits.",
+        ),
         ("fifo", Order::Fifo, "By arrival."),
     ];
 }
@@ -451,6 +458,8 @@ pub(crate) enum SourceKind {
     Continuous,
     /// As fast as what is under way completes.
     Closed,
+    /// In turn with another channel.
+    Rounds,
     /// Nothing.
     None,
 }
@@ -469,6 +478,12 @@ impl Choice for SourceKind {
             "closed",
             SourceKind::Closed,
             "Has `outstanding` messages under way: when one is transmitted, or lost, the next is sent.",
+        ),
+        (
+            "rounds",
+            SourceKind::Rounds,
+            "A virtual interface: `outstanding` messages at once, whenever such a round of the channel `after` has come; of the two, the \
+             first in the file begins.",
         ),
         ("none", SourceKind::None, "Sends nothing."),
     ];

@@ -11,6 +11,7 @@ mod program;
 mod reception;
 mod source;
 mod topology;
+mod via;
 mod way;
 
 use std::ops::Range;
@@ -54,6 +55,8 @@ struct Surroundings {
     way: Way,
     /// Names of the interfaces at which channels come in; `None` where they are sent.
     interfaces: Option<Vec<String>>,
+    /// Whether channels are virtual interfaces.
+    cluster: bool,
     /// Names of the programs that take them; `None` where none are written.
     programs: Option<Vec<String>>,
 }
@@ -79,6 +82,7 @@ pub(crate) fn experiment(
         interface,
         program,
         command,
+        via,
         channel,
         // The scenario's, not the experiment's.
         title: _,
@@ -91,7 +95,30 @@ pub(crate) fn experiment(
     let seed = cx.optional(seed).map(|seed| seed.map_or(1, |seed| seed.into_inner().get()));
     let receives = interface.is_some();
     let named = node.is_some();
+    let cluster = via.is_some();
+    let via = via.map(|part| via::via(cx, part)).transpose();
     let topology = match node {
+        _ if cluster => {
+            let others = [
+                host.as_ref().map(|part| &part.span),
+                adapter.as_ref().map(|part| &part.span),
+                path.as_ref().map(|part| &part.span),
+                interface.as_ref().map(|list| &list.span),
+                node.as_ref().map(|nodes| &nodes.span),
+            ];
+            if let Some(span) = others.into_iter().flatten().next() {
+                let help = "remove this, or `[via]`, which says all of its nodes";
+                return Err(cx.fault(span, "virtual interfaces take the place of hosts that schedule", help));
+            }
+            if let Some(networks) = network {
+                let help = "remove this; `latency` of `[via]` is the way from one adapter to another";
+                return Err(cx.fault(&networks.span(), "virtual interfaces have no other network", help));
+            }
+            via.as_ref().map_err(|reported| *reported).and_then(|via| {
+                let nodes = via.as_ref().map_or(1, |(_, nodes)| *nodes);
+                topology::of_virtual_interfaces(cx, nodes)
+            })
+        }
         Some(nodes) => {
             for span in [path.as_ref().map(|path| &path.span), interface.as_ref().map(|list| &list.span)] {
                 let Some(span) = span else { continue };
@@ -119,6 +146,7 @@ pub(crate) fn experiment(
         },
         interfaces: None,
         programs: None,
+        cluster,
     };
     let interfaces = reception::interfaces(cx, library, interface);
     let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();
@@ -127,11 +155,12 @@ pub(crate) fn experiment(
     let said = program.is_some();
     let programs = program::programs(cx, program, receives, speedup, costs);
     let workers: Vec<String> = programs.iter().flatten().map(|program| program.name.clone()).collect();
-    let beyond = around.beyond || receives;
+    let beyond = around.beyond || receives || cluster;
     let around = Surroundings {
         interfaces: receives.then_some(names),
         programs: said.then_some(workers),
         beyond,
+        cluster,
         ..around
     };
     let channels = channel::channels(cx, library, channel, &around);
@@ -194,6 +223,7 @@ pub(crate) fn experiment(
         interfaces: interfaces?,
         programs: programs?,
         commands: commands?,
+        via: via?.map(|(via, _)| via),
         channels: channels?,
         curves: false,
     };
@@ -204,6 +234,7 @@ pub(crate) fn experiment(
         return Err(cx.fault(&WHOLE, "no channel sends anything, so there is nothing to run", help));
     }
     checks::only_receives(cx, &experiment)?;
+    via::only_virtual_interfaces(cx, &experiment)?;
     checks::takes_time(cx, &experiment)?;
     checks::have_ports(cx, &experiment)?;
     checks::analysis(cx, &experiment, &host_spans)?;

@@ -18,6 +18,7 @@ mod shrink;
 mod sketch;
 mod source;
 mod theme;
+mod via;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,6 +44,9 @@ const PACKETS: f64 = 1500.0;
 /// One of so many scenarios is of a host that only receives.
 const RECEIVING: u64 = 8;
 
+/// Half as many are of virtual interfaces, which have no bounds: those of this number among twice as many.
+const VIRTUAL: u64 = 3;
+
 /// A drawn scenario.
 #[derive(Debug, Clone)]
 pub struct Scenario {
@@ -61,6 +65,10 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     if number % RECEIVING == RECEIVING - 1 {
         let careless = theme.careless;
         return Scenario { file: reception::scenario(dice, &theme, title).table, careless };
+    }
+    if number % (2 * RECEIVING) == VIRTUAL {
+        let careless = theme.careless;
+        return Scenario { file: via::scenario(dice, &theme, title).table, careless };
     }
     let channels = channel::channels(dice, &theme);
     let length = length(dice, &theme, &channels);
@@ -85,6 +93,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         interface: unsaid(),
         program: unsaid(),
         command: unsaid(),
+        via: unsaid(),
         channel: parts(channels.drafted),
         // Real time and real software have tests of their own; nothing here waits for a clock.
         emulation: unsaid(),

@@ -10,6 +10,7 @@ mod networks;
 mod node;
 mod reception;
 mod tune;
+mod via;
 
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
@@ -33,6 +34,7 @@ pub(crate) use networks::RawNetworks;
 pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
 pub(crate) use tune::{RawNeed, RawTune};
+pub(crate) use via::{RawVia, RawViaCosts};
 
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;
@@ -76,6 +78,8 @@ pub(crate) struct RawScenario {
     pub(crate) program: Option<List<Part<RawProgram>>>,
     /// What adapters are told during the run, by the control commands of thesis Table 7.1.
     pub(crate) command: Option<List<Part<RawCommand>>>,
+    /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`, `[adapter]` and what joins them.
+    pub(crate) via: Option<Part<RawVia>>,
     /// The channels, at least one.
     #[schemars(required)]
     pub(crate) channel: Option<List<Part<RawChannel>>>,
@@ -323,6 +327,8 @@ pub(crate) struct RawChannel {
     pub(crate) interface: Option<Written<Name>>,
     /// The program that takes what comes in. Default the first.
     pub(crate) program: Option<Written<Name>>,
+    /// A virtual interface: so many sources send on it, each as `source` says, by itself. Default 1.
+    pub(crate) streams: Option<Written<Whole<1, 1000>>>,
     /// What the application sends.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,
@@ -345,7 +351,7 @@ pub(crate) struct RawSource {
     pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
     /// Size of messages: one for all, or a range. Default `max_message`.
     pub(crate) size: Option<Either<Bounded<Size>, RawSizes>>,
-    /// Closed: messages under way, at most the slots of the message queue. Default 1.
+    /// Closed: messages under way, at most the slots of the message queue. Rounds: messages of a round. Default 1.
     pub(crate) outstanding: Option<Written<Whole<1, 1_000_000>>>,
     /// When the first message is sent, or `random` within the first period. Default `0 us`.
     pub(crate) phase: Option<Written<Or<Random, Bounded<Delay>>>>,
@@ -374,6 +380,8 @@ pub(crate) struct RawSource {
     pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,
     /// Recorded and MPEG: whether the trace starts over when it ends. Default `true`.
     pub(crate) repeat: Option<Written<bool>>,
+    /// Rounds: the channel back, a round of which is answered by one of this.
+    pub(crate) after: Option<Written<Name>>,
     /// Script: the messages, in the order of their times.
     pub(crate) messages: Option<List<Part<RawMessage>>>,
 }

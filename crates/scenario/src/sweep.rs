@@ -21,7 +21,7 @@ use crate::written::{List, Part};
 pub const MOST_POINTS: usize = 100_000;
 
 /// What a sweep may set: the parts of a scenario that make an experiment.
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "seed",
     "host",
     "adapter",
@@ -36,6 +36,7 @@ const SECTIONS: [&str; 14] = [
     "command",
     "emulation",
     "fault",
+    "via",
 ];
 
 /// Lists whose items have names, what one is called, and a key of one.

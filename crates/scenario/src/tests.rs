@@ -6,6 +6,7 @@ mod errors;
 mod networks;
 mod reading;
 mod receiving;
+mod via;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -13,6 +13,7 @@ pub mod receiving;
 mod state;
 mod surroundings;
 mod switches;
+pub(crate) mod via;
 mod window;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -72,6 +73,10 @@ pub fn observe<'a, T: Trace>(
             let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
             receiving::run(experiment, length, u64::MAX, trace).expect("no run has so many events")
         }
+        Task::Simulate(length) if experiment.via.is_some() => {
+            let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
+            via::run(experiment, length, u64::MAX, trace).expect("no run has so many events")
+        }
         Task::Simulate(length) => simulate(experiment, length, Observer::new(trace, frames)),
     }
 }
@@ -80,6 +85,9 @@ pub fn observe<'a, T: Trace>(
 pub fn run_within(experiment: &Experiment, length: RunLength, events: u64) -> Option<Run> {
     if !experiment.interfaces.is_empty() {
         return receiving::run(experiment, length, events, None);
+    }
+    if experiment.via.is_some() {
+        return via::run(experiment, length, events, None);
     }
     let mut steps = Steps::of_length(experiment, length);
     steps.finish_within(events).then(|| steps.close())

@@ -138,10 +138,14 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         // There are some where there are interfaces.
         programs: _,
         commands: _,
+        via,
         channels,
         // What is kept of what was measured.
         curves: _,
     } = experiment;
+    if via.is_some() {
+        return Err(Uncovered("no analysis covers virtual interfaces"));
+    }
     if !interfaces.is_empty() {
         return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));
     }
@@ -238,7 +242,7 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let by_level = match order {
         Order::MultiClassEdf => false,
         Order::FixedPriority => true,
-        Order::Edf | Order::Fifo => {
+        Order::Edf | Order::VirtualClock | Order::Fifo => {
             return Err(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"));
         }
     };
@@ -290,7 +294,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let by_level = match (order, link_order) {
         (Order::MultiClassEdf, Order::MultiClassEdf) => false,
         (Order::FixedPriority, Order::FixedPriority) => true,
-        (Order::MultiClassEdf | Order::FixedPriority | Order::Edf | Order::Fifo, _) => {
+        (Order::MultiClassEdf | Order::FixedPriority | Order::Edf | Order::VirtualClock | Order::Fifo, _) => {
             return Err(Uncovered(
                 "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
             ));
@@ -359,6 +363,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         carries,
         // There are none where the host sends.
         interface: _,
+        streams: _,
+        stagger: _,
         program: _,
         source,
     } = channel;
@@ -375,6 +381,9 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         // Messages without end are sent whenever there is room, by nobody who would have to get the CPU.
         (Applications::Shared, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::None) => {
             Ok(())
+        }
+        (Applications::Shared, SourceSpec::Rounds { .. }) => {
+            Err(Uncovered("rounds are of virtual interfaces, and no analysis covers those"))
         }
         // Whether its times are bounded is seen where they are counted.
         (Applications::Shared, SourceSpec::Timed { parameters: _, jitter: _ }) => Ok(()),

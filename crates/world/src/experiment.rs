@@ -2,6 +2,7 @@
 
 mod channel;
 mod topology;
+mod via;
 
 use std::net::IpAddr;
 
@@ -17,6 +18,7 @@ use laxity_units::{Bytes, Span};
 
 pub use channel::{ChannelSpec, SourceSpec};
 pub use topology::{Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
+pub use via::ViaSpec;
 
 /// One point of the sweep, valid throughout.
 #[derive(Debug, Clone)]
@@ -53,6 +55,8 @@ pub struct Experiment {
     pub programs: Vec<ProgramSpec>,
     /// What adapters are told during the run.
     pub commands: Vec<CommandSpec>,
+    /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where hosts schedule.
+    pub via: Option<ViaSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
     /// Whether distributions are kept as curves, too.

@@ -65,5 +65,69 @@ pub const ALL: &[(&str, &str)] = &[
     ("missed_ticks", "ticks that were missed because the thread of the last one was still at work"),
     ("batches_per_second", "batches of commands taken, a second"),
     ("longest_ring", "the most packets that the interface held at once, over the whole run"),
+    (
+        "send_descriptor_programmed_time",
+        "sender: HDMA programmed for the descriptor, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "send_descriptor_down_time",
+        "sender: descriptor down, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "send_data_programmed_time",
+        "sender: HDMA programmed for the data, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "send_data_down_time",
+        "sender: data down, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "send_network_done_time",
+        "sender: NSDMA done, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "send_status_programmed_time",
+        "sender: HDMA programmed for the status, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "send_status_done_time",
+        "sender: status done, mean seconds after the doorbell: Table 1 of the virtual interfaces",
+    ),
+    (
+        "receive_descriptor_programmed_time",
+        "receiver: HDMA programmed for the descriptor, mean seconds after the arrival: Table 1 of the virtual interfaces",
+    ),
+    (
+        "receive_descriptor_down_time",
+        "receiver: descriptor down, mean seconds after the arrival: Table 1 of the virtual interfaces",
+    ),
+    (
+        "receive_data_programmed_time",
+        "receiver: HDMA programmed for the data, mean seconds after the arrival: Table 1 of the virtual interfaces",
+    ),
+    (
+        "receive_data_up_time",
+        "receiver: data up, mean seconds after the arrival: Table 1 of the virtual interfaces",
+    ),
+    (
+        "receive_status_programmed_time",
+        "receiver: HDMA programmed for the status, mean seconds after the arrival: Table 1 of the virtual interfaces",
+    ),
+    (
+        "receive_status_done_time",
+        "receiver: status done, mean seconds after the arrival: Table 1 of the virtual interfaces",
+    ),
+    (
+        "displaced_requests",
+        "requests that went behind where their stamps belong, so near the head of a queue that is at work",
+    ),
+    ("longest_doorbells", "the most doorbells that waited for the adapter's processor"),
+    ("longest_hdma_queue", "the most requests that waited for HDMA"),
+    ("longest_nsdma_queue", "the most messages that waited for NSDMA"),
+    (
+        "longest_best_effort_wait",
+        "the longest that best effort waited where a rate is set aside for it, in seconds",
+    ),
+    ("left_in_adapter", "messages and doorbells that the adapter had not done with when the run ended"),
     ("driver_backlog", "the most commands that waited for room in a full command queue"),
 ];

@@ -4,6 +4,7 @@
 //! do not blur them: an event counts if it happens in the window, whenever its message was sent. Worst response times
 //! are of the whole run: a bound admits no exception, and the first message of a run is as good a counterexample as any.
 
+mod gaps;
 mod punctuality;
 mod samples;
 mod tally;
@@ -14,6 +15,7 @@ use laxity_qos::channel::{Delivery, Packet};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
+pub(crate) use gaps::Gaps;
 pub(crate) use punctuality::Punctuality;
 pub use punctuality::Said;
 pub(crate) use samples::Samples;

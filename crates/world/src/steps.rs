@@ -22,10 +22,10 @@ pub struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     /// The run of `experiment` at its beginning; `None` if it is to be filled and not run, or is of a host that receives at
-    /// interfaces, which runs at once only.
+    /// interfaces or of virtual interfaces, which run at once only.
     pub fn open(experiment: &'a Experiment) -> Option<Self> {
         let Task::Simulate(length) = experiment.task else { return None };
-        if !experiment.interfaces.is_empty() {
+        if !experiment.interfaces.is_empty() || experiment.via.is_some() {
             return None;
         }
         Some(Self::of_length(experiment, length))
@@ -35,9 +35,10 @@ impl<'a> Steps<'a> {
     ///
     /// # Panics
     ///
-    /// If the host receives at interfaces: another world would run than the one described.
+    /// If the host receives at interfaces, or channels are virtual interfaces: another world would run than the one described.
     pub fn of_length(experiment: &'a Experiment, length: RunLength) -> Self {
         assert!(experiment.interfaces.is_empty(), "what comes in at interfaces is run at once");
+        assert!(experiment.via.is_none(), "virtual interfaces are run at once");
         // No trace has no size, so there is nothing that this could leak.
         let trace: &'static mut NoTrace = Box::leak(Box::new(NoTrace));
         let mut assembly = Assembly::with_outside(experiment, length, trace, Nothing, Elsewhere::default());

@@ -3,7 +3,7 @@
 use laxity_model::adapter::Command;
 use laxity_qos::channel::{ChannelId, Packet};
 use laxity_qos::discipline::{Class, Tag};
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 use laxity_world::Input;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,7 @@ pub(super) struct LoggedPacket {
     real_time: bool,
     logical_arrival: u64,
     deadline: u64,
+    tick: u64,
     level: u8,
     due_from: u64,
     sent: u64,
@@ -88,6 +89,7 @@ impl From<Packet> for LoggedPacket {
             real_time: packet.tag.class == Class::RealTime,
             logical_arrival: packet.tag.logical_arrival.as_ps(),
             deadline: packet.tag.deadline.as_ps(),
+            tick: packet.tag.tick.as_ps(),
             level: packet.tag.level,
             due_from: packet.due_from.as_ps(),
             sent: packet.sent.as_ps(),
@@ -110,6 +112,7 @@ impl From<LoggedPacket> for Packet {
                 class: if packet.real_time { Class::RealTime } else { Class::BestEffort },
                 logical_arrival: Time::from_ps(packet.logical_arrival),
                 deadline: Time::from_ps(packet.deadline),
+                tick: Span::from_ps(packet.tick),
                 level: packet.level,
             },
             due_from: Time::from_ps(packet.due_from),

@@ -207,7 +207,13 @@ mod tests {
 
     fn packet(message: u64) -> Packet {
         let at = Time::ZERO;
-        let tag = Tag { class: Class::BestEffort, logical_arrival: at, deadline: Time::MAX, level: 31 };
+        let tag = Tag {
+            class: Class::BestEffort,
+            logical_arrival: at,
+            deadline: Time::MAX,
+            tick: Span::MAX,
+            level: 31,
+        };
         let (channel, size) = (ChannelId(0), Bytes::new(1024));
         let (due_from, sent, created, handed) = (at, at, at, at);
         Packet {

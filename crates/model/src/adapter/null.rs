@@ -125,7 +125,13 @@ mod tests {
     }
 
     fn packet(message: u64, size: u64) -> Packet {
-        let tag = Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, level: 31 };
+        let tag = Tag {
+            class: Class::BestEffort,
+            logical_arrival: at(0),
+            deadline: Time::MAX,
+            tick: Span::MAX,
+            level: 31,
+        };
         let (channel, size) = (ChannelId(0), Bytes::new(size));
         let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
         Packet {

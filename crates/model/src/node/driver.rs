@@ -258,7 +258,13 @@ mod tests {
 
     /// Names of places with packets.
     fn slots<const N: usize>() -> [Slot; N] {
-        let tag = Tag { class: Class::RealTime, logical_arrival: at(0), deadline: Time::MAX, level: 31 };
+        let tag = Tag {
+            class: Class::RealTime,
+            logical_arrival: at(0),
+            deadline: Time::MAX,
+            tick: Span::MAX,
+            level: 31,
+        };
         let size = Bytes::new(5);
         let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
         let packet = Packet {

@@ -18,14 +18,14 @@ fn port(order: Order, memory: u64) -> PortConfig {
 
 fn flow(class: Class, deadline: u64, reserved: u64) -> Flow {
     let level = if class == Class::RealTime { 0 } else { LEVELS as u8 - 1 };
-    Flow { class, deadline: Span::from_us(deadline), level, reserved }
+    Flow { class, deadline: Span::from_us(deadline), tick: Span::from_ms(1), level, reserved }
 }
 
 /// A packet that was due at the place before at `due`.
 fn packet(channel: u32, message: u64, size: u64, class: Class, due: u64) -> Packet {
     let size = Bytes::new(size);
     let deadline = if class == Class::RealTime { at(due) } else { Time::MAX };
-    let tag = Tag { class, logical_arrival: at(0), deadline, level: 0 };
+    let tag = Tag { class, logical_arrival: at(0), deadline, tick: Span::MAX, level: 0 };
     Packet {
         channel: ChannelId(channel),
         message,

@@ -212,7 +212,7 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
         count: 1,
         size,
         message_size: size,
-        tag: Tag { class, logical_arrival: now, deadline, level },
+        tag: Tag { class, logical_arrival: now, deadline, tick: Span::MAX, level },
         due_from: now,
         sent: now,
         created: now,

@@ -121,6 +121,8 @@ pub enum Dropped {
     Displaced,
     /// It came in, and was late before its program had begun with it.
     LateForProgram,
+    /// It came in on a virtual interface that had no descriptor for it.
+    NoDescriptor,
 }
 
 /// What finishing a step brought about.

@@ -201,7 +201,7 @@ impl Subsystem {
                 } else {
                     (now, now)
                 };
-                (lane, Tag::real_time(at, config.deadline, config.level), due_from)
+                (lane, Tag::real_time(at, config.deadline, config.spec.min_interval, config.level), due_from)
             } else {
                 (lane, best_effort, now)
             }
@@ -305,7 +305,7 @@ impl Subsystem {
         packet.tag = match config.class {
             Class::RealTime if excess.is_none() => {
                 let at = if self.config.enforcement { packet.tag.deadline } else { now };
-                Tag::real_time(at, config.deadline, config.level)
+                Tag::real_time(at, config.deadline, config.spec.min_interval, config.level)
             }
             Class::RealTime | Class::BestEffort => Tag::best_effort(now),
         };

@@ -8,11 +8,17 @@ fn at(ms: u64) -> Time {
 }
 
 fn real_time(arrival: u64, deadline: u64) -> Tag {
-    Tag { class: Class::RealTime, logical_arrival: at(arrival), deadline: at(deadline), level: 3 }
+    Tag {
+        class: Class::RealTime,
+        logical_arrival: at(arrival),
+        deadline: at(deadline),
+        tick: Span::MAX,
+        level: 3,
+    }
 }
 
 fn best_effort() -> Tag {
-    Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, level: 31 }
+    Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, tick: Span::MAX, level: 31 }
 }
 
 fn all(policy: EarlyPolicy) -> impl Iterator<Item = Discipline<u32>> {
@@ -69,7 +75,7 @@ fn an_item_that_may_be_early_says_when_for_both() {
 fn levels_before_arrival() {
     let mut queue = Discipline::FixedPriority(FixedPriority::new(EarlyPolicy::HOLD));
     for (level, item) in [(2, 0), (1, 1), (2, 2), (1, 3)] {
-        queue.enqueue(Tag { level, ..real_time(0, 10) }, item);
+        queue.enqueue(Tag { tick: Span::MAX, level, ..real_time(0, 10) }, item);
     }
     queue.enqueue(best_effort(), 4);
     assert_eq!(order(queue, at(0)), [1, 3, 0, 2, 4]);
@@ -77,7 +83,11 @@ fn levels_before_arrival() {
 
 fn tags() -> impl Strategy<Value = Vec<Tag>> {
     let tag = (any::<bool>(), 0u64..50, 0u64..50, 0u8..31).prop_map(|(rt, arrival, length, level)| {
-        if rt { Tag { level, ..real_time(arrival, arrival + length) } } else { best_effort() }
+        if rt {
+            Tag { tick: Span::MAX, level, ..real_time(arrival, arrival + length) }
+        } else {
+            best_effort()
+        }
     });
     prop::collection::vec(tag, 0..60)
 }

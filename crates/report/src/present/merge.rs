@@ -76,6 +76,10 @@ fn merged(members: &[&Channel]) -> Channel {
         delivery_bound: tightest.delivery_bound,
         delivery_worst: tightest.delivery_worst,
         delivery: pooled(members, |c| c.delivery.as_ref()),
+        // The worst of them, as of shares.
+        jitter_duration: members.iter().filter_map(|c| c.jitter_duration).reduce(f64::max),
+        jitter_fraction: members.iter().filter_map(|c| c.jitter_fraction).reduce(f64::max),
+        jittered: members.iter().filter_map(|c| c.jittered).reduce(f64::max),
         laxity: pooled(members, |c| c.laxity.as_ref()),
         latency: pooled(members, |c| c.latency.as_ref()),
         sojourn: pooled(members, |c| c.sojourn.as_ref()),

@@ -32,9 +32,10 @@ pub(super) fn channels(
     }
     let mut outcome = Ok(());
     let mut channels: Vec<ChannelSpec> = Vec::new();
+    let mut answers: Vec<(usize, Spanned<Name>)> = Vec::new();
     let mut named: std::collections::BTreeMap<String, Range<usize>> = Default::default();
     for part in raw {
-        let (channel, stagger, count, name, routes) = match channel(cx, library, part, around) {
+        let (channel, after, count, name, routes) = match channel(cx, library, part, around) {
             Ok(read) => read,
             Err(reported) => {
                 outcome = Err(reported);
@@ -45,6 +46,7 @@ pub(super) fn channels(
             let reason = format!("with this channel there are more than {MOST_CHANNELS}");
             return Err(cx.fault(&name, reason, "lower a `count`"));
         }
+        answers.extend(after.map(|after| (channels.len(), after)));
         let copies = (1..=count).map(|copy| match count {
             1 => channel.name.clone(),
             _ => format!("{}-{copy}", channel.name),
@@ -59,18 +61,53 @@ pub(super) fn channels(
                 outcome = Err(cx.report(diagnostic));
                 break;
             }
+            let stagger = channel.stagger.saturating_mul(u64::from(channel.streams));
             let source = staggered(&channel.source, stagger, copy);
             let Route { stations: route, ways, received } = routes[copy as usize % routes.len()].clone();
             let channel = channel.clone();
             channels.push(ChannelSpec { name: name_of_copy, source, route, ways, received, ..channel });
         }
     }
-    outcome.map(|()| channels)
+    outcome?;
+    for (channel, after) in answers {
+        join_rounds(cx, &mut channels, channel, &after)?;
+    }
+    Ok(channels)
 }
 
-/// A channel, how far apart its copies start in their trace, how many there are, the place of its name, and the ways that its
-/// copies take in turn.
-type Read = (ChannelSpec, Span, usize, Range<usize>, Vec<Route>);
+/// Joins channel `i`, which sends in rounds, and the one that it answers.
+fn join_rounds(
+    cx: &mut Context<'_>,
+    channels: &mut [ChannelSpec],
+    i: usize,
+    answered: &Spanned<Name>,
+) -> Result<(), Reported> {
+    let (name, span) = (&answered.get_ref().0, answered.span());
+    let Some(other) = channels.iter().position(|channel| channel.name == *name) else {
+        return Err(cx.fault(&span, format!("there is no channel `{name}`"), "name the channel back"));
+    };
+    let back = channels[i].route.iter().rev().eq(&channels[other].route);
+    if !back || !matches!(channels[other].source, SourceSpec::Rounds { .. }) {
+        let reason = format!("channel `{name}` does not lead back in rounds of its own");
+        let help = "let two channels of one copy each, there and back, name each other";
+        return Err(cx.fault(&span, reason, help));
+    }
+    if let SourceSpec::Rounds { after, .. } = &mut channels[i].source {
+        *after = other;
+    }
+    // Each of them is looked at; the later knows whether the earlier has named it.
+    match channels[other].source {
+        SourceSpec::Rounds { after, .. } if other < i && after != i => {
+            let reason = format!("channel `{name}` is sent after another than this");
+            Err(cx.fault(&span, reason, "let two channels, there and back, name each other"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A channel, the one that its rounds answer, how many copies there are, the place of its name, and the ways that its copies take in
+/// turn.
+type Read = (ChannelSpec, Option<Spanned<Name>>, usize, Range<usize>, Vec<Route>);
 
 fn channel(
     cx: &mut Context<'_>,
@@ -102,6 +139,7 @@ fn channel(
         carries,
         interface,
         program,
+        streams,
         source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -110,11 +148,35 @@ fn channel(
         Err(_) => "this channel".into(),
     };
     let routes = around.way.routes(cx, from, to, route, &owner);
-    let carries = cx.optional(carries);
-    let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
+    let streams = match around.cluster {
+        true => cx.optional(streams).map(|streams| streams.map_or(1, |streams| streams.into_inner().small())),
+        false => {
+            let help = "remove this, or say how many copies there are by `count`";
+            cx.foreign(streams.as_ref(), "one source sends on a channel", help).map(|()| 1)
+        }
+    };
+    if around.cluster {
+        let of_queues = "a virtual interface has no queues at a host, and no levels";
+        let help = "remove this";
+        cx.foreign(level.as_ref(), of_queues, help)?;
+        cx.foreign(message_slots.as_ref(), of_queues, help)?;
+        cx.foreign(packet_slots.as_ref(), of_queues, help)?;
+        cx.foreign(message_overflow.as_ref(), of_queues, help)?;
+        cx.foreign(packet_overflow.as_ref(), of_queues, help)?;
+        cx.foreign(carries.as_ref(), "frames of programs come through ports, of hosts that schedule", help)?;
+    }
     let class = cx.required(class, "class", &owner, &what);
+    let carries = cx.optional(carries);
+    let carries = carries.and_then(|text| text.map(|text| super::emulation::carries(cx, &text)).transpose());
+    if around.cluster
+        && let Ok([Route { stations, .. }]) = routes.as_deref()
+        && stations.len() != 2
+    {
+        let reason = format!("{what} would lead from a node to itself");
+        return Err(cx.fault(&owner, reason, "let `from` and `to` be two nodes"));
+    }
     let each = routes.as_ref().map_or(1, Vec::len);
     let count =
         cx.optional(count).map(|count| count.map_or(each, |count| count.into_inner().small() as usize));
@@ -162,9 +224,9 @@ fn channel(
     });
     let burst = burst.map(|burst| (burst.span(), burst.into_inner().small()));
     // Beside a burst that came early, as many messages as become current before the first has to be done.
-    let needed = |burst: u32, contract: Option<(Span, Span)>| {
+    let needed = |burst: u32, contract: Option<(Span, Option<Span>)>| {
         let analysed = contract.filter(|_| around.analysed);
-        let current = analysed.map_or(1, |(interval, deadline)| deadline.div_ceil(interval));
+        let current = analysed.map_or(1, |(interval, deadline)| deadline.map_or(1, |d| d.div_ceil(interval)));
         (u64::from(burst) - 1).saturating_add(current).min(u64::from(MOST_SLOTS)) as u32
     };
     let slots =
@@ -173,7 +235,10 @@ fn channel(
     let allowed = match (contract, size, &burst) {
         (Ok(contract), Ok(size), Ok((_, burst))) => {
             let interval = contract.map(|(interval, _)| interval);
-            let message_slots = slots.map_or_else(|| needed(*burst, contract), |slots| slots as u32);
+            let message_slots = match around.cluster {
+                true => u32::MAX,
+                false => slots.map_or_else(|| needed(*burst, contract), |slots| slots as u32),
+            };
             Ok(Allowed {
                 interval,
                 size,
@@ -236,7 +301,7 @@ fn channel(
     let message_slots =
         message_slots?.map_or_else(|| needed(burst, contract), |slots| slots.into_inner().small());
     let (min_interval, deadline) = match contract {
-        Some((interval, deadline)) => (interval, Some(deadline)),
+        Some((interval, deadline)) => (interval, deadline),
         None => (Span::from_ps(1), None),
     };
     if min_interval.saturating_mul(burst.into()) > LONGEST_BURST {
@@ -266,10 +331,12 @@ fn channel(
         packet_overflow: packet_overflow?,
         interface: interface?,
         program: program?,
+        streams: streams?,
+        stagger: source.stagger,
         source: source.spec,
         name: name.get_ref().0.clone(),
     };
-    Ok((channel, source.stagger, count?, name.span(), routes))
+    Ok((channel, source.after, count?, name.span(), routes))
 }
 
 /// The interface at which the channel comes in.
@@ -322,7 +389,7 @@ fn contract(
     owner: &Range<usize>,
     what: &str,
     around: &Surroundings,
-) -> Result<(Span, Span), Reported> {
+) -> Result<(Span, Option<Span>), Reported> {
     let interval = match (interval, rate) {
         (Some(interval), None) => {
             cx.value(interval).map(|interval| (interval.span(), interval.into_inner().get()))
@@ -341,8 +408,13 @@ fn contract(
             Err(cx.fault(owner, format!("{what} is real-time, and nothing says how often it may send"), help))
         }
     };
-    let deadline = cx.required(deadline, "deadline", owner, what);
+    let deadline = match deadline {
+        // What a virtual interface reserves is a bandwidth.
+        None if around.cluster => Ok(None),
+        deadline => cx.required(deadline, "deadline", owner, what).map(Some),
+    };
     let ((at, interval), deadline) = (interval?, deadline?);
+    let Some(deadline) = deadline else { return Ok((interval, None)) };
     let (span, deadline) = (deadline.span(), deadline.into_inner().get());
     if !around.beyond && deadline > interval {
         let reason =
@@ -356,5 +428,5 @@ fn contract(
             .help("or say `formula = \"off\"` under `[admission]` to run without bounds");
         return Err(cx.report(diagnostic));
     }
-    Ok((interval, deadline))
+    Ok((interval, Some(deadline)))
 }

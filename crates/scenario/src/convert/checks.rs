@@ -141,6 +141,9 @@ pub(super) fn have_ports(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
 
 /// Refuses sources without end that nothing slows down: they would send for ever at one instant.
 pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    if experiment.via.is_some() {
+        return Ok(());
+    }
     for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
         let sender = channel.route[0];
         let free = experiment.host(sender).costs.first_packet.is_zero();
@@ -174,7 +177,8 @@ pub(super) fn analysis(
     experiment: &Experiment,
     spans: &[HostSpans],
 ) -> Result<(), Reported> {
-    if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() {
+    if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() || experiment.via.is_some()
+    {
         return Ok(());
     }
     const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";

@@ -76,6 +76,25 @@ pub(super) fn host(
     Ok(Located { value: host, spans })
 }
 
+/// What stands where no host schedules: nothing that it does costs anything.
+pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Reported> {
+    let (subsystem, _, spans) = subsystem(cx, None, &WHOLE)?;
+    let costs = HostCosts::default();
+    let (reception, pool) = super::reception::costs(cx, None, &costs, 1.0)?;
+    let host = Host {
+        profile: "none".into(),
+        costs,
+        reception,
+        pool,
+        speedup: 1.0,
+        applications: Applications::Separate,
+        subsystem,
+        ideal: false,
+        driver: DriverConfig::default(),
+    };
+    Ok(Located { value: host, spans })
+}
+
 /// Refuses a profile for packets that it was not measured with.
 fn unmeasured(
     cx: &mut Context<'_>,
@@ -97,7 +116,7 @@ fn unmeasured(
 }
 
 /// How many times as fast processors are.
-fn speedup(cx: &mut Context<'_>, factor: Option<Written<Factor>>) -> Result<f64, Reported> {
+pub(super) fn speedup(cx: &mut Context<'_>, factor: Option<Written<Factor>>) -> Result<f64, Reported> {
     let Some(factor) = cx.optional(factor)? else { return Ok(1.0) };
     if factor.get_ref().get() < SLOWEST {
         let reason = format!("{} is less than {SLOWEST}", factor.get_ref().get());

@@ -45,11 +45,13 @@ pub(super) struct Sends {
     pub(super) smallest: Option<Bytes>,
     /// By how much each copy of the channel starts further into the trace than the one before.
     pub(super) stagger: Span,
+    /// The channel that its rounds answer.
+    pub(super) after: Option<Spanned<Name>>,
 }
 
 impl Sends {
     fn new(spec: SourceSpec, smallest: Option<Bytes>) -> Sends {
-        Sends { spec, smallest, stagger: Span::ZERO }
+        Sends { spec, smallest, stagger: Span::ZERO, after: None }
     }
 }
 
@@ -90,6 +92,7 @@ fn uses(kind: SourceKind) -> &'static [&'static str] {
         SourceKind::Script => &["messages", "size", "phase"],
         SourceKind::Continuous => &["size"],
         SourceKind::Closed => &["size", "outstanding"],
+        SourceKind::Rounds => &["size", "outstanding", "after"],
         SourceKind::None => &[],
     }
 }
@@ -122,6 +125,7 @@ pub(super) fn source(
         stagger,
         start,
         repeat,
+        after,
         messages,
     } = part.into_inner();
     let kind = cx.required(kind, "kind", &owner, "this source")?.into_inner();
@@ -144,6 +148,7 @@ pub(super) fn source(
         ("stagger", stagger.as_ref().map(|w| w.span.clone())),
         ("start", start.as_ref().map(|w| w.span.clone())),
         ("repeat", repeat.as_ref().map(|w| w.span.clone())),
+        ("after", after.as_ref().map(|w| w.span.clone())),
         ("messages", messages.as_ref().map(|list| list.span.clone())),
     ];
     let mut outcome = Ok(());
@@ -167,11 +172,13 @@ pub(super) fn source(
     let stagger = cx.optional(stagger);
     let start = cx.optional(start);
     let repeat = cx.or(repeat, true);
+    let after = cx.optional(after);
     outcome?;
     let (interval, rate, sizes, phase) = (interval?, rate?, sizes?, phase?.map(Spanned::into_inner));
     let (multiple, burst, allowance, outstanding) = (multiple?, burst?, allowance?, outstanding?);
     let (trace, start, stagger, repeat) = (trace?, start?, stagger?, repeat?);
     let film = film?;
+    let after = after?;
     let multiple = self::multiple(cx, multiple)?;
     let burst = burst.map(|burst| burst.into_inner().small());
     let (at, random) = match phase {
@@ -207,6 +214,16 @@ pub(super) fn source(
                 return Err(cx.fault(&owner, reason, "say `packet_overflow = \"block\"` on the channel"));
             }
             return Ok(Sends::new(SourceSpec::Closed { sizes, outstanding }, Some(smallest(sizes))));
+        }
+        SourceKind::Rounds => {
+            let Some(after) = after else {
+                let valid = "the name of the channel back";
+                return Err(cx.missing("after", &owner, "this source", valid));
+            };
+            let window = outstanding.map_or(1, |outstanding| outstanding.into_inner().small());
+            // Which channel that is, is known when all are read.
+            let spec = SourceSpec::Rounds { sizes, window, after: usize::MAX };
+            return Ok(Sends { after: Some(after), ..Sends::new(spec, Some(smallest(sizes))) });
         }
         SourceKind::Script => {
             if random {
@@ -251,7 +268,7 @@ pub(super) fn source(
             };
             let spec = timed(cx, SourceParameters::Recorded(recorded), Span::ZERO, &place)?;
             let stagger = stagger.map_or(Span::ZERO, |stagger| stagger.into_inner().get());
-            return Ok(Sends { spec, smallest: least, stagger });
+            return Ok(Sends { spec, smallest: least, stagger, after: None });
         }
         _ => {}
     }

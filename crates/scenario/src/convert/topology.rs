@@ -95,6 +95,26 @@ pub(super) fn topology(
     builder.finish(cx)
 }
 
+/// So many nodes with virtual interfaces, each next to each; what they are like is said elsewhere.
+pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Result<Topology, Reported> {
+    let network = Network {
+        name: None,
+        members: (0..nodes).collect(),
+        medium: MediumSpec::PointToPoint,
+        propagation: Span::ZERO,
+        impairments: Default::default(),
+    };
+    Ok(Topology {
+        hosts: vec![host::none(cx)?],
+        adapters: vec![Located { value: Adapter::Null(LinkCosts::default()), spans: WHOLE }],
+        nodes: vec![NodeSpec { name: None, host: 0, adapter: 0 }; nodes],
+        switches: Vec::new(),
+        outlets: Vec::new(),
+        networks: vec![network],
+        way: Way::Numbered { stations: nodes, relays: 0, receives: true },
+    })
+}
+
 /// A null adapter that says nothing of its rate takes as long as the link.
 fn with_any_rate(mut part: Part<RawAdapter>) -> Part<RawAdapter> {
     if let Ok(raw) = &mut part.value

@@ -176,6 +176,7 @@ impl Channels {
             carries: unsaid(),
             interface: unsaid(),
             program: unsaid(),
+            streams: unsaid(),
             source: part(source),
         }));
     }
@@ -248,6 +249,7 @@ impl Channels {
             carries: unsaid(),
             interface: unsaid(),
             program: unsaid(),
+            streams: unsaid(),
             source: part(source),
         }));
     }

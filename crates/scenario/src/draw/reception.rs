@@ -99,6 +99,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         interface: parts(drafted),
         program: parts(programs),
         command: parts(commands),
+        via: unsaid(),
         channel: parts(channels),
         emulation: unsaid(),
         port: unsaid(),
@@ -198,6 +199,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         stagger: unsaid(),
         start: unsaid(),
         repeat: unsaid(),
+        after: unsaid(),
         messages: unsaid(),
     });
     table!(RawChannel {
@@ -225,6 +227,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
             0 => unsaid(),
             all => dice.maybe(0.7, |dice| name(plan.programs[dice.below(all) as usize].clone())),
         },
+        streams: unsaid(),
         source: part(source),
     })
 }

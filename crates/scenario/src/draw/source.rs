@@ -123,6 +123,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
             }),
             false => unsaid(),
         },
+        after: unsaid(),
         messages: parts(listed),
         repeat: if traced { dice.maybe(0.3, |dice| boolean(dice.chance(0.5))) } else { unsaid() },
     })

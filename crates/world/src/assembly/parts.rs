@@ -35,6 +35,10 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     let mut names = Vec::new();
     for number in 0..experiment.nodes.len() {
         let suffix = experiment.suffix(number);
+        if experiment.via.is_some() {
+            names.extend(super::via::UNITS.map(|unit| format!("{unit}{suffix}")));
+            continue;
+        }
         names.push(format!("cpu{suffix}"));
         let stages = node(experiment, number, false).adapter().stages();
         names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
@@ -153,7 +157,8 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
                 }
                 _ => 0,
             };
-            let flow = Flow { class: config.class, deadline: config.deadline, level: config.level, reserved };
+            let (tick, level) = (config.spec.min_interval, config.level);
+            let flow = Flow { class: config.class, deadline: config.deadline, tick, level, reserved };
             switches[switch].open(port, ChannelId(i as u32), flow);
         }
     }

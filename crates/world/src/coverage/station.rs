@@ -216,6 +216,7 @@ impl Window {
             Order::Edf | Order::MultiClassEdf | Order::FixedPriority => {
                 Err(Uncovered("host and adapter go by different orders"))
             }
+            Order::VirtualClock => Err(Uncovered("no analysis covers VirtualClock in an adapter")),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use laxity_engine::Stream;
 use laxity_model::host::Endless;
-use laxity_model::source::{Sizes, Source, SourceParameters};
+use laxity_model::source::{Sizes, Source, SourceParameters, Start};
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
@@ -45,6 +45,10 @@ pub struct ChannelSpec {
     pub interface: Option<usize>,
     /// The program that takes what comes in; 0 for a channel that this host sends.
     pub program: usize,
+    /// So many sources send on it, each by itself; 1 unless it is a virtual interface.
+    pub streams: u32,
+    /// How far each of them starts further into its trace than the one before.
+    pub stagger: Span,
     /// What is sent.
     pub source: SourceSpec,
 }
@@ -53,6 +57,19 @@ impl ChannelSpec {
     /// The stations that send what it carries: all of its route but one that receives.
     pub fn senders(&self) -> &[usize] {
         &self.route[..self.route.len() - usize::from(self.received)]
+    }
+
+    /// What its source `stream` of several sends.
+    pub fn source_of_stream(&self, stream: u32) -> SourceSpec {
+        let mut spec = self.source.clone();
+        if let SourceSpec::Timed { parameters: SourceParameters::Recorded(recorded), .. } = &mut spec
+            && !self.stagger.is_zero()
+        {
+            let first = if let Start::After(first) = recorded.from { first } else { Span::ZERO };
+            let further = self.stagger.saturating_mul(u64::from(stream));
+            recorded.from = Start::After(first.saturating_add(further));
+        }
+        spec
     }
 
     /// Which hop of its route `station` is.
@@ -75,6 +92,16 @@ pub enum SourceSpec {
         /// How many; at least 1, at most the message queue's slots.
         outstanding: u32,
     },
+    /// Rounds of messages of such a size, each sent at once when a round of another channel has come: ping-pong, or ping-bulk. Whichever
+    /// of the two is first in the file begins.
+    Rounds {
+        /// Their sizes.
+        sizes: Sizes,
+        /// Messages of a round; at least 1.
+        window: u32,
+        /// The other channel, back from where this one goes.
+        after: usize,
+    },
     /// Messages at times of the source's own.
     Timed {
         /// The source.
@@ -87,7 +114,7 @@ pub enum SourceSpec {
 impl SourceSpec {
     /// Whether there is always another message, sent when the host has room or has done with one before.
     pub fn is_endless(&self) -> bool {
-        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. })
+        matches!(self, SourceSpec::Continuous(_) | SourceSpec::Closed { .. } | SourceSpec::Rounds { .. })
     }
 
     /// The messages without end, of sizes drawn from `random`; `None` for sources with times of their own, or nothing to
@@ -96,6 +123,8 @@ impl SourceSpec {
         match *self {
             SourceSpec::Continuous(sizes) => Some(Endless::new(sizes, random, None)),
             SourceSpec::Closed { sizes, outstanding } => Some(Endless::new(sizes, random, Some(outstanding))),
+            // Of virtual interfaces, whose world sends them itself.
+            SourceSpec::Rounds { .. } => None,
             SourceSpec::None | SourceSpec::Timed { .. } => None,
         }
     }

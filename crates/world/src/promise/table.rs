@@ -219,7 +219,10 @@ fn best_effort(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> O
 fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
     let host = experiment.host(node);
     let of = |channel: &ChannelSpec| match &channel.source {
-        SourceSpec::None | SourceSpec::Continuous(_) | SourceSpec::Closed { .. } => None,
+        SourceSpec::None
+        | SourceSpec::Continuous(_)
+        | SourceSpec::Closed { .. }
+        | SourceSpec::Rounds { .. } => None,
         SourceSpec::Timed { parameters, .. } => Some(
             parameters
                 .envelope()

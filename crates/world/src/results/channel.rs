@@ -119,6 +119,16 @@ record! {
         /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
         #[serde(default)]
         delivery: Option<Summary> = distribution("time to delivery", &DELIVERY_PERCENTILES);
+        /// Mean jitter duration, seconds: by how much a message comes later after the one before it than the inter-arrival time that its
+        /// virtual interface has negotiated, over all messages, zero for those that do not; `None` if nothing was negotiated.
+        #[serde(default)]
+        jitter_duration: Option<f64> = number(Kind::Time, "mean jitter duration", column("jitter duration", 28, 7));
+        /// θ: mean jitter duration / negotiated inter-arrival time.
+        #[serde(default)]
+        jitter_fraction: Option<f64> = number(Kind::Share, "jitter fraction", column("jitter fraction", 28, 3));
+        /// The share of messages that come later after the one before them than was negotiated.
+        #[serde(default)]
+        jittered: Option<f64> = number(Kind::Share, "messages that incur a jitter", column("jittered", 28, 6));
         /// Deadline − completion, seconds; real-time channels only.
         laxity: Option<Summary> = distribution("laxity", &[("min", column("laxity min", 7, 5)), ("mean", column("laxity mean", 8, 8))]);
         /// Completion − logical arrival for real time, − actual arrival for best effort, seconds.

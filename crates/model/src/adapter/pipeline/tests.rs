@@ -25,7 +25,7 @@ fn packet(number: u64, class: Class, deadline: u64) -> Packet {
         count: 1,
         size: Bytes::new(100),
         message_size: Bytes::new(100),
-        tag: Tag { class, logical_arrival: Time::ZERO, deadline, level: 31 },
+        tag: Tag { class, logical_arrival: Time::ZERO, deadline, tick: Span::MAX, level: 31 },
         due_from: Time::ZERO,
         sent: Time::ZERO,
         created: Time::ZERO,

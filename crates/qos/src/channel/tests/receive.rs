@@ -3,7 +3,7 @@
 use super::*;
 
 fn packet(class: Class, message: u64, index: u32, count: u32, deadline: u64) -> Packet {
-    let tag = Tag { class, logical_arrival: at(0), deadline: at(deadline), level: 4 };
+    let tag = Tag { class, logical_arrival: at(0), deadline: at(deadline), tick: Span::MAX, level: 4 };
     Packet {
         channel: ChannelId(9),
         message,
@@ -56,7 +56,8 @@ fn a_relayed_packet_is_tagged_anew() {
     s.receive(at(1), id, packet(Class::RealTime, 0, 0, 1, 5)).unwrap();
     assert_eq!(s.next_wakeup(at(1)), Some(at(5)), "early until it was due there");
     let (_, sent) = drain(&mut s, at(5));
-    let expected = Tag { class: Class::RealTime, logical_arrival: at(5), deadline: at(12), level: 6 };
+    let expected =
+        Tag { class: Class::RealTime, logical_arrival: at(5), deadline: at(12), tick: Span::MAX, level: 6 };
     assert_eq!((sent[0].tag, sent[0].channel, sent[0].created), (expected, id, at(5)));
     // Without enforcement it counts from now.
     let (mut s, id) = receiving(Role::Relay, Config { enforcement: false, ..config() });
@@ -72,7 +73,13 @@ fn best_effort_is_tagged_as_such() {
     let id = s.open(ChannelConfig { role: Role::Relay, ..best_effort });
     s.receive(at(3), id, packet(Class::BestEffort, 0, 0, 1, 5)).unwrap();
     let (_, sent) = drain(&mut s, at(3));
-    let expected = Tag { class: Class::BestEffort, logical_arrival: at(3), deadline: Time::MAX, level: 31 };
+    let expected = Tag {
+        class: Class::BestEffort,
+        logical_arrival: at(3),
+        deadline: Time::MAX,
+        tick: Span::MAX,
+        level: 31,
+    };
     assert_eq!(sent[0].tag, expected);
 }
 

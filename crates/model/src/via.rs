@@ -1,0 +1,400 @@
+//! A virtual-interface adapter: doorbells in, messages out, and a processor between that has to be everywhere.
+//!
+//! ```text
+//!            doorbells          descriptors, data, completion
+//!  host ──▶ ▭▭▭▭ (merged) ──┐   ┌──────── HDMA ◀─▶ host memory
+//!                           ▼   ▼
+//!                        processor ──▶ adapter memory ──▶ NSDMA ──▶ network
+//!                           ▲                ▲
+//!                           └──── NRDMA ─────┴───────────────────── network
+//! ```
+//!
+//! After Nagar, Liu, Sivasubramaniam, Kandiraju and Gautam, "Incorporating Quality-of-Service in the Virtual Interface
+//! Architecture". A program rings a doorbell for each message that it sends or has room for. The processor (a LANai) finds the
+//! doorbell, fetches the descriptor from host memory by HDMA, then the data, hands it to NSDMA, and writes completion
+//! information back; what comes in by NRDMA goes up the same way. HDMA has a hardware queue, NSDMA and NRDMA have none. How the
+//! processor goes about it is the [`Firmware`]:
+//!
+//! * **SVIA** does one thing at a time, and waits for each transfer. With `overlap` it does not wait for NSDMA, so that one message
+//!   is on its way out while the next is fetched (Trapeze).
+//! * **PVIA** looks at one unit after the other and does what there is to do, so that all are busy. Queues are in order of
+//!   arrival.
+//! * **QoSVIA** does so too, and stamps each doorbell by [VirtualClock](laxity_qos::virtual_clock); the queues of HDMA and NSDMA are in
+//!   the order of the stamps, as far as an engine at work lets them ([`queue`]).
+//!
+//! *Best effort* has a tick without end, and with VirtualClock alone may never be served. With a rate set aside
+//! ([`Limits::best_effort`]) it waits in a queue of its own before the first transfer, and is let in by a clock of that rate, for all of
+//! it together, or when HDMA has nothing to do. So it gets its rate under any load; what it gets beyond takes nothing
+//! from others but what is inside when they come.
+//!
+//! **A state machine without a clock.** All that happens is told with its time: [`Via::ring`], [`Via::reach`], [`Via::timer`]; what it does
+//! in turn, down to each step of Table 1, comes out of [`Via::next_output`]. Under virtual time that is a simulation. Whoever has
+//! real memory moves it when told that a transfer is done, and calls when [`Via::next_deadline`] has come.
+
+mod costs;
+mod processor;
+mod queue;
+mod report;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use std::collections::VecDeque;
+
+use laxity_qos::virtual_clock::{FlowClock, Vtick};
+use laxity_units::{Bytes, Rate, Time};
+
+pub use costs::{Engine, Engines, FirmwareCosts};
+use processor::Processor;
+pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
+use units::{Hdma, Nrdma, Nsdma};
+
+/// How the adapter's processor goes about its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Firmware {
+    /// SVIA: one operation after the other.
+    Sequential {
+        /// It goes on while NSDMA sends.
+        overlap: bool,
+    },
+    /// PVIA: all units in turn, queues in order of arrival.
+    Parallel,
+    /// QoSVIA: all units in turn, queues in order of VirtualClock's stamps.
+    QualityOfService,
+}
+
+impl Firmware {
+    fn is_sequential(self) -> bool {
+        matches!(self, Firmware::Sequential { .. })
+    }
+}
+
+/// What the adapter has room for, and what is set aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Messages on their way out that the adapter's memory holds; `None` for any number. A sequence needs no more than it has.
+    pub send_buffers: Option<u32>,
+    /// Messages on their way in, likewise; the network holds what finds no room.
+    pub receive_buffers: Option<u32>,
+    /// Whether NSDMA has a hardware queue, as HDMA has.
+    pub nsdma_queue: bool,
+    /// Requests at the head of a hardware queue that stay where they are while another is inserted.
+    pub guard: u32,
+    /// The rate that best effort has for sure, all of it together; `None` for none. Of QoSVIA only.
+    pub best_effort: Option<Rate>,
+}
+
+impl Limits {
+    /// The paper's simulator: room for everything, nothing set aside; the head of a queue is left alone.
+    pub const NONE: Self =
+        Self { send_buffers: None, receive_buffers: None, nsdma_queue: false, guard: 1, best_effort: None };
+}
+
+/// An adapter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViaConfig {
+    /// Its firmware.
+    pub firmware: Firmware,
+    /// What the firmware's steps take.
+    pub costs: FirmwareCosts,
+    /// What its engines take.
+    pub engines: Engines,
+    /// What there is room for.
+    pub limits: Limits,
+}
+
+impl ViaConfig {
+    /// The adapter of Table 1 under `firmware`.
+    pub fn table_1(firmware: Firmware) -> Self {
+        let costs = FirmwareCosts::table_1(firmware, FirmwareCosts::LOOK);
+        Self { firmware, costs, engines: Engines::TABLE_1, limits: Limits::NONE }
+    }
+}
+
+/// A virtual interface, as the adapter knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vi {
+    /// `Vtick`: the rate reserved; `None` for best effort.
+    pub vtick: Option<Vtick>,
+    /// Receive descriptors posted at the start, and fetched if the firmware fetches ahead; `None` if there are always some.
+    pub receives: Option<u32>,
+}
+
+/// A message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Its virtual interface.
+    pub vi: u32,
+    /// The how-manyth of it.
+    pub number: u64,
+    /// Its bytes.
+    pub size: Bytes,
+}
+
+/// What a program announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doorbell {
+    /// A descriptor of a message to send.
+    Send(Message),
+    /// A descriptor of room for a message on this virtual interface.
+    Receive(u32),
+}
+
+/// What an adapter does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViaOutput {
+    /// NSDMA begins to send a message.
+    Departs(Message),
+    /// The program can see that its message was sent.
+    Sent(Message),
+    /// The program can see a message that has come.
+    Received(Message),
+    /// A message has come for which no descriptor was posted.
+    Dropped(Message),
+    /// A step of Table 1 is done, which counts from this time. Only if [watched](Via::watch).
+    Did(Step, Message, Time),
+    /// A unit was at work from this time until now. Only if [watched](Via::watch).
+    Worked(Unit, &'static str, Message, Time),
+}
+
+/// What of an adapter can be busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unit {
+    /// The queue of doorbells; nothing works there.
+    Doorbells,
+    /// Between host memory and adapter memory.
+    Hdma,
+    /// From adapter memory to the network.
+    Nsdma,
+    /// From the network to adapter memory.
+    Nrdma,
+    /// The processor.
+    Processor,
+}
+
+/// A message under way, on one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Job {
+    message: Message,
+    stamp: Time,
+    /// From when Table 1 counts: the doorbell, or the arrival.
+    base: Time,
+}
+
+/// What the adapter keeps of a virtual interface.
+#[derive(Debug, Clone, Copy)]
+struct Endpoint {
+    vtick: Option<Vtick>,
+    sends: FlowClock,
+    receives: FlowClock,
+    /// Descriptors for what may come; `None` if there are always some.
+    descriptors: Option<u32>,
+}
+
+/// Best effort that waits to be let in.
+#[derive(Debug, Clone, Default)]
+struct Outside {
+    queue: VecDeque<Job>,
+    clock: FlowClock,
+    last: Time,
+}
+
+/// An adapter at work.
+#[derive(Debug, Clone)]
+pub struct Via {
+    config: ViaConfig,
+    endpoints: Vec<Endpoint>,
+    doorbells: VecDeque<(Doorbell, Time)>,
+    hdma: Hdma,
+    nsdma: Nsdma,
+    nrdma: Nrdma,
+    /// Descriptors whose data waits for room in the adapter's memory.
+    without_buffer: queue::LiveQueue<Job>,
+    /// Room in the adapter's memory for what goes out.
+    buffers: Option<u32>,
+    /// Since when some of it is free again.
+    freed: Time,
+    outside: Outside,
+    processor: Processor,
+    outputs: VecDeque<(Time, ViaOutput)>,
+    watched: bool,
+    report: ViaReport,
+}
+
+impl Via {
+    /// The adapter `config` with these virtual interfaces, by whose places messages name them.
+    pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = Vi>) -> Self {
+        let endpoint = |vi: Vi| Endpoint {
+            vtick: vi.vtick,
+            sends: FlowClock::default(),
+            receives: FlowClock::default(),
+            descriptors: vi.receives,
+        };
+        let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort: _ } = config.limits;
+        Self {
+            endpoints: vis.into_iter().map(endpoint).collect(),
+            doorbells: VecDeque::new(),
+            hdma: Hdma::new(guard),
+            nsdma: Nsdma::new(if nsdma_queue { Some(guard) } else { None }),
+            nrdma: Nrdma::new(receive_buffers),
+            without_buffer: queue::LiveQueue::new(0),
+            buffers: send_buffers.filter(|_| !config.firmware.is_sequential()),
+            freed: Time::ZERO,
+            outside: Outside::default(),
+            processor: Processor::START,
+            outputs: VecDeque::new(),
+            watched: false,
+            report: ViaReport::default(),
+            config,
+        }
+    }
+
+    /// Tells each step and what each unit does from now on.
+    pub fn watch(&mut self) {
+        self.watched = true;
+    }
+
+    /// A program rings a doorbell.
+    pub fn ring(&mut self, now: Time, doorbell: Doorbell) {
+        self.settle(now);
+        self.doorbells.push_back((doorbell, now));
+        self.report.longest_doorbells = self.report.longest_doorbells.max(self.doorbells.len());
+        self.settle(now);
+    }
+
+    /// The first bit of a message is there, and the rest comes as fast as the link allows.
+    pub fn reach(&mut self, now: Time, message: Message) {
+        self.settle(now);
+        self.nrdma.reach(now, message, self.config.engines.network);
+        self.settle(now);
+    }
+
+    /// A virtual interface has another rate from now on. What it has used up of the old one stays used up.
+    pub fn renegotiate(&mut self, now: Time, vi: u32, vtick: Option<Vtick>) {
+        self.settle(now);
+        self.endpoints[vi as usize].vtick = vtick;
+    }
+
+    /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    pub fn timer(&mut self, now: Time) {
+        self.settle(now);
+    }
+
+    /// When something next happens by itself.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.next_event().map(|(at, _)| at)
+    }
+
+    /// What was done and not told yet, with its time.
+    pub fn next_output(&mut self) -> Option<(Time, ViaOutput)> {
+        self.outputs.pop_front()
+    }
+
+    /// What it has been through.
+    pub fn report(&self) -> ViaReport {
+        ViaReport {
+            longest_hdma: self.hdma.queue.longest(),
+            longest_nsdma: self.nsdma.queue.longest(),
+            displaced: self.hdma.queue.displaced() + self.nsdma.queue.displaced(),
+            ..self.report.clone()
+        }
+    }
+
+    /// What waits or is worked on, both ways, doorbells included.
+    pub fn backlog(&self) -> usize {
+        self.doorbells.len()
+            + self.outside.queue.len()
+            + self.without_buffer.len()
+            + self.hdma.load()
+            + self.nsdma.load()
+            + self.nrdma.load()
+            + self.processor.load()
+    }
+
+    /// Lets everything happen that is due by `now`, each at its own time; of what happens at one time the engines come first, so
+    /// that a processor that looks sees it.
+    fn settle(&mut self, now: Time) {
+        while let Some((at, what)) = self.next_event() {
+            if at > now {
+                break;
+            }
+            match what {
+                Unit::Hdma => self.hdma_ends(at),
+                Unit::Nsdma => self.nsdma_ends(at),
+                Unit::Nrdma => self.nrdma_ends(at),
+                Unit::Processor | Unit::Doorbells => self.processor_turns(at),
+            }
+        }
+    }
+
+    fn next_event(&self) -> Option<(Time, Unit)> {
+        let engines = [
+            (self.hdma.ends(), Unit::Hdma),
+            (self.nsdma.ends(), Unit::Nsdma),
+            (self.nrdma.ends(), Unit::Nrdma),
+            (self.processor_due(), Unit::Processor),
+        ];
+        let mut first: Option<(Time, Unit)> = None;
+        for (at, unit) in engines {
+            if let Some(at) = at
+                && first.is_none_or(|(earliest, _)| at < earliest)
+            {
+                first = Some((at, unit));
+            }
+        }
+        first
+    }
+
+    fn tell(&mut self, at: Time, output: ViaOutput) {
+        self.outputs.push_back((at, output));
+    }
+
+    fn worked(&mut self, at: Time, unit: Unit, what: &'static str, message: Message, since: Time) {
+        if self.watched {
+            self.tell(at, ViaOutput::Worked(unit, what, message, since));
+        }
+    }
+
+    fn did(&mut self, at: Time, step: Step, job: &Job) {
+        self.report.steps.note(step, at.saturating_since(job.base));
+        if self.watched {
+            self.tell(at, ViaOutput::Did(step, job.message, job.base));
+        }
+    }
+
+    fn hdma_ends(&mut self, at: Time) {
+        let (request, since) = self.hdma.end(at, &self.config.engines);
+        self.report.hdma.note(since, at);
+        self.worked(at, Unit::Hdma, request.transfer.name(), request.job.message, since);
+        match request.transfer {
+            units::Transfer::Status(Direction::Send) => self.tell(at, ViaOutput::Sent(request.job.message)),
+            units::Transfer::Status(Direction::Receive) => {
+                self.tell(at, ViaOutput::Received(request.job.message));
+            }
+            units::Transfer::Descriptor(_) | units::Transfer::Data(_) => {}
+        }
+    }
+
+    fn nsdma_ends(&mut self, at: Time) {
+        let (job, since) = self.nsdma.end(at);
+        self.report.nsdma.note(since, at);
+        self.worked(at, Unit::Nsdma, "message out", job.message, since);
+        // With a queue of its own it goes on by itself.
+        if self.config.limits.nsdma_queue {
+            self.start_nsdma(at);
+        }
+    }
+
+    /// NSDMA begins what is next, if anything is.
+    fn start_nsdma(&mut self, at: Time) {
+        if let Some(message) = self.nsdma.start(at, self.config.engines.network) {
+            self.tell(at, ViaOutput::Departs(message));
+        }
+    }
+
+    fn nrdma_ends(&mut self, at: Time) {
+        let (message, since) = self.nrdma.end(at, self.config.engines.network);
+        self.report.nrdma.note(since, at);
+        self.worked(at, Unit::Nrdma, "message in", message, since);
+    }
+}

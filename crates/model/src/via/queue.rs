@@ -1,0 +1,116 @@
+//! A queue in the order of stamps, whose head an engine works on while the processor inserts.
+//!
+//! The hardware queue of HDMA has two hands in it: the engine takes at the head when it is done with what it has, and nobody
+//! can keep it from that. At the tail nothing can go wrong. In the middle, a processor that finds the place, and links a request
+//! in there, may find that the engine has gone past in the meantime. The paper has no critical section, so it tolerates
+//! "slight inaccuracies (inserting in a slightly different position) in cases where the position for insertion is very close to the
+//! head": here the first `guard` of those that wait stay where they are, and what belongs before one of them goes right behind.
+
+use std::collections::VecDeque;
+
+use laxity_units::Time;
+
+/// A queue by stamps, equal stamps in order of arrival.
+#[derive(Debug, Clone)]
+pub(super) struct LiveQueue<T> {
+    queue: VecDeque<(Time, T)>,
+    guard: usize,
+    displaced: u64,
+    longest: usize,
+}
+
+impl<T> LiveQueue<T> {
+    /// Before whose first `guard` entries nothing is inserted.
+    pub(super) fn new(guard: u32) -> Self {
+        Self { queue: VecDeque::new(), guard: guard as usize, displaced: 0, longest: 0 }
+    }
+
+    /// Puts `item` where its stamp belongs, or as near as is safe.
+    pub(super) fn insert(&mut self, stamp: Time, item: T) {
+        self.displaced += u64::from(self.queue.iter().take(self.guard).any(|(other, _)| *other > stamp));
+        self.queue.insert(self.place(stamp), (stamp, item));
+        self.longest = self.longest.max(self.queue.len());
+    }
+
+    /// Behind everything whose stamp is as early, and behind what stays where it is.
+    fn place(&self, stamp: Time) -> usize {
+        self.before(|other| other <= stamp)
+    }
+
+    /// How many entries come before the first that is not `early`, those that stay where they are included. What is further back than
+    /// they are is in order, since it was put there so.
+    fn before(&self, early: impl Fn(Time) -> bool) -> usize {
+        match self.queue.back() {
+            Some((last, _)) if !early(*last) => {
+                let (mut least, mut most) = (self.guard.min(self.queue.len()), self.queue.len());
+                while least < most {
+                    let middle = (least + most) / 2;
+                    if early(self.queue[middle].0) { least = middle + 1 } else { most = middle }
+                }
+                least
+            }
+            _ => self.queue.len(),
+        }
+    }
+
+    /// How many entries a processor passes that looks for the place from the nearer end of those with a stamp, behind which it knows
+    /// where best effort begins.
+    pub(super) fn passed(&self, stamp: Time) -> u64 {
+        let (place, stamped) = (self.place(stamp), self.before(|other| other < Time::MAX));
+        place.min(stamped.saturating_sub(place)) as u64
+    }
+
+    pub(super) fn pop(&mut self) -> Option<T> {
+        self.queue.pop_front().map(|(_, item)| item)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Entries that went behind where they belonged.
+    pub(super) fn displaced(&self) -> u64 {
+        self.displaced
+    }
+
+    /// The most that ever waited.
+    pub(super) fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drained(guard: u32, stamps: &[u64]) -> (Vec<usize>, u64) {
+        let mut queue = LiveQueue::new(guard);
+        for (item, stamp) in stamps.iter().enumerate() {
+            queue.insert(Time::from_ps(*stamp), item);
+        }
+        (std::iter::from_fn(|| queue.pop()).collect(), queue.displaced())
+    }
+
+    #[test]
+    fn by_stamp_then_by_arrival() {
+        assert_eq!(drained(0, &[30, 10, 20, 10, 30]), (vec![1, 3, 2, 0, 4], 0));
+    }
+
+    #[test]
+    fn what_is_near_the_head_stays() {
+        // 10 and 20 belong before 30, which the engine may be about to take.
+        assert_eq!(drained(1, &[30, 10, 20]), (vec![0, 1, 2], 2));
+        // 5 belongs at the head of four, of which two stay.
+        assert_eq!(drained(2, &[10, 20, 30, 40, 5]), (vec![0, 1, 4, 2, 3], 1));
+    }
+
+    #[test]
+    fn a_place_is_looked_for_from_the_nearer_end_of_those_with_a_stamp() {
+        let mut queue = LiveQueue::new(0);
+        for stamp in [10, 20, 30, 40, u64::MAX, u64::MAX] {
+            queue.insert(Time::from_ps(stamp), stamp);
+        }
+        let passed = [5, 10, 25, 35, 99, u64::MAX].map(|stamp| queue.passed(Time::from_ps(stamp)));
+        assert_eq!(passed, [0, 1, 2, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,120 @@
+//! What an adapter has been through: its steps as Table 1 has them, and how busy its units were.
+
+use laxity_units::{Span, Time};
+
+/// Which way a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Out.
+    Send,
+    /// In.
+    Receive,
+}
+
+/// Declares the steps of Table 1: what each is called there, and as a figure of a run.
+macro_rules! steps {
+    ($($step:ident $words:literal $figure:literal;)*) => {
+        /// A step of Table 1, the sender's in the order of the table, then the receiver's.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Step {
+            $(#[doc = concat!($words, ".")] $step,)*
+        }
+
+        impl Step {
+            /// Every one.
+            pub const ALL: &'static [Step] = &[$(Step::$step),*];
+
+            /// In words.
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(Step::$step => $words,)*
+                }
+            }
+
+            /// The figure of a run that has its mean, in seconds.
+            pub fn figure(self) -> &'static str {
+                match self {
+                    $(Step::$step => $figure,)*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    SendDescriptorProgrammed "send: HDMA programmed for the descriptor" "send_descriptor_programmed_time";
+    SendDescriptorDown "send: descriptor down" "send_descriptor_down_time";
+    SendDataProgrammed "send: HDMA programmed for the data" "send_data_programmed_time";
+    SendDataDown "send: data down" "send_data_down_time";
+    SendNetworkDone "send: NSDMA done" "send_network_done_time";
+    SendStatusProgrammed "send: HDMA programmed for the status" "send_status_programmed_time";
+    SendStatusDone "send: status done" "send_status_done_time";
+    ReceiveDescriptorProgrammed "receive: HDMA programmed for the descriptor" "receive_descriptor_programmed_time";
+    ReceiveDescriptorDown "receive: descriptor down" "receive_descriptor_down_time";
+    ReceiveDataProgrammed "receive: HDMA programmed for the data" "receive_data_programmed_time";
+    ReceiveDataUp "receive: data up" "receive_data_up_time";
+    ReceiveStatusProgrammed "receive: HDMA programmed for the status" "receive_status_programmed_time";
+    ReceiveStatusDone "receive: status done" "receive_status_done_time";
+}
+
+/// When steps were done, on average.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepTimes {
+    steps: [(u64, u128); Step::ALL.len()],
+}
+
+impl StepTimes {
+    pub(super) fn note(&mut self, step: Step, after: Span) {
+        let (count, sum) = &mut self.steps[step as usize];
+        *count += 1;
+        *sum += u128::from(after.as_ps());
+    }
+
+    /// How long after the doorbell, or after the arrival, `step` was done on average; `None` if it never was.
+    pub fn mean(&self, step: Step) -> Option<Span> {
+        let (count, sum) = self.steps[step as usize];
+        let mean = sum.checked_div(u128::from(count))?;
+        Some(u64::try_from(mean).map_or(Span::MAX, Span::from_ps))
+    }
+}
+
+/// What a unit has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct UnitReport {
+    /// How long it was at work, transfers and handling that ended.
+    pub busy: Span,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl UnitReport {
+    pub(super) fn note(&mut self, since: Time, until: Time) {
+        self.busy += until.saturating_since(since);
+        self.count += 1;
+    }
+}
+
+/// What an adapter has been through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ViaReport {
+    /// Its processor, looks in vain not counted.
+    pub processor: UnitReport,
+    /// HDMA.
+    pub hdma: UnitReport,
+    /// NSDMA.
+    pub nsdma: UnitReport,
+    /// NRDMA.
+    pub nrdma: UnitReport,
+    /// The steps of Table 1.
+    pub steps: StepTimes,
+    /// Requests that went behind where their stamps belong, so near the head of a queue did they belong.
+    pub displaced: u64,
+    /// The most doorbells that waited.
+    pub longest_doorbells: usize,
+    /// The most requests that waited for HDMA.
+    pub longest_hdma: usize,
+    /// The most messages that waited for NSDMA.
+    pub longest_nsdma: usize,
+    /// The longest that best effort waited to be let in where a rate is set aside for it.
+    pub longest_outside: Span,
+}

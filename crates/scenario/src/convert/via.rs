@@ -1,0 +1,227 @@
+//! `[via]`: nodes whose adapters have virtual interfaces.
+
+use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
+use laxity_units::Bytes;
+use laxity_world::experiment::ViaSpec;
+
+use super::*;
+use crate::choice::FirmwareKind;
+use crate::leaf::Cost;
+use crate::raw::{RawVia, RawViaCosts};
+
+/// What programs and wires take where nothing is said: a Pentium Pro of 400 MHz that writes a descriptor and a doorbell across PCI, or
+/// finds completion information by polling, and a Myrinet switch. The paper prints neither, so its claims are judged over a range.
+const PROGRAM: Span = Span::from_us(2);
+const LATENCY: Span = Span::from_ns(500);
+
+/// The cluster, and its nodes.
+pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, usize), Reported> {
+    let part = cx.part(part)?;
+    let (owner, raw) = (part.span(), part.into_inner());
+    let RawVia {
+        firmware,
+        overlap,
+        nodes,
+        latency,
+        post,
+        reap,
+        receives,
+        credits,
+        send_buffers,
+        receive_buffers,
+        nsdma_queue,
+        guard,
+        best_effort,
+        speedup,
+        costs,
+    } = raw;
+    let kind = cx.required(firmware, "firmware", &owner, "the cluster").map(Spanned::into_inner);
+    if let Ok(kind) = kind {
+        of_firmware(cx, kind, overlap.as_ref(), &[FirmwareKind::Sequential], "it waits for nothing else")?;
+        let parallel = [FirmwareKind::Parallel, FirmwareKind::QualityOfService];
+        let one = "a sequence has one message in hand";
+        of_firmware(cx, kind, send_buffers.as_ref(), &parallel, one)?;
+        of_firmware(cx, kind, nsdma_queue.as_ref(), &parallel, one)?;
+        let stamped = [FirmwareKind::QualityOfService];
+        of_firmware(cx, kind, guard.as_ref(), &stamped, "its queues are in order of arrival")?;
+        of_firmware(cx, kind, best_effort.as_ref(), &stamped, "it tells nobody from best effort")?;
+    }
+    let overlap = cx.or(overlap, false);
+    let nodes = cx.optional(nodes).map(|nodes| nodes.map_or(2, |nodes| nodes.into_inner().small()));
+    let latency = cx.optional(latency).map(|span| span.map_or(LATENCY, |span| span.into_inner().get()));
+    let post = cost(cx, post, PROGRAM);
+    let reap = cost(cx, reap, PROGRAM);
+    if let (Some(credits), Some(receives)) = (&credits, &receives)
+        && let (Ok(window), Ok(posted)) = (&credits.value, &receives.value)
+        && window.get() > posted.get()
+    {
+        let (window, posted) = (window.get(), posted.get());
+        let reason = format!(
+            "of {window} messages with credit, {posted} find a descriptor, and credits of lost ones are lost"
+        );
+        let help = format!("say at most {posted} here, or post more by `receives`");
+        return Err(cx.fault(&credits.span, reason, help));
+    }
+    let receives = few(cx, receives);
+    let credits = few(cx, credits);
+    let send_buffers = few(cx, send_buffers);
+    let receive_buffers = few(cx, receive_buffers);
+    let nsdma_queue = cx.or(nsdma_queue, false);
+    let guard =
+        cx.optional(guard).map(|guard| guard.map_or(Limits::NONE.guard, |guard| guard.into_inner().small()));
+    let best_effort = cx.optional(best_effort);
+    let firmware = match (kind?, overlap?) {
+        (FirmwareKind::Sequential, overlap) => Firmware::Sequential { overlap },
+        (FirmwareKind::Parallel, _) => Firmware::Parallel,
+        (FirmwareKind::QualityOfService, _) => Firmware::QualityOfService,
+    };
+    let speedup = host::speedup(cx, speedup)?;
+    let costs = self::costs(cx, firmware, costs, &owner);
+    let limits = Limits {
+        send_buffers: send_buffers?,
+        receive_buffers: receive_buffers?,
+        nsdma_queue: nsdma_queue?,
+        guard: guard?,
+        best_effort: best_effort?.map(|rate| rate.into_inner().get()),
+    };
+    let (costs, engines) = costs?;
+    let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
+    let (receives, credits) = (receives?, credits?);
+    let spec = ViaSpec {
+        adapter: ViaConfig { firmware, costs, engines, limits },
+        post: post?,
+        reap: reap?,
+        latency: latency?,
+        receives,
+        credits,
+    };
+    Ok((spec, nodes? as usize))
+}
+
+/// Refuses a key that another firmware has no use for.
+fn of_firmware<T>(
+    cx: &mut Context<'_>,
+    kind: FirmwareKind,
+    written: Option<&Written<T>>,
+    with: &[FirmwareKind],
+    reason: &str,
+) -> Result<(), Reported> {
+    if with.contains(&kind) {
+        return Ok(());
+    }
+    let words = with.iter().map(|kind| crate::leaf::word(*kind));
+    let help = format!("remove this, or use the firmware {}", list(words));
+    cx.foreign(written, &format!("`{}` has no use for this: {reason}", crate::leaf::word(kind)), &help)
+}
+
+fn few(cx: &mut Context<'_>, written: Option<Written<Whole<1, 1_000_000>>>) -> Result<Option<u32>, Reported> {
+    Ok(cx.optional(written)?.map(|count| count.into_inner().small()))
+}
+
+fn cost(
+    cx: &mut Context<'_>,
+    written: Option<Written<Bounded<Cost>>>,
+    default: Span,
+) -> Result<Span, Reported> {
+    Ok(cx.optional(written)?.map_or(default, |cost| cost.into_inner().get()))
+}
+
+fn costs(
+    cx: &mut Context<'_>,
+    firmware: Firmware,
+    part: Option<Part<RawViaCosts>>,
+    owner: &Range<usize>,
+) -> Result<(FirmwareCosts, Engines), Reported> {
+    let RawViaCosts {
+        poll,
+        doorbell,
+        note,
+        data,
+        fragment,
+        queue,
+        start,
+        status,
+        finish,
+        scan,
+        descriptor,
+        completion,
+        hdma,
+        down,
+        up,
+        frame,
+        byte,
+    } = cx.part_or_empty(part, owner)?.into_inner();
+    let poll = cost(cx, poll, FirmwareCosts::LOOK)?;
+    let by_table = FirmwareCosts::table_1(firmware, poll);
+    let costs = FirmwareCosts {
+        poll,
+        doorbell: cost(cx, doorbell, by_table.doorbell)?,
+        note: cost(cx, note, by_table.note)?,
+        data: cost(cx, data, by_table.data)?,
+        fragment: cost(cx, fragment, by_table.fragment)?,
+        queue: cost(cx, queue, by_table.queue)?,
+        start: cost(cx, start, by_table.start)?,
+        status: cost(cx, status, by_table.status)?,
+        finish: cost(cx, finish, by_table.finish)?,
+        scan: cost(cx, scan, by_table.scan)?,
+    };
+    let table = Engines::TABLE_1;
+    let mut per_byte = |written: Option<Written<Bounded<crate::leaf::PerByte>>>, default: Span| {
+        Ok(cx.optional(written)?.map_or(default, |span| span.into_inner().get()))
+    };
+    let (down, up, byte) = (
+        per_byte(down, table.down.per_byte)?,
+        per_byte(up, table.up.per_byte)?,
+        per_byte(byte, table.network.per_byte)?,
+    );
+    let startup = cost(cx, hdma, table.down.startup)?;
+    let engines = Engines {
+        down: Engine { startup, per_byte: down },
+        up: Engine { startup, per_byte: up },
+        descriptor: cost(cx, descriptor, table.descriptor)?,
+        status: cost(cx, completion, table.status)?,
+        network: Engine { startup: cost(cx, frame, table.network.startup)?, per_byte: byte },
+    };
+    Ok((costs, engines))
+}
+
+/// Refuses what a cluster of virtual interfaces has no part of, and what would never end.
+pub(super) fn only_virtual_interfaces(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    let Some(via) = &experiment.via else {
+        let rounds = |channel: &&ChannelSpec| matches!(channel.source, SourceSpec::Rounds { .. });
+        return match experiment.channels.iter().find(rounds) {
+            Some(channel) => {
+                let reason =
+                    format!("channel `{}` sends in rounds, which virtual interfaces do", channel.name);
+                Err(cx.fault(&WHOLE, reason, "add `[via]`, or use another source"))
+            }
+            None => Ok(()),
+        };
+    };
+    let Experiment { faults, ports, clock, admission, task, channels, .. } = experiment;
+    let instant = via.adapter.engines.network.takes(Bytes::new(1)).is_zero();
+    let (reason, help) = match () {
+        () if matches!(admission.formula, Some(Formula::Papers | Formula::Printed)) => (
+            "the papers have no formulas for virtual interfaces",
+            "use the formula `\"corrected\"`, or `\"off\"`",
+        ),
+        () if matches!(task, Task::Fill(_)) => {
+            ("no copies are counted of virtual interfaces", "remove `fill` under `[admission]`")
+        }
+        () if !faults.is_empty() => ("faults are of adapters in stages", "remove `[[fault]]`"),
+        () if !ports.is_empty() => ("ports are of hosts that schedule", "remove `[[port]]`"),
+        () if *clock == ClockKind::Real => {
+            ("virtual interfaces run under virtual time", "remove `clock` under `[run]`")
+        }
+        () if channels.iter().any(|channel| matches!(channel.source, SourceSpec::Continuous(_))) => (
+            "a source that keeps its queue full has none to fill here",
+            "use `closed` with messages `outstanding`, or a source with a rate",
+        ),
+        () if instant && channels.iter().any(|channel| channel.source.is_endless()) => (
+            "a source without end sends for ever at one instant where the network takes no time",
+            "give `[via.costs]` a `frame` or `byte`, or the channel a source with a rate",
+        ),
+        () => return Ok(()),
+    };
+    Err(cx.fault(&WHOLE, reason, help))
+}

@@ -1,0 +1,309 @@
+//! Scenarios of virtual interfaces: every firmware, few and many buffers and credits, and VIs that keep their rates or do not.
+
+use laxity_qos::discipline::Class;
+use laxity_units::{Bytes, Rate, Span};
+use laxity_world::experiment::Refusal;
+
+use super::dice::Dice;
+use super::sketch::{
+    Drafted, Drawn, boolean, detailed, factor, items, name, part, parts, quantity, scalar, table, text, that,
+    this, unsaid, whole, word, words,
+};
+use super::source::TRACES;
+use super::theme::Theme;
+use crate::choice::{FirmwareKind, FormulaWord, SourceKind};
+use crate::raw::{RawAdmission, RawChannel, RawRun, RawScenario, RawSizes, RawSource, RawVia, RawViaCosts};
+use crate::written::Part;
+
+/// What the tables of such a scenario have to agree on.
+struct Plan {
+    nodes: u64,
+    /// A message takes an adapter about so long.
+    work: Span,
+    /// Reservations are for what adapters can do, so that something is left to admit.
+    modest: bool,
+    careless: bool,
+}
+
+/// A scenario with `title`.
+pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted<RawScenario> {
+    let plan = Plan {
+        nodes: dice.pick(&[2, 2, 3, 5]),
+        work: Span::from_us(dice.pick(&[60, 100, 250])),
+        modest: dice.chance(0.7),
+        careless: theme.careless,
+    };
+    let rounds = dice.chance(0.2);
+    let mut channels: Vec<Drafted<RawChannel>> =
+        (0..dice.between(1, 5)).map(|n| channel(dice, n, &plan)).collect();
+    if rounds {
+        let window = dice.between(1, 5);
+        channels.push(round(dice, ("ping", 0, 1, "pong"), window));
+        channels.push(round(dice, ("pong", 1, 0, "ping"), window));
+    }
+    let messages = dice.between(30, 400);
+    let length = dice.rounded(plan.work * messages);
+    let admission: Drafted<RawAdmission> = table!(RawAdmission {
+        formula: match dice.chance(0.2) {
+            true => word::<FormulaWord>("off"),
+            false => dice.maybe(0.3, |_| word("corrected")),
+        },
+        test: unsaid(),
+        local_deadline: unsaid(),
+        refusal: dice.any::<Refusal>(0.2),
+        fill: unsaid(),
+    });
+    table!(RawScenario {
+        title: text(title),
+        about: unsaid(),
+        seed: dice.maybe(0.5, |dice| whole(dice.below(1 << 40))),
+        host: unsaid(),
+        adapter: unsaid(),
+        path: unsaid(),
+        node: unsaid(),
+        network: unsaid(),
+        admission: part(admission),
+        run: run(dice, length),
+        interface: unsaid(),
+        program: unsaid(),
+        command: unsaid(),
+        via: part(via(dice, &plan)),
+        channel: parts(channels),
+        emulation: unsaid(),
+        port: unsaid(),
+        fault: unsaid(),
+        sweep: unsaid(),
+        claim: unsaid(),
+        figure: unsaid(),
+        tune: unsaid(),
+    })
+}
+
+fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> {
+    let in_packets = dice.chance(0.2);
+    let total = dice.between(20, 400);
+    let left_out = |dice: &mut Dice| match in_packets {
+        true => this(whole(dice.below(total / 4))),
+        false => that(quantity(dice.part_of(length / 4).min(length / 4))),
+    };
+    part(table!(RawRun {
+        clock: unsaid(),
+        packets: if in_packets { whole(total) } else { unsaid() },
+        time: if in_packets { unsaid() } else { quantity(length) },
+        warmup: dice.maybe(0.2, left_out),
+        cooldown: dice.maybe(0.2, left_out),
+    }))
+}
+
+fn via(dice: &mut Dice, plan: &Plan) -> Drafted<RawVia> {
+    let firmware = dice.pick(&words::<FirmwareKind>());
+    let is = |of: &[&str]| plan.careless || of.contains(&firmware);
+    let few = |dice: &mut Dice| dice.pick(&[1, 2, 3, 8, 64]);
+    let cost = |dice: &mut Dice| quantity(dice.part_of(Span::from_us(10)));
+    let byte = |dice: &mut Dice| quantity(Span::from_ps(dice.between(1, 12_000)));
+    let odd = dice.chance(0.2);
+    // Credits for what has no descriptor would be lost with it.
+    let (limited, window) = (dice.chance(0.4), few(dice));
+    let credited = dice.chance(0.4);
+    let credits = if limited && !plan.careless { dice.between(1, window) } else { few(dice) };
+    let costs: Drafted<RawViaCosts> = table!(RawViaCosts {
+        poll: dice.maybe(0.5, |dice| quantity(Span::from_ns(dice.pick(&[0, 50, 500, 1300])))),
+        doorbell: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        note: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        data: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        fragment: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        queue: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        start: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        status: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        finish: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        scan: dice.maybe(0.2, |dice| quantity(Span::from_ns(dice.below(1000)))),
+        descriptor: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        completion: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        hdma: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        down: if odd { dice.maybe(0.3, byte) } else { unsaid() },
+        up: if odd { dice.maybe(0.3, byte) } else { unsaid() },
+        frame: if odd { dice.maybe(0.3, cost) } else { unsaid() },
+        byte: if odd { dice.maybe(0.3, byte) } else { unsaid() },
+    });
+    table!(RawVia {
+        firmware: word::<FirmwareKind>(firmware),
+        overlap: if is(&["svia"]) { dice.maybe(0.6, |dice| boolean(dice.chance(0.6))) } else { unsaid() },
+        nodes: match plan.nodes {
+            2 => dice.maybe(0.3, |_| whole(2)),
+            nodes => whole(nodes),
+        },
+        latency: dice.maybe(0.4, |dice| quantity(dice.part_of(Span::from_us(20)))),
+        post: dice.maybe(0.4, cost),
+        reap: dice.maybe(0.4, cost),
+        receives: if limited { whole(window) } else { unsaid() },
+        credits: if credited { whole(credits) } else { unsaid() },
+        send_buffers: match is(&["pvia", "qosvia"]) {
+            true => dice.maybe(0.4, |dice| whole(few(dice))),
+            false => unsaid(),
+        },
+        receive_buffers: dice.maybe(0.4, |dice| whole(few(dice))),
+        nsdma_queue: match is(&["pvia", "qosvia"]) {
+            true => dice.maybe(0.4, |dice| boolean(dice.chance(0.7))),
+            false => unsaid(),
+        },
+        guard: if is(&["qosvia"]) { dice.maybe(0.4, |dice| whole(dice.below(4))) } else { unsaid() },
+        best_effort: match is(&["qosvia"]) {
+            true =>
+                dice.maybe(0.4, |dice| quantity(Rate::from_bytes_per_sec(dice.between(10_000, 20_000_000)))),
+            false => unsaid(),
+        },
+        speedup: dice.maybe(0.1, |dice| factor(dice.pick(&[0.5, 3.0]))),
+        costs: part(costs),
+    })
+}
+
+fn ends(dice: &mut Dice, plan: &Plan) -> (u64, u64) {
+    let from = if dice.chance(0.6) { 0 } else { dice.below(plan.nodes) };
+    (from, (from + dice.between(1, plan.nodes - 1)) % plan.nodes)
+}
+
+fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
+    let (from, to) = ends(dice, plan);
+    let real_time = dice.chance(0.6);
+    let small = dice.chance(0.3);
+    let interval = match plan.modest {
+        true => plan.work * dice.between(4, 60),
+        false => plan.work / 2 + dice.part_of(plan.work * 6),
+    };
+    let interval = dice.rounded(interval).max(Span::from_us(1));
+    let burst = dice.pick(&[1, 1, 3]);
+    let kind = match real_time {
+        true => dice.pick(&["periodic", "periodic", "bursty", "adversary", "poisson", "recorded"]),
+        false => dice.pick(&["periodic", "poisson", "closed", "bursty"]),
+    };
+    let own = !["closed"].contains(&kind);
+    let streams = if own && kind != "adversary" { dice.pick(&[1, 1, 1, 2, 3]) } else { 1 };
+    let traced = kind == "recorded";
+    // A trace has frames of 20 kB, which are sent in pieces.
+    let sizes: &[u64] = if small && !traced { &[4, 64] } else { &[1024, 4096, 16_384] };
+    let size = Bytes::new(dice.pick(sizes));
+    let source: Drafted<RawSource> = table!(RawSource {
+        kind: word::<SourceKind>(kind),
+        interval: if own { quantity(interval * streams) } else { unsaid() },
+        rate: unsaid(),
+        multiple: match kind {
+            "periodic" | "bursty" => dice.maybe(0.2, |dice| factor(dice.pick(&[0.5, 2.0, 4.0]))),
+            _ => unsaid(),
+        },
+        burst: unsaid(),
+        size: match kind {
+            "closed" | "periodic" => dice.maybe(0.3, |dice| match dice.chance(0.5) {
+                true => scalar(quantity(Bytes::new(size.get() * dice.between(1, 3)))),
+                false => detailed(table!(RawSizes {
+                    uniform: items(vec![quantity(Bytes::new(1)), quantity(size)]),
+                })),
+            }),
+            _ => unsaid(),
+        },
+        outstanding: if own { unsaid() } else { dice.maybe(0.7, |dice| whole(dice.between(1, 6))) },
+        phase: match own {
+            true => dice.maybe(0.5, |dice| match dice.chance(0.5) {
+                true => this(word("random")),
+                false => that(quantity(dice.part_of(interval))),
+            }),
+            false => unsaid(),
+        },
+        allowance: unsaid(),
+        trace: if traced { text(dice.pick(&TRACES).0) } else { unsaid() },
+        film: unsaid(),
+        min: unsaid(),
+        max: unsaid(),
+        mean: unsaid(),
+        deviation: unsaid(),
+        pattern: unsaid(),
+        stagger: if traced { dice.maybe(0.4, |dice| quantity(dice.part_of(interval * 5))) } else { unsaid() },
+        start: unsaid(),
+        repeat: unsaid(),
+        after: unsaid(),
+        messages: unsaid(),
+    });
+    table!(RawChannel {
+        name: name(format!("vi{n}")),
+        class: word::<Class>(if real_time { "real_time" } else { "best_effort" }),
+        from: dice.maybe(if from == 0 { 0.5 } else { 1.0 }, |_| this(whole(from))),
+        to: this(whole(to)),
+        route: unsaid(),
+        count: dice.maybe(0.2, |_| whole(2)),
+        max_message: quantity(size),
+        min_message: unsaid(),
+        burst: whole(burst),
+        min_interval: if real_time { quantity(interval) } else { unsaid() },
+        rate: unsaid(),
+        deadline: match real_time {
+            true => dice.maybe(0.3, |dice| quantity(plan.work * dice.between(2, 200))),
+            false => unsaid(),
+        },
+        level: unsaid(),
+        message_slots: unsaid(),
+        packet_slots: unsaid(),
+        refusal: unsaid(),
+        message_overflow: unsaid(),
+        packet_overflow: unsaid(),
+        carries: unsaid(),
+        interface: unsaid(),
+        program: unsaid(),
+        streams: if streams == 1 { unsaid() } else { whole(streams) },
+        source: part(source),
+    })
+}
+
+/// One side of a ping-pong.
+fn round(
+    dice: &mut Dice,
+    (called, from, to, back): (&str, u64, u64, &str),
+    window: u64,
+) -> Drafted<RawChannel> {
+    let source: Drafted<RawSource> = table!(RawSource {
+        kind: word::<SourceKind>("rounds"),
+        interval: unsaid(),
+        rate: unsaid(),
+        multiple: unsaid(),
+        burst: unsaid(),
+        size: unsaid(),
+        outstanding: whole(window),
+        phase: unsaid(),
+        allowance: unsaid(),
+        trace: unsaid(),
+        film: unsaid(),
+        min: unsaid(),
+        max: unsaid(),
+        mean: unsaid(),
+        deviation: unsaid(),
+        pattern: unsaid(),
+        stagger: unsaid(),
+        start: unsaid(),
+        repeat: unsaid(),
+        after: name(back),
+        messages: unsaid(),
+    });
+    table!(RawChannel {
+        name: name(called),
+        class: word::<Class>("best_effort"),
+        from: this(whole(from)),
+        to: this(whole(to)),
+        route: unsaid(),
+        count: unsaid(),
+        max_message: quantity(Bytes::new(dice.pick(&[4, 1024, 4096]))),
+        min_message: unsaid(),
+        burst: whole(1),
+        min_interval: unsaid(),
+        rate: unsaid(),
+        deadline: unsaid(),
+        level: unsaid(),
+        message_slots: unsaid(),
+        packet_slots: unsaid(),
+        refusal: unsaid(),
+        message_overflow: unsaid(),
+        packet_overflow: unsaid(),
+        carries: unsaid(),
+        interface: unsaid(),
+        program: unsaid(),
+        streams: unsaid(),
+        source: part(source),
+    })
+}

@@ -1,0 +1,90 @@
+//! The raw form of `[via]`: adapters with virtual interfaces.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::choice::FirmwareKind;
+use crate::leaf::{Bounded, Cost, Delay, Factor, Flow, PerByte, Whole};
+use crate::written::{Part, Written};
+
+/// A cluster of nodes whose adapters have virtual interfaces. Then every channel is one, from a node to another; what it reserves is
+/// its `rate`, or `max_message` every `min_interval`, and messages larger than `max_message` are sent as several. There are no hosts that
+/// schedule: each program has a processor.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawVia {
+    /// How the adapter's processor goes about its work.
+    #[schemars(required)]
+    pub(crate) firmware: Option<Written<FirmwareKind>>,
+    /// `svia`: whether it goes on to the next message while the network interface sends (Trapeze). Default `false`.
+    pub(crate) overlap: Option<Written<bool>>,
+    /// Nodes of the cluster, called by their numbers. Default 2.
+    pub(crate) nodes: Option<Written<Whole<2, 64>>>,
+    /// From the first bit out of one adapter to the first bit at another. Default `0.5 us`.
+    pub(crate) latency: Option<Written<Bounded<Delay>>>,
+    /// What a program takes to post a descriptor and ring its doorbell. Default `2 us`.
+    pub(crate) post: Option<Written<Bounded<Cost>>>,
+    /// What a program takes to see that something is complete. Default `2 us`.
+    pub(crate) reap: Option<Written<Bounded<Cost>>>,
+    /// Receive descriptors that a program posts for each virtual interface at the start, and again one whenever it has taken a message.
+    /// A message that finds none is lost. Default: there are always some, and no doorbells for them.
+    pub(crate) receives: Option<Written<Whole<1, 1_000_000>>>,
+    /// Messages of a virtual interface that may be sent and not yet taken: the receiving program returns credits, by halves of
+    /// this, in messages of their own. Default: no flow control.
+    pub(crate) credits: Option<Written<Whole<1, 1_000_000>>>,
+    /// Messages on their way out that the adapter's memory holds; not of `svia`. Default: any number.
+    pub(crate) send_buffers: Option<Written<Whole<1, 1_000_000>>>,
+    /// Messages on their way in that the adapter's memory holds; what finds no room waits in the network. Default: any number.
+    pub(crate) receive_buffers: Option<Written<Whole<1, 1_000_000>>>,
+    /// Whether NSDMA has a hardware queue, as HDMA has; not of `svia`. Default `false`.
+    pub(crate) nsdma_queue: Option<Written<bool>>,
+    /// `qosvia`: requests at the head of a hardware queue that stay where they are while another is inserted. Default 1.
+    pub(crate) guard: Option<Written<Whole<0, 1000>>>,
+    /// `qosvia`: the rate that best effort has for sure, all of it at a node together. Default: none.
+    pub(crate) best_effort: Option<Written<Bounded<Flow>>>,
+    /// How many times as fast the adapter's processor is as what its costs are for; engines take their own time. At least 0.01. Default 1.
+    pub(crate) speedup: Option<Written<Factor>>,
+    /// Single costs, in place of those of the paper's Table 1.
+    pub(crate) costs: Option<Part<RawViaCosts>>,
+}
+
+/// Costs of an adapter with virtual interfaces. Default: those of Table 1 for its firmware.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawViaCosts {
+    /// A look at one unit. Where steps are noticed by looks, what Table 1 has for them is in part the wait for one, so costs
+    /// that are not written follow from this. Default `0.1 us`.
+    pub(crate) poll: Option<Written<Bounded<Cost>>>,
+    /// A doorbell: its stamp, and programming the transfer of the descriptor.
+    pub(crate) doorbell: Option<Written<Bounded<Cost>>>,
+    /// Noting what takes no transfer.
+    pub(crate) note: Option<Written<Bounded<Cost>>>,
+    /// Examining a descriptor and programming the transfer of the first KiB of its data.
+    pub(crate) data: Option<Written<Bounded<Cost>>>,
+    /// Each further KiB.
+    pub(crate) fragment: Option<Written<Bounded<Cost>>>,
+    /// Queueing data for the network.
+    pub(crate) queue: Option<Written<Bounded<Cost>>>,
+    /// Programming NSDMA.
+    pub(crate) start: Option<Written<Bounded<Cost>>>,
+    /// Programming the transfer of completion information.
+    pub(crate) status: Option<Written<Bounded<Cost>>>,
+    /// Putting away what is complete.
+    pub(crate) finish: Option<Written<Bounded<Cost>>>,
+    /// Passing one entry of a queue on the way to where a stamp belongs.
+    pub(crate) scan: Option<Written<Bounded<Cost>>>,
+    /// HDMA of a descriptor.
+    pub(crate) descriptor: Option<Written<Bounded<Cost>>>,
+    /// HDMA of completion information.
+    pub(crate) completion: Option<Written<Bounded<Cost>>>,
+    /// HDMA of data, for anything.
+    pub(crate) hdma: Option<Written<Bounded<Cost>>>,
+    /// HDMA of data, for each byte from host memory.
+    pub(crate) down: Option<Written<Bounded<PerByte>>>,
+    /// HDMA of data, for each byte to host memory.
+    pub(crate) up: Option<Written<Bounded<PerByte>>>,
+    /// The network, for anything.
+    pub(crate) frame: Option<Written<Bounded<Cost>>>,
+    /// The network, for each byte.
+    pub(crate) byte: Option<Written<Bounded<PerByte>>>,
+}

@@ -1,0 +1,166 @@
+//! Clusters of virtual interfaces: what files say, what comes of it, and what is wrong with them.
+
+use laxity_model::via::{Firmware, Limits};
+use laxity_units::Span;
+use laxity_world::results::Run;
+
+use super::*;
+
+/// One virtual interface of 8 MB/s, best effort, and a ping-pong.
+const VIRTUAL: &str = r#"
+title = "Virtual interfaces"
+[via]
+firmware = "qosvia"
+nodes = 3
+best_effort = "4 MB/s"
+send_buffers = 8
+receives = 8
+credits = 4
+[admission]
+formula = "off"
+[run]
+time = "20 ms"
+[[channel]]
+name = "video"
+class = "real_time"
+to = 1
+max_message = "4 KiB"
+burst = 1
+rate = "8 MB/s"
+source = { kind = "periodic" }
+[[channel]]
+name = "bulk"
+class = "best_effort"
+to = 2
+max_message = "4 KiB"
+burst = 1
+source = { kind = "closed", outstanding = 3, size = "10 KiB" }
+[[channel]]
+name = "ping"
+class = "best_effort"
+to = 1
+max_message = "1 KiB"
+burst = 1
+source = { kind = "rounds", outstanding = 2, after = "pong" }
+[[channel]]
+name = "pong"
+class = "best_effort"
+from = 1
+to = 0
+max_message = "64 B"
+burst = 1
+source = { kind = "rounds", outstanding = 2, after = "ping" }
+"#;
+
+#[track_caller]
+fn with(from: &str, to: &str) -> String {
+    assert!(VIRTUAL.contains(from), "{from}");
+    VIRTUAL.replacen(from, to, 1)
+}
+
+fn only(text: &str) -> Experiment {
+    let scenario = right(text);
+    scenario.experiment(&scenario.points().next().unwrap())
+}
+
+fn run(text: &str) -> Run {
+    laxity_world::run(&only(text))
+}
+
+#[track_caller]
+fn refused(text: &str, says: &[&str]) {
+    let Err(errors) = read(text) else { panic!("the file is valid") };
+    let shown = errors.to_string();
+    assert!(says.iter().all(|part| shown.contains(part)), "{shown}");
+}
+
+#[test]
+fn a_cluster_is_what_its_file_says() {
+    let experiment = only(VIRTUAL);
+    let via = experiment.via.unwrap();
+    assert_eq!(via.adapter.firmware, Firmware::QualityOfService);
+    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort } = via.adapter.limits;
+    assert_eq!((send_buffers, receive_buffers, nsdma_queue, guard), (Some(8), None, false, 1));
+    assert_eq!(best_effort.map(|rate| rate.bytes_per_sec_f64()), Some(4e6));
+    assert_eq!((via.receives, via.credits, experiment.nodes.len()), (Some(8), Some(4), 3));
+    assert_eq!(experiment.channels[0].vtick().unwrap().interval, Span::from_us(512));
+    assert_eq!(experiment.channels[1].vtick(), None);
+    assert_eq!(experiment.channels[3].route, [1, 0]);
+    let faster = only(&with("nodes = 3", "nodes = 3\nspeedup = 2")).via.unwrap().adapter;
+    assert_eq!(faster.costs.data * 2, via.adapter.costs.data);
+    assert_eq!(faster.engines, via.adapter.engines);
+}
+
+#[test]
+fn what_is_sent_is_received_and_counted() {
+    let run = run(VIRTUAL);
+    let [video, bulk, ping, pong] = &run.channels[..] else { panic!("four channels") };
+    assert_eq!((video.messages, video.delivered), (40, Some(39)), "the last has just been posted");
+    assert_eq!(video.jittered.map(|share| share < 0.8), Some(true), "{video:?}");
+    assert!(video.jitter_fraction.unwrap() < 0.2 && bulk.jitter_fraction.is_none());
+    // Of 10 KiB two messages of 4 KiB and one of 2; three such are under way.
+    assert!(bulk.messages > 9 && bulk.delivered.unwrap() + 9 >= bulk.messages, "{bulk:?}");
+    // Both of a round have come before the next goes.
+    assert_eq!(ping.messages % 2, 0);
+    assert!(ping.messages - pong.messages <= 2 && pong.delivered.unwrap() <= pong.messages);
+    assert!(run.channels.iter().all(|channel| channel.dropped_packets == 0));
+    assert!(run.figures["send_data_down_time"] > 20e-6 && run.resources.len() == 12);
+}
+
+/// Three streams send three times as much.
+#[test]
+fn streams_add_up() {
+    let one = run(VIRTUAL).channels.swap_remove(0);
+    let source = "source = { kind = \"periodic\" }";
+    let three = run(&with(source, &format!("streams = 3\n{source}")));
+    assert_eq!(three.channels[0].messages, 3 * one.messages);
+}
+
+/// A program that posts no descriptors loses what it is sent; one with credits does not.
+#[test]
+fn credits_keep_a_sender_from_losing() {
+    let flood = with("size = \"10 KiB\"", "size = \"40 KiB\"").replace("outstanding = 3", "outstanding = 30");
+    let slow = flood.replace("receives = 8", "receives = 8\nreap = \"300 us\"");
+    let without = run(&slow.replace("credits = 4\n", ""));
+    assert!(without.channels[1].drops["no_descriptor"] > 0, "{:?}", without.channels[1]);
+    let credited = run(&slow);
+    assert_eq!(credited.channels[1].dropped_packets, 0);
+    assert!(credited.channels[1].delivered.unwrap() > 10);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (from, to, says) in [
+        ("firmware = \"qosvia\"", "firmware = \"pvia\"", &["`pvia` has no use for this", "best effort"][..]),
+        ("firmware = \"qosvia\"", "", &["has no `firmware`"]),
+        ("credits = 4", "credits = 9", &["credits of lost ones are lost"]),
+        ("[run]", "[host]\nprofile = \"mc68040\"\n[run]", &["take the place of hosts"]),
+        ("[run]", "[network]\nkind = \"point_to_point\"\n[run]", &["no other network"]),
+        ("to = 1\nmax_message = \"4 KiB\"", "to = 0\nmax_message = \"4 KiB\"", &["from a node to itself"]),
+        ("burst = 1\nrate", "burst = 1\nlevel = 3\nrate", &["no queues at a host"]),
+        ("after = \"pong\"", "after = \"video\"", &["does not lead back"]),
+        ("after = \"pong\"", "after = \"nobody\"", &["no channel `nobody`"]),
+        ("after = \"pong\"", "phase = \"1 ms\"", &["no use for `phase`"]),
+        (
+            "{ kind = \"closed\", outstanding = 3, size = \"10 KiB\" }",
+            "{ kind = \"continuous\" }",
+            &["has none to fill"],
+        ),
+        ("formula = \"off\"", "formula = \"papers\"", &["no formulas for virtual interfaces"]),
+        ("time = \"20 ms\"", "time = \"20 ms\"\nclock = \"real\"", &["under virtual time"]),
+        ("nodes = 3", "nodes = 3\ncosts = { frame = \"0 us\", byte = \"0 ns\" }", &["takes no time"]),
+        ("nodes = 3", "nodes = 3\ncosts = { pole = \"0 us\" }", &["did you mean `poll`"]),
+        ("nodes = 3", "nodes = 1", &["2 to 64"]),
+    ] {
+        refused(&with(from, to), says);
+    }
+    let hosts = "title = \"x\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nper_byte = \"50 ns\"\n[path]\nreceive = true\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 1\nstreams = 2\nsource = { kind = \"periodic\", rate = \"1 MB/s\" }\n";
+    refused(hosts, &["one source sends on a channel"]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits() {
+    let text = with("{ kind = \"periodic\" }", "{ kind = \"poisson\", phase = \"random\" }");
+    assert_eq!(run(&text), run(&text));
+    assert_ne!(run(&text), run(&text.replace("title", "seed = 7\ntitle")));
+}

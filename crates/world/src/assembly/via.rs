@@ -1,0 +1,545 @@
+//! A cluster of adapters with virtual interfaces, assembled and run: programs that post and take, adapters, and wires.
+//!
+//! Programs have CPUs enough, as the paper assumes ("the processes can inject/eject messages as needed"): each end of a
+//! virtual interface is a process of its own, which does one thing at a time and takes `post` and `reap` for it. The network is
+//! a switch that cuts through and never blocks, behind wires of one latency; what an adapter cannot take at once waits there.
+//!
+//! A message is *sent* when its program hands it over, and *received* when the other program has seen it: that is how the paper
+//! measures, at the host.
+
+mod programs;
+
+use laxity_engine::trace::{Trace, Track};
+use laxity_engine::{Calendar, Stop, Stream, VirtualClock, World};
+use laxity_model::source::Source;
+use laxity_model::via::{Doorbell, Message, Step, Unit, Via, ViaOutput, ViaReport};
+use laxity_qos::channel::Dropped;
+use laxity_units::{Bytes, Span, Time};
+use programs::{Handed, Program};
+
+use super::state::Asked;
+use super::window::Window;
+use super::{limits, outcome, source_stream};
+use crate::causes;
+use crate::experiment::{Experiment, RunLength, SourceSpec, ViaSpec};
+use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
+use crate::promise::{self, Promise};
+use crate::results::{Channel, Resource, Run};
+
+/// Bytes of the message that returns credits.
+const CREDIT: Bytes = Bytes::new(16);
+
+/// Runs `experiment`, which has virtual interfaces, for `length`: `None` if it has not ended after so many `events`. `trace` is told
+/// every step of every message and what each unit does.
+pub(super) fn run(
+    experiment: &Experiment,
+    length: RunLength,
+    events: u64,
+    trace: Option<&mut dyn Trace>,
+) -> Option<Run> {
+    let spec = experiment.via.as_ref().expect("it has virtual interfaces");
+    let mut cluster = Cluster::new(experiment, spec, length);
+    if let Some(trace) = trace {
+        cluster.traced = Some(Traced::new(experiment, trace));
+        cluster.adapters.iter_mut().for_each(Via::watch);
+    }
+    let mut calendar = Calendar::new();
+    cluster.start(&mut calendar);
+    let limits = limits(length).events(events);
+    let outcome = laxity_engine::run(&mut cluster, &mut calendar, &mut VirtualClock, limits);
+    (outcome.stop != Stop::Events).then(|| cluster.into_run(outcome.now))
+}
+
+/// What can happen.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// A source has a message.
+    Arrival { source: u32, size: Bytes },
+    /// A program rings a doorbell.
+    Ring { node: u32, doorbell: Doorbell },
+    /// A program sees that a message has come.
+    Taken { channel: u32, number: u64 },
+    /// A program sees that a message of its was sent.
+    Noted { channel: u32 },
+    /// A program sees that credits have come back.
+    Credited { channel: u32 },
+    /// A message reaches a node.
+    Reach { node: u32, message: Message },
+    /// An adapter asked to be called; stale if it has asked anew since.
+    Adapter { node: u32, asked: u64 },
+    /// The window opens or closes.
+    Window,
+}
+
+/// How things stood at an edge of the window.
+#[derive(Debug, Clone)]
+struct Snapshot {
+    at: Time,
+    reports: Vec<ViaReport>,
+    tallies: Vec<Tally>,
+}
+
+impl Snapshot {
+    fn of(at: Time, adapters: &[Via], meters: &[Meter]) -> Self {
+        Self {
+            at,
+            reports: adapters.iter().map(Via::report).collect(),
+            tallies: meters.iter().map(|meter| meter.tally.clone()).collect(),
+        }
+    }
+}
+
+/// What is traced of a run.
+struct Traced<'a> {
+    trace: &'a mut dyn Trace,
+    /// Per node: of the processor, HDMA, NSDMA, NRDMA.
+    units: Vec<[Track; 4]>,
+    channels: Vec<Track>,
+}
+
+impl<'a> Traced<'a> {
+    fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
+        let mut unit = |node: usize, name: &str| trace.track(&format!("{name}{}", experiment.suffix(node)));
+        let units = (0..experiment.nodes.len()).map(|node| UNITS.map(|name| unit(node, name))).collect();
+        let channels = experiment.channels.iter();
+        let channels = channels.map(|channel| trace.track(&format!("channel {}", channel.name))).collect();
+        Self { trace, units, channels }
+    }
+}
+
+/// What the resources of a node are called.
+pub(crate) const UNITS: [&str; 4] = ["lanai", "hdma", "nsdma", "nrdma"];
+
+/// Nodes, wires and what is counted.
+struct Cluster<'a> {
+    experiment: &'a Experiment,
+    spec: &'a ViaSpec,
+    adapters: Vec<Via>,
+    asked: Vec<Asked>,
+    /// The sources, and whose they are.
+    sources: Vec<(u32, Source)>,
+    programs: Vec<Program>,
+    promises: Vec<Promise>,
+    meters: Vec<Meter>,
+    gaps: Vec<Gaps>,
+    random: Vec<Stream>,
+    /// Messages received or lost are what a run's length in packets counts.
+    window: Window<Snapshot>,
+    traced: Option<Traced<'a>>,
+}
+
+impl<'a> Cluster<'a> {
+    fn new(experiment: &'a Experiment, spec: &'a ViaSpec, length: RunLength) -> Self {
+        let promises = promise::of_channels(experiment, experiment.admission.formula);
+        // Credits come back on virtual interfaces of their own, which are numbered after the channels.
+        let vis = experiment.channels.iter().map(|channel| channel.vi(spec.receives));
+        let vis: Vec<_> = vis.chain(experiment.channels.iter().map(|channel| channel.vi(None))).collect();
+        let adapter = |_| Via::new(spec.adapter, vis.iter().copied());
+        let mut sources = Vec::new();
+        for (i, channel) in experiment.channels.iter().enumerate() {
+            // One that was refused is not established.
+            let streams = if promises[i].is_refused() { 0 } else { channel.streams };
+            for stream in 0..streams {
+                let random = match stream {
+                    0 => source_stream(experiment, i),
+                    _ => laxity_engine::Seed::new(experiment.seed)
+                        .stream(&format!("channel {} stream {stream}", channel.name)),
+                };
+                let from = channel.source_of_stream(stream);
+                sources.extend(from.source(random).map(|source| (i as u32, source)));
+            }
+        }
+        let meters = experiment.channels.iter().map(|channel| Meter {
+            deadline_at_receiver: channel.deadline,
+            punctuality: channel.deadline.map(|deadline| Punctuality::new(deadline, None)),
+            ..Meter::default()
+        });
+        let gaps = experiment.channels.iter();
+        Self {
+            adapters: (0..experiment.nodes.len()).map(adapter).collect(),
+            asked: vec![Asked::default(); experiment.nodes.len()],
+            sources,
+            programs: Program::of(experiment, spec),
+            promises,
+            meters: meters.collect(),
+            gaps: gaps.map(|channel| Gaps::new(channel.vtick().map(|vtick| vtick.interval))).collect(),
+            random: (0..experiment.channels.len()).map(|i| source_stream(experiment, i)).collect(),
+            window: Window::of(length),
+            traced: None,
+            experiment,
+            spec,
+        }
+    }
+
+    fn start(&mut self, calendar: &mut Calendar<Event>) {
+        for edge in self.window.edges() {
+            calendar.schedule(edge, Event::Window);
+        }
+        self.look_at_window(Time::ZERO);
+        for source in 0..self.sources.len() {
+            self.schedule_arrival(source, calendar);
+        }
+        for channel in 0..self.experiment.channels.len() {
+            if self.promises[channel].is_refused() {
+                continue;
+            }
+            let first = match self.experiment.channels[channel].source {
+                SourceSpec::Closed { outstanding, .. } => outstanding,
+                // Whoever of two stands first in the file begins.
+                SourceSpec::Rounds { window, after, .. } if channel < after => window,
+                _ => 0,
+            };
+            for _ in 0..first {
+                self.offer_another(Time::ZERO, channel, calendar);
+            }
+        }
+    }
+
+    fn schedule_arrival(&mut self, source: usize, calendar: &mut Calendar<Event>) {
+        if let Some(arrival) = self.sources[source].1.next_arrival() {
+            calendar.schedule(arrival.at, Event::Arrival { source: source as u32, size: arrival.size });
+        }
+    }
+
+    /// The program of `channel` has a message more to send, of its source's size.
+    fn offer_another(&mut self, now: Time, channel: usize, calendar: &mut Calendar<Event>) {
+        let size = match self.experiment.channels[channel].source {
+            SourceSpec::Closed { sizes, .. } | SourceSpec::Rounds { sizes, .. } => {
+                sizes.draw(&mut self.random[channel])
+            }
+            _ => return,
+        };
+        self.offer(now, channel, size, calendar);
+    }
+
+    /// The program of `channel` has something to send, which goes in as many messages as it takes.
+    fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<Event>) {
+        let largest = self.experiment.channels[channel].spec.max_message;
+        let mut left = size;
+        while !left.is_zero() {
+            let piece = left.min(largest);
+            left = left.saturating_sub(piece);
+            let counted = self.counts();
+            let meter = &mut self.meters[channel];
+            let number = meter.tally.messages;
+            meter.offer(piece);
+            if let Some(punctuality) = &mut meter.punctuality {
+                punctuality.offer(now, counted);
+                let accepted = laxity_qos::channel::Sent::Accepted { message: number };
+                punctuality.answer(now, piece, accepted, counted);
+            }
+            self.programs[channel].offer(Handed { at: now, size: piece, last: left.is_zero() });
+        }
+        self.post(now, channel, calendar);
+    }
+
+    /// The program of `channel` posts what it has and may.
+    fn post(&mut self, now: Time, channel: usize, calendar: &mut Calendar<Event>) {
+        while let Some((number, size)) = self.programs[channel].next_to_post() {
+            let node = self.experiment.channels[channel].route[0] as u32;
+            let message = Message { vi: channel as u32, number, size };
+            let process = self.programs[channel].sender;
+            let at = self.busy(process, now, self.spec.post);
+            calendar.schedule(at, Event::Ring { node, doorbell: Doorbell::Send(message) });
+        }
+    }
+
+    /// A process takes `cost` for something, as soon as it is free; when it is done with it.
+    fn busy(&mut self, process: usize, now: Time, cost: Span) -> Time {
+        let free = &mut self.programs[process / 2].free[process % 2];
+        *free = (*free).max(now).saturating_add(cost);
+        *free
+    }
+
+    /// Tells what `node` did, and asks when it wants to be called next.
+    fn settle(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
+        while let Some((at, output)) = self.adapters[node].next_output() {
+            self.hear(at.max(now), node, output, calendar);
+        }
+        if let Some(at) = self.asked[node].change(self.adapters[node].next_deadline()) {
+            calendar
+                .schedule(at.max(now), Event::Adapter { node: node as u32, asked: self.asked[node].times });
+        }
+    }
+
+    fn hear(&mut self, now: Time, node: usize, output: ViaOutput, calendar: &mut Calendar<Event>) {
+        let channels = self.experiment.channels.len();
+        match output {
+            ViaOutput::Departs(message) => {
+                let vi = message.vi as usize;
+                let route = &self.experiment.channels[vi % channels].route;
+                let to = if vi < channels { route[1] } else { route[0] };
+                let at = now.saturating_add(self.spec.latency);
+                calendar.schedule(at, Event::Reach { node: to as u32, message });
+            }
+            ViaOutput::Sent(message) if (message.vi as usize) < channels => {
+                let channel = message.vi as usize;
+                let at = self.busy(self.programs[channel].sender, now, self.spec.reap);
+                calendar.schedule(at, Event::Noted { channel: message.vi });
+            }
+            // Whoever returned credits does not wait for it.
+            ViaOutput::Sent(_) => {}
+            ViaOutput::Received(message) => {
+                let channel = message.vi as usize % channels;
+                let credits = message.vi as usize >= channels;
+                let program = &self.programs[channel];
+                let process = if credits { program.sender } else { program.receiver };
+                let at = self.busy(process, now, self.spec.reap);
+                let event = match credits {
+                    true => Event::Credited { channel: channel as u32 },
+                    false => Event::Taken { channel: message.vi, number: message.number },
+                };
+                calendar.schedule(at, event);
+            }
+            ViaOutput::Dropped(message) => {
+                let channel = message.vi as usize;
+                self.programs[channel].end(message.number);
+                let tally = &mut self.meters[channel].tally;
+                *tally.dropped.entry(Dropped::NoDescriptor).or_default() += 1;
+                tally.dropped_packets += 1;
+                self.ended(now);
+            }
+            ViaOutput::Did(step, message, base) => self.trace_step(now, step, message, base),
+            ViaOutput::Worked(unit, what, message, since) => {
+                self.trace_work(node, unit, what, message, (since, now));
+            }
+        }
+    }
+
+    fn trace_step(&mut self, now: Time, step: Step, message: Message, base: Time) {
+        let channels = self.experiment.channels.len();
+        let Some(traced) = self.traced.as_mut().filter(|_| (message.vi as usize) < channels) else { return };
+        let nanoseconds = now.saturating_since(base).as_ps() / 1000;
+        let arguments = [("message", message.number), ("nanoseconds", nanoseconds)];
+        traced.trace.instant(traced.channels[message.vi as usize], step.words(), now, &arguments);
+    }
+
+    fn trace_work(
+        &mut self,
+        node: usize,
+        unit: Unit,
+        what: &str,
+        message: Message,
+        (since, now): (Time, Time),
+    ) {
+        let Some(traced) = &mut self.traced else { return };
+        let place = match unit {
+            Unit::Processor | Unit::Doorbells => 0,
+            Unit::Hdma => 1,
+            Unit::Nsdma => 2,
+            Unit::Nrdma => 3,
+        };
+        let arguments = [("vi", u64::from(message.vi)), ("message", message.number)];
+        traced.trace.span(traced.units[node][place], what, since, now, &arguments);
+    }
+
+    /// A program has a message.
+    fn taken(&mut self, now: Time, channel: usize, number: u64, calendar: &mut Calendar<Event>) {
+        let counted = self.counts();
+        let spec = &self.experiment.channels[channel];
+        let mut last = false;
+        if let Some(handed) = self.programs[channel].end(number) {
+            let (meter, sent) = (&mut self.meters[channel], handed.at);
+            last = handed.last;
+            meter.take(now, sent, handed.size, counted);
+            if let Some(punctuality) = &mut meter.punctuality {
+                punctuality.arrive(now, number, sent);
+            }
+            if spec.class == laxity_qos::discipline::Class::RealTime {
+                meter.delivery_worst = meter.delivery_worst.max(Some(now.saturating_since(sent)));
+            }
+        }
+        self.gaps[channel].receive(now, counted);
+        let (receiver, node) = (self.programs[channel].receiver, spec.route[1] as u32);
+        if self.spec.receives.is_some() {
+            let at = self.busy(receiver, now, self.spec.post);
+            let doorbell = Doorbell::Receive(channel as u32);
+            calendar.schedule(at, Event::Ring { node, doorbell });
+        }
+        if self.programs[channel].returns_credits() {
+            let at = self.busy(receiver, now, self.spec.post);
+            let vi = (self.experiment.channels.len() + channel) as u32;
+            let doorbell = Doorbell::Send(Message { vi, number, size: CREDIT });
+            calendar.schedule(at, Event::Ring { node, doorbell });
+        }
+        if last && let Some((answer, window)) = self.programs[channel].round() {
+            for _ in 0..window {
+                self.offer_another(now, answer, calendar);
+            }
+        }
+        self.ended(now);
+    }
+
+    fn ended(&mut self, now: Time) {
+        self.window.through += 1;
+        if matches!(self.window.length, RunLength::Packets { .. }) {
+            self.look_at_window(now);
+        }
+    }
+
+    fn counts(&self) -> bool {
+        self.window.counts()
+    }
+
+    fn look_at_window(&mut self, now: Time) {
+        let Self { window, adapters, meters, .. } = self;
+        window.look(now, |_| Snapshot::of(now, adapters, meters));
+    }
+
+    fn into_run(mut self, end: Time) -> Run {
+        let ended = Snapshot::of(end, &self.adapters, &self.meters);
+        let opened = self.window.opened.take().unwrap_or_else(|| ended.clone());
+        let closed = self.window.closed.take().unwrap_or_else(|| ended.clone());
+        let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let channels: Vec<Channel> = (0..self.meters.len())
+            .map(|i| {
+                self.channel(i, (&opened.tallies[i], &closed.tallies[i], &ended.tallies[i]), window, end)
+            })
+            .collect();
+        let mut run = Run { simulated: end.as_secs_f64(), window, channels, ..Run::default() };
+        for node in 0..self.adapters.len() {
+            let suffix = self.experiment.suffix(node);
+            let (from, to) = (&opened.reports[node], &closed.reports[node]);
+            let units = |report: &ViaReport| [report.processor, report.hdma, report.nsdma, report.nrdma];
+            for ((name, from), to) in UNITS.iter().zip(units(from)).zip(units(to)) {
+                let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
+                // A transfer that ended in the window counts whole, so it may be a little more than there was.
+                let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
+                run.resources.push(Resource {
+                    name: format!("{name}{suffix}"),
+                    utilisation,
+                    ..Resource::default()
+                });
+            }
+            let report = &ended.reports[node];
+            let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
+            for step in Step::ALL {
+                if let Some(mean) = report.steps.mean(*step) {
+                    note(step.figure(), mean.as_secs_f64());
+                }
+            }
+            note("displaced_requests", report.displaced as f64);
+            note("longest_doorbells", report.longest_doorbells as f64);
+            note("longest_hdma_queue", report.longest_hdma as f64);
+            note("longest_nsdma_queue", report.longest_nsdma as f64);
+            note("longest_best_effort_wait", report.longest_outside.as_secs_f64());
+            note("left_in_adapter", self.adapters[node].backlog() as f64);
+        }
+        let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
+        let received = run.channels.iter().filter_map(|channel| channel.delivered).sum();
+        run.figures.insert("received_per_second".into(), per_second(received));
+        if self.experiment.admission.formula.is_some() {
+            let refused = self.promises.iter().filter(|promise| promise.is_refused()).count();
+            run.figures.insert("refused".into(), refused as f64);
+        }
+        run
+    }
+
+    fn channel(
+        &mut self,
+        i: usize,
+        (opened, closed, ended): (&Tally, &Tally, &Tally),
+        window: f64,
+        end: Time,
+    ) -> Channel {
+        let spec = &self.experiment.channels[i];
+        let mut meter = std::mem::take(&mut self.meters[i]);
+        let counted = closed.since(opened);
+        let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
+        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
+        let promise = &self.promises[i];
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
+            deadline: spec.deadline.map(Span::as_secs_f64),
+            delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
+            delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
+            refused: outcome::refused(self.experiment, i, promise),
+            no_bound: outcome::no_bound(self.experiment, i, promise),
+            offered: rate(counted.offered.get() as f64),
+            throughput: rate(counted.transmitted.get() as f64),
+            messages: counted.messages,
+            completed: counted.completed,
+            packets: counted.packets,
+            delivered: Some(counted.delivered),
+            delivered_late: spec.deadline.map(|_| counted.delivered_late),
+            late_outside: ended.late() - counted.late(),
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
+            drops: drops.collect(),
+            dropped_packets: counted.dropped_packets,
+            delivery: meter.delivery.summary(self.experiment.curves),
+            latency: meter.latency.summary(self.experiment.curves),
+            jitter_duration: self.gaps[i].mean(),
+            jitter_fraction: self.gaps[i].fraction(),
+            jittered: self.gaps[i].share(),
+            ..Channel::default()
+        }
+    }
+}
+
+impl Meter {
+    /// A program has a message of `size` that was handed over at `sent`.
+    fn take(&mut self, now: Time, sent: Time, size: Bytes, counted: bool) {
+        self.tally.delivered += 1;
+        self.tally.transmitted += size;
+        let due = self.deadline_at_receiver.map(|deadline| sent.saturating_add(deadline));
+        self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
+        if counted {
+            self.delivery.push(seconds(sent, now));
+        }
+    }
+}
+
+impl World for Cluster<'_> {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        match event {
+            Event::Arrival { source, size } => {
+                self.schedule_arrival(source as usize, calendar);
+                let channel = self.sources[source as usize].0 as usize;
+                self.offer(now, channel, size, calendar);
+            }
+            Event::Ring { node, doorbell } => {
+                self.adapters[node as usize].ring(now, doorbell);
+                self.settle(now, node as usize, calendar);
+            }
+            Event::Reach { node, message } => {
+                self.adapters[node as usize].reach(now, message);
+                self.settle(now, node as usize, calendar);
+            }
+            Event::Adapter { node, asked } if self.asked[node as usize].times == asked => {
+                self.asked[node as usize].at = None;
+                self.adapters[node as usize].timer(now);
+                self.settle(now, node as usize, calendar);
+            }
+            Event::Adapter { .. } => {}
+            Event::Taken { channel, number } => self.taken(now, channel as usize, number, calendar),
+            Event::Noted { channel } => {
+                let (i, counted) = (channel as usize, self.counts());
+                let meter = &mut self.meters[i];
+                meter.tally.completed += 1;
+                meter.tally.packets += 1;
+                let handed = self.programs[i].noted();
+                if let Some(handed) = handed.filter(|_| counted) {
+                    meter.latency.push(seconds(handed.at, now));
+                }
+                let closed = matches!(self.experiment.channels[i].source, SourceSpec::Closed { .. });
+                if closed && handed.is_some_and(|handed| handed.last) {
+                    self.offer_another(now, i, calendar);
+                }
+            }
+            Event::Credited { channel } => {
+                self.programs[channel as usize].credited();
+                self.post(now, channel as usize, calendar);
+            }
+            Event::Window => self.look_at_window(now),
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.window.is_over()
+    }
+}

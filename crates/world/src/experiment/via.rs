@@ -1,0 +1,40 @@
+//! A cluster whose adapters have virtual interfaces: each channel is one.
+
+use laxity_model::via::{Vi, ViaConfig};
+use laxity_qos::discipline::Class;
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::Span;
+
+use super::ChannelSpec;
+
+/// The nodes of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ViaSpec {
+    /// What every adapter is like.
+    pub adapter: ViaConfig,
+    /// What a program takes to post a descriptor and ring its doorbell.
+    pub post: Span,
+    /// What a program takes to see that something is complete.
+    pub reap: Span,
+    /// From the first bit out of one adapter to the first bit at another: wires, and a switch that cuts through.
+    pub latency: Span,
+    /// Receive descriptors that a program posts for each of its virtual interfaces at the start, and again when it has taken a
+    /// message; `None` for always enough, without a doorbell.
+    pub receives: Option<u32>,
+    /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that returns credits; `None`
+    /// without one.
+    pub credits: Option<u32>,
+}
+
+impl ChannelSpec {
+    /// `Vtick` of the channel as a virtual interface; `None` for best effort.
+    pub fn vtick(&self) -> Option<Vtick> {
+        let reserved = self.class == Class::RealTime;
+        reserved.then_some(Vtick { interval: self.spec.min_interval, size: self.spec.max_message })
+    }
+
+    /// The channel as a virtual interface with so many receive descriptors posted.
+    pub fn vi(&self, receives: Option<u32>) -> Vi {
+        Vi { vtick: self.vtick(), receives }
+    }
+}
