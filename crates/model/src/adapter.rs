@@ -21,7 +21,7 @@ mod pipeline;
 
 pub use description::{
     Answers, Buffers, CommandQueue, Description, Flaw, Interface, Moderation, Notification, Overload,
-    PROCESSOR, Phase, Pool, Queue, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
+    PROCESSOR, Phase, Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
 pub use laxity_qos::costs::Delay;
 pub use null::Null;

@@ -415,8 +415,7 @@ fn of_adapter<'a>(
 ) -> impl Around<AdapterOutput<Slot>> + 'a {
     let hear = move |packets: &mut Slots, output| match output {
         AdapterOutput::Response(response) if !driver.passes_on() => {
-            let class = packets.at(*response.packet()).tag.class;
-            driver.written(now, response, class);
+            driver.written(now, response, packets.at(*response.packet()));
         }
         AdapterOutput::Response(response) => {
             tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));

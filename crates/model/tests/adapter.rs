@@ -125,14 +125,16 @@ impl Bench {
                 any = true;
                 if let AdapterOutput::Response(response) = &output {
                     let interface = self.adapter.interface().expect("it is described");
-                    let queue = interface.response_queue(response, response.packet().tag.class);
+                    let slots: Vec<_> = interface.all_responses().map(|queue| queue.slots).collect();
+                    let queue =
+                        interface.response_queue(response, &response.packet().tag, response.packet().channel);
                     let late = self.dice.below(self.answer.as_ps().max(1));
                     // In the order in which they were written.
                     let at = (now + Span::from_ps(late)).max(self.reads[queue]);
                     self.reads[queue] = at;
                     self.unread[queue] += 1;
                     // What a reset gives back, the driver has at once.
-                    let most = interface.responses[queue].slots.map_or(usize::MAX, |slots| slots as usize);
+                    let most = slots[queue].map_or(usize::MAX, |slots| slots as usize);
                     assert!(self.unread[queue] <= most || self.resets > 0, "no more than there are places");
                     self.schedule(at, Act::Read(queue));
                 }
@@ -213,8 +215,8 @@ fn run(seed: u64, faults: bool) -> Outcome {
         dice: Dice::new(seed, "answers"),
         answer,
         resets: 0,
-        reads: vec![Time::ZERO; description.interface.responses.len()],
-        unread: vec![0; description.interface.responses.len()],
+        reads: vec![Time::ZERO; description.interface.all_responses().count()],
+        unread: vec![0; description.interface.all_responses().count()],
     };
     let within = 200 + dice.below(6000);
     let (mut handed, mut received) = (0, 0);

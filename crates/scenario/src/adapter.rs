@@ -7,6 +7,7 @@ mod places;
 mod resources;
 mod responses;
 mod stage;
+mod takes;
 
 use std::ops::Range;
 
@@ -119,7 +120,9 @@ fn described(
             familiar = Err(cx.fault(&span, reason, format!("say `kind = \"{family}\"`, or remove this")));
         }
     }
-    let numbers = [raw.poll.is_some(), matches!(kind, AdapterKind::Null)].contains(&true)
+    let numbers = raw.poll.is_some()
+        || raw.doorbell.is_some()
+        || matches!(kind, AdapterKind::Null)
         || raw.notification.as_ref().is_some_and(|word| matches!(word.value, Ok(Or::That(_))));
     let cited = sources.cite(cx, raw.source.take(), numbers, span, "the adapter's own table");
     let adapter = match kind {
@@ -176,7 +179,7 @@ macro_rules! given {
 pub(crate) fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
     let keys = given! { raw,
         Null: startup per_byte rate;
-        Generic: poll notification queue response_queue transmit_buffers receive_buffers resource transmit receive;
+        Generic: poll doorbell selection notification queue response_queue transmit_buffers receive_buffers resource transmit receive;
         Cim250: command response dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
             fc_frame fc_frame_delay interface memory;
     };
@@ -241,11 +244,13 @@ pub(crate) fn within_reason(
     const MOST: Span = Span::from_secs(3600);
     for stage in description.transmit.iter().chain(&description.receive) {
         for phase in &stage.phases {
-            let Delay { fixed, segment, per_segment, per_byte, per_byte_past, .. } = phase.delay;
+            let Delay { fixed, per_packet, segment, per_segment, per_byte, per_byte_past, .. } = phase.delay;
             let segments = if segment.is_zero() { 0 } else { packet.div_ceil(segment) };
             let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).as_ps());
             let segments = u128::from(segments) * u128::from(per_segment.as_ps());
-            if u128::from(fixed.as_ps()) + segments + bytes > u128::from(MOST.as_ps()) {
+            // So many are served together, each perhaps as large.
+            let each = u128::from(per_packet.as_ps()) + segments + bytes;
+            if u128::from(fixed.as_ps()) + each * u128::from(stage.batch) > u128::from(MOST.as_ps()) {
                 let reason = format!("the stage `{}` takes longer than {MOST} for {packet}", stage.name);
                 return Err(cx.fault(place, reason, "use shorter times, larger segments or smaller packets"));
             }

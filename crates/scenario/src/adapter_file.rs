@@ -18,19 +18,23 @@ use super::raw::RawAdapterFile;
 use crate::diagnostic::{Diagnostics, Source};
 
 /// The adapters that come with Laxity, by name.
-pub(crate) const BUILT_IN: [(&str, &str); 12] = [
+pub(crate) const BUILT_IN: [(&str, &str); 16] = [
     ("cim250", include_str!("../../../adapters/cim250.toml")),
     ("cim250-dual", include_str!("../../../adapters/cim250-dual.toml")),
     ("cim250-simple", include_str!("../../../adapters/cim250-simple.toml")),
     ("cim250-simple-dual", include_str!("../../../adapters/cim250-simple-dual.toml")),
     ("end-edd", include_str!("../../../adapters/end-edd.toml")),
     ("end-fifo", include_str!("../../../adapters/end-fifo.toml")),
+    ("nic-25g", include_str!("../../../adapters/nic-25g.toml")),
+    ("nic-25g-tc", include_str!("../../../adapters/nic-25g-tc.toml")),
     ("null", include_str!("../../../adapters/null.toml")),
+    ("null-25g", include_str!("../../../adapters/null-25g.toml")),
     ("ring-edf", include_str!("../../../adapters/ring-edf.toml")),
     ("ring-edf-unoptimised", include_str!("../../../adapters/ring-edf-unoptimised.toml")),
     ("ring-fifo", include_str!("../../../adapters/ring-fifo.toml")),
     ("ring-two-queues", include_str!("../../../adapters/ring-two-queues.toml")),
     ("template", include_str!("../../../adapters/template.toml")),
+    ("tsn-1g", include_str!("../../../adapters/tsn-1g.toml")),
 ];
 
 /// The names of the adapters that come with Laxity, in order.
@@ -155,6 +159,14 @@ mod tests {
         let null = built_in("null").adapter;
         let Adapter::Null(costs) = null else { panic!() };
         assert_eq!((costs.startup, costs.per_byte), (Span::from_us(40), Span::from_ns(50)));
+        // A frame of 1500 B at 1 Gbit/s with its tag, and over one lane in six TLPs.
+        let (frame, tsn) = (Bytes::new(1500), description("tsn-1g"));
+        assert_eq!(tsn.transmit[2].service(frame), Span::from_ns(8 * 1542));
+        assert_eq!(tsn.transmit[1].service(frame), Span::from_ns(500 + 6 * 80 + 1500 * 4));
+        assert_eq!(tsn.receive[0].service(frame), Span::from_ns(6 * 96 + 1500 * 4));
+        let nic = description("nic-25g");
+        assert_eq!(nic.transmit[2].service(frame), Span::from_ps(1538 * 320));
+        assert_eq!(nic.transmit[1].service(frame), Span::from_ps(500_000 + 6 * 2540 + 1500 * 127));
         let cim = description("cim250");
         // Eq. 5.3 and 5.1 at 4 KiB.
         assert_eq!(cim.transmit[1].phases[0].delay.of(size), Span::from_ns(16 * 1760 + 4096 * 420));

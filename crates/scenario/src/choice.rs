@@ -5,7 +5,7 @@ mod reception;
 mod via;
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Overload, Release, Selection, Takes, Tells};
 use laxity_model::host::Applications;
 use laxity_model::source::Allowance;
 use laxity_model::source::mpeg::Film;
@@ -211,6 +211,17 @@ impl Choice for Answers {
         ("all", Answers::All, "All that the adapter says."),
         ("received", Answers::Received, "That packets have come in."),
         ("sent", Answers::Sent, "All else: what becomes of commands, and whatever a phase `tells`."),
+    ];
+}
+
+impl Choice for Release {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("fetched", Release::Fetched, "Until the adapter takes it."),
+        (
+            "completed",
+            Release::Completed,
+            "Until the adapter says what became of the packet, as the entry of a ring of descriptors.",
+        ),
     ];
 }
 

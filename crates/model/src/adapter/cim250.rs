@@ -25,12 +25,12 @@
 //! interrupted; were it to wait for longer than the third of the overhead that needs no bus, Fiber Channel would wait
 //! for it after all, which takes a command and several responses at once.
 
-use laxity_qos::channel::Order;
+use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
 use super::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, PROCESSOR, Phase, Queue,
-    Resource, ResponseQueue, Selection, Stage, Takes, Tells,
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, PROCESSOR, Phase, Resource,
+    ResponseQueue, Selection, Stage, Tells,
 };
 
 /// Messages that the adapter keeps account of at once: far more than any host has outstanding.
@@ -148,7 +148,9 @@ impl Cim250 {
         let store = [dma.clone()].into_iter().chain(address_ack());
         Description {
             interface: Interface {
-                queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+                queues: vec![CommandQueue::default()],
+                selection: Selection::Priority,
+                doorbell: Span::ZERO,
                 poll: None,
                 notification: Notification::Interrupt,
                 responses: vec![ResponseQueue::default()],
@@ -167,14 +169,13 @@ impl Cim250 {
             ],
             transmit_buffers: Buffers::default(),
             receive_buffers: Buffers::default(),
+            link: LinkCosts::default(),
         }
     }
 }
 
 fn stage(name: &str, servers: u32, phases: Vec<Phase>) -> Stage {
-    let queue =
-        Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload: Overload::Block };
-    Stage { name: name.into(), servers, queues: vec![queue], selection: Selection::Priority, phases }
+    Stage { name: name.into(), servers, phases, ..Stage::default() }
 }
 
 #[cfg(test)]

@@ -12,14 +12,18 @@
 
 mod check;
 mod interface;
+mod takes;
 
 use laxity_qos::channel::Order;
-use laxity_qos::discipline::Class;
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::Tag;
 use laxity_units::{Bytes, Span};
 
 use super::Delay;
 pub use check::Flaw;
-pub use interface::{Answers, CommandQueue, Interface, Moderation, Notification, ResponseQueue};
+pub use interface::{Answers, CommandQueue, Interface, Moderation, Notification, Release, ResponseQueue};
+pub use takes::Takes;
+pub(super) use takes::spread_over;
 
 /// Index of the adapter's processor in [`Description::resources`].
 pub const PROCESSOR: usize = 0;
@@ -39,26 +43,8 @@ pub struct Description {
     pub transmit_buffers: Buffers,
     /// Where received frames lie until the host has them.
     pub receive_buffers: Buffers,
-}
-
-/// Which packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Takes {
-    /// All.
-    #[default]
-    All,
-    /// One class.
-    Only(Class),
-}
-
-impl Takes {
-    /// Whether a packet of `class` is among them.
-    pub fn admits(self, class: Class) -> bool {
-        match self {
-            Takes::All => true,
-            Takes::Only(only) => only == class,
-        }
-    }
+    /// The link that it is at: a frame is on the medium for no less than this takes. Nothing for one that keeps up.
+    pub link: LinkCosts,
 }
 
 /// What phases share: a processor, a bus.
@@ -78,14 +64,33 @@ pub struct Resource {
 pub struct Stage {
     /// Name in results.
     pub name: String,
-    /// Packets served at once; at least 1.
+    /// Packets served at once, or batches of them; at least 1.
     pub servers: u32,
+    /// Packets that a server takes together, at most; at least 1. What a phase takes then is
+    /// [`Delay::of_all`] of them: one transfer for several descriptors, or one write for several completions.
+    pub batch: u32,
+    /// For how long a server that could serve waits for more of them, until it has as many.
+    pub linger: Span,
     /// Where packets wait; at least one, and every class has one that takes it.
     pub queues: Vec<Queue>,
     /// Which queue is served next.
     pub selection: Selection,
     /// What is done, in order; at least one.
     pub phases: Vec<Phase>,
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            servers: 1,
+            batch: 1,
+            linger: Span::ZERO,
+            queues: vec![Queue::default()],
+            selection: Selection::Priority,
+            phases: Vec::new(),
+        }
+    }
 }
 
 impl Stage {
@@ -122,6 +127,15 @@ pub struct Queue {
     pub slots: Option<u32>,
     /// What happens to one too many.
     pub overload: Overload,
+    /// As many queues like this one, at least 1; a packet goes to one by its channel.
+    pub spread: u32,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        let (order, overload) = (Order::Fifo, Overload::Block);
+        Self { takes: Takes::All, order, priority: 0, slots: None, overload, spread: 1 }
+    }
 }
 
 /// What happens to a packet that finds no place.
@@ -163,7 +177,9 @@ pub enum Pool {
 pub struct Phase {
     /// How long it takes.
     pub delay: Delay,
-    /// It is there only for packets of at least this size …
+    /// It is there only for these packets …
+    pub takes: Takes,
+    /// … and for those of at least this size …
     pub from: Bytes,
     /// … and at most this; `None` for any. Short messages by programmed I/O and long ones by DMA are two phases.
     pub up_to: Option<Bytes>,
@@ -184,9 +200,19 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Whether a packet of `size` goes through it.
+    /// Whether a packet of `size` goes through it, if it is for packets like that otherwise.
     pub fn applies(&self, size: Bytes) -> bool {
         size >= self.from && self.up_to.is_none_or(|most| size <= most)
+    }
+
+    /// Whether a packet of `size` with this tag goes through it.
+    pub fn is_for(&self, size: Bytes, tag: &Tag) -> bool {
+        self.applies(size) && self.takes.admits(tag)
+    }
+
+    /// Whether every packet goes through it.
+    pub fn is_for_all(&self) -> bool {
+        self.takes == Takes::All && self.from <= Bytes::new(1) && self.up_to.is_none()
     }
 }
 

@@ -15,13 +15,12 @@ mod station;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
-
 use laxity_qos::channel::{Packet, Slot};
 use laxity_units::{Span, Time};
 
 use super::{Access, AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
 use crate::around::Around;
+use commands::Ring;
 use pool::Buffering;
 use responses::Responses;
 use station::{At, Job, Joined, Station};
@@ -61,10 +60,11 @@ pub struct Pipeline {
     /// The stations that count as having a frame for the medium: the one whose phase is on it, and before it
     /// those that do nothing but select.
     link: Option<std::ops::RangeInclusive<usize>>,
-    /// Per command queue.
-    commands: Vec<VecDeque<Slot>>,
-    /// The command queues, the one to look at first before all.
+    /// The command queues, and the one to look at first before all.
+    rings: Vec<Ring>,
     by_priority: Vec<usize>,
+    /// The one after the one fetched from last, for taking turns.
+    turn: usize,
     transmit_buffers: Buffering,
     receive_buffers: Buffering,
     responses: Responses,
@@ -106,14 +106,14 @@ impl Pipeline {
         let link = stations.iter().position(|station| station.stage.phases.iter().any(|phase| phase.medium));
         let selects = |station: &&Station| station.stage.phases.iter().all(|phase| phase.work);
         let link = link.map(|link| link - stations[..link].iter().rev().take_while(selects).count()..=link);
-        let mut by_priority: Vec<usize> = (0..description.interface.queues.len()).collect();
-        by_priority.sort_by_key(|i| description.interface.queues[*i].priority);
+        let (rings, by_priority) = Ring::all(&description.interface);
         Self {
-            commands: vec![VecDeque::new(); description.interface.queues.len()],
+            rings,
             by_priority,
+            turn: 0,
             transmit_buffers: Buffering::new(description.transmit_buffers),
             receive_buffers: Buffering::new(description.receive_buffers),
-            responses: Responses::new(&description.interface.responses),
+            responses: Responses::new(&description.interface),
             stalled: vec![false; description.resources.len()],
             stations,
             transmitting,
@@ -188,7 +188,7 @@ impl Pipeline {
         if self.transmitting == self.stations.len() {
             self.complete(Direction::Receive, slot, around);
         } else {
-            match self.stations[self.transmitting].join(now, slot, &around.packets().at(slot).tag) {
+            match self.stations[self.transmitting].join(now, slot, around.packets().at(slot)) {
                 Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload, around),
                 Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, around),
             }
@@ -215,8 +215,9 @@ impl Pipeline {
             Access::Granted => job.at = At::Phase,
             Access::Aborted => {
                 station.busy += job.pause(now);
-                let whole = station.stage.phases[job.phase].delay.of(around.packets().at(job.slot).size);
-                job.left = whole.max(self.shortest_frame);
+                let size = around.packets().at(job.slot).size;
+                let whole = station.stage.phases[job.phase].delay.of(size);
+                job.left = whole.max(self.shortest_frame).max(self.description.link.transmit(size));
                 job.at = At::Medium;
             }
             Access::Lost => {
@@ -257,9 +258,9 @@ impl Pipeline {
     }
 
     pub(super) fn held(&self) -> usize {
-        let commands: usize = self.commands.iter().map(VecDeque::len).sum();
-        let commands = commands + self.responses.waiting();
-        commands + self.stations.iter().map(|station| station.jobs.len() + station.waiting()).sum::<usize>()
+        let commands: usize = self.rings.iter().map(|ring| ring.waiting.len()).sum();
+        let answers = self.responses.waiting();
+        commands + answers + self.stations.iter().map(Station::held).sum::<usize>()
     }
 
     pub(super) fn buffers_in_use(&self) -> u64 {
@@ -281,7 +282,10 @@ impl Pipeline {
             if std::mem::take(&mut self.unassigned) {
                 self.assign(now);
             }
-            let ends = self.stations.iter().fold(Time::MAX, |ends, station| ends.min(station.ends));
+            let ends = match self.stopped {
+                true => Time::MAX,
+                false => self.stations.iter().fold(Time::MAX, |ends, station| ends.min(station.ends)),
+            };
             // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
             // against that order, places that became free, and for phases that take no time.
             let again = ends <= now || moved && self.somebody_waits();
@@ -369,19 +373,35 @@ impl Pipeline {
     ) {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
-        let size = around.packets().at(job.slot).size;
-        let Some(number) = station.stage.next_phase(from, size) else {
+        let packet = around.packets().at(job.slot);
+        let size = packet.size;
+        let Some(number) = station.stage.next_phase(from, packet) else {
             job.at = At::Leaving;
-            station.passed += 1;
+            station.passed += 1 + job.others.len() as u64;
             if self.recording {
-                let (joined, began, direction) = (job.joined, job.began, station.direction);
+                let (began, direction) = (job.began, station.direction);
                 let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-                around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
+                for joined in job.all().map(|(_, joined)| joined) {
+                    around.tell(AdapterOutput::Passed(Passage {
+                        direction,
+                        stage,
+                        joined,
+                        began,
+                        ended: now,
+                    }));
+                }
             }
             return;
         };
         let phase = &station.stage.phases[number];
-        job.enter(number, phase, size, now);
+        let delay = match job.others.is_empty() {
+            true => phase.delay.of(size),
+            false => phase.delay.of_all(job.all().map(|(slot, _)| around.packets().at(slot).size)),
+        };
+        job.enter(number, phase, delay, now);
+        if phase.medium {
+            job.left = job.left.max(self.description.link.transmit(size));
+        }
         if phase.medium && !self.owns_link {
             job.at = At::Medium;
             job.left = job.left.max(self.shortest_frame);
@@ -420,7 +440,7 @@ impl Pipeline {
             self.complete(direction, slot, around);
             return true;
         }
-        match self.stations[next].join(now, slot, &around.packets().at(slot).tag) {
+        match self.stations[next].join(now, slot, around.packets().at(slot)) {
             Joined::Blocked => return false,
             Joined::Yes(evicted) => {
                 self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload), around);

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::Slot;
+use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
@@ -147,9 +147,9 @@ impl Driver {
         self.passes_on
     }
 
-    /// The adapter has written a response about a packet of `class`.
-    pub(super) fn written(&mut self, now: Time, response: Response<Slot>, class: Class) {
-        self.mailbox.write(now, response, class);
+    /// The adapter has written a response about `packet`.
+    pub(super) fn written(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
+        self.mailbox.write(now, response, packet);
         if self.hands_over {
             self.mailbox.uncover();
         }
@@ -242,22 +242,22 @@ fn reaches(loses: &mut Option<(f64, Stream)>, report: &mut DriverReport) -> bool
 #[cfg(test)]
 mod tests {
     use laxity_engine::Seed;
-    use laxity_qos::channel::{ChannelId, Order, Packet, Slots};
+    use laxity_qos::channel::{ChannelId, Slots};
+    use laxity_qos::costs::LinkCosts;
     use laxity_qos::discipline::Tag;
     use laxity_units::Bytes;
 
     use super::*;
     use crate::adapter::{
-        Buffers, CommandQueue, Delay, Description, Interface, Loss, Moderation, Overload, Phase, Pipeline,
-        Queue, Resource, ResponseQueue, Selection, Stage, Takes,
+        Buffers, CommandQueue, Delay, Description, Interface, Loss, Moderation, Phase, Pipeline, Resource,
+        ResponseQueue, Selection, Stage,
     };
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// Names of places with packets.
-    fn slots<const N: usize>() -> [Slot; N] {
+    fn packet() -> Packet {
         let tag = Tag {
             class: Class::RealTime,
             logical_arrival: at(0),
@@ -267,7 +267,7 @@ mod tests {
         };
         let size = Bytes::new(5);
         let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
-        let packet = Packet {
+        Packet {
             channel: ChannelId(0),
             message: 0,
             index: 0,
@@ -279,9 +279,13 @@ mod tests {
             sent,
             created,
             handed,
-        };
+        }
+    }
+
+    /// Names of places with packets.
+    fn slots<const N: usize>() -> [Slot; N] {
         let mut packets = Slots::default();
-        std::array::from_fn(|_| packets.put(&packet))
+        std::array::from_fn(|_| packets.put(&packet()))
     }
 
     fn driver(watchdog: Option<u64>, reset_after: Option<u64>, notification: Notification) -> Driver {
@@ -295,24 +299,12 @@ mod tests {
     /// An adapter with one response queue.
     fn adapter(notification: Notification, queue: ResponseQueue) -> Adapter {
         let phases = vec![Phase { delay: Delay::fixed(Span::from_us(1)), ..Phase::default() }];
-        let line = Queue {
-            takes: Takes::All,
-            order: Order::Fifo,
-            priority: 0,
-            slots: None,
-            overload: Overload::Block,
-        };
-        let selection = Selection::Priority;
-        let stage = |name: &str| Stage {
-            name: name.into(),
-            servers: 1,
-            queues: vec![line.clone()],
-            selection,
-            phases: phases.clone(),
-        };
+        let stage = |name: &str| Stage { name: name.into(), phases: phases.clone(), ..Stage::default() };
         Adapter::Pipeline(Box::new(Pipeline::new(Description {
             interface: Interface {
-                queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+                queues: vec![CommandQueue::default()],
+                selection: Selection::Priority,
+                doorbell: Span::ZERO,
                 poll: None,
                 notification,
                 responses: vec![queue],
@@ -322,6 +314,7 @@ mod tests {
             receive: vec![stage("in")],
             transmit_buffers: Buffers::default(),
             receive_buffers: Buffers::default(),
+            link: LinkCosts::default(),
         })))
     }
 
@@ -359,11 +352,11 @@ mod tests {
         }
         assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
         assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
-        driver.written(at(20), Response::Transmitted(packets[0]), Class::RealTime);
+        driver.written(at(20), Response::Transmitted(packets[0]), &packet());
         let first = Some((Response::Transmitted(packets[0]), Entry::Interrupt));
         assert_eq!(driver.read_announced(), first);
         assert_eq!((driver.next_deadline(at(20)), driver.read_announced()), (Some(at(115)), None));
-        driver.written(at(20), Response::Failed(packets[1], Loss::Overload), Class::RealTime);
+        driver.written(at(20), Response::Failed(packets[1], Loss::Overload), &packet());
         driver.read();
         assert_eq!((driver.next_deadline(at(20)), driver.gives_up(at(9999))), (None, false));
     }
@@ -398,17 +391,17 @@ mod tests {
         assert!(!driver.looks(at(50)) && driver.next_deadline(at(40)).is_none());
         let packets = slots::<4>();
         for packet in &packets[..2] {
-            driver.written(at(40), Response::Received(*packet), Class::RealTime);
+            driver.written(at(40), Response::Received(*packet), &self::packet());
         }
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(60)), Some(at(100)));
         assert!(!driver.looks(at(99)) && driver.looks(at(100)));
         assert_eq!((driver.report.lost_interrupts, driver.report.recovered), (2, 2));
         driver.lose_interrupts(None);
-        driver.written(at(101), Response::Received(packets[2]), Class::RealTime);
+        driver.written(at(101), Response::Received(packets[2]), &packet());
         // Whoever is told of the third reads the two before it, and not a fourth that nobody announces.
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
-        driver.written(at(102), Response::Received(packets[3]), Class::RealTime);
+        driver.written(at(102), Response::Received(packets[3]), &packet());
         let read: Vec<_> = std::iter::from_fn(|| driver.read_announced()).map(|(_, entry)| entry).collect();
         assert_eq!(read, [Entry::Interrupt, Entry::Further, Entry::Further], "one interrupt told of three");
         assert_eq!(driver.read(), Some(Response::Received(packets[3])));
@@ -420,7 +413,7 @@ mod tests {
     fn a_host_that_polls_looks_at_its_times() {
         let mut driver = driver(None, None, Notification::Poll(Span::from_us(30)));
         assert_eq!((driver.next_deadline(at(10)), driver.looks(at(30))), (None, false));
-        driver.written(at(10), Response::Received(slots::<1>()[0]), Class::RealTime);
+        driver.written(at(10), Response::Received(slots::<1>()[0]), &packet());
         assert_eq!(driver.read_announced(), None);
         assert_eq!(driver.next_deadline(at(10)), Some(at(30)));
         assert!(!driver.looks(at(29)) && driver.looks(at(30)));
@@ -441,7 +434,7 @@ mod tests {
             std::iter::from_fn(|| driver.read_announced()).map(|(_, entry)| entry).collect::<Vec<_>>()
         };
         for (packet, us) in packets[..2].iter().zip([10, 20]) {
-            driver.written(at(us), Response::Received(*packet), Class::RealTime);
+            driver.written(at(us), Response::Received(*packet), &self::packet());
         }
         assert_eq!((read(&mut driver), driver.next_deadline(at(20))), (vec![], Some(at(60))));
         driver.raise(at(59));
@@ -450,7 +443,7 @@ mod tests {
         assert_eq!(read(&mut driver), [Entry::Interrupt, Entry::Further]);
         assert_eq!(driver.next_deadline(at(60)), None);
         for (packet, us) in packets[2..].iter().zip([65, 70, 75, 76]) {
-            driver.written(at(us), Response::Received(*packet), Class::RealTime);
+            driver.written(at(us), Response::Received(*packet), &self::packet());
         }
         assert_eq!((read(&mut driver), driver.next_deadline(at(76))), (vec![], Some(at(140))));
         driver.raise(at(140));

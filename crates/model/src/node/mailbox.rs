@@ -5,8 +5,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_qos::channel::Slot;
-use laxity_qos::discipline::Class;
+use laxity_qos::channel::{Packet, Slot};
 use laxity_units::Time;
 
 use crate::adapter::{Interface, Response, ResponseQueue};
@@ -72,12 +71,15 @@ impl Line {
 impl Mailbox {
     /// Empty queues of `interface`; one without end that announces each response without any.
     pub(super) fn new(interface: Option<&Interface>, elsewhere: bool) -> Self {
-        let queues =
-            interface.map_or(vec![ResponseQueue::default()], |interface| interface.responses.clone());
-        let bounded = queues.iter().any(|queue| queue.slots.is_some());
+        let line = |queue: &ResponseQueue| Line::new(*queue);
+        let lines: Vec<Line> = match interface {
+            Some(interface) => interface.all_responses().map(line).collect(),
+            None => vec![Line::new(ResponseQueue::default())],
+        };
+        let bounded = lines.iter().any(|line| line.queue.slots.is_some());
         Self {
-            interface: interface.filter(|_| queues.len() > 1).cloned(),
-            lines: queues.into_iter().map(Line::new).collect(),
+            interface: interface.filter(|_| lines.len() > 1).cloned(),
+            lines,
             announced: 0,
             elsewhere,
             reading: bounded.then(VecDeque::new),
@@ -100,9 +102,11 @@ impl Mailbox {
         self.lines.iter().map(|line| line.responses.len()).sum()
     }
 
-    /// The adapter has written a response about a packet of `class`.
-    pub(super) fn write(&mut self, now: Time, response: Response<Slot>, class: Class) {
-        let line = self.interface.as_ref().map_or(0, |interface| interface.response_queue(&response, class));
+    /// The adapter has written a response about `packet`.
+    pub(super) fn write(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
+        let interface = self.interface.as_ref();
+        let line =
+            interface.map_or(0, |interface| interface.response_queue(&response, &packet.tag, packet.channel));
         let line = &mut self.lines[line];
         line.responses.push_back(response);
         if line.gathered == 0 {

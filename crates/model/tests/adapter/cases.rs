@@ -3,9 +3,10 @@
 use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{
     Answers, Buffers, CommandQueue, Delay, Description, Interface, Moderation, Notification, Overload, Phase,
-    Pool, Queue, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
+    Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
 use laxity_qos::channel::{ChannelId, Order, Packet};
+use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Bytes, Span, Time};
 
@@ -52,10 +53,11 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     if !dice.one_in(4) {
         let at = dice.below(transmit.len() as u64) as usize;
         let stage = &mut transmit[at];
-        stage.servers = 1;
+        (stage.servers, stage.batch, stage.linger) = (1, 1, Span::ZERO);
         let phase = dice.below(stage.phases.len() as u64) as usize;
         let phase = &mut stage.phases[phase];
         (phase.medium, phase.from, phase.up_to) = (true, Bytes::ZERO, None);
+        phase.takes = Takes::All;
     }
     let receive: Vec<Stage> = (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
     let overloads = [Overload::Block, Overload::Drop, Overload::Priority];
@@ -66,11 +68,19 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     }
     let queues = lines(dice)
         .into_iter()
-        .map(|takes| CommandQueue { takes, priority: dice.below(3) as u8, slots: slots(dice) })
+        .map(|takes| CommandQueue {
+            takes,
+            priority: dice.below(3) as u8,
+            slots: slots(dice),
+            release: dice.pick(&[Release::Fetched, Release::Completed]),
+            spread: spread(dice),
+        })
         .collect();
     let description = Description {
         interface: Interface {
             queues,
+            selection: dice.pick(&[Selection::Priority, Selection::RoundRobin]),
+            doorbell: if dice.one_in(3) { dice.us(10) } else { Span::ZERO },
             poll: dice.one_in(4).then(|| Span::from_us(1 + dice.below(40))),
             notification: match dice.one_in(4) {
                 true => Notification::Poll(Span::from_us(1 + dice.below(200))),
@@ -83,6 +93,10 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
         receive,
         transmit_buffers,
         receive_buffers,
+        link: match dice.one_in(4) {
+            true => LinkCosts::new(dice.us(10), Span::from_ns(dice.below(12))),
+            false => LinkCosts::default(),
+        },
     };
     assert_eq!(description.check(), Ok(()));
     description
@@ -107,6 +121,7 @@ fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
                 takes,
                 slots: (!waits && dice.one_in(2)).then(|| 1 + dice.below(6) as u32),
                 overload: if drops { Overload::Drop } else { Overload::Block },
+                spread: spread(dice),
                 moderation: Moderation {
                     frames: (!delay.is_zero() && dice.one_in(2)).then(|| 1 + dice.below(5) as u32),
                     delay,
@@ -126,6 +141,11 @@ fn pool(dice: &mut Dice) -> Pool {
     }
 }
 
+/// One queue, or several by flow.
+fn spread(dice: &mut Dice) -> u32 {
+    if dice.one_in(4) { 2 + dice.below(3) as u32 } else { 1 }
+}
+
 fn slots(dice: &mut Dice) -> Option<u32> {
     (!dice.one_in(3)).then(|| 1 + dice.below(5) as u32)
 }
@@ -133,8 +153,9 @@ fn slots(dice: &mut Dice) -> Option<u32> {
 /// Queues that together take every class.
 fn lines(dice: &mut Dice) -> Vec<Takes> {
     let by_class = [Takes::Only(Class::RealTime), Takes::Only(Class::BestEffort)];
-    match dice.below(4) {
+    match dice.below(5) {
         0 => by_class.to_vec(),
+        2 => vec![Takes::Levels(0, 1), by_class[1], Takes::Levels(2, 31)],
         1 => vec![by_class[0], Takes::All],
         _ => vec![Takes::All],
     }
@@ -154,13 +175,23 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
                 priority: dice.below(3) as u8,
                 slots: slots(dice).filter(|_| !holds_up_the_medium),
                 overload,
+                spread: spread(dice),
             }
         })
         .collect();
-    let phases = (0..1 + dice.below(3)).map(|_| phase(dice, resources)).collect();
+    let mut phases: Vec<Phase> = (0..1 + dice.below(3)).map(|_| phase(dice, resources)).collect();
+    let batch = if dice.one_in(4) { 1 + dice.below(5) as u32 } else { 1 };
+    if batch > 1 {
+        for phase in &mut phases {
+            (phase.takes, phase.from, phase.up_to) = (Takes::All, Bytes::ZERO, None);
+            phase.tells = Tells::Nothing;
+        }
+    }
     Stage {
         name: format!("s{number}"),
         servers: 1 + dice.below(3) as u32,
+        batch,
+        linger: if batch > 1 && dice.one_in(2) { dice.us(80) } else { Span::ZERO },
         queues,
         selection: dice.pick(&[Selection::Priority, Selection::RoundRobin]),
         phases,
@@ -170,6 +201,7 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
 fn phase(dice: &mut Dice, resources: usize) -> Phase {
     let delay = Delay {
         fixed: dice.us(30),
+        per_packet: if dice.one_in(3) { dice.us(5) } else { Span::ZERO },
         segment: Bytes::new(dice.pick(&[0, 256, 2048])),
         per_segment: Span::from_ns(dice.below(3000)),
         per_byte: Span::from_ns(dice.below(12)),
@@ -184,6 +216,13 @@ fn phase(dice: &mut Dice, resources: usize) -> Phase {
     let tells = [Tells::Nothing, Tells::Nothing, Tells::Nothing, Tells::Progress, Tells::Handshake];
     Phase {
         delay: if dice.one_in(8) { Delay::default() } else { delay },
+        takes: dice.pick(&[
+            Takes::All,
+            Takes::All,
+            Takes::Only(Class::RealTime),
+            Takes::Only(Class::BestEffort),
+            Takes::Levels(1, 3),
+        ]),
         from,
         up_to,
         holds: (0..resources).filter(|_| dice.one_in(3)).collect(),
@@ -204,7 +243,8 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
         Class::BestEffort => Time::MAX,
     };
     let size = Bytes::new(1 + dice.below(LARGEST));
-    let level = if class == Class::RealTime { dice.below(4) as u8 } else { 31 };
+    // A channel's own: queues that go by it would else part its packets.
+    let level = if class == Class::RealTime { 2 * channel as u8 } else { 31 };
     Packet {
         channel: ChannelId(channel),
         message: number,
@@ -242,5 +282,11 @@ pub(crate) fn longest_way(description: &Description, answer: Span) -> Span {
         let answer = if phase.tells == Tells::Nothing { Span::ZERO } else { answer * 2 };
         phase.delay.of(Bytes::new(LARGEST)) + answer
     };
-    phases.map(one).sum::<Span>() + answer + description.interface.poll.unwrap_or_default()
+    let linger = description.transmit.iter().chain(&description.receive).map(|stage| stage.linger);
+    let linger = linger.sum::<Span>() + description.interface.doorbell;
+    phases.map(one).sum::<Span>()
+        + description.link.transmit(Bytes::new(LARGEST))
+        + linger
+        + answer
+        + description.interface.poll.unwrap_or_default()
 }

@@ -3,14 +3,14 @@
 use laxity_engine::Seed;
 use laxity_model::adapter::{
     Access, Adapter, Breakdown, Buffers, Command, CommandQueue, Delay, Description, Direction, Interface,
-    Moderation, Notification, Null, Overload, PROCESSOR, Passage, Phase, Pipeline, Queue, Resource,
-    ResponseQueue, Selection, Stage, Takes,
+    Moderation, Notification, Null, PROCESSOR, Passage, Phase, Pipeline, Resource, ResponseQueue, Selection,
+    Stage,
 };
 use laxity_model::host::{Applications, Endless, Host, Output, Use};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
-use laxity_qos::channel::{ChannelId, LinkParadigm, Order, Packet};
+use laxity_qos::channel::{ChannelId, LinkParadigm, Packet};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::{Span, Time};
@@ -152,23 +152,13 @@ fn a_host_elsewhere_is_answered() {
 /// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in 7. A handshake stands
 /// between the two of the second.
 fn described() -> Adapter {
-    let stage = |name: &str, phases| Stage {
-        name: name.into(),
-        servers: 1,
-        queues: vec![Queue {
-            takes: Takes::All,
-            order: Order::Fifo,
-            priority: 0,
-            slots: None,
-            overload: Overload::Block,
-        }],
-        selection: Selection::Priority,
-        phases,
-    };
+    let stage = |name: &str, phases| Stage { name: name.into(), phases, ..Stage::default() };
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
     let description = Description {
         interface: Interface {
-            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: Some(1) }],
+            queues: vec![CommandQueue { slots: Some(1), ..CommandQueue::default() }],
+            selection: Selection::Priority,
+            doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
             responses: vec![ResponseQueue::default()],
@@ -181,6 +171,7 @@ fn described() -> Adapter {
         receive: vec![stage("rx", vec![phase(7)]), stage("up", vec![phase(2)])],
         transmit_buffers: Buffers::default(),
         receive_buffers: Buffers::default(),
+        link: LinkCosts::default(),
     };
     Adapter::Pipeline(Box::new(Pipeline::new(description)))
 }

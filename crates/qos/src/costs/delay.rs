@@ -2,12 +2,14 @@
 
 use laxity_units::{Bytes, Span};
 
-/// `fixed + ⌈S / segment⌉ × per_segment + bytes`, where the first `knee` bytes take `per_byte` and those past
+/// `fixed + per_packet + ⌈S / segment⌉ × per_segment + bytes`, where the first `knee` bytes take `per_byte` and those past
 /// it `per_byte_past` each (thesis Eq. 5.1 and 5.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Delay {
-    /// Whatever the size.
+    /// Whatever the size, and once for several packets that are served together.
     pub fixed: Span,
+    /// Whatever the size, for each packet.
+    pub per_packet: Span,
     /// Size of a segment; zero for none.
     pub segment: Bytes,
     /// Per segment begun.
@@ -25,6 +27,7 @@ impl Delay {
     pub const fn fixed(span: Span) -> Self {
         Self {
             fixed: span,
+            per_packet: Span::ZERO,
             segment: Bytes::ZERO,
             per_segment: Span::ZERO,
             per_byte: Span::ZERO,
@@ -39,9 +42,15 @@ impl Delay {
         let near = if self.knee.is_zero() { size } else { size.min(self.knee) };
         let past = size - near;
         self.fixed
+            + self.per_packet
             + self.per_segment * segments
             + self.per_byte * near.get()
             + self.per_byte_past * past.get()
+    }
+
+    /// The delay of packets of these sizes together: what is fixed once, the rest for each.
+    pub fn of_all(&self, sizes: impl Iterator<Item = Bytes>) -> Span {
+        self.fixed + sizes.map(|size| self.of(size) - self.fixed).sum::<Span>()
     }
 
     /// Every time in it divided by `factor`, rounded to the picosecond.
@@ -50,6 +59,7 @@ impl Delay {
         let part = |span: Span| Span::from_ps((span.as_ps() as f64 / factor).round() as u64);
         Self {
             fixed: part(self.fixed),
+            per_packet: part(self.per_packet),
             per_segment: part(self.per_segment),
             per_byte: part(self.per_byte),
             per_byte_past: part(self.per_byte_past),
@@ -67,6 +77,7 @@ mod tests {
     fn a_delay_bends_at_its_knee() {
         let dma = Delay {
             fixed: Span::ZERO,
+            per_packet: Span::ZERO,
             segment: Bytes::new(256),
             per_segment: Span::from_ns(1760),
             per_byte: Span::from_ns(420),
@@ -84,6 +95,7 @@ mod tests {
     fn each_part_of_a_delay_counts() {
         let delay = Delay {
             fixed: Span::from_us(1000),
+            per_packet: Span::ZERO,
             segment: Bytes::new(10),
             per_segment: Span::from_us(100),
             per_byte: Span::from_us(1),
@@ -96,7 +108,12 @@ mod tests {
         let straight = Delay { knee: Bytes::ZERO, segment: Bytes::ZERO, ..delay };
         assert_eq!(straight.of(Bytes::new(31)), Span::from_us(1031));
         assert_eq!(Delay::fixed(Span::from_us(7)).of(Bytes::new(31)), Span::from_us(7));
-        let half = delay.divided(2.0);
+        let each = Delay { per_packet: Span::from_us(10), ..delay };
+        assert_eq!(each.of(Bytes::new(24)), Span::from_us(1334));
+        let both = each.of_all([24, 31].map(Bytes::new).into_iter());
+        assert_eq!(both, Span::from_us(1000 + 334 + 447), "what is fixed is paid once");
+        let half = each.divided(2.0);
+        let delay = each;
         assert_eq!((half.segment, half.knee), (delay.segment, delay.knee), "sizes are not times");
         assert_eq!(half.of(Bytes::new(31)), delay.of(Bytes::new(31)) / 2);
     }

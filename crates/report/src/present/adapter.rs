@@ -15,17 +15,18 @@ use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Delay, Description, Interface, Notification, Overload, Phase, Queue,
-    ResponseQueue, Selection, Stage, Takes,
+    Buffers, CommandQueue, Delay, Description, Interface, Notification, Phase, ResponseQueue, Selection,
+    Stage,
 };
-use laxity_qos::channel::Order;
+use laxity_qos::costs::LinkCosts;
 use laxity_scenario::AdapterFile;
 use laxity_units::{Bytes, Span};
 use laxity_world::experiment::Adapter;
 
 pub use diagram::svg;
 use words::{
-    buffers, clean, command_queue, duration, holds, poll, queue, rate, resource, response_queue, whose,
+    buffers, clean, command_queue, duration, holds, poll, queue, rate, resource, response_queue, servers,
+    whose,
 };
 
 /// The sizes that tables show.
@@ -40,7 +41,7 @@ pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
     for (number, queue) in interface.queues.iter().enumerate() {
         line(if number == 0 { "command queues" } else { "" }, command_queue(queue));
     }
-    line("commands", poll(interface.poll));
+    line("commands", poll(interface));
     for (number, queue) in interface.responses.iter().enumerate() {
         line(if number == 0 { "responses" } else { "" }, response_queue(queue, interface.notification));
     }
@@ -84,7 +85,7 @@ fn stages(side: &str, stages: &[Stage], description: &Description, width: Option
             });
             let row = [
                 first(clean(&stage.name)),
-                first(stage.servers.to_string()),
+                first(servers(stage)),
                 first(queues.join("; ") + turn),
                 words::phase(phase).join(" + "),
                 whose(phase),
@@ -123,13 +124,22 @@ fn bottleneck(description: &Description, size: Bytes) -> (String, Span) {
             most = (part, each);
         }
     };
+    // A whole batch each time: what is fixed is then paid for as many.
+    let together = |stage: &Stage| std::iter::repeat_n(size, stage.batch as usize);
     for stage in &description.transmit {
-        consider(format!("stage {}", clean(&stage.name)), stage.service(size), stage.servers);
+        let time = match stage.batch {
+            1 => stage.service(size),
+            _ => stage.phases.iter().map(|phase| phase.delay.of_all(together(stage))).sum(),
+        };
+        consider(format!("stage {}", clean(&stage.name)), time, stage.servers * stage.batch);
     }
-    let sent = || description.transmit.iter().flat_map(|stage| &stage.phases).filter(|p| p.applies(size));
     for (index, resource) in description.resources.iter().enumerate() {
-        let held = sent().filter(|phase| phase.holds.contains(&index));
-        let time = held.map(|phase| phase.delay.of(size)).sum();
+        let of_stage = |stage: &Stage| {
+            let held = stage.phases.iter().filter(|p| p.applies(size) && p.holds.contains(&index));
+            let time: Span = held.map(|phase| phase.delay.of_all(together(stage))).sum();
+            time / u64::from(stage.batch)
+        };
+        let time = description.transmit.iter().map(of_stage).sum();
         consider(format!("resource {}", clean(&resource.name)), time, resource.servers);
     }
     most
@@ -142,18 +152,13 @@ fn described(adapter: &Adapter) -> Cow<'_, Description> {
         Adapter::Null(costs) => costs,
     };
     let delay = Delay { fixed: costs.startup, per_byte: costs.per_byte, ..Delay::default() };
-    let queue =
-        Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload: Overload::Block };
-    let link = Stage {
-        name: "link".into(),
-        servers: 1,
-        queues: vec![queue],
-        selection: Selection::Priority,
-        phases: vec![Phase { delay, ..Phase::default() }],
-    };
+    let phases = vec![Phase { delay, ..Phase::default() }];
+    let link = Stage { name: "link".into(), phases, ..Stage::default() };
     Cow::Owned(Description {
         interface: Interface {
-            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+            queues: vec![CommandQueue::default()],
+            selection: Selection::Priority,
+            doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
             responses: vec![ResponseQueue::default()],
@@ -163,6 +168,7 @@ fn described(adapter: &Adapter) -> Cow<'_, Description> {
         receive: Vec::new(),
         transmit_buffers: Buffers::default(),
         receive_buffers: Buffers::default(),
+        link: LinkCosts::default(),
     })
 }
 

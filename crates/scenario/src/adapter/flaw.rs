@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use laxity_model::adapter::{Description, Flaw, Overload, Stage};
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LEVELS, Tag};
+use laxity_units::{Span, Time};
 
 use super::places::{Places, Side};
 
@@ -21,7 +22,12 @@ pub(super) fn explain(
         all.find(|(stage, _)| stage.name == wanted && so(stage))
             .map_or(places.whole.clone(), |(_, place)| place.clone())
     };
-    let unserved = |stage: &Stage, class| !stage.queues.iter().any(|queue| queue.takes.admits(class));
+    let unserved = |stage: &Stage, class| {
+        let tag =
+            |level| Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Span::MAX, level };
+        let takes = |tag: &Tag| stage.queues.iter().any(|queue| queue.takes.admits(tag));
+        (0..LEVELS as u8).any(|level| !takes(&tag(level)))
+    };
     match flaw {
         Flaw::NoStage => (
             places.whole.clone(),
@@ -35,12 +41,12 @@ pub(super) fn explain(
         ),
         Flaw::Unserved(name, class) => (
             stage(name, &|stage| unserved(stage, *class)),
-            format!("no queue of the stage `{name}` takes {} packets", words(*class)),
+            format!("no queue of the stage `{name}` takes {} packets of every level", words(*class)),
             "add a queue that `takes` them, or let one take `\"all\"`".into(),
         ),
         Flaw::NoCommandQueue(class) => (
             places.queues.clone(),
-            format!("no command queue takes {} packets", words(*class)),
+            format!("no command queue takes {} packets of every level", words(*class)),
             "add a queue that `takes` them, or let one take `\"all\"`".into(),
         ),
         Flaw::Medium => {
@@ -69,6 +75,14 @@ pub(super) fn explain(
                 false => format!("no response queue takes what becomes of {} packets", words(*class)),
             },
             "add a queue for it, or let one take `\"all\"` and answer `\"all\"`".into(),
+        ),
+        Flaw::Batch(name) => (
+            stage(name, &|stage| stage.batch > 1),
+            format!(
+                "the stage `{name}` serves packets together, and not all of its phases are for all of them alike"
+            ),
+            "let its phases have no sizes, no `takes`, no `medium` and tell nothing, or remove `batch`"
+                .into(),
         ),
         Flaw::Answers(number) => (
             places.responses.clone(),

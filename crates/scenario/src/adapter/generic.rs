@@ -1,7 +1,7 @@
 //! `kind = "generic"`: command queues, stages, resources and buffers.
 
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Description, Interface, Notification, Overload, Pool, Takes,
+    Buffers, CommandQueue, Description, Interface, Notification, Overload, Pool, Release, Selection,
 };
 
 use super::flaw::explain;
@@ -27,7 +27,13 @@ pub(super) fn description(
         receive_buffers: place(raw.receive_buffers.as_ref().map(Placed::place)),
         ..Places::default()
     };
+    if let (Some(_), Some(doorbell)) = (&raw.poll, &raw.doorbell) {
+        let reason = "an adapter that polls is not told of commands";
+        return Err(cx.fault(&doorbell.span, reason, "remove this, or `poll`"));
+    }
     let poll = cx.optional(raw.poll).map(|poll| poll.map(|poll| poll.into_inner().get()));
+    let doorbell = or_zero(cx, raw.doorbell);
+    let selection = cx.or(raw.selection, Selection::Priority);
     let notification = notification(cx, raw.notification);
     let queues = command_queues(cx, sources, raw.queue);
     let responses = response_queues(cx, sources, raw.response_queue, notification.as_ref().ok().copied());
@@ -47,6 +53,8 @@ pub(super) fn description(
     let description = Description {
         interface: Interface {
             queues: queues?,
+            selection: selection?,
+            doorbell: doorbell?,
             poll: poll?,
             notification: notification?,
             responses: responses?,
@@ -55,6 +63,7 @@ pub(super) fn description(
         receive: receive?,
         transmit_buffers: transmit_buffers?,
         receive_buffers: receive_buffers?,
+        link: LinkCosts::default(),
         resources: resources.into_list(),
     };
     held?;
@@ -83,7 +92,7 @@ fn command_queues(
     list: Option<List<Part<RawCommandQueue>>>,
 ) -> Result<Vec<CommandQueue>, Reported> {
     if list.is_none() {
-        return Ok(vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }]);
+        return Ok(vec![CommandQueue::default()]);
     }
     let items = cx.items(list)?;
     all(items.into_iter().map(|part| command_queue(cx, sources, part)).collect())
@@ -96,13 +105,21 @@ fn command_queue(
 ) -> Result<CommandQueue, Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawCommandQueue { takes, kind, slots, priority, source } = part.into_inner();
-    let cited = sources.cite(cx, source, slots.is_some(), &span, "a command queue");
-    let takes = cx.or(takes, Takes::All);
+    let RawCommandQueue { takes, spread, release, kind, slots, priority, source } = part.into_inner();
+    let numbers = slots.is_some() || spread.is_some();
+    let cited = sources.cite(cx, source, numbers, &span, "a command queue");
+    let takes = takes::takes(cx, takes);
+    let spread = takes::spread(cx, spread);
+    let endless = slots.is_none();
+    let release = cx.optional(release);
     let kind = cx.or(kind, AdapterQueueKind::Fifo);
     let priority = cx.optional(priority);
     let slots = cx.optional(slots);
-    let (kind, slots) = (kind?, slots?);
+    let (kind, slots, release) = (kind?, slots?, release?);
+    if let (true, AdapterQueueKind::Fifo, Some(release)) = (endless, kind, &release) {
+        let reason = "a queue without `slots` is never full, whatever has a place in it";
+        return Err(cx.fault(&release.span(), reason, "say how many `slots` it has, or remove this"));
+    }
     let slots = match (kind, slots) {
         (AdapterQueueKind::Mailbox, Some(slots)) if slots.get_ref().get() != 1 => {
             let help = "remove `slots`, or say `kind = \"fifo\"`";
@@ -112,7 +129,13 @@ fn command_queue(
         (AdapterQueueKind::Fifo, slots) => slots.map(|slots| slots.into_inner().small()),
     };
     cited?;
-    Ok(CommandQueue { takes: takes?, priority: rank(priority?), slots })
+    Ok(CommandQueue {
+        takes: takes?,
+        priority: rank(priority?),
+        slots,
+        release: release.map_or(Release::Fetched, Spanned::into_inner),
+        spread: spread?,
+    })
 }
 
 fn buffers(

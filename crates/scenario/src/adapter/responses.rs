@@ -1,6 +1,6 @@
 //! `response_queue` of an adapter: what the adapter says, how much of it fits, and when it interrupts.
 
-use laxity_model::adapter::{Answers, Moderation, Notification, Overload, ResponseQueue, Takes};
+use laxity_model::adapter::{Answers, Moderation, Notification, Overload, ResponseQueue};
 
 use super::*;
 use crate::choice::FullAnswers;
@@ -27,7 +27,7 @@ fn response_queue(
 ) -> Result<ResponseQueue, Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawResponseQueue { answers, takes, slots, overload, frames, delay, interval, source } =
+    let RawResponseQueue { answers, takes, spread, slots, overload, frames, delay, interval, source } =
         part.into_inner();
     let announced = [
         ("frames", frames.as_ref().map(Placed::place)),
@@ -35,10 +35,11 @@ fn response_queue(
         ("interval", interval.as_ref().map(Placed::place)),
     ];
     let announced: Vec<_> = announced.into_iter().filter_map(|(key, place)| Some((key, place?))).collect();
-    let numbers = slots.is_some() || !announced.is_empty();
+    let numbers = slots.is_some() || spread.is_some() || !announced.is_empty();
     let cited = sources.cite(cx, source, numbers, &span, "a response queue");
     let answers = cx.or(answers, Answers::All);
-    let takes = cx.or(takes, Takes::All);
+    let takes = takes::takes(cx, takes);
+    let spread = takes::spread(cx, spread);
     let endless = slots.is_none();
     let slots = cx.optional(slots).map(|slots| slots.map(|slots| slots.into_inner().small()));
     let overload = cx.optional(overload);
@@ -62,6 +63,7 @@ fn response_queue(
             None | Some(FullAnswers::Block) => Overload::Block,
             Some(FullAnswers::Drop) => Overload::Drop,
         },
+        spread: spread?,
         moderation: Moderation { frames, delay: delay?, interval: interval? },
     })
 }

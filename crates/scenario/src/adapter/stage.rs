@@ -1,6 +1,6 @@
 //! `[[adapter.transmit]]` and `[[adapter.receive]]`: stages, their queues and phases.
 
-use laxity_model::adapter::{Delay, Overload, PROCESSOR, Phase, Queue, Selection, Stage, Takes, Tells};
+use laxity_model::adapter::{Delay, Overload, PROCESSOR, Phase, Queue, Selection, Stage, Tells};
 use laxity_qos::channel::Order;
 use laxity_units::Bytes;
 
@@ -51,15 +51,18 @@ fn stage(
 ) -> Result<(Stage, Range<usize>), Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawStage { name, servers, selection, queue, phase, source } = part.into_inner();
+    let RawStage { name, servers, batch, linger, selection, queue, phase, source } = part.into_inner();
     let name = cx.required(name, "name", &span, "this stage");
     let called = match &name {
         Ok(name) => format!("the stage `{}`", name.get_ref().0),
         Err(_) => "a stage".to_string(),
     };
     let several = servers.as_ref().is_some_and(|servers| !matches!(servers.value, Ok(n) if n.get() == 1));
+    let several = several || batch.is_some() || linger.is_some();
     let cited = sources.cite(cx, source, several, &span, &called);
     let servers = cx.optional(servers).map(|n| n.map_or(1, Spanned::into_inner_small));
+    let batch = cx.optional(batch).map(|n| n.map_or(1, Spanned::into_inner_small));
+    let linger = linger.map(|linger| cx.value(linger)).transpose();
     let selection = cx.or(selection, Selection::Priority);
     let queues = queues(cx, sources, queue, &called);
     let phases = cx.items(phase).and_then(|phases| {
@@ -84,10 +87,17 @@ fn stage(
     });
     let (name, phases) = (name?, phases?);
     cited?;
+    let (batch, linger) = (batch?, linger?);
+    if let (1, Some(linger)) = (batch, &linger) {
+        let reason = "a server that takes one packet at a time waits for no other";
+        return Err(cx.fault(&linger.span(), reason, "say how many are a `batch`, or remove this"));
+    }
     let place = name.span();
     let stage = Stage {
         name: name.into_inner().0,
         servers: servers?,
+        batch,
+        linger: linger.map_or(Span::ZERO, |linger| linger.into_inner().get()),
         queues: queues?,
         selection: selection?,
         phases,
@@ -113,8 +123,7 @@ fn queues(
     stage: &str,
 ) -> Result<Vec<Queue>, Reported> {
     if list.is_none() {
-        let overload = Overload::Block;
-        return Ok(vec![Queue { takes: Takes::All, order: Order::Fifo, priority: 0, slots: None, overload }]);
+        return Ok(vec![Queue::default()]);
     }
     let what = format!("a queue of {stage}");
     let items = cx.items(list)?;
@@ -129,9 +138,10 @@ fn queue(
 ) -> Result<Queue, Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawQueue { takes, order, priority, slots, overload, source } = part.into_inner();
-    let cited = sources.cite(cx, source, slots.is_some(), &span, what);
-    let takes = cx.or(takes, Takes::All);
+    let RawQueue { takes, spread, order, priority, slots, overload, source } = part.into_inner();
+    let cited = sources.cite(cx, source, slots.is_some() || spread.is_some(), &span, what);
+    let takes = takes::takes(cx, takes);
+    let spread = takes::spread(cx, spread);
     let order = cx.or(order, Order::Fifo);
     let priority = cx.optional(priority);
     let endless = slots.is_none();
@@ -144,7 +154,7 @@ fn queue(
     }
     cited?;
     let overload = overload.map_or(Overload::Block, Spanned::into_inner);
-    Ok(Queue { takes: takes?, order: order?, priority: rank(priority?), slots, overload })
+    Ok(Queue { takes: takes?, order: order?, priority: rank(priority?), slots, overload, spread: spread? })
 }
 
 fn phase(
@@ -158,6 +168,8 @@ fn phase(
     let span = part.span();
     let RawPhase {
         fixed,
+        per_packet,
+        takes,
         segment,
         per_segment,
         per_byte,
@@ -177,11 +189,17 @@ fn phase(
         ("`segment` and `per_segment`", segment.is_some(), per_segment.is_some()),
         ("`knee` and `per_byte_past`", knee.is_some(), per_byte_past.is_some()),
     ];
-    let numbers =
-        fixed.is_some() || segment.is_some() || per_byte.is_some() || rate.is_some() || knee.is_some();
+    let numbers = fixed.is_some()
+        || per_packet.is_some()
+        || segment.is_some()
+        || per_byte.is_some()
+        || rate.is_some()
+        || knee.is_some();
     let idle = !numbers && tells.is_none();
     let cited = sources.cite(cx, source, numbers, &span, what);
     let fixed = or_zero(cx, fixed);
+    let per_packet = or_zero(cx, per_packet);
+    let takes = takes::takes(cx, takes);
     let segment = or_zero(cx, segment);
     let per_segment = or_zero(cx, per_segment);
     let per_byte = self::per_byte(cx, per_byte, rate).map(Option::unwrap_or_default);
@@ -224,12 +242,14 @@ fn phase(
     Ok(Phase {
         delay: Delay {
             fixed: fixed?,
+            per_packet: per_packet?,
             segment: segment?,
             per_segment: per_segment?,
             per_byte: per_byte?,
             knee: knee?,
             per_byte_past: per_byte_past?,
         },
+        takes: takes?,
         from,
         up_to,
         holds,

@@ -312,17 +312,13 @@ impl Builder {
                 ));
             }
             let (own, speedup) = (self.nodes[node].adapter, host.value.speedup);
-            if let Adapter::Described(_) = self.adapters[own].value
-                && speedup != 1.0
-            {
-                let mut faster = self.adapters[own].value.clone();
-                sped_up(&mut faster, speedup);
-                self.nodes[node].adapter = self.adapter(faster, own);
-            }
             let host = &self.hosts[self.nodes[node].host];
             let shared = self.networks.iter().any(|network| network.members.contains(&node));
             let Some(link) = &self.links[node] else {
                 if shared {
+                    let mut faster = self.adapters[own].value.clone();
+                    sped_up(&mut faster, speedup);
+                    self.nodes[node].adapter = self.adapter(faster, own);
                     continue;
                 }
                 let reason = format!("node `{name}` is at no network");
@@ -338,7 +334,16 @@ impl Builder {
                 let help = format!("say `packet = \"{mtu}\"` under `[host.subsystem]`, or a larger `mtu`");
                 return Err(cx.fault(&at, reason, help));
             }
-            let Adapter::Null(costs) = self.adapters[own].value else { continue };
+            let costs = match self.adapters[own].value.clone() {
+                Adapter::Null(costs) => costs,
+                Adapter::Described(mut description) => {
+                    description.link = link.costs;
+                    let mut at_its_link = Adapter::Described(description);
+                    sped_up(&mut at_its_link, speedup);
+                    self.nodes[node].adapter = self.adapter(at_its_link, own);
+                    continue;
+                }
+            };
             let both = LinkCosts {
                 startup: costs.startup + link.costs.startup,
                 per_byte: costs.per_byte.max(link.costs.per_byte),

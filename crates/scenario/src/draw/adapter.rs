@@ -1,7 +1,7 @@
 //! `[adapter]`: the null device that admission analyses, those that come with Laxity, and descriptions.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Overload, Release, Selection, Takes, Tells};
 use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
 
@@ -14,9 +14,10 @@ use super::theme::{AdapterTheme, Place, Theme};
 use crate::choice::{AdapterKind, AdapterQueueKind, FullAnswers, Interrupt, PhaseKind};
 use crate::leaf::{Bounded, Bounds};
 use crate::raw::{
-    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawPhase, RawQueue, RawResource,
-    RawResponseQueue, RawStage,
+    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawLevels, RawPhase, RawQueue, RawResource,
+    RawResponseQueue, RawStage, Spread, TakesWord,
 };
+use crate::written::Written;
 
 /// What one adapter says; the others' keys stay unsaid.
 struct Choice {
@@ -44,6 +45,8 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
     };
     let cim = choice.cim;
     let polls = dice.chance(0.2);
+    let looks = choice.generic && dice.chance(0.25);
+    let rings = choice.generic && !looks;
     let overhead = Span::from_us(dice.between(200, 900));
     table!(RawAdapter {
         file: match theme.adapter {
@@ -58,7 +61,11 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         rate: when(as_rate, || {
             quantity(Rate::from_bits_per_sec(8_000_000_000_000 / theme.link.per_byte.as_ps()))
         }),
-        poll: when(choice.generic && dice.chance(0.25), || quantity(Span::from_us(dice.between(1, 40)))),
+        poll: when(looks, || quantity(Span::from_us(dice.between(1, 40)))),
+        doorbell: when(rings && dice.chance(0.3), || quantity(Span::from_us(dice.below(10)))),
+        selection: when(choice.generic && dice.chance(0.3), || word::<Selection>(
+            dice.pick(&["priority", "round_robin"])
+        )),
         notification: when(choice.generic && (polls || dice.chance(0.1)), || match polls {
             true => that(quantity(Span::from_us(dice.between(1, 200)))),
             false => this(word::<Interrupt>("interrupt")),
@@ -122,7 +129,29 @@ type Numbered<B> = RawCited<Bounded<B>>;
 
 /// Which packets each of some queues takes, so that together they take all.
 fn lines(dice: &mut Dice) -> &'static [&'static str] {
-    dice.pick(&[&["all"], &["all"], &["real_time", "best_effort"], &["real_time", "all"]])
+    dice.pick(&[
+        &["all"],
+        &["all"],
+        &["real_time", "best_effort"],
+        &["real_time", "all"],
+        &["0..7", "8..31"],
+        &["3..9", "all"],
+    ])
+}
+
+/// A word, or levels.
+fn takes_of(dice: &mut Dice, takes: &str) -> Drawn<Option<TakesWord>> {
+    let Some((from, to)) = takes.split_once("..") else { return scalar(word::<Takes>(takes)) };
+    let (from, to): (u64, u64) = (from.parse().unwrap_or(0), to.parse().unwrap_or(31));
+    detailed(table!(RawLevels {
+        from: when(from > 0 || dice.chance(0.5), || whole(from)),
+        to: when(to < 31 || dice.chance(0.5), || whole(to)),
+    }))
+}
+
+/// One queue, or several by flow.
+fn spread(dice: &mut Dice) -> Drawn<Option<Written<Spread>>> {
+    dice.maybe(0.2, |dice| whole(dice.between(1, 4)))
 }
 
 fn command_queues(dice: &mut Dice) -> Vec<Drafted<RawCommandQueue>> {
@@ -130,10 +159,13 @@ fn command_queues(dice: &mut Dice) -> Vec<Drafted<RawCommandQueue>> {
         .iter()
         .map(|takes| {
             let kind = dice.word::<AdapterQueueKind>("fifo", 0.6);
+            let ends = kind == "fifo" && dice.chance(0.5);
             table!(RawCommandQueue {
-                takes: word::<Takes>(takes),
-                kind: dice.maybe(0.7, |_| word(kind)),
-                slots: when(kind == "fifo" && dice.chance(0.5), || whole(dice.between(1, 6))),
+                takes: takes_of(dice, takes),
+                spread: spread(dice),
+                release: when(ends || kind == "mailbox", || dice.any::<Release>(0.5)),
+                kind: dice.maybe(if kind == "mailbox" { 1.0 } else { 0.7 }, |_| word(kind)),
+                slots: when(ends, || whole(dice.between(1, 6))),
                 priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
                 source: unsaid(),
             })
@@ -153,7 +185,8 @@ fn response_queues(dice: &mut Dice, polls: bool, at_once: bool) -> Vec<Drafted<R
             let delayed = !polls && dice.chance(0.5);
             queues.push(table!(RawResponseQueue {
                 answers: when(*answers != "all" || dice.chance(0.3), || word::<Answers>(answers)),
-                takes: word::<Takes>(takes),
+                takes: takes_of(dice, takes),
+                spread: spread(dice),
                 slots: when(ends, || whole(dice.between(1, 6))),
                 overload: when(ends && (drops || dice.chance(0.3)), || {
                     word::<FullAnswers>(if drops { "drop" } else { "block" })
@@ -193,13 +226,16 @@ fn receive(dice: &mut Dice) -> Vec<Drafted<RawStage>> {
 fn stage(dice: &mut Dice, called: String, medium: bool, first_received: bool) -> Drafted<RawStage> {
     let queues = if dice.chance(0.7) { lines(dice) } else { &[] };
     let queues = queues.iter().map(|takes| queue(dice, takes, first_received)).collect();
-    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false)).collect();
+    let batch = if !medium && dice.chance(0.2) { dice.between(2, 5) } else { 1 };
+    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, batch > 1)).collect();
     if medium {
-        phases.push(phase(dice, true));
+        phases.push(phase(dice, true, true));
     }
     table!(RawStage {
         name: name(called),
         servers: when(!medium && dice.chance(0.3), || whole(dice.between(1, 3))),
+        batch: when(batch > 1 || dice.chance(0.1), || whole(batch)),
+        linger: when(batch > 1 && dice.chance(0.4), || quantity(Span::from_us(dice.between(1, 100)))),
         selection: dice.any::<Selection>(0.5),
         queue: parts(queues),
         phase: parts(phases),
@@ -214,7 +250,8 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
     };
     let ends = dice.chance(0.5);
     table!(RawQueue {
-        takes: word::<Takes>(takes),
+        takes: takes_of(dice, takes),
+        spread: spread(dice),
         order: dice.any::<Order>(0.7),
         priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
         slots: when(ends, || whole(dice.between(1, 6))),
@@ -223,15 +260,20 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
     })
 }
 
-fn phase(dice: &mut Dice, medium: bool) -> Drafted<RawPhase> {
+fn phase(dice: &mut Dice, medium: bool, alike: bool) -> Drafted<RawPhase> {
     let (segmented, bent) = (dice.chance(0.2), dice.chance(0.15));
-    let chosen = !medium && dice.chance(0.2);
+    let chosen = !alike && dice.chance(0.2);
     let as_rate = dice.chance(0.3);
     let kind = if medium { "delay" } else { dice.word::<PhaseKind>("delay", 0.4) };
     let held = when(!medium && dice.chance(0.3), || names(vec!["bus".into()]));
     let ranked = kind != "delay" || held.node.is_some();
     table!(RawPhase {
         fixed: quantity(Span::from_us(dice.between(1, 60))),
+        per_packet: dice.maybe(0.2, |dice| quantity(Span::from_us(dice.below(10)))),
+        takes: when(!alike && dice.chance(0.2), || {
+            let takes = dice.pick(&["all", "real_time", "best_effort", "2..20"]);
+            takes_of(dice, takes)
+        }),
         segment: when(segmented, || quantity(Bytes::new(dice.pick(&[256, 2048])))),
         per_segment: when(segmented, || quantity(Span::from_ns(dice.below(3000)))),
         per_byte: when(!as_rate, || quantity(Span::from_ns(dice.below(60)))),
@@ -244,7 +286,7 @@ fn phase(dice: &mut Dice, medium: bool) -> Drafted<RawPhase> {
         holds: held,
         priority: when(ranked && dice.chance(0.5), || whole(dice.below(3))),
         medium: when(medium || dice.chance(0.1), || boolean(medium)),
-        tells: when(!medium, || dice.any::<Tells>(0.2)),
+        tells: when(!alike, || dice.any::<Tells>(0.2)),
         source: unsaid(),
     })
 }

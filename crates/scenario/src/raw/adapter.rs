@@ -1,7 +1,7 @@
 //! An adapter as it stands in a file: a scenario's `[adapter]`, and a file of its own.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Overload, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Overload, Release, Selection, Takes, Tells};
 use laxity_qos::channel::Order;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,6 +14,14 @@ use crate::written::{Either, Leaf, List, Part, Written};
 pub(crate) type Rank = Whole<0, 255>;
 /// Places for packets.
 pub(crate) type Slots = Whole<1, 1_000_000>;
+/// Queues that are alike.
+pub(crate) type Spread = Whole<1, 4096>;
+/// Packets that are served together.
+pub(crate) type Batch = Whole<1, 4096>;
+/// A fixed priority.
+pub(crate) type Level = Whole<0, 31>;
+/// Which packets: a word, or levels.
+pub(crate) type TakesWord = Either<Takes, RawLevels>;
 /// Servers of a stage or a resource.
 pub(crate) type Servers = Whole<1, 1024>;
 /// How the host learns of responses.
@@ -56,6 +64,11 @@ pub(crate) struct RawAdapter {
     pub(crate) rate: Option<Written<Bounded<Flow>>>,
     /// Generic: the adapter looks for commands at multiples of this. Default: a doorbell tells it at once.
     pub(crate) poll: Option<Written<Bounded<Interval>>>,
+    /// Generic: the time from when the host has written a command to when the adapter knows. Default `0 us`. Not with `poll`.
+    pub(crate) doorbell: Option<Written<Bounded<Delay>>>,
+    /// Generic: which command queue is looked at next: by `priority` until nothing is in it, or in turn, a command each. Default
+    /// `priority`.
+    pub(crate) selection: Option<Written<Selection>>,
     /// Generic: `interrupt` for one with each response, or how often the host looks. Default `interrupt`.
     pub(crate) notification: Option<Written<NotificationWord>>,
     /// Generic: the queues in which the host leaves commands. Default: one for all packets, without end.
@@ -119,15 +132,29 @@ pub(crate) struct RawCited<T> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawCommandQueue {
     /// Which packets' commands it takes; a command goes to the first queue that takes it. Default `all`.
-    pub(crate) takes: Option<Written<Takes>>,
+    pub(crate) takes: Option<TakesWord>,
+    /// As many queues like this one; a command goes to one by its packet's channel, as a hash of addresses has it. Default 1.
+    pub(crate) spread: Option<Written<Spread>>,
+    /// Until when a command has its place. Default `fetched`.
+    pub(crate) release: Option<Written<Release>>,
     /// Whether it holds several commands or one. Default `fifo`.
     pub(crate) kind: Option<Written<AdapterQueueKind>>,
     /// Commands that it holds; a mailbox holds one. Default: as many as there are.
     pub(crate) slots: Option<Written<Slots>>,
     /// Which queue the adapter looks at first, 0 before all. Default 0.
     pub(crate) priority: Option<Written<Rank>>,
-    /// Where `slots` comes from. Needed in adapter files.
+    /// Where `slots` and `spread` come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
+}
+
+/// Packets by their fixed priority, which stands for that of a VLAN.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawLevels {
+    /// The first level, 0 being the most urgent. Default 0.
+    pub(crate) from: Option<Written<Level>>,
+    /// The last. Default 31, that of best effort.
+    pub(crate) to: Option<Written<Level>>,
 }
 
 /// A queue in which the adapter leaves responses for the host, and when it interrupts for them.
@@ -137,7 +164,9 @@ pub(crate) struct RawResponseQueue {
     /// What is said in it. Default `all`.
     pub(crate) answers: Option<Written<Answers>>,
     /// Of which packets. Default `all`.
-    pub(crate) takes: Option<Written<Takes>>,
+    pub(crate) takes: Option<TakesWord>,
+    /// As many queues like this one, each with its interrupt; a response goes to one by its packet's channel. Default 1.
+    pub(crate) spread: Option<Written<Spread>>,
     /// Responses that it holds, each until the host has taken it out. Default: as many as there are.
     pub(crate) slots: Option<Written<Slots>>,
     /// What happens to one too many. Default `block`.
@@ -189,8 +218,12 @@ pub(crate) struct RawStage {
     /// Its name in results.
     #[schemars(required)]
     pub(crate) name: Option<Written<Name>>,
-    /// Packets served at once. Default 1.
+    /// Packets served at once, or batches of them. Default 1.
     pub(crate) servers: Option<Written<Servers>>,
+    /// Packets that a server takes together, at most: `fixed` is then for all of them and `per_packet` for each. Default 1.
+    pub(crate) batch: Option<Written<Batch>>,
+    /// How long a server that could serve waits until there is a whole batch. Default `0 us`.
+    pub(crate) linger: Option<Written<Bounded<Delay>>>,
     /// Which of its queues is served next. Default `priority`.
     pub(crate) selection: Option<Written<Selection>>,
     /// Where packets wait; a packet joins the first that takes it. Default: one FIFO for all, without end.
@@ -198,7 +231,7 @@ pub(crate) struct RawStage {
     /// What is done to a packet, in order; at least one.
     #[schemars(required)]
     pub(crate) phase: Option<List<Part<RawPhase>>>,
-    /// Where `servers` comes from. Needed in adapter files if they are several.
+    /// Where `servers`, `batch` and `linger` come from. Needed in adapter files if there is any but one of each.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -207,7 +240,9 @@ pub(crate) struct RawStage {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawQueue {
     /// Which packets it takes. Default `all`.
-    pub(crate) takes: Option<Written<Takes>>,
+    pub(crate) takes: Option<TakesWord>,
+    /// As many queues like this one; a packet goes to one by its channel, as a hash of addresses has it. Default 1.
+    pub(crate) spread: Option<Written<Spread>>,
     /// In which order they leave. Default `fifo`.
     pub(crate) order: Option<Written<Order>>,
     /// Rank among the stage's queues, 0 before all. Default 0.
@@ -216,16 +251,20 @@ pub(crate) struct RawQueue {
     pub(crate) slots: Option<Written<Slots>>,
     /// What happens to one too many. Default `block`.
     pub(crate) overload: Option<Written<Overload>>,
-    /// Where `slots` comes from. Needed in adapter files.
+    /// Where `slots` and `spread` come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
-/// A part of a stage's work: `fixed` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes.
+/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPhase {
     /// Time whatever the size. Default `0 us`.
     pub(crate) fixed: Option<Written<Bounded<Cost>>>,
+    /// Time for each packet whatever its size, where `fixed` is once for a batch. Default `0 us`.
+    pub(crate) per_packet: Option<Written<Bounded<Cost>>>,
+    /// Only these packets go through it. Default `all`.
+    pub(crate) takes: Option<TakesWord>,
     /// Size of a segment; given with `per_segment`.
     pub(crate) segment: Option<Written<Bounded<Size>>>,
     /// Time per segment begun; given with `segment`.

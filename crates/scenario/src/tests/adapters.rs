@@ -1,7 +1,7 @@
 //! Adapters as files and scenarios say them, and what they can get wrong.
 
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Moderation, Notification, Overload, PROCESSOR, Pool, Resource,
+    Answers, Buffers, CommandQueue, Moderation, Notification, Overload, PROCESSOR, Pool, Release, Resource,
     ResponseQueue, Selection, Takes, Tells,
 };
 use laxity_model::node::DriverConfig;
@@ -102,8 +102,17 @@ phase = [{ fixed = "1 us" }]
     assert_eq!(
         interface.queues,
         [
-            CommandQueue { takes: Takes::Only(Class::RealTime), priority: 1, slots: Some(1) },
-            CommandQueue { takes: Takes::Only(Class::BestEffort), priority: 0, slots: Some(64) },
+            CommandQueue {
+                takes: Takes::Only(Class::RealTime),
+                priority: 1,
+                slots: Some(1),
+                ..CommandQueue::default()
+            },
+            CommandQueue {
+                takes: Takes::Only(Class::BestEffort),
+                slots: Some(64),
+                ..CommandQueue::default()
+            },
         ]
     );
     let dropping = ResponseQueue {
@@ -111,7 +120,7 @@ phase = [{ fixed = "1 us" }]
         takes: Takes::Only(Class::RealTime),
         slots: Some(9),
         overload: Overload::Drop,
-        moderation: Moderation::default(),
+        ..ResponseQueue::default()
     };
     assert_eq!(interface.responses, [dropping, ResponseQueue { slots: Some(3), ..ResponseQueue::default() }]);
     let buffers = Buffers { pool: Pool::Shared(8), overload: Overload::Priority };
@@ -156,6 +165,33 @@ fn interrupts_are_moderated_and_polls_have_a_price() {
     assert_eq!(two(costs("")), (us(0), us(0)));
     assert_eq!(two(costs("interrupt = \"7 us\"")), (us(7), us(0)));
     assert_eq!(two(costs("interrupt = \"7 us\"\npoll = \"2 us\"\nresponse = \"1 us\"")), (us(2), us(1)));
+}
+
+#[test]
+fn a_ring_of_descriptors_can_be_said() {
+    let table = r#"doorbell = "300 ns"
+selection = "round_robin"
+queue = [
+  { takes = { to = 3 }, slots = 8, release = "completed" },
+  { takes = { from = 4 }, spread = 4, slots = 16 },
+]
+response_queue = [{ spread = 4 }]
+"#;
+    let dma = "batch = 8\nlinger = \"2 us\"\nqueue = [{ takes = \"best_effort\", spread = 3 }, {}]";
+    let adapter = generic(table, dma, r#"{ fixed = "1 us", per_packet = "20 ns" }"#);
+    let adapter = described(&adapter);
+    let interface = &adapter.interface;
+    assert_eq!((interface.doorbell, interface.selection), (Span::from_ns(300), Selection::RoundRobin));
+    let [urgent, rest] = &interface.queues[..] else { panic!("there are two") };
+    assert_eq!((urgent.takes, urgent.release, urgent.spread), (Takes::Levels(0, 3), Release::Completed, 1));
+    assert_eq!((rest.takes, rest.release, rest.spread), (Takes::Levels(4, 31), Release::Fetched, 4));
+    assert_eq!(interface.responses[0].spread, 4);
+    let fetch = &adapter.transmit[0];
+    assert_eq!((fetch.batch, fetch.linger, fetch.queues[0].spread), (8, Span::from_us(2), 3));
+    let three = fetch.phases[0].delay.of_all([64; 3].map(Bytes::new).into_iter());
+    assert_eq!(three, Span::from_ns(1060));
+    let only = described(&generic("", "", r#"{ fixed = "1 us", takes = { from = 2, to = 5 } }"#));
+    assert_eq!(only.transmit[0].phases[0].takes, Takes::Levels(2, 5));
 }
 
 #[test]
@@ -229,6 +265,13 @@ fn an_adapter_that_is_none_is_refused_with_its_place() {
         ("received_without_buffer", generic("receive_buffers = { shared = 2, overload = \"block\" }", "", dma)),
         ("buffers_twice", generic("transmit_buffers = { shared = 2, per_channel = 2 }", "", dma)),
         ("buffers_of_no_size", generic("transmit_buffers = { overload = \"drop\" }", "", dma)),
+        ("a_level_without_a_queue", generic("queue = [{ takes = { to = 7 } }, { takes = { from = 9 } }]", "", dma)),
+        ("levels_that_cross", generic("queue = [{ takes = { from = 7, to = 3 } }, {}]", "", dma)),
+        ("a_level_that_is_none", generic("queue = [{ takes = { from = 32 } }, {}]", "", dma)),
+        ("a_polled_doorbell", generic("poll = \"1 us\"\ndoorbell = \"1 us\"", "", dma)),
+        ("released_from_an_endless_queue", generic("queue = [{ release = \"completed\" }]", "", dma)),
+        ("company_for_nobody", generic("", "linger = \"1 us\"", dma)),
+        ("a_batch_by_size", generic("", "batch = 4", "{ fixed = \"1 us\", from = \"1 KiB\" }")),
         ("nobody_is_told_of_what_is_sent", generic("response_queue = [{ answers = \"received\" }]", "", dma)),
         ("nobody_is_told_of_what_comes", generic("response_queue = [{ answers = \"sent\" }]", "", dma)),
         ("what_is_sent_is_not_said", generic("response_queue = [{ slots = 4, overload = \"drop\" }]", "", dma)),

@@ -5,13 +5,15 @@
 //! those is either shown not to matter or has no bound.
 
 use laxity_model::adapter::{
-    Buffers, Description, Interface, Notification, Overload, Phase, Pool, Queue, Selection, Stage, Tells,
+    Buffers, Description, Interface, Notification, Overload, Phase, Pool, Queue, Selection, Stage, Takes,
+    Tells,
 };
 use laxity_model::network::TokenRingParameters;
 use laxity_qos::channel::{LinkConfig, Order};
-use laxity_qos::discipline::Class;
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::station::{self, Behind, Medium, Overtaking, Station, Turns};
-use laxity_units::{Bytes, Span};
+use laxity_units::{Bytes, Span, Time};
 
 use super::Uncovered;
 use crate::experiment::{Adapter, ChannelSpec, Experiment, Host, MediumSpec, Network};
@@ -28,10 +30,21 @@ pub(super) fn behind(
     let window = Window { depth, by_level, nothing_early: early.horizon.is_zero() };
     let comes_in = |channel: &ChannelSpec| channel.hop(node).is_some_and(|hop| hop > 0);
     let largest = largest(experiment, node);
-    let Description { interface, resources: _, transmit, receive, transmit_buffers, receive_buffers: _ } =
-        description;
+    let Description {
+        interface,
+        resources: _,
+        transmit,
+        receive,
+        transmit_buffers,
+        receive_buffers: _,
+        link,
+    } = description;
     // See `Window::commands` for the queues.
-    let Interface { queues: _, poll, notification, responses: _ } = interface;
+    let Interface { queues: _, selection: _, doorbell, poll, notification, responses: _ } = interface;
+    plain(description)?;
+    if !doorbell.is_zero() {
+        return Err(Uncovered("no analysis covers a doorbell that is heard late"));
+    }
     if !interface.answers_plainly() {
         return Err(Uncovered("no analysis covers moderated interrupts, or responses that wait for room"));
     }
@@ -42,7 +55,8 @@ pub(super) fn behind(
     let mut order = window.commands(description)?;
     let mut stages = Vec::new();
     for stage in transmit {
-        let (overtaking, stage) = window.stage(stage)?;
+        let (overtaking, mut stage) = window.stage(stage)?;
+        stage.phases.iter_mut().filter(|phase| phase.medium).for_each(|phase| slowed(phase, *link));
         order = order.max(overtaking);
         stages.push(stage);
     }
@@ -64,6 +78,35 @@ pub(super) fn behind(
     let behind = Behind::new(station, depth, largest);
     patient(host, &behind, largest)?;
     Ok(behind)
+}
+
+/// Refuses what tells packets apart by more than their class, and what serves several together.
+fn plain(description: &Description) -> Result<(), Uncovered> {
+    let stages = || description.transmit.iter().chain(&description.receive);
+    let queues = || stages().flat_map(|stage| &stage.queues);
+    let commands = &description.interface.queues;
+    let takes = commands.iter().map(|queue| queue.takes).chain(queues().map(|queue| queue.takes));
+    if takes.into_iter().any(|takes| matches!(takes, Takes::Levels(..))) {
+        return Err(Uncovered("no analysis covers queues that packets choose by their level"));
+    }
+    if commands.iter().any(|queue| queue.spread > 1) || queues().any(|queue| queue.spread > 1) {
+        return Err(Uncovered("no analysis covers queues that packets choose by their flow"));
+    }
+    if stages().any(|stage| stage.batch > 1) {
+        return Err(Uncovered("no analysis covers packets that an adapter serves together"));
+    }
+    if stages().flat_map(|stage| &stage.phases).any(|phase| phase.takes != Takes::All) {
+        return Err(Uncovered("no analysis covers work that only some packets are"));
+    }
+    Ok(())
+}
+
+/// A frame takes what the slower of adapter and link takes; both together in each of their terms is no less.
+fn slowed(phase: &mut station::Phase, link: LinkCosts) {
+    let delay = &mut phase.delay;
+    delay.fixed = delay.fixed.max(link.transmit(Bytes::ZERO));
+    delay.per_byte = delay.per_byte.max(link.per_byte);
+    delay.per_byte_past = delay.per_byte_past.max(link.per_byte);
 }
 
 /// How long the host may not have looked for responses.
@@ -130,7 +173,10 @@ impl Window {
         if !queues.iter().all(|queue| self.holds(queue.slots)) {
             return Err(Uncovered("the host's driver waits for room in a command queue"));
         }
-        let of = |class| queues.iter().position(|queue| queue.takes.admits(class));
+        let of = |class| queues.iter().position(|queue| queue.takes.admits(&tag(class)));
+        if queues.len() > 1 && description.interface.selection != Selection::Priority {
+            return Err(Uncovered("the adapter fetches best effort in turn with real time"));
+        }
         match (of(Class::RealTime), of(Class::BestEffort)) {
             (Some(real_time), Some(best_effort)) if real_time == best_effort => Ok(Allowed::Never),
             (Some(real_time), Some(best_effort))
@@ -166,7 +212,8 @@ impl Window {
     }
 
     fn stage(self, stage: &Stage) -> Result<(Allowed, station::Stage), Uncovered> {
-        let Stage { name, servers, queues, selection, phases } = stage;
+        // One at a time: see `plain`.
+        let Stage { name, servers, batch: _, linger: _, queues, selection, phases } = stage;
         let selects = phases.iter().all(|phase| phase.work);
         let phases = phases.iter().map(phase).collect();
         if self.is_one() {
@@ -178,7 +225,7 @@ impl Window {
         }
         let mut lines: Vec<&Queue> = queues.iter().collect();
         lines.sort_by_key(|queue| queue.priority);
-        let of = |class| lines.iter().position(|queue| queue.takes.admits(class));
+        let of = |class| lines.iter().position(|queue| queue.takes.admits(&tag(class)));
         let (Some(real_time), Some(best_effort)) = (of(Class::RealTime), of(Class::BestEffort)) else {
             return Err(Uncovered("a class has no queue"));
         };
@@ -188,7 +235,7 @@ impl Window {
         let mut allowed = if real_time == best_effort { Allowed::Never } else { Allowed::Urgent };
         let mut places: Option<u32> = None;
         for line in [lines[real_time], lines[best_effort]] {
-            let Queue { takes: _, order: _, priority: _, slots, overload } = *line;
+            let Queue { takes: _, order: _, priority: _, slots, overload, spread: _ } = *line;
             if self.holds(slots) {
                 continue;
             }
@@ -221,9 +268,15 @@ impl Window {
     }
 }
 
+/// That of any packet of `class`, where its level makes no difference.
+fn tag(class: Class) -> Tag {
+    Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Span::MAX, level: 0 }
+}
+
 fn phase(phase: &Phase) -> station::Phase {
     // By which rank resources are given out is all one to the proof, and so is whose time it is once a description is read.
-    let Phase { delay, from, up_to, holds, priority: _, work: _, medium, tells, since_service } = phase;
+    let Phase { delay, takes: _, from, up_to, holds, priority: _, work: _, medium, tells, since_service } =
+        phase;
     station::Phase {
         delay: *delay,
         from: *from,
@@ -310,6 +363,9 @@ pub(crate) fn frames_apart(experiment: &Experiment, node: usize, size: Bytes) ->
         return link.transmit(size);
     }
     let Adapter::Described(description) = experiment.adapter(node) else { return Span::ZERO };
+    if plain(description).is_err() {
+        return Span::ZERO;
+    }
     let several = description.transmit.last().is_none_or(|stage| stage.servers > 1);
     if several && !description.asks_for_medium() {
         return Span::ZERO;

@@ -1,8 +1,9 @@
 //! Whether a description is an adapter: every packet has a way through, and nothing has room for nothing.
 
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LEVELS, Tag};
+use laxity_units::{Span, Time};
 
-use super::{Answers, Buffers, Description, Overload, Pool, ResponseQueue, Stage};
+use super::{Answers, Buffers, Description, Overload, Phase, Pool, ResponseQueue, Stage, Takes, Tells};
 
 /// Why a description is no adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,8 +28,20 @@ pub enum Flaw {
     Unanswered(bool, Class),
     /// The response queue of this number cannot be full so: only what comes in can be lost, and only where nothing else is said.
     Answers(usize),
+    /// The stage of this name serves several packets together, and one of its phases is not for all of them alike, is on the medium
+    /// or tells the host.
+    Batch(String),
     /// The response queue of this number waits for company, and its last responses would wait for ever.
     Moderation(usize),
+}
+
+/// Whether of these rules each packet of `class`, of whatever level, meets one that takes it.
+fn all_admitted(class: Class, rules: impl Iterator<Item = Takes>) -> bool {
+    let rules: Vec<Takes> = rules.collect();
+    (0..LEVELS as u8).all(|level| {
+        let tag = Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Span::MAX, level };
+        rules.iter().any(|takes| takes.admits(&tag))
+    })
 }
 
 impl Description {
@@ -38,21 +51,25 @@ impl Description {
             return Err(Flaw::NoStage);
         }
         for class in [Class::RealTime, Class::BestEffort] {
-            if !self.interface.queues.iter().any(|queue| queue.takes.admits(class)) {
+            if !all_admitted(class, self.interface.queues.iter().map(|queue| queue.takes)) {
                 return Err(Flaw::NoCommandQueue(class));
             }
             for stage in self.transmit.iter().chain(&self.receive) {
-                if !stage.queues.iter().any(|queue| queue.takes.admits(class)) {
+                if !all_admitted(class, stage.queues.iter().map(|queue| queue.takes)) {
                     return Err(Flaw::Unserved(stage.name.clone(), class));
                 }
             }
         }
         for stage in self.transmit.iter().chain(&self.receive) {
-            if stage.phases.is_empty() || stage.servers == 0 {
+            if stage.phases.is_empty() || stage.servers == 0 || stage.batch == 0 {
                 return Err(Flaw::Empty(stage.name.clone()));
             }
-            if stage.queues.iter().any(|queue| queue.slots == Some(0)) {
+            if stage.queues.iter().any(|queue| queue.slots == Some(0) || queue.spread == 0) {
                 return Err(Flaw::NoRoom(stage.name.clone()));
+            }
+            let alike = |phase: &Phase| phase.is_for_all() && !phase.medium && phase.tells == Tells::Nothing;
+            if stage.batch > 1 && !stage.phases.iter().all(alike) {
+                return Err(Flaw::Batch(stage.name.clone()));
             }
         }
         if let Some(resource) = self.resources.iter().find(|resource| resource.servers == 0) {
@@ -62,7 +79,7 @@ impl Description {
         if roomless(&self.transmit_buffers) || roomless(&self.receive_buffers) {
             return Err(Flaw::NoRoom("buffers".into()));
         }
-        if self.interface.queues.iter().any(|queue| queue.slots == Some(0)) {
+        if self.interface.queues.iter().any(|queue| queue.slots == Some(0) || queue.spread == 0) {
             return Err(Flaw::NoRoom("a command queue".into()));
         }
         self.check_responses()?;
@@ -91,17 +108,15 @@ impl Description {
         for class in [Class::RealTime, Class::BestEffort] {
             for received in [true, false] {
                 let other = if received { Answers::Received } else { Answers::Sent };
-                let takes = |queue: &ResponseQueue| {
-                    queue.takes.admits(class) && (queue.answers == Answers::All || queue.answers == other)
-                };
-                if !queues.iter().any(takes) {
+                let asked = queues.iter().filter(|q| q.answers == Answers::All || q.answers == other);
+                if !all_admitted(class, asked.map(|queue| queue.takes)) {
                     return Err(Flaw::Unanswered(received, class));
                 }
             }
         }
         for (number, queue) in queues.iter().enumerate() {
-            let ResponseQueue { answers, takes: _, slots, overload, moderation } = queue;
-            if *slots == Some(0) || moderation.frames == Some(0) {
+            let ResponseQueue { answers, takes: _, slots, overload, moderation, spread } = queue;
+            if *slots == Some(0) || *spread == 0 || moderation.frames == Some(0) {
                 return Err(Flaw::NoRoom("a response queue".into()));
             }
             let loses = match overload {
@@ -127,8 +142,8 @@ impl Description {
 
 #[cfg(test)]
 mod tests {
-    use laxity_qos::channel::Order;
-    use laxity_units::{Bytes, Span};
+    use laxity_qos::costs::LinkCosts;
+    use laxity_units::Bytes;
 
     use super::*;
     use crate::adapter::{
@@ -136,21 +151,16 @@ mod tests {
     };
 
     fn stage(name: &str) -> Stage {
-        let queue = Queue {
-            takes: Takes::All,
-            order: Order::Fifo,
-            priority: 0,
-            slots: None,
-            overload: Overload::Block,
-        };
         let phases = vec![Phase { delay: Delay::fixed(Span::from_us(10)), ..Phase::default() }];
-        Stage { name: name.into(), servers: 1, queues: vec![queue], selection: Selection::Priority, phases }
+        Stage { name: name.into(), phases, ..Stage::default() }
     }
 
     fn good() -> Description {
         Description {
             interface: Interface {
-                queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+                queues: vec![CommandQueue::default()],
+                selection: Selection::Priority,
+                doorbell: Span::ZERO,
                 poll: None,
                 notification: Notification::Interrupt,
                 responses: vec![ResponseQueue::default()],
@@ -160,6 +170,7 @@ mod tests {
             receive: vec![stage("rx"), stage("up")],
             transmit_buffers: Buffers::default(),
             receive_buffers: Buffers::default(),
+            link: LinkCosts::default(),
         }
     }
 
@@ -191,7 +202,7 @@ mod tests {
         assert_eq!(good().check(), Ok(()));
         assert_eq!(after(|d| d.transmit.clear()), Err(Flaw::NoStage));
         assert_eq!(after(|d| d.receive.clear()), Ok(()));
-        let command = |takes| CommandQueue { takes, priority: 0, slots: Some(1) };
+        let command = |takes| CommandQueue { takes, slots: Some(1), ..CommandQueue::default() };
         assert_eq!(
             after(|d| d.interface.queues = vec![command(REAL_TIME)]),
             Err(Flaw::NoCommandQueue(Class::BestEffort))
@@ -209,6 +220,40 @@ mod tests {
             after(|d| d.transmit[0].queues[0].takes = BEST_EFFORT),
             Err(Flaw::Unserved("tx".into(), Class::RealTime))
         );
+    }
+
+    /// Levels 0 to 15 and 16 to 31 are all; without the last, who has it has nowhere to go.
+    #[test]
+    fn every_level_has_a_way_through() {
+        let by_level = |to| [Takes::Levels(0, 15), Takes::Levels(16, to)];
+        let queues =
+            |to| by_level(to).map(|takes| CommandQueue { takes, ..CommandQueue::default() }).to_vec();
+        assert_eq!(after(|d| d.interface.queues = queues(31)), Ok(()));
+        let missing = after(|d| d.interface.queues = queues(30));
+        assert_eq!(missing, Err(Flaw::NoCommandQueue(Class::RealTime)));
+        let lines = |to| by_level(to).map(|takes| Queue { takes, ..Queue::default() }).to_vec();
+        assert_eq!(after(|d| d.receive[0].queues = lines(31)), Ok(()));
+        let missing = after(|d| d.receive[0].queues = lines(30));
+        assert_eq!(missing, Err(Flaw::Unserved("rx".into(), Class::RealTime)));
+    }
+
+    /// Several packets at once are served alike, and nobody is told of one of them.
+    #[test]
+    fn a_batch_is_of_packets_that_are_alike() {
+        let batched = |change: &dyn Fn(&mut Stage)| {
+            after(|d| {
+                d.transmit[0].batch = 4;
+                change(&mut d.transmit[0]);
+            })
+        };
+        assert_eq!(batched(&|_| {}), Ok(()));
+        let flaw = Err(Flaw::Batch("tx".into()));
+        assert_eq!(batched(&|stage| stage.phases[0].medium = true), flaw);
+        assert_eq!(batched(&|stage| stage.phases[0].tells = Tells::Progress), flaw);
+        assert_eq!(batched(&|stage| stage.phases[0].takes = REAL_TIME), flaw);
+        assert_eq!(batched(&|stage| stage.phases[0].up_to = Some(Bytes::new(100))), flaw);
+        assert_eq!(batched(&|stage| stage.batch = 0), Err(Flaw::Empty("tx".into())));
+        assert_eq!(after(|d| d.receive[1].queues[0].spread = 0), Err(Flaw::NoRoom("up".into())));
     }
 
     #[test]

@@ -5,10 +5,11 @@
 //! (`ethtool -C`: rx-frames, rx-usecs) and as adapters throttle it (Intel's EITR: so long between two interrupts). What is
 //! gained is the entry into the routine, once for many; what is lost is time, and that is measured.
 
-use laxity_qos::discipline::Class;
+use laxity_qos::channel::ChannelId;
+use laxity_qos::discipline::Tag;
 use laxity_units::{Span, Time};
 
-use super::{Overload, Takes};
+use super::{Overload, Selection, Takes, spread_over};
 use crate::adapter::Response;
 
 /// The host's side of an adapter.
@@ -16,6 +17,10 @@ use crate::adapter::Response;
 pub struct Interface {
     /// Where the host leaves commands; at least one.
     pub queues: Vec<CommandQueue>,
+    /// Which of them is looked at next: by their priorities until they are empty or there is no place, or in turn, one command each.
+    pub selection: Selection,
+    /// From when the host has written a command to when the adapter knows: the doorbell's way over the bus.
+    pub doorbell: Span,
     /// The adapter looks for commands at multiples of this; `None` if a doorbell tells it at once.
     pub poll: Option<Span>,
     /// How the host learns of responses.
@@ -33,6 +38,26 @@ pub struct CommandQueue {
     pub priority: u8,
     /// Commands that it holds; a mailbox holds one. `None` for as many as there are.
     pub slots: Option<u32>,
+    /// Until when it holds one.
+    pub release: Release,
+    /// As many queues like this one, at least 1; a command goes to one by its packet's channel.
+    pub spread: u32,
+}
+
+impl Default for CommandQueue {
+    fn default() -> Self {
+        Self { takes: Takes::All, priority: 0, slots: None, release: Release::Fetched, spread: 1 }
+    }
+}
+
+/// Until when a command has its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Release {
+    /// The adapter takes it.
+    #[default]
+    Fetched,
+    /// The adapter says what became of the packet: the entry of a ring, which is written back.
+    Completed,
 }
 
 /// How the host learns that the adapter has written responses.
@@ -46,7 +71,7 @@ pub enum Notification {
 
 /// A queue of responses, in the order in which the adapter wrote them. A response goes to the first that takes it, and has its
 /// place until the host has taken it out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseQueue {
     /// What is said in it.
     pub answers: Answers,
@@ -59,6 +84,15 @@ pub struct ResponseQueue {
     pub overload: Overload,
     /// When an interrupt announces what is in it, if the host does not poll.
     pub moderation: Moderation,
+    /// As many queues like this one, at least 1; a response goes to one by its packet's channel.
+    pub spread: u32,
+}
+
+impl Default for ResponseQueue {
+    fn default() -> Self {
+        let (overload, moderation) = (Overload::Block, Moderation::default());
+        Self { answers: Answers::All, takes: Takes::All, slots: None, overload, moderation, spread: 1 }
+    }
 }
 
 /// What is said in a response queue.
@@ -112,15 +146,29 @@ impl Moderation {
 }
 
 impl Interface {
-    /// The queue that takes `response`, about a packet of `class`.
-    pub fn response_queue<P>(&self, response: &Response<P>, class: Class) -> usize {
-        let takes = |queue: &ResponseQueue| queue.answers.admit(response) && queue.takes.admits(class);
-        self.responses.iter().position(takes).expect("every response has a queue that takes it")
+    /// The queue that takes `response`, about a packet of `channel` with this tag, all that are spread counted.
+    pub fn response_queue<P>(&self, response: &Response<P>, tag: &Tag, channel: ChannelId) -> usize {
+        let lists = self
+            .responses
+            .iter()
+            .map(|queue| (queue.answers.admit(response) && queue.takes.admits(tag), queue.spread));
+        spread_over(lists, channel).expect("every response has a queue that takes it")
+    }
+
+    /// The queue that takes the command to transmit a packet of `channel` with this tag, all that are spread counted.
+    pub fn command_queue(&self, tag: &Tag, channel: ChannelId) -> usize {
+        let lists = self.queues.iter().map(|queue| (queue.takes.admits(tag), queue.spread));
+        spread_over(lists, channel).expect("every packet has a queue that takes its commands")
+    }
+
+    /// The response queues, those that are spread one by one.
+    pub fn all_responses(&self) -> impl Iterator<Item = &ResponseQueue> {
+        self.responses.iter().flat_map(|queue| std::iter::repeat_n(queue, queue.spread as usize))
     }
 
     /// Whether responses are as simple as they can be: one queue without end, and each interrupts.
     pub fn answers_plainly(&self) -> bool {
-        matches!(self.responses[..], [ResponseQueue { slots: None, moderation, .. }] if moderation.is_none())
+        matches!(self.responses[..], [ResponseQueue { slots: None, moderation, spread: 1, .. }] if moderation.is_none())
     }
 }
 

@@ -1,12 +1,67 @@
 //! Commands: how packets get from the host's queues into the first stage.
+//!
+//! A queue of commands is a mailbox, a FIFO of the adapter, or a ring of descriptors in the host's memory. What tells them apart is
+//! until when an entry has its place: to when the adapter has it, or to when it has written back what became of the packet. What
+//! fetching descriptors costs, several at a time, is the first stage's business.
 
-use laxity_qos::channel::Slot;
+use std::collections::VecDeque;
+
+use laxity_qos::channel::{Packet, Slot};
 use laxity_units::Time;
 
 use super::station::Joined;
 use super::{Direction, Pipeline};
-use crate::adapter::{AdapterOutput, Loss, Overload};
+use crate::adapter::{AdapterOutput, CommandQueue, Interface, Loss, Overload, Release, Selection};
 use crate::around::Around;
+
+/// A queue of commands at work.
+#[derive(Debug)]
+pub(super) struct Ring {
+    /// What has been written and not fetched, and when the adapter knows.
+    pub(super) waiting: VecDeque<(Slot, Time)>,
+    slots: usize,
+    release: Release,
+    /// Entries that have been fetched and still have their place.
+    fetched: usize,
+}
+
+impl Ring {
+    /// The queues of `interface`, those that are spread one by one; and their numbers, the one to look at first before all.
+    pub(super) fn all(interface: &Interface) -> (Vec<Ring>, Vec<usize>) {
+        let each = || interface.queues.iter().flat_map(|queue| (0..queue.spread).map(move |_| queue));
+        let ring = |queue: &CommandQueue| Ring {
+            waiting: VecDeque::new(),
+            slots: queue.slots.map_or(usize::MAX, |slots| slots as usize),
+            release: queue.release,
+            fetched: 0,
+        };
+        let priorities: Vec<u8> = each().map(|queue| queue.priority).collect();
+        let mut order: Vec<usize> = (0..priorities.len()).collect();
+        order.sort_by_key(|n| priorities[*n]);
+        (each().map(ring).collect(), order)
+    }
+
+    fn is_full(&self) -> bool {
+        self.waiting.len() + self.fetched >= self.slots
+    }
+
+    /// Takes out the first command, whatever it is about.
+    pub(super) fn take_back(&mut self) -> Option<(Slot, Time)> {
+        let first = *self.waiting.front()?;
+        self.remove(0);
+        Some(first)
+    }
+
+    /// Takes out the command at `at`.
+    fn remove(&mut self, at: usize) {
+        if at == 0 {
+            self.waiting.pop_front();
+        } else {
+            self.waiting.remove(at);
+        }
+        self.fetched += usize::from(self.release == Release::Completed);
+    }
+}
 
 impl Pipeline {
     pub(in crate::adapter) fn transmit(
@@ -15,29 +70,51 @@ impl Pipeline {
         slot: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
-        let class = around.packets().at(slot).tag.class;
         // Only the first that takes it: in another it could overtake its channel's packets.
-        let mut queues = self.description.interface.queues.iter().zip(&mut self.commands);
-        let queue = queues.find(|(queue, _)| queue.takes.admits(class));
-        let (queue, waiting) = queue.expect("every class has a queue that takes its commands");
-        if self.refuses || queue.slots.is_some_and(|slots| waiting.len() >= slots as usize) {
+        let ring = self.ring_of(around.packets().at(slot));
+        let ring = &mut self.rings[ring];
+        if self.refuses || ring.is_full() {
             return false;
         }
-        waiting.push_back(slot);
+        ring.waiting.push_back((slot, now + self.description.interface.doorbell));
         self.settle(now, around);
         true
     }
 
-    /// Whether a command waits in a queue.
-    pub(super) fn has_commands(&self) -> bool {
-        self.commands.iter().any(|queue| !queue.is_empty())
+    fn ring_of(&self, packet: &Packet) -> usize {
+        if self.rings.len() == 1 {
+            return 0;
+        }
+        self.description.interface.command_queue(&packet.tag, packet.channel)
     }
 
-    /// When an adapter that polls next looks at its command queues, if anything is in them.
+    /// The host is told what became of `packet`, which came from it.
+    pub(super) fn write_back(&mut self, packet: &Packet) {
+        let ring = self.ring_of(packet);
+        let ring = &mut self.rings[ring];
+        if ring.release == Release::Completed {
+            ring.fetched = ring.fetched.checked_sub(1).expect("an entry is written back once");
+        }
+    }
+
+    /// Whether a command waits in a queue.
+    pub(super) fn has_commands(&self) -> bool {
+        self.rings.iter().any(|ring| !ring.waiting.is_empty())
+    }
+
+    /// When the adapter next looks at its command queues, if anything is in them: one that polls at its next turn, another when it hears
+    /// of what has been written.
     pub(super) fn next_look(&self, now: Time) -> Time {
+        if self.stopped {
+            return Time::MAX;
+        }
         match self.description.interface.poll {
-            Some(poll) if !self.stopped && self.has_commands() => now.next_multiple_of(poll),
-            _ => Time::MAX,
+            Some(poll) if self.has_commands() => now.next_multiple_of(poll),
+            Some(_) => Time::MAX,
+            None => {
+                let fronts = self.rings.iter().filter_map(|ring| ring.waiting.front());
+                fronts.map(|(_, known)| *known).filter(|known| *known > now).min().unwrap_or(Time::MAX)
+            }
         }
     }
 
@@ -47,49 +124,78 @@ impl Pipeline {
         if poll.is_some_and(|poll| !now.is_multiple_of(poll)) {
             return false;
         }
-        let mut any = false;
-        for n in 0..self.by_priority.len() {
-            let queue = self.by_priority[n];
-            let mut at = 0;
-            while let Some(&slot) = self.commands[queue].get(at) {
-                let packet = around.packets().at(slot);
-                if !self.transmit_buffers.take(packet) {
-                    let blocks = self.transmit_buffers.overload() == Overload::Block;
-                    if blocks && self.transmit_buffers.is_per_channel() {
-                        // Its connection waits, not those behind it.
-                        at += 1;
-                        continue;
-                    }
-                    if blocks {
-                        break;
-                    }
-                    let evicts = self.transmit_buffers.overload() == Overload::Priority;
-                    if !evicts || !self.make_room(now, Direction::Transmit, slot, around) {
-                        self.commands[queue].remove(at);
-                        self.fail(slot, Loss::Overload, around);
+        let (mut any, count) = (false, self.rings.len());
+        match self.description.interface.selection {
+            Selection::Priority => {
+                for n in 0..count {
+                    let mut at = 0;
+                    while self.fetch_one(self.by_priority[n], &mut at, now, around) {
                         any = true;
-                        continue;
                     }
                 }
-                let packet = around.packets().at(slot);
-                match self.stations[0].join(now, slot, &packet.tag) {
-                    Joined::Blocked => {
-                        self.transmit_buffers.give_back(packet);
-                        break;
-                    }
-                    Joined::Yes(evicted) => {
-                        self.lose_some(Direction::Transmit, evicted, Loss::Overload, around);
-                    }
-                    Joined::Lost => self.lose(Direction::Transmit, slot, Loss::Overload, around),
+            }
+            Selection::RoundRobin => {
+                // Until none of them has given anything, one after the other.
+                let mut idle = 0;
+                while idle < count {
+                    let ring = self.turn;
+                    self.turn = (self.turn + 1) % count;
+                    let fetched = self.fetch_one(ring, &mut 0, now, around);
+                    idle = if fetched { 0 } else { idle + 1 };
+                    any |= fetched;
                 }
-                if at == 0 {
-                    self.commands[queue].pop_front();
-                } else {
-                    self.commands[queue].remove(at);
-                }
-                any = true;
             }
         }
         any
+    }
+
+    /// Takes one command out of `ring`, from place `at` on, the first whose channel does not have to wait; answers whether it did.
+    fn fetch_one(
+        &mut self,
+        ring: usize,
+        at: &mut usize,
+        now: Time,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
+        while let Some(&(slot, known)) = self.rings[ring].waiting.get(*at) {
+            if known > now {
+                return false;
+            }
+            let packet = around.packets().at(slot);
+            if !self.transmit_buffers.take(packet) {
+                let blocks = self.transmit_buffers.overload() == Overload::Block;
+                if blocks && self.transmit_buffers.is_per_channel() {
+                    // Its connection waits, not those behind it.
+                    *at += 1;
+                    continue;
+                }
+                if blocks {
+                    return false;
+                }
+                let evicts = self.transmit_buffers.overload() == Overload::Priority;
+                if !evicts || !self.make_room(now, Direction::Transmit, slot, around) {
+                    self.rings[ring].remove(*at);
+                    self.fail(slot, Loss::Overload, around);
+                    return true;
+                }
+            }
+            let packet = around.packets().at(slot);
+            let joined = self.stations[0].join(now, slot, packet);
+            if let Joined::Blocked = joined {
+                self.transmit_buffers.give_back(packet);
+                return false;
+            }
+            self.rings[ring].remove(*at);
+            match joined {
+                Joined::Yes(evicted) => {
+                    self.lose_some(Direction::Transmit, evicted, Loss::Overload, around);
+                }
+                Joined::Lost | Joined::Blocked => {
+                    self.lose(Direction::Transmit, slot, Loss::Overload, around);
+                }
+            }
+            return true;
+        }
+        false
     }
 }

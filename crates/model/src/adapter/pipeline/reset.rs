@@ -13,9 +13,10 @@ impl Pipeline {
     pub(crate) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.responses.to_driver = true;
         self.write_waiting(around);
-        let waiting: Vec<Slot> = self.commands.iter_mut().flat_map(std::mem::take).collect();
-        for slot in waiting {
-            self.fail(slot, Loss::Reset, around);
+        for ring in 0..self.rings.len() {
+            while let Some((slot, _)) = self.rings[ring].take_back() {
+                self.fail(slot, Loss::Reset, around);
+            }
         }
         for i in 0..self.stations.len() {
             let direction = self.stations[i].direction;

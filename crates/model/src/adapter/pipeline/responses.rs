@@ -11,7 +11,7 @@ use laxity_qos::channel::Slot;
 use laxity_units::Time;
 
 use super::Pipeline;
-use crate::adapter::{AdapterOutput, Overload, Response, ResponseQueue};
+use crate::adapter::{AdapterOutput, Interface, Overload, Response, ResponseQueue};
 use crate::around::Around;
 
 /// The response queues at work, as the adapter sees them.
@@ -41,15 +41,15 @@ impl Line {
 }
 
 impl Responses {
-    pub(super) fn new(queues: &[ResponseQueue]) -> Self {
+    pub(super) fn new(interface: &Interface) -> Self {
         let line = |queue: &ResponseQueue| Line {
             slots: queue.slots.map_or(usize::MAX, |slots| slots as usize),
             overload: queue.overload,
             unread: 0,
             waiting: VecDeque::new(),
         };
-        let bounded = queues.iter().any(|queue| queue.slots.is_some());
-        Self { lines: queues.iter().map(line).collect(), bounded, to_driver: false, waiting: 0 }
+        let bounded = interface.responses.iter().any(|queue| queue.slots.is_some());
+        Self { lines: interface.all_responses().map(line).collect(), bounded, to_driver: false, waiting: 0 }
     }
 
     /// Responses that wait for a place.
@@ -88,6 +88,13 @@ impl Pipeline {
             }
             line.unread += 1;
         }
+        self.say(response, around);
+    }
+
+    fn say(&mut self, response: Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if let Response::Transmitted(slot) | Response::Failed(slot, _) = response {
+            self.write_back(around.packets().at(slot));
+        }
         around.tell(AdapterOutput::Response(response));
     }
 
@@ -110,20 +117,23 @@ impl Pipeline {
     }
 
     fn queue_of(&self, response: &Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) -> usize {
-        let class = around.packets().at(*response.packet()).tag.class;
-        self.description.interface.response_queue(response, class)
+        let packet = around.packets().at(*response.packet());
+        self.description.interface.response_queue(response, &packet.tag, packet.channel)
     }
 
     /// Writes what has waited, as far as there are places now; answers whether it was anything.
     pub(super) fn write_waiting(&mut self, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let mut any = false;
-        for line in &mut self.responses.lines {
-            while (line.unread < line.slots || self.responses.to_driver)
-                && let Some(response) = line.waiting.pop_front()
-            {
-                line.unread += 1;
+        for n in 0..self.responses.lines.len() {
+            let to_driver = self.responses.to_driver;
+            let next = |line: &mut Line| match line.unread < line.slots || to_driver {
+                true => line.waiting.pop_front(),
+                false => None,
+            };
+            while let Some(response) = next(&mut self.responses.lines[n]) {
+                self.responses.lines[n].unread += 1;
                 self.responses.waiting -= 1;
-                around.tell(AdapterOutput::Response(response));
+                self.say(response, around);
                 any = true;
             }
         }

@@ -1,10 +1,11 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
-use laxity_qos::channel::{Order, Slot};
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Tag};
-use laxity_units::{Bytes, Span, Time};
+use laxity_qos::channel::{Order, Packet, Slot};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy};
+use laxity_units::{Span, Time};
 
 use super::{Direction, StageReport};
+use crate::adapter::description::spread_over;
 use crate::adapter::{Overload, Phase, Queue, Selection, Stage};
 
 /// An adapter holds nothing back: whoever handed a packet over has decided that it may go.
@@ -15,6 +16,8 @@ const AT_ONCE: EarlyPolicy = EarlyPolicy { horizon: Span::MAX, above_best_effort
 pub(super) struct Job {
     pub(super) slot: Slot,
     pub(super) joined: Time,
+    /// What is served together with it, and when each came.
+    pub(super) others: Vec<(Slot, Time)>,
     pub(super) began: Time,
     /// The phase it is in, or was in last.
     pub(super) phase: usize,
@@ -60,10 +63,15 @@ impl Job {
         }
     }
 
-    /// Goes on to phase `number` with its packet of `size`.
-    pub(super) fn enter(&mut self, number: usize, phase: &Phase, size: Bytes, now: Time) {
+    /// All that it serves, in the order in which it leaves, and when each came.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Slot, Time)> {
+        std::iter::once((self.slot, self.joined)).chain(self.others.iter().copied())
+    }
+
+    /// Goes on to phase `number`, which takes `delay` for what it serves.
+    pub(super) fn enter(&mut self, number: usize, phase: &Phase, delay: Span, now: Time) {
         self.phase = number;
-        self.left = phase.delay.of(size);
+        self.left = delay;
         if phase.since_service {
             self.left = self.left.saturating_sub(now.since(self.began));
         }
@@ -109,6 +117,8 @@ pub(super) struct Station {
     waiting: usize,
     /// The line after the one served last, for taking turns.
     turn: usize,
+    /// Since when a server waits for company.
+    lingers: Option<Time>,
     pub(super) jobs: Vec<Job>,
     /// When the first phase ends of those that run; `Time::MAX` if none does.
     pub(super) ends: Time,
@@ -122,9 +132,11 @@ pub(super) struct Station {
 impl Station {
     pub(super) fn new(stage: Stage, direction: Direction) -> Self {
         let line = |queue: &Queue| Line { queue: queue.clone(), waiting: queue.order.discipline(AT_ONCE) };
-        let mut lines: Vec<Line> = stage.queues.iter().map(line).collect();
+        let each = stage.queues.iter().flat_map(|queue| (0..queue.spread).map(move |_| queue));
+        let mut lines: Vec<Line> = each.map(line).collect();
         lines.sort_by_key(|line| line.queue.priority);
         let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
+        let first_come = first_come && stage.batch == 1;
         Self {
             stage,
             direction,
@@ -132,6 +144,7 @@ impl Station {
             first_come,
             waiting: 0,
             turn: 0,
+            lingers: None,
             jobs: Vec::new(),
             ends: Time::MAX,
             astir: false,
@@ -155,7 +168,10 @@ impl Station {
     /// It has done all it could: what is it waiting for?
     #[inline]
     pub(super) fn rest(&mut self) {
-        (self.ends, self.astir) = (Time::MAX, self.waiting > 0 && self.has_free_server());
+        (self.ends, self.astir) = match self.lingers {
+            Some(since) => (since + self.stage.linger, false),
+            None => (Time::MAX, self.waiting > 0 && self.has_free_server()),
+        };
         for job in &self.jobs {
             match job.at {
                 At::Running { ends, .. } => self.ends = self.ends.min(ends),
@@ -181,8 +197,27 @@ impl Station {
         }
     }
 
+    /// Packets in it.
+    pub(super) fn held(&self) -> usize {
+        self.waiting + self.jobs.iter().map(|job| 1 + job.others.len()).sum::<usize>()
+    }
+
+    /// The line in which `packet` waits.
+    fn line_of(&self, packet: &Packet) -> usize {
+        let takes = |line: &Line| line.queue.takes.admits(&packet.tag);
+        let first = self.lines.iter().position(takes).expect("every packet has a queue that takes it");
+        match self.lines[first].queue.spread {
+            1 => first,
+            several => {
+                let by_flow = spread_over([(true, several)].into_iter(), packet.channel);
+                first + by_flow.expect("they take it")
+            }
+        }
+    }
+
     /// A packet comes to the stage.
-    pub(super) fn join(&mut self, now: Time, slot: Slot, tag: &Tag) -> Joined {
+    pub(super) fn join(&mut self, now: Time, slot: Slot, packet: &Packet) -> Joined {
+        let tag = &packet.tag;
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
         let serves = self.has_free_server() && self.waiting == 0;
         self.astir = true;
@@ -191,8 +226,7 @@ impl Station {
             self.serve(now, slot, now);
             return Joined::Yes(None);
         }
-        let line = self.lines.iter().position(|line| line.queue.takes.admits(tag.class));
-        let line = line.expect("every class has a queue that takes it");
+        let line = self.line_of(packet);
         let mut evicted = None;
         if !serves && self.lines[line].is_full() {
             // Those that came at this instant have not been looked at yet: whom a free server takes needs no place.
@@ -227,7 +261,19 @@ impl Station {
     /// Free servers take packets; answers whether any did.
     #[inline]
     pub(super) fn take(&mut self, now: Time) -> bool {
-        self.waiting > 0 && self.has_free_server() && self.take_waiting(now)
+        self.waiting > 0 && self.has_free_server() && !self.waits_for_company(now) && self.take_waiting(now)
+    }
+
+    /// Whether a server that is free waits until there are more that it can serve together.
+    fn waits_for_company(&mut self, now: Time) -> bool {
+        if self.stage.linger.is_zero() || self.waiting >= self.stage.batch as usize {
+            self.lingers = None;
+            return false;
+        }
+        let since = *self.lingers.get_or_insert(now);
+        let waits = now < since + self.stage.linger;
+        self.lingers = self.lingers.filter(|_| waits);
+        waits
     }
 
     fn take_waiting(&mut self, now: Time) -> bool {
@@ -235,19 +281,31 @@ impl Station {
         while self.has_free_server() {
             let Some((slot, joined)) = self.select(now) else { break };
             self.serve(now, slot, joined);
+            for _ in 1..self.stage.batch {
+                let Some(other) = self.select(now) else { break };
+                self.jobs.last_mut().expect("it was just begun").others.push(other);
+            }
             any = true;
+            // Those that are left wait for company of their own.
+            if self.waiting == 0 || self.has_free_server() && self.waits_for_company(now) {
+                break;
+            }
         }
         any
     }
 
     fn serve(&mut self, now: Time, slot: Slot, joined: Time) {
-        self.jobs.push(Job { slot, joined, began: now, phase: 0, left: Span::ZERO, at: At::Next(0) });
+        let others = Vec::new();
+        self.jobs.push(Job { slot, joined, others, began: now, phase: 0, left: Span::ZERO, at: At::Next(0) });
     }
 
-    /// The packet of job `n` has gone; those behind it stay in their order.
+    /// The packet of job `n` has gone; those behind it stay in their order, and those that it was served with go next.
     #[inline]
     pub(super) fn let_go(&mut self, n: usize) {
-        if n + 1 == self.jobs.len() {
+        let job = &mut self.jobs[n];
+        if !job.others.is_empty() {
+            (job.slot, job.joined) = job.others.remove(0);
+        } else if n + 1 == self.jobs.len() {
             self.jobs.pop();
         } else {
             self.jobs.remove(n);
@@ -270,6 +328,9 @@ impl Station {
     pub(super) fn evict(&mut self, now: Time) -> Option<Slot> {
         let evicted = self.lines.iter_mut().rev().find_map(|line| line.evict(now));
         self.waiting -= usize::from(evicted.is_some());
+        if self.waiting == 0 && self.lingers.take().is_some() {
+            self.rest();
+        }
         evicted
     }
 
@@ -278,12 +339,12 @@ impl Station {
         let mut swept = Vec::new();
         for mut job in self.jobs.drain(..) {
             self.busy += job.pause(now);
-            swept.push(job.slot);
+            swept.extend(job.all().map(|(slot, _)| slot));
         }
         for line in &mut self.lines {
             swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (slot, _))| slot));
         }
-        self.waiting = 0;
+        (self.waiting, self.lingers) = (0, None);
         self.rest();
         swept
     }
@@ -307,8 +368,8 @@ impl Line {
 }
 
 impl Stage {
-    /// The first phase from `number` on that a packet of `size` goes through.
-    pub(in crate::adapter) fn next_phase(&self, number: usize, size: Bytes) -> Option<usize> {
-        (number..self.phases.len()).find(|n| self.phases[*n].applies(size))
+    /// The first phase from `number` on that `packet` goes through.
+    pub(in crate::adapter) fn next_phase(&self, number: usize, packet: &Packet) -> Option<usize> {
+        (number..self.phases.len()).find(|n| self.phases[*n].is_for(packet.size, &packet.tag))
     }
 }

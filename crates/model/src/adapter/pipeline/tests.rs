@@ -2,9 +2,11 @@
 
 mod losses;
 mod responses;
+mod rings;
 mod stations;
 
 use laxity_qos::channel::{ChannelId, Order};
+use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
 use laxity_units::Bytes;
 
@@ -45,19 +47,21 @@ fn phase(us: u64, bus: Option<u8>) -> Phase {
 }
 
 fn queue(takes: Takes, order: Order, priority: u8) -> Queue {
-    Queue { takes, order, priority, slots: None, overload: Overload::Block }
+    Queue { takes, order, priority, ..Queue::default() }
 }
 
 fn stage(name: &str, phases: Vec<Phase>) -> Stage {
     let queues = vec![queue(Takes::All, Order::Fifo, 0)];
-    Stage { name: name.into(), servers: 1, queues, selection: Selection::Priority, phases }
+    Stage { name: name.into(), queues, phases, ..Stage::default() }
 }
 
 fn description(transmit: Vec<Stage>) -> Description {
     let resource = |name: &str, preemptive| Resource { name: name.into(), servers: 1, preemptive };
     Description {
         interface: Interface {
-            queues: vec![CommandQueue { takes: Takes::All, priority: 0, slots: None }],
+            queues: vec![CommandQueue::default()],
+            selection: Selection::Priority,
+            doorbell: Span::ZERO,
             poll: None,
             notification: Notification::Interrupt,
             responses: vec![ResponseQueue::default()],
@@ -67,6 +71,7 @@ fn description(transmit: Vec<Stage>) -> Description {
         receive: Vec::new(),
         transmit_buffers: Buffers::default(),
         receive_buffers: Buffers::default(),
+        link: LinkCosts::default(),
     }
 }
 

@@ -139,14 +139,14 @@ fn interface(drawing: &mut Drawing, interface: &Interface, left: f64, flow: f64)
             Some(1) => Some("mailbox".to_string()),
             Some(slots) => Some(slots.to_string()),
         };
-        let class = row::class(command.takes).unwrap_or("commands");
-        queue(drawing, (x, y), width, false, class, room.as_deref());
+        let class = row::class(command.takes).unwrap_or("commands".into());
+        queue(drawing, (x, y), width, false, &class, room.as_deref());
         drawing.arrow(&[(left, y), (x, y)], THIN);
         drawing.line(&[(x + width, y), (x + width + 12.0, y), (x + width + 12.0, flow)], THIN);
     }
     drawing.line(&[(x + width + 12.0, flow), (left + COMMANDS, flow)], THIN);
     let below = flow + spread(queues.len()) + 38.0;
-    drawing.text((x + width / 2.0, below), Anchor::Middle, NOTE, &poll(interface.poll));
+    drawing.text((x + width / 2.0, below), Anchor::Middle, NOTE, &poll(interface));
 }
 
 /// What fills and letters mean, in as many lines as it takes; returns the lowest.
@@ -162,6 +162,7 @@ fn legend(drawing: &mut Drawing, description: &Description, y: f64, right: f64) 
         (is(false, true), Some(SYNCHRONOUS), "delay that keeps the processor waiting"),
         (is(false, false), Some(DELAY), "delay of the hardware"),
         (stages().any(|stage| stage.servers > 1), None, "×n: n servers"),
+        (stages().any(|stage| stage.batch > 1), None, "×n·m: of m packets each"),
         (classes, None, "RT, BE: only real time, best effort"),
         (ends, None, "below a queue: its places, and what becomes of one too many"),
     ];

@@ -1,8 +1,8 @@
 //! The parts of an adapter in a few words, the same in table and diagram.
 
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Moderation, Notification, Overload, PROCESSOR, Phase, Pool, Queue,
-    Resource, ResponseQueue, Takes, Tells,
+    Answers, Buffers, CommandQueue, Interface, Moderation, Notification, Overload, PROCESSOR, Phase, Pool,
+    Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -45,11 +45,26 @@ fn digits(value: f64) -> String {
 }
 
 /// For whom something is.
-pub(super) fn takes(takes: Takes) -> &'static str {
+pub(super) fn takes(takes: Takes) -> String {
     match takes {
-        Takes::All => "all",
-        Takes::Only(Class::RealTime) => "real time",
-        Takes::Only(Class::BestEffort) => "best effort",
+        Takes::All => "all".into(),
+        Takes::Only(Class::RealTime) => "real time".into(),
+        Takes::Only(Class::BestEffort) => "best effort".into(),
+        Takes::Levels(from, to) => format!("levels {from} to {to}"),
+    }
+}
+
+/// Before what is there several times.
+pub(super) fn times(spread: u32) -> String {
+    if spread == 1 { String::new() } else { format!("{spread} x ") }
+}
+
+/// How many packets a stage serves at once.
+pub(super) fn servers(stage: &Stage) -> String {
+    let linger = if stage.linger.is_zero() { String::new() } else { format!(" or {}", stage.linger) };
+    match stage.batch {
+        1 => stage.servers.to_string(),
+        batch => format!("{} x {batch}{linger}", stage.servers),
     }
 }
 
@@ -69,7 +84,7 @@ pub(super) fn room(queue: &Queue) -> Option<String> {
 
 pub(super) fn queue(queue: &Queue) -> String {
     let room = room(queue).map(|room| format!(" of {room}")).unwrap_or_default();
-    format!("{} {}{room}", takes(queue.takes), queue.order.short())
+    format!("{}{} {}{room}", times(queue.spread), takes(queue.takes), queue.order.short())
 }
 
 pub(super) fn command_queue(queue: &CommandQueue) -> String {
@@ -78,11 +93,18 @@ pub(super) fn command_queue(queue: &CommandQueue) -> String {
         Some(1) => "mailbox".into(),
         Some(slots) => format!("FIFO of {slots}"),
     };
-    format!("{}: {room}, priority {}", takes(queue.takes), queue.priority)
+    let held = if queue.release == Release::Completed { ", until completed" } else { "" };
+    let takes = takes(queue.takes);
+    format!("{}{takes}: {room}{held}, priority {}", times(queue.spread), queue.priority)
 }
 
-pub(super) fn poll(poll: Option<Span>) -> String {
-    poll.map_or("a doorbell".into(), |every| format!("polled every {every}"))
+pub(super) fn poll(interface: &Interface) -> String {
+    let turns = if interface.selection == Selection::RoundRobin { ", queues in turn" } else { "" };
+    match interface.poll {
+        Some(every) => format!("polled every {every}{turns}"),
+        None if interface.doorbell.is_zero() => format!("a doorbell{turns}"),
+        None => format!("a doorbell, heard after {}{turns}", interface.doorbell),
+    }
 }
 
 /// What a response queue is for and holds, and how the host learns of what is in it.
@@ -93,7 +115,8 @@ pub(super) fn response_queue(queue: &ResponseQueue, notification: Notification) 
         Answers::Sent => Some("sent"),
     };
     let whose = Some(takes(queue.takes)).filter(|_| queue.takes != Takes::All);
-    let whose = [about, whose].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let whose = [about.map(String::from), whose].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let whose = format!("{}{whose}", times(queue.spread));
     let room =
         queue.slots.map(|slots| format!(" of {slots}, {},", overload(queue.overload))).unwrap_or_default();
     let Moderation { frames, delay, interval } = queue.moderation;
@@ -134,6 +157,9 @@ pub(super) fn phase(phase: &Phase) -> Vec<String> {
     let mut terms = Vec::new();
     if !delay.fixed.is_zero() {
         terms.push(delay.fixed.to_string());
+    }
+    if !delay.per_packet.is_zero() {
+        terms.push(format!("{} each", delay.per_packet));
     }
     if !delay.segment.is_zero() && !delay.per_segment.is_zero() {
         terms.push(format!("{} per {}", delay.per_segment, delay.segment));
@@ -176,7 +202,8 @@ pub(super) fn whose(phase: &Phase) -> String {
     };
     let medium = phase.medium.then(|| "medium".to_string());
     let since = phase.since_service.then(|| "since the stage began".to_string());
-    let parts = [Some(whose.to_string()), since, sizes(phase), medium, told];
+    let class = (phase.takes != Takes::All).then(|| takes(phase.takes));
+    let parts = [Some(whose.to_string()), since, class, sizes(phase), medium, told];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -235,8 +235,13 @@ fn command_queues_are_looked_at_by_priority() {
     let mut description = description(vec![stage("link", vec![phase(10, None)])]);
     description.interface.poll = Some(Span::from_us(100));
     description.interface.queues = vec![
-        CommandQueue { takes: Takes::Only(Class::BestEffort), priority: 1, slots: Some(2) },
-        CommandQueue { takes: Takes::Only(Class::RealTime), priority: 0, slots: Some(1) },
+        CommandQueue {
+            takes: Takes::Only(Class::BestEffort),
+            priority: 1,
+            slots: Some(2),
+            ..CommandQueue::default()
+        },
+        CommandQueue { takes: Takes::Only(Class::RealTime), slots: Some(1), ..CommandQueue::default() },
     ];
     let mut adapter = pipeline(description.clone());
     let mut handed = best_effort(&[1, 2]);

@@ -4,7 +4,7 @@ use laxity_model::adapter::{PROCESSOR, Phase, Selection, Stage, Takes, Tells};
 use laxity_qos::discipline::Class;
 
 use super::super::svg::{Anchor, Colour, Drawing, Pen};
-use super::super::words::{clean, phase, room, whose};
+use super::super::words::{clean, phase, room, times, whose};
 use super::{COLOURS, DASHED, DELAY, FRAME, HEAD, NOTE, QUEUE_PITCH, SYNCHRONOUS, TEXT, THIN, WORK, spread};
 
 /// From the entry of a stage's unit to its queues, and from them to its box.
@@ -103,8 +103,8 @@ impl<'a> Row<'a> {
             let y = place.flow - spread(sorted.len()) + QUEUE_PITCH * number as f64;
             drawing.arrow(&[(x(split), place.flow), (x(split), y), (x(entry), y)], THIN);
             let label = match class(each.takes) {
-                Some(class) => format!("{} {class}", each.order.short()),
-                None => each.order.short().to_string(),
+                Some(class) => format!("{}{} {class}", times(each.spread), each.order.short()),
+                None => format!("{}{}", times(each.spread), each.order.short()),
             };
             let at = (self.edge(place, entry, QUEUE), y);
             queue(drawing, at, QUEUE, self.mirrored, &label, room(each).as_deref());
@@ -126,7 +126,11 @@ impl<'a> Row<'a> {
             THIN,
             3.0,
         );
-        let servers = if stage.servers == 1 { String::new() } else { format!("×{}", stage.servers) };
+        let servers = match (stage.servers, stage.batch) {
+            (1, 1) => String::new(),
+            (servers, 1) => format!("×{servers}"),
+            (servers, batch) => format!("×{servers}·{batch}"),
+        };
         let name = fitting(&clean(&stage.name), 19 - servers.chars().count());
         drawing.text((x + 7.0, place.top + 15.0), Anchor::Start, HEAD, &name);
         drawing.text((x + BOX - 7.0, place.top + 15.0), Anchor::End, TEXT, &servers);
@@ -249,11 +253,12 @@ fn height(stage: &Stage) -> f64 {
 }
 
 /// Short for a class; nothing for all.
-pub(super) fn class(takes: Takes) -> Option<&'static str> {
+pub(super) fn class(takes: Takes) -> Option<String> {
     match takes {
         Takes::All => None,
-        Takes::Only(Class::RealTime) => Some("RT"),
-        Takes::Only(Class::BestEffort) => Some("BE"),
+        Takes::Only(Class::RealTime) => Some("RT".into()),
+        Takes::Only(Class::BestEffort) => Some("BE".into()),
+        Takes::Levels(from, to) => Some(format!("{from}-{to}")),
     }
 }
 
