@@ -75,7 +75,7 @@ impl Site {
     }
 
     /// Gives the socket room for `buffers` datagrams of frames of `size`: what one takes, the kernel knows alone. It takes memory back
-    /// when a quarter of the limit has been read, so the limit is a third higher.
+    /// only when more than a quarter of the limit has been read, so there is a third more, and room for those on the edges.
     fn give_room(&mut self, buffers: u32, size: usize) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         self.socket.set_read_timeout(Some(PATIENCE))?;
@@ -86,7 +86,7 @@ impl Site {
         let used = received(&self.socket)?.used;
         self.socket.set_nonblocking(true)?;
         self.socket.recv(&mut [0])?;
-        limit_received(&self.socket, used.saturating_mul(buffers.saturating_add(buffers / 3 + 1)))
+        limit_received(&self.socket, used.saturating_mul(buffers.saturating_add(buffers / 3 + 4)))
     }
 
     /// The program's socket.
