@@ -302,7 +302,9 @@ impl Receiver {
         for interface in &mut self.interfaces {
             self.signal_is_known &= !interface.transferred(now) || self.is_quiet;
         }
-        if let Some(running) = self.running.take_if(|running| running.ends <= now) {
+        if self.running.as_ref().is_some_and(|running| running.ends <= now)
+            && let Some(running) = self.running.take()
+        {
             self.account(&running, now);
             self.finish(now, running.job, running.whole);
         }

@@ -5,7 +5,7 @@ use laxity_qos::reception::queueing::{Estimate, Polled};
 use laxity_qos::reception::{Capacity, Context, Operations, Policy};
 use laxity_units::Span;
 
-use crate::experiment::{ClockKind, Experiment, HostPlace};
+use crate::experiment::{ClockKind, Emulation, Experiment, HostPlace, Pace};
 
 /// A prediction for one interface.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,10 +53,11 @@ pub(crate) fn queueing(experiment: &Experiment, offered: f64) -> Option<Estimate
     polled.estimate(offered)
 }
 
-/// The formula for the experiment's one interface; `None` for several, for policies without one, and for a real kernel, of which the
-/// profile says nothing.
+/// The formula for the experiment's one interface; `None` for several, for policies without one, and for hosts that take what
+/// they take, of which the profile says nothing.
 pub(crate) fn capacity(experiment: &Experiment) -> Option<Prediction> {
-    if experiment.clock == ClockKind::Real && experiment.emulation.host == HostPlace::Kernel {
+    let Emulation { host, pace, .. } = experiment.emulation;
+    if experiment.clock == ClockKind::Real && (host == HostPlace::Kernel || pace == Pace::Native) {
         return None;
     }
     let [interface] = &experiment.interfaces[..] else { return None };

@@ -101,15 +101,16 @@ pub(super) struct Open {
 impl Receiver {
     /// Whether an interrupt or tick would be heard now: not while one is, nor in a routine.
     pub(super) fn hears_signals(&self) -> bool {
-        self.routine.is_none() && self.running.is_none_or(|running| self.level(running.job).is_some())
+        self.routine.is_none()
+            && self.running.as_ref().is_none_or(|running| self.level(&running.job).is_some())
     }
 
     /// `None` for what nothing stops.
-    fn level(&self, job: Job) -> Option<Level> {
+    fn level(&self, job: &Job) -> Option<Level> {
         match job {
             Job::Interrupt(_) | Job::Tick(_) => None,
             Job::Switch(_) => Some(Level::Thread),
-            Job::Command(interface, _) => match self.interfaces[interface].policy.context() {
+            Job::Command(interface, _) => match self.interfaces[*interface].policy.context() {
                 Context::Routine => None,
                 Context::Kernel => Some(Level::Kernel),
                 Context::Thread => Some(Level::Thread),
@@ -120,7 +121,7 @@ impl Receiver {
 
     /// Packets that the program has before it, the one in its hands included.
     fn backlog(&self) -> u32 {
-        let running = self.running.is_some_and(|running| matches!(running.job, Job::Program(..)));
+        let running = matches!(&self.running, Some(Running { job: Job::Program(..), .. }));
         self.programs.waiting() as u32 + u32::from(running || self.stopped[Level::Program as usize].is_some())
     }
 
@@ -146,18 +147,16 @@ impl Receiver {
             if self.changes {
                 self.change_policies(now);
             }
-            match self.running {
+            match &self.running {
                 None => {
                     if !self.begin(now) {
                         return;
                     }
                 }
                 Some(running) => {
-                    if !self.hears_signals() || self.due_signal(now).is_none() {
-                        return;
-                    }
-                    let level = self.level(running.job).expect("what hears signals can be stopped");
-                    self.running = None;
+                    let level = self.level(&running.job).filter(|_| self.routine.is_none());
+                    let Some(level) = level.filter(|_| self.due_signal(now).is_some()) else { return };
+                    let running = self.running.take().expect("it runs");
                     self.account(&running, now);
                     let left = running.ends.since(now);
                     let stopped = Stopped { job: running.job, left, whole: running.whole };

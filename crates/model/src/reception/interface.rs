@@ -430,8 +430,9 @@ pub struct Turn(usize);
 impl Turn {
     /// The next of `count` interfaces of which it `is` so, which has the turn with that.
     pub fn find(&mut self, count: usize, is: impl Fn(usize) -> bool) -> Option<usize> {
-        let found = (0..count).map(|n| (self.0 + n) % count).find(|i| is(*i))?;
-        self.0 = (found + 1) % count;
+        let from = self.0.min(count);
+        let found = (from..count).chain(0..from).find(|i| is(*i))?;
+        self.0 = if found + 1 == count { 0 } else { found + 1 };
         Some(found)
     }
 }

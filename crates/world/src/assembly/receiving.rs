@@ -60,16 +60,14 @@ pub enum Event {
     /// A packet of a channel is whole at its interface, if its source is still the one that said so.
     Arrival {
         /// Its place in the experiment.
-        channel: usize,
+        channel: u32,
         /// The how-manyth source of the channel.
         source: u32,
-        /// The packet's bytes.
-        size: Bytes,
     },
     /// An adapter is told something.
     Command {
         /// The how-manyth command.
-        number: usize,
+        number: u32,
     },
     /// The host asked to be called; stale if it has asked anew since.
     Host {
@@ -90,13 +88,24 @@ struct Snapshot {
     tallies: Vec<Tally>,
 }
 
+/// How a channel comes in.
+#[derive(Debug)]
+struct Inflow {
+    source: Option<Source>,
+    /// The how-manyth source that is.
+    number: u32,
+    interface: usize,
+    /// The bytes of the packet that is to come: they wait here, since an event should be short.
+    next: Bytes,
+}
+
 /// A host that receives, what comes in, and what is counted: what the engine runs.
 pub struct Receiving<'a, H> {
     experiment: &'a Experiment,
     receiver: H,
     asked: Asked,
-    /// Per channel: where it comes from, the how-manyth source that is, and the interface it comes in at.
-    sources: Vec<(Option<Source>, u32, usize)>,
+    /// Per channel.
+    inflows: Vec<Inflow>,
     /// Per interface: the modes of its adapter, if its policy has such.
     modes: Vec<Option<Modes>>,
     /// Per channel: what keeps it to its contract, if it was admitted with one.
@@ -111,12 +120,13 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     /// What comes in at `host` by the channels of `experiment`, for a run of `length`.
     pub fn new(experiment: &'a Experiment, length: RunLength, host: H) -> Self {
         let promises = promise::of_channels(experiment, experiment.admission.formula);
-        let sources = experiment.channels.iter().zip(&promises).enumerate().map(|(i, (spec, promise))| {
+        let inflows = experiment.channels.iter().zip(&promises).enumerate().map(|(i, (spec, promise))| {
             let interface = spec.interface.expect("a channel of a host that receives names its interface");
             let created = experiment.commands.iter().any(|spec| spec.command == Command::Create(i));
             // One that was refused is not established, as where it is sent.
             let source = spec.source.source(source_stream(experiment, i));
-            (source.filter(|_| !promise.is_refused() && !created), 0, interface)
+            let source = source.filter(|_| !promise.is_refused() && !created);
+            Inflow { source, number: 0, interface, next: Bytes::ZERO }
         });
         let modes = experiment.interfaces.iter().map(|interface| {
             let interval = interface.config.ticks.as_ref().map(Ticks::mean);
@@ -134,7 +144,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             experiment,
             receiver: host,
             asked: Asked::default(),
-            sources: sources.collect(),
+            inflows: inflows.collect(),
             modes: modes.collect(),
             policers: policers.collect(),
             promises,
@@ -149,20 +159,21 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         for edge in self.window.edges() {
             calendar.schedule(edge, Event::Window);
         }
-        for (number, spec) in self.experiment.commands.iter().enumerate() {
+        for (number, spec) in (0..).zip(&self.experiment.commands) {
             calendar.schedule(Time::ZERO + spec.at, Event::Command { number });
         }
         self.look_at_window(Time::ZERO);
-        for channel in 0..self.sources.len() {
+        for channel in 0..self.inflows.len() {
             self.schedule_arrival(channel, calendar);
         }
         self.settle(Time::ZERO, calendar);
     }
 
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
-        let (Some(source), number, _) = &mut self.sources[channel] else { return };
-        if let Some(arrival) = source.next_arrival() {
-            calendar.schedule(arrival.at, Event::Arrival { channel, source: *number, size: arrival.size });
+        let inflow = &mut self.inflows[channel];
+        if let Some(arrival) = inflow.source.as_mut().and_then(Source::next_arrival) {
+            inflow.next = arrival.size;
+            calendar.schedule(arrival.at, Event::Arrival { channel: channel as u32, source: inflow.number });
         }
     }
 
@@ -170,18 +181,18 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     fn command(&mut self, now: Time, command: Command, calendar: &mut Calendar<Event>) {
         match command {
             Command::Create(channel) => {
-                let source = &mut self.sources[channel];
-                source.1 += 1;
+                let inflow = &mut self.inflows[channel];
+                inflow.number += 1;
                 if !self.promises[channel].is_refused() {
                     let (spec, chance) =
                         (&self.experiment.channels[channel].source, source_stream(self.experiment, channel));
-                    source.0 = spec.source_from(now.since(Time::ZERO), chance);
+                    inflow.source = spec.source_from(now.since(Time::ZERO), chance);
                 }
                 self.schedule_arrival(channel, calendar);
             }
             Command::Clear(channel) => {
-                let source = &mut self.sources[channel];
-                (source.0, source.1) = (None, source.1 + 1);
+                let inflow = &mut self.inflows[channel];
+                (inflow.source, inflow.number) = (None, inflow.number + 1);
             }
             Command::Mode(interface, command) => {
                 let modes = self.modes[interface].as_mut().expect("a policy that is commanded has modes");
@@ -211,7 +222,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             self.end(now, now, &Reception::Dropped(packet, Dropped::Contract));
             return;
         }
-        self.receiver.arrive(now, self.sources[channel].2, packet);
+        self.receiver.arrive(now, self.inflows[channel].interface, packet);
     }
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
@@ -284,12 +295,14 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
-            Event::Arrival { channel, source, size } if source == self.sources[channel].1 => {
+            Event::Arrival { channel, source } if source == self.inflows[channel as usize].number => {
+                let channel = channel as usize;
+                let size = self.inflows[channel].next;
                 self.schedule_arrival(channel, calendar);
                 self.arrive(now, channel, size);
             }
             Event::Command { number } => {
-                self.command(now, self.experiment.commands[number].command, calendar);
+                self.command(now, self.experiment.commands[number as usize].command, calendar);
             }
             Event::Host { asked } if self.asked.times == asked => {
                 self.asked.at = None;
