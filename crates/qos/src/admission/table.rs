@@ -52,6 +52,7 @@
 //! channels only, would be tighter under fixed priorities and unproven under EDF.
 
 mod by_demand;
+mod by_order;
 
 use laxity_units::Span;
 
@@ -173,7 +174,7 @@ impl AdmissionTable {
     pub fn least_deadline(&self, request: &Request) -> Result<Span, Refusal> {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
-            Test::DOrder => Ok(Span::from_ps(self.place(&request.loosest())?.bound)),
+            Test::DOrder => Ok(Span::from_ps(self.place_by_order(&request.loosest())?.bound)),
             Test::Demand => self.least_by_demand(request),
         }
     }
@@ -181,7 +182,7 @@ impl AdmissionTable {
     /// Admits `request`, or says why not and changes nothing.
     pub fn request(&mut self, request: Request) -> Decision {
         let placed = self.within_reach(&request).and_then(|()| match self.test {
-            Test::DOrder => self.place(&request),
+            Test::DOrder => self.place_by_order(&request),
             Test::Demand => self.place_by_demand(&request),
         });
         match placed {
@@ -283,113 +284,6 @@ impl AdmissionTable {
         }
         let beyond = Deficit::Time(request.deadline() - request.spec().min_interval);
         Err(refused((Resource::Deadline, beyond, Reason::BeyondInterval)))
-    }
-
-    /// Where the newcomer goes, with everything that has to change for it.
-    fn place(&self, request: &Request) -> Result<Placed, Refusal> {
-        let shared = self.shared_with(request)?;
-        let constant = shared.constant();
-        let service = shared.demand(&self.environment, request);
-        let own = constant.saturating_add(service);
-        let deadline = request.deadline().as_ps();
-        let alone = response(own, &shared.activations, deadline);
-        let task = Task::new(request.spec().min_interval.as_ps(), service);
-        let Some(task) = task.filter(|_| alone.is_ok()) else {
-            let at_least = alone.map_or_else(|bound| bound, |r| Some(u128::from(r).max(own)));
-            return Err(self.late(request, service, &shared.activations, at_least, None));
-        };
-        let changed = self.shared.as_ref() != Some(&shared);
-        let tasks = if changed { Some(self.tasks_under(&shared)?) } else { None };
-        let (above, channels) = tasks.as_deref().unwrap_or(&self.tasks).split_at(shared.activations.len());
-        let place = if changed {
-            self.sweep_for_place(constant, above, task, channels)
-        } else {
-            self.scan_for_place(constant, above, task, channels)
-        };
-        if changed {
-            // Those above the newcomer do not wait for it, but for what it changed.
-            let mut broken = None;
-            sweep(constant, above, claims(&self.channels[..place], channels), |at, r| {
-                broken = broken.or(r.is_none().then_some(at));
-            });
-            if let Some(at) = broken {
-                return Err(self.breaks(at, constant, above, channels));
-            }
-        }
-        let all = tasks.as_deref().unwrap_or(&self.tasks);
-        let higher = &all[..above.len() + place];
-        let blocked_by = place.checked_sub(1).map(|lowest| self.channels[lowest].id);
-        match response(own, higher, deadline) {
-            Ok(bound) => {
-                let bound = self.bound_on_level(&shared, all, (request, task), place, bound)?;
-                Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
-            }
-            Err(_) => {
-                let diagnosed = match response(own, higher, deadline.saturating_mul(DIAGNOSED)) {
-                    Ok(r) => Some(u128::from(r)),
-                    Err(at_least) => at_least,
-                };
-                Err(self.late(request, service, all, diagnosed, blocked_by))
-            }
-        }
-    }
-
-    /// The place below the lowest channel that does not tolerate `task` above it.
-    fn scan_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
-        let mut looked_at = 0;
-        for (place, channel) in self.channels.iter().enumerate().rev() {
-            let deadline = channel.deadline();
-            if channel.at_deadline + task.demand(deadline) <= u128::from(deadline) {
-                continue;
-            }
-            if looked_at == ONE_BY_ONE {
-                return self.sweep_for_place(constant, above, task, &channels[..=place]);
-            }
-            looked_at += 1;
-            let with_newcomer: Vec<Task> =
-                above.iter().chain(&channels[..place]).copied().chain([task]).collect();
-            let own = constant.saturating_add(channels[place].service());
-            if response(own, &with_newcomer, deadline).is_err() {
-                return place + 1;
-            }
-        }
-        0
-    }
-
-    /// The bound of a newcomer at `place`, `bound` by itself, where it may have to share a priority; refused if there are
-    /// not enough of them.
-    fn bound_on_level(
-        &self,
-        shared: &Shared,
-        tasks: &[Task],
-        (request, task): (&Request, Task),
-        place: usize,
-        bound: u64,
-    ) -> Result<u64, Refusal> {
-        let Some(levels) = self.environment.levels else { return Ok(bound) };
-        let (above, channels) = tasks.split_at(shared.activations.len());
-        let mut all: Vec<Claim> = claims(&self.channels, channels).collect();
-        all.insert(place, Claim { task, limit: request.deadline().as_ps() });
-        let mut responses = Vec::with_capacity(all.len());
-        sweep(shared.constant(), above, all.iter().copied(), |at, r| {
-            responses.push((r.expect("all meet their deadlines one by one"), all[at].limit));
-        });
-        let assigned = levels::assign(&responses, levels);
-        let assigned =
-            assigned.ok_or_else(|| refused((Resource::Levels, Deficit::Unbounded, Reason::SharedLevels)))?;
-        let lowest = levels::lowest_beside(&assigned, place);
-        Ok(responses[lowest].0)
-    }
-
-    fn sweep_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
-        let with_newcomer: Vec<Task> = above.iter().copied().chain([task]).collect();
-        let mut place = 0;
-        sweep(constant, &with_newcomer, claims(&self.channels, channels), |at, r| {
-            if r.is_none() {
-                place = at + 1;
-            }
-        });
-        place
     }
 
     /// All tasks as `shared` makes them, or which channel cannot live with it.
