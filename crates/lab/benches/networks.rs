@@ -1,0 +1,93 @@
+//! What an event costs in a network of a thousand hosts and ten thousand channels, against that of one host alone.
+//!
+//! Hosts are alike and send the same: each ten channels of two packets every 100 ms. In the network they are at fifty switches, joined by
+//! one, and a hundred of them receive what all send. The same number of events is timed of both, after as many that are
+//! not, in turns; processor time where the system tells it.
+//!
+//! `cargo bench -p laxity-lab --bench networks`, or with `-- --quick` for fewer.
+
+#[path = "../../engine/benches/support/timing.rs"]
+mod timing;
+
+use std::fmt::Write as _;
+
+use laxity_scenario::Scenario;
+use laxity_world::Steps;
+use timing::{median, timed};
+
+const HOST: &str = r#"
+title = "What an event costs"
+[host]
+profile = "mc68040"
+speedup = 100.0
+subsystem = { packet = "1500 B" }
+[admission]
+formula = "off"
+[run]
+time = "1000000 s"
+"#;
+
+const CHANNEL: &str = r#"
+class = "real_time"
+max_message = "3000 B"
+burst = 2
+min_interval = "100 ms"
+deadline = "50 ms"
+source = { kind = "periodic", phase = "random" }
+"#;
+
+const HOSTS: usize = 1000;
+const RECEIVERS: usize = 100;
+const SWITCHES: usize = 50;
+
+fn alone() -> String {
+    let adapter = "[adapter]\nkind = \"null\"\nstartup = \"304 ns\"\nper_byte = \"8 ns\"\n";
+    format!("{HOST}{adapter}[[channel]]\nname = \"c\"\ncount = 10{CHANNEL}")
+}
+
+fn network() -> String {
+    let mut text = format!(
+        "{HOST}[node.h]\ncount = {HOSTS}\n[node.r]\ncount = {RECEIVERS}\n[node.core]\nkind = \"switch\"\n[node.sw]\nkind = \
+         \"switch\"\ncount = {SWITCHES}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
+    );
+    let mut add = |line: String| writeln!(text, "{line}").expect("a string takes all");
+    for switch in 1..=SWITCHES {
+        let at = |all: usize, name: &str| -> Vec<String> {
+            (1..=all).filter(|i| i % SWITCHES + 1 == switch).map(|i| format!("\"{name}-{i}\"")).collect()
+        };
+        let hosts = [at(HOSTS, "h"), at(RECEIVERS, "r")].concat().join(", ");
+        add(format!("[network.a{switch}]\njoins = [\"sw-{switch}\", {hosts}]"));
+    }
+    add("[network.trunk]\njoins = [\"core\", \"sw\"]\nrate = \"100 Gbit/s\"".into());
+    // A channel from `h` is one from each of them, or as many as are counted.
+    for receiver in 1..=RECEIVERS {
+        let count = 10 * HOSTS / RECEIVERS;
+        add(format!("[[channel]]\nname = \"c{receiver}\"\ncount = {count}\nfrom = \"h\"\nto = \"r-{receiver}\"{CHANNEL}"));
+    }
+    text
+}
+
+/// Nanoseconds an event, of so many.
+fn cost(text: &str, events: u64) -> f64 {
+    let scenario = Scenario::from_text("network.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let experiment = scenario.first();
+    let mut steps = Steps::open(&experiment).expect("it is a run");
+    assert!(!steps.finish_within(events), "it ended before it was timed");
+    let (ended, took) = timed(|| steps.finish_within(events));
+    assert!(!ended, "it ended while it was timed");
+    took.as_secs_f64() * 1e9 / events as f64
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let (rounds, events) = if quick { (3, 500_000) } else { (7, 2_000_000) };
+    let texts = [alone(), network()];
+    let mut costs = [Vec::new(), Vec::new()];
+    for _ in 0..rounds {
+        for (text, costs) in texts.iter().zip(&mut costs) {
+            costs.push(cost(text, events));
+        }
+    }
+    let [alone, network] = costs.map(|mut costs| median(&mut costs));
+    println!("one host: {alone:.0} ns an event; {HOSTS} hosts and 10 000 channels: {network:.0} ns, {:.2} times that", network / alone);
+}
