@@ -118,12 +118,12 @@ impl<'a> Host<'a> {
                     self.wakeup = self.subsystem.next_wakeup(now);
                     self.applications.start(now, &mut self.subsystem);
                 }
-                Step::Process { thread, channel, work, .. } => {
+                Step::Process { thread, channel, work, bytes, .. } => {
                     self.switch_to(now, thread);
                     let began = self.epoch.now();
                     self.workshop
                         .process(work, self.experiment.channels[channel.0 as usize].spec.max_message);
-                    self.spend(began, cost_of(&self.costs, work), use_of(work), true);
+                    self.spend(began, cost_of(&self.costs, work, bytes), use_of(work), true);
                     self.subsystem.finish(self.epoch.now(), &mut self.packets);
                 }
                 Step::Transmit { thread, packet, new_thread } => {
@@ -131,12 +131,8 @@ impl<'a> Host<'a> {
                     let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
                     // The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
                     let began = self.epoch.now();
-                    self.spend(
-                        began,
-                        creation + self.costs.transmit(self.experiment.host(0).subsystem.link.paradigm),
-                        Use::LinkScheduling,
-                        false,
-                    );
+                    let cost = creation + self.cost_of_transmit(packet);
+                    self.spend(began, cost, Use::LinkScheduling, false);
                     self.hand_over(packet);
                 }
                 Step::Application { channel } => {

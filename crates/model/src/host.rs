@@ -26,7 +26,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use crate::around::Around;
 use activity::{Activity, Kind};
-pub use activity::{Busy, Use, Uses, cost_of, use_of};
+pub use activity::{Busy, Use, Uses, cost_of, cost_of_transmit, use_of};
 pub use applications::{Applications, Endless, Senders};
 
 /// What an interrupt announces; `P` is by what a packet is named.
@@ -322,15 +322,16 @@ impl Host {
         let step = self.subsystem.next_step(now);
         let (thread, work, used, kind) = match step {
             Step::Idle => return false,
-            Step::Process { thread, channel, work, resumed } => {
+            Step::Process { thread, channel, work, bytes, resumed } => {
                 let left = if resumed { self.left.remove(&thread) } else { None };
-                let cost = left.unwrap_or_else(|| cost_of(&self.costs, work));
+                let cost = left.unwrap_or_else(|| cost_of(&self.costs, work, bytes));
                 (thread, cost, use_of(work), Kind::Process(channel))
             }
             Step::Transmit { thread, packet, new_thread } => {
                 let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
-                let cost = creation + self.costs.transmit(self.paradigm);
-                let kind = Kind::Transmit(around.packets().at(packet).channel);
+                let of = around.packets().at(packet);
+                let cost = creation + cost_of_transmit(&self.costs, self.paradigm, of.size);
+                let kind = Kind::Transmit(of.channel);
                 self.handing = Some(packet);
                 (thread, cost, Use::LinkScheduling, kind)
             }
@@ -409,9 +410,10 @@ impl Host {
             }
         }
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            let (cost, channel) = (self.costs.transmit(self.paradigm), around.packets().at(packet).channel);
+            let of = around.packets().at(packet);
+            let cost = cost_of_transmit(&self.costs, self.paradigm, of.size);
             self.handing = Some(packet);
-            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(channel)));
+            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel)));
         }
     }
 

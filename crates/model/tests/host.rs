@@ -25,6 +25,9 @@ const HOST: HostCosts = HostCosts {
     receive_packet: Span::ZERO,
     receive_message: Span::ZERO,
     send_call: Span::ZERO,
+    send_byte: Span::ZERO,
+    receive_byte: Span::ZERO,
+    transfer_byte: Span::ZERO,
 };
 const LINK: LinkCosts = LinkCosts::new(Span::from_us(40), Span::from_ns(50));
 const PACKET: Bytes = Bytes::from_kib(4);

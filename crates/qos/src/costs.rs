@@ -11,7 +11,7 @@ use crate::channel::LinkParadigm;
 
 pub use delay::Delay;
 
-/// Host CPU costs (structuring Table 1, resource Table 1).
+/// Host CPU costs (structuring Table 1, resource Table 1); bytes by themselves cost nothing in the papers but in thesis §3.4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HostCosts {
     /// `C_sw`: time to switch contexts between threads.
@@ -40,6 +40,12 @@ pub struct HostCosts {
     pub receive_message: Span,
     /// What an application's send costs the CPU per message, if the application shares the CPU.
     pub send_call: Span,
+    /// Copying, summing up or encrypting a byte of what is sent, beside `C_p`.
+    pub send_byte: Span,
+    /// The same for a byte of what is received or passed on.
+    pub receive_byte: Span,
+    /// Moving a byte to the adapter by the CPU (programmed I/O), beside `C_l`; zero where the adapter fetches it.
+    pub transfer_byte: Span,
 }
 
 impl HostCosts {
@@ -78,6 +84,29 @@ impl HostCosts {
             receive_packet: of(self.receive_packet, other.receive_packet),
             receive_message: of(self.receive_message, other.receive_message),
             send_call: of(self.send_call, other.send_call),
+            send_byte: of(self.send_byte, other.send_byte),
+            receive_byte: of(self.receive_byte, other.receive_byte),
+            transfer_byte: of(self.transfer_byte, other.transfer_byte),
+        }
+    }
+
+    /// The same for a host whose packets all have `size`, with what their bytes cost in what each of them costs. Where none is
+    /// larger, nothing takes longer than by these.
+    #[must_use]
+    pub fn with_packets_of(self, size: Bytes) -> Self {
+        let bytes = size.get();
+        let [send, receive, transfer] =
+            [self.send_byte, self.receive_byte, self.transfer_byte].map(|of| of * bytes);
+        Self {
+            first_packet: self.first_packet + send,
+            packet: self.packet + send,
+            receive_packet: self.receive_packet + receive,
+            link_scheduling: self.link_scheduling + transfer,
+            hand_over: self.hand_over + transfer,
+            send_byte: Span::ZERO,
+            receive_byte: Span::ZERO,
+            transfer_byte: Span::ZERO,
+            ..self
         }
     }
 
@@ -140,6 +169,9 @@ mod tests {
         receive_packet: Span::from_us(30),
         receive_message: Span::from_us(8),
         send_call: Span::from_us(15),
+        send_byte: Span::from_ns(3),
+        receive_byte: Span::from_ns(2),
+        transfer_byte: Span::from_ns(1),
     };
 
     #[test]
@@ -151,6 +183,14 @@ mod tests {
             [0, 1, 1000].map(|n| link.transmit(Bytes::new(n))),
             [40_000, 40_050, 90_000].map(Span::from_ns)
         );
+    }
+
+    #[test]
+    fn bytes_are_part_of_packets_that_are_alike() {
+        let of = COSTS.with_packets_of(Bytes::new(1000));
+        let each = [of.first_packet, of.packet, of.receive_packet, of.link_scheduling, of.hand_over];
+        assert_eq!(each, [43, 23, 32, 11, 8].map(Span::from_us));
+        assert_eq!(of.with_packets_of(Bytes::new(1 << 20)), of);
     }
 
     #[test]

@@ -261,6 +261,10 @@ impl Profile {
             receive_packet: of(&sources[receive_packet]),
             receive_message: of(&sources[receive_message]),
             send_call: of(&sources[send_call]),
+            // A profile has its bytes in the costs of packets, measured with packets of one length.
+            send_byte: Span::ZERO,
+            receive_byte: Span::ZERO,
+            transfer_byte: Span::ZERO,
         };
         Ok(Profile {
             name: name.unwrap_or_default(),

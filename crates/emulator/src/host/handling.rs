@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 
 use laxity_model::adapter::{Command, Response};
-use laxity_model::host::Use;
-use laxity_qos::channel::Packet;
-use laxity_units::Time;
+use laxity_model::host::{Use, cost_of_transmit};
+use laxity_qos::channel::{Packet, Slot};
+use laxity_units::{Span, Time};
 use laxity_world::Input;
 
 use super::Host;
@@ -67,14 +67,15 @@ impl Host<'_> {
 
     fn transmit_in_interrupt(&mut self, now: Time) {
         if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            self.spend(
-                now,
-                self.costs.transmit(self.experiment.host(0).subsystem.link.paradigm),
-                Use::LinkScheduling,
-                false,
-            );
+            self.spend(now, self.cost_of_transmit(packet), Use::LinkScheduling, false);
             self.hand_over(packet);
         }
+    }
+
+    /// What it costs to hand `packet` to the adapter.
+    pub(super) fn cost_of_transmit(&self, packet: Slot) -> Span {
+        let paradigm = self.experiment.host(0).subsystem.link.paradigm;
+        cost_of_transmit(&self.costs, paradigm, self.packets.at(packet).size)
     }
 
     pub(super) fn write(&mut self, command: Command) {

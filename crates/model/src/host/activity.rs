@@ -1,8 +1,8 @@
 //! What a CPU is busy with, what that costs, and where the time went.
 
-use laxity_qos::channel::{ChannelId, Thread, Work};
+use laxity_qos::channel::{ChannelId, LinkParadigm, Thread, Work};
 use laxity_qos::costs::HostCosts;
-use laxity_units::{Span, Time};
+use laxity_units::{Bytes, Span, Time};
 
 /// What CPU time is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,16 +129,22 @@ impl Activity {
     }
 }
 
-/// The price of a piece of work.
-pub fn cost_of(costs: &HostCosts, work: Work) -> Span {
+/// The price of a piece of work on a packet of `bytes`.
+pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
+    let (sent, received) = (costs.send_byte * bytes.get(), costs.receive_byte * bytes.get());
     match work {
-        Work::FirstPacket { new_thread: true } => costs.thread_creation + costs.first_packet,
-        Work::FirstPacket { new_thread: false } => costs.first_packet,
-        Work::Packet => costs.packet,
-        Work::Receive { completes: true } => costs.receive_packet + costs.receive_message,
-        Work::Receive { completes: false } | Work::Relay => costs.receive_packet,
+        Work::FirstPacket { new_thread: true } => costs.thread_creation + costs.first_packet + sent,
+        Work::FirstPacket { new_thread: false } => costs.first_packet + sent,
+        Work::Packet => costs.packet + sent,
+        Work::Receive { completes: true } => costs.receive_packet + costs.receive_message + received,
+        Work::Receive { completes: false } | Work::Relay => costs.receive_packet + received,
         Work::Signal => Span::ZERO,
     }
+}
+
+/// The price of starting a transmission of `bytes`.
+pub fn cost_of_transmit(costs: &HostCosts, paradigm: LinkParadigm, bytes: Bytes) -> Span {
+    costs.transmit(paradigm) + costs.transfer_byte * bytes.get()
 }
 
 /// What a piece of work counts as.

@@ -155,6 +155,9 @@ fn run(seed: u64) -> Outcome {
         receive_packet: us(&mut dice, 40),
         receive_message: us(&mut dice, 20),
         send_call: us(&mut dice, 10),
+        send_byte: Span::ZERO,
+        receive_byte: Span::from_ns(2),
+        transfer_byte: Span::ZERO,
     };
     let applications = dice.pick(&[Applications::Shared, Applications::Separate]);
     let host = Host::new(costs, config(&mut dice), applications);

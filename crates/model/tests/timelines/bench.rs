@@ -28,6 +28,9 @@ pub(crate) const COSTS: HostCosts = HostCosts {
     receive_packet: Span::from_us(30),
     receive_message: Span::from_us(8),
     send_call: Span::from_us(15),
+    send_byte: Span::ZERO,
+    receive_byte: Span::ZERO,
+    transfer_byte: Span::ZERO,
 };
 
 /// `S`.

@@ -56,6 +56,11 @@ impl Message {
         turns
     }
 
+    /// The size of the next packet; nothing if all are made.
+    pub(super) fn next_size(&self) -> Bytes {
+        if self.done() { Bytes::ZERO } else { self.cut.size(self.made) }
+    }
+
     /// The next packet, created at `now`.
     pub(super) fn next_packet(&mut self, channel: ChannelId, now: Time) -> Packet {
         let index = self.made;

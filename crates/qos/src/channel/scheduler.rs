@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_units::Time;
+use laxity_units::{Bytes, Time};
 
 use super::handler::{Doing, Running};
 use super::message::{Delivery, Message, Packet};
@@ -92,7 +92,7 @@ impl Subsystem {
             let doing = Doing::Signal;
             self.running =
                 Some(Running { handler: index, doing, budget: Some(0), one_message: false, drains: false });
-            return Step::Process { thread, channel, work: Work::Signal, resumed: false };
+            return Step::Process { thread, channel, work: Work::Signal, bytes: Bytes::ZERO, resumed: false };
         }
         self.running = Some(Running { handler: index, doing: Doing::Between, budget, one_message, drains });
         self.begin(now)
@@ -136,8 +136,10 @@ impl Subsystem {
             (None, Role::Relay) => Work::Relay,
             (None, _) => Work::Receive { completes: lane.packets.front().is_some_and(Packet::is_last) },
         };
+        let received = || lane.packets.front().map_or(Bytes::ZERO, |packet| packet.size);
+        let bytes = handler.message.as_ref().map_or_else(received, Message::next_size);
         let resumed = std::mem::take(&mut handler.mid_packet);
-        Step::Process { thread: Thread::Handler(handler.thread), channel: lane.channel, work, resumed }
+        Step::Process { thread: Thread::Handler(handler.thread), channel: lane.channel, work, bytes, resumed }
     }
 
     /// Whether a waiting handler takes the CPU from the running one in the middle of a packet.

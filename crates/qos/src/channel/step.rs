@@ -1,5 +1,7 @@
 //! What a driver and the subsystem say to each other.
 
+use laxity_units::Bytes;
+
 use super::message::{ChannelId, Delivery};
 use super::slots::Slot;
 
@@ -53,6 +55,8 @@ pub enum Step<P = Slot> {
         channel: ChannelId,
         /// What.
         work: Work,
+        /// The bytes of the packet that it is done to.
+        bytes: Bytes,
         /// The work was begun before and preempted: only what is left of it is due.
         resumed: bool,
     },

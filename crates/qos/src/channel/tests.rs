@@ -63,8 +63,8 @@ impl Subsystem {
     fn next_step(&mut self, now: Time) -> Step<Packet> {
         match self.subsystem.next_step(now) {
             Step::Idle => Step::Idle,
-            Step::Process { thread, channel, work, resumed } => {
-                Step::Process { thread, channel, work, resumed }
+            Step::Process { thread, channel, work, bytes, resumed } => {
+                Step::Process { thread, channel, work, bytes, resumed }
             }
             Step::Transmit { thread, packet, new_thread } => {
                 Step::Transmit { thread, packet: self.packets.take(packet), new_thread }

@@ -155,6 +155,9 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         receive_packet,
         receive_message,
         send_call,
+        send_byte,
+        receive_byte,
+        transfer_byte,
     } = raw;
     let mut or = |written: Option<Written<Bounded<Cost>>>, cost: Span| {
         cx.optional(written).map(|written| written.map_or(cost, |written| written.into_inner().get()))
@@ -175,6 +178,9 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     let receive_packet = or(receive_packet, costs.receive_packet);
     let receive_message = or(receive_message, costs.receive_message);
     let send_call = or(send_call, costs.send_call);
+    let send_byte = or(send_byte, costs.send_byte);
+    let receive_byte = or(receive_byte, costs.receive_byte);
+    let transfer_byte = or(transfer_byte, costs.transfer_byte);
     Ok(HostCosts {
         context_switch: context_switch?,
         cache_miss: cache_miss?,
@@ -189,6 +195,9 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         receive_packet: receive_packet?,
         receive_message: receive_message?,
         send_call: send_call?,
+        send_byte: send_byte?,
+        receive_byte: receive_byte?,
+        transfer_byte: transfer_byte?,
     })
 }
 

@@ -62,6 +62,9 @@ pub(super) fn costs(theme: &Theme) -> Drafted<RawCosts> {
         receive_packet: quantity(costs.receive_packet),
         receive_message: quantity(costs.receive_message),
         send_call: quantity(costs.send_call),
+        send_byte: quantity(costs.send_byte),
+        receive_byte: quantity(costs.receive_byte),
+        transfer_byte: quantity(costs.transfer_byte),
     })
 }
 

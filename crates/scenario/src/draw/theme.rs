@@ -213,6 +213,10 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
     }
     let [context_switch, cache_miss, first_packet, packet, link_scheduling, hand_over, interrupt, ..] = us;
     let [.., thread_creation, receive_packet, receive_message, send_call] = us;
+    // Up to what a packet costs otherwise, for one of a few KiB.
+    let byte = |dice: &mut Dice| {
+        if said && dice.chance(0.2) { Span::from_ps(dice.pick(&[250, 2_000, 20_000])) } else { Span::ZERO }
+    };
     let costs = HostCosts {
         context_switch,
         cache_miss,
@@ -227,6 +231,9 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         receive_packet,
         receive_message,
         send_call,
+        send_byte: byte(dice),
+        receive_byte: byte(dice),
+        transfer_byte: byte(dice),
     };
     (said, costs)
 }

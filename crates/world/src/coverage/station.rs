@@ -127,9 +127,10 @@ fn largest(experiment: &Experiment, node: usize) -> Bytes {
 fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered> {
     let Some(after) = host.driver.reset_after else { return Ok(()) };
     let depth = u64::from(host.subsystem.link.depth);
+    let costs = host.costs.with_packets_of(largest);
     let packet = Span::from_ps(u64::try_from(behind.charge(largest)).unwrap_or(u64::MAX))
-        .saturating_add(host.costs.interrupt.saturating_mul(u64::from(behind.interrupts().all)))
-        .saturating_add(host.costs.link_scheduling);
+        .saturating_add(costs.interrupt.saturating_mul(u64::from(behind.interrupts().all)))
+        .saturating_add(costs.link_scheduling);
     let once = behind.once().iter().fold(Span::ZERO, |sum, term| sum.saturating_add(term.cost));
     // Twice, for what comes behind may hold up an interrupt.
     let longest = packet.saturating_mul(2 * depth).saturating_add(once);

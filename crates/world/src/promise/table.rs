@@ -181,7 +181,7 @@ fn environment(
     let config = &host.subsystem;
     Ok(Environment {
         // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
-        host: host.costs.interrupted_for_each(),
+        host: host.costs.interrupted_for_each().with_packets_of(config.packet),
         link,
         packet: config.packet,
         model,
