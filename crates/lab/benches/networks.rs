@@ -62,7 +62,9 @@ fn network() -> String {
     // A channel from `h` is one from each of them, or as many as are counted.
     for receiver in 1..=RECEIVERS {
         let count = 10 * HOSTS / RECEIVERS;
-        add(format!("[[channel]]\nname = \"c{receiver}\"\ncount = {count}\nfrom = \"h\"\nto = \"r-{receiver}\"{CHANNEL}"));
+        add(format!(
+            "[[channel]]\nname = \"c{receiver}\"\ncount = {count}\nfrom = \"h\"\nto = \"r-{receiver}\"{CHANNEL}"
+        ));
     }
     text
 }
@@ -89,5 +91,8 @@ fn main() {
         }
     }
     let [alone, network] = costs.map(|mut costs| median(&mut costs));
-    println!("one host: {alone:.0} ns an event; {HOSTS} hosts and 10 000 channels: {network:.0} ns, {:.2} times that", network / alone);
+    println!(
+        "one host: {alone:.0} ns an event; {HOSTS} hosts and 10 000 channels: {network:.0} ns, {:.2} times that",
+        network / alone
+    );
 }
