@@ -130,7 +130,8 @@ fn every_bound_holds_in_all_that_can_be_said() {
     // Or nothing is tested: that the reader refuses, that runs end, that there are bounds to exceed.
     assert!(tally.careless > CASES / 200, "{tally:?}");
     assert!(tally.endless < CASES / 100, "{tally:?}");
-    assert!(tally.bounded > CASES / 4, "{tally:?}");
+    // One in sixteen is of virtual interfaces, which have none.
+    assert!(tally.bounded > CASES / 5, "{tally:?}");
 }
 
 #[test]
