@@ -15,6 +15,7 @@
 //!
 //! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it can be tried out.
 
+mod open;
 mod ring;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use laxity_units::{Bytes, Span};
 use crate::admission::Term;
 use crate::costs::{Delay, LinkCosts};
 
+pub use open::{Closed, Open};
 pub use ring::Turns;
 pub use window::{Behind, Method};
 
@@ -69,8 +71,10 @@ pub struct Phase {
     pub from: Bytes,
     /// … and at most this; `None` for any.
     pub up_to: Option<Bytes>,
-    /// Resources that it holds, all of them or none; who has them is decided by any rank, preemptive or not.
+    /// Resources that it holds, all of them or none, preemptive or not.
     pub holds: Vec<usize>,
+    /// Its rank there, 0 before all.
+    pub rank: u8,
     /// Its time counts from when the server took the packet.
     pub since_service: bool,
     /// What the host is told at its end.
@@ -114,9 +118,13 @@ pub enum Medium {
 pub enum Link {
     /// A packet has it for `L_x(S)`, one after the other, and interrupts when it is done.
     Alone(LinkCosts),
-    /// An adapter of stages.
+    /// An adapter of stages, with a window.
     Behind(Arc<Behind>),
+    /// One that has each packet as it is made.
+    Open(Arc<Open>),
 }
+
+const SLOWEST: &str = "the adapter's slowest stages for the packets bound by it";
 
 impl From<LinkCosts> for Link {
     fn from(costs: LinkCosts) -> Self {
@@ -130,6 +138,7 @@ impl Link {
         match self {
             Link::Alone(costs) => costs.transmit(size),
             Link::Behind(behind) => span(behind.charge(size)),
+            Link::Open(open) => span(open.charge(size)),
         }
     }
 
@@ -138,6 +147,7 @@ impl Link {
         match self {
             Link::Alone(costs) => costs.transmit(size),
             Link::Behind(behind) => span(behind.apart(size)),
+            Link::Open(open) => span(open.apart(size)),
         }
     }
 
@@ -146,13 +156,14 @@ impl Link {
         match self {
             Link::Alone(_) => &[],
             Link::Behind(behind) => behind.once(),
+            Link::Open(open) => open.once(),
         }
     }
 
     /// Interrupts of a packet: how many, and how many of them the adapter does not wait for.
     pub fn interrupts(&self) -> Interrupts {
         match self {
-            Link::Alone(_) => Interrupts { all: 1, beside: 0, waited_for: 0 },
+            Link::Alone(_) | Link::Open(_) => Interrupts { all: 1, beside: 0, waited_for: 0 },
             Link::Behind(behind) => behind.interrupts(),
         }
     }
@@ -163,8 +174,18 @@ impl Link {
             Link::Alone(_) => "transmission of the packets bound by the link",
             Link::Behind(behind) => match behind.method() {
                 Method::OneByOne => "all stages of the adapter for the packets bound by it, one by one",
-                Method::SideBySide => "the adapter's slowest stages for the packets bound by it",
+                Method::SideBySide => SLOWEST,
             },
+            Link::Open(_) => SLOWEST,
+        }
+    }
+
+    /// For how long the host may not have looked for completions.
+    pub(crate) fn hears(&self) -> Span {
+        match self {
+            Link::Alone(_) => Span::ZERO,
+            Link::Behind(behind) => behind.station().hears,
+            Link::Open(open) => open.hears(),
         }
     }
 

@@ -35,8 +35,6 @@
 mod receiving;
 mod station;
 
-use std::sync::Arc;
-
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::node::DriverConfig;
@@ -46,7 +44,7 @@ use laxity_qos::channel::{
     Block, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow, Preemption, Processing,
 };
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS};
 use laxity_qos::station::Link;
 
 use crate::experiment::{
@@ -79,8 +77,12 @@ pub(crate) struct Covered {
     pub(crate) link: Link,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
+    /// Priorities that are told apart among guaranteed channels; `None` for EDF, which needs none.
+    pub(crate) levels: Option<u32>,
     /// Handlers work ahead of time.
     pub(crate) ahead: bool,
+    /// Packets with the adapter, at most.
+    pub(crate) depth: u32,
 }
 
 impl Coverage {
@@ -156,14 +158,17 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         }
         let covered = host_policies(&hosts[*host])?;
         let link = match &adapters[*adapter] {
+            Adapter::Null(_) if covered.model == ResourceModel::Handed => {
+                return Err(Uncovered(
+                    "best effort may fill the adapter's queue before whoever has a deadline",
+                ));
+            }
             Adapter::Null(link) => {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
                 Link::Alone(*link)
             }
-            Adapter::Described(described) => {
-                Link::Behind(Arc::new(station::behind(experiment, node, described, covered.by_level)?))
-            }
+            Adapter::Described(described) => return station::covered(experiment, node, described, &covered),
         };
         Ok(Covered { link, ..covered })
     };
@@ -171,7 +176,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let mut stations: Vec<Result<Covered, Uncovered>> =
         nodes.iter().enumerate().map(covered).chain(ports).collect();
     for station in &mut stations {
-        if *test == Test::Demand && station.as_ref().is_ok_and(|covered| covered.by_level) {
+        if *test == Test::Demand && station.as_ref().is_ok_and(|covered| covered.levels.is_some()) {
             *station =
                 Err(Uncovered("the demand test is about EDF; fixed priorities are admitted by `d_order`"));
         }
@@ -246,7 +251,9 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
             return Err(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"));
         }
     };
-    Ok(Covered { model: ResourceModel::Ideal, link: (*link).into(), by_level, ahead: false })
+    let levels = levels(by_level);
+    let link = (*link).into();
+    Ok(Covered { model: ResourceModel::Ideal, link, by_level, levels, ahead: false, depth: 1 })
 }
 
 fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -280,20 +287,22 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
-    let LinkConfig { paradigm, order: link_order, early: _, depth: _ } = link_config;
+    let LinkConfig { paradigm, order: link_order, early: _, depth } = link_config;
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
         (LinkParadigm::O1, false) => ResourceModel::O1,
         (LinkParadigm::O2, false) => ResourceModel::O2,
         (LinkParadigm::O3, false) => return Err(Uncovered("no analysis covers link scheduling by O3")),
-        (LinkParadigm::Adapter, false) => {
-            return Err(Uncovered("no analysis covers an adapter that schedules the link itself"));
-        }
+        (LinkParadigm::Adapter, false) => ResourceModel::Handed,
     };
+    let scheduled = *paradigm != LinkParadigm::Adapter;
     let by_level = match (order, link_order) {
         (Order::MultiClassEdf, Order::MultiClassEdf) => false,
         (Order::FixedPriority, Order::FixedPriority) => true,
+        // Nothing ever waits at the host's link.
+        (Order::MultiClassEdf, _) if !scheduled => false,
+        (Order::FixedPriority, _) if !scheduled => true,
         (Order::MultiClassEdf | Order::FixedPriority | Order::Edf | Order::VirtualClock | Order::Fifo, _) => {
             return Err(Uncovered(
                 "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
@@ -313,7 +322,13 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     if !enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
-    Ok(Covered { model, link: LinkCosts::default().into(), by_level, ahead })
+    let link = LinkCosts::default().into();
+    Ok(Covered { model, link, by_level, levels: levels(by_level), ahead, depth: *depth })
+}
+
+/// Levels that real-time channels share under fixed priorities; the last one is best effort's.
+fn levels(by_level: bool) -> Option<u32> {
+    by_level.then_some(LEVELS as u32 - 1)
 }
 
 /// A driver must not give up a null device while it does what it was given.

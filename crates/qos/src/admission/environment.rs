@@ -19,6 +19,8 @@ pub enum ResourceModel {
     O1,
     /// The link scheduler is a thread, which waits for preemption points.
     O2,
+    /// Packets are handed over as they are made, and the adapter schedules the link; what that costs is part of making them.
+    Handed,
 }
 
 /// Largest message, and packet, that is considered: with it no sum of costs overflows.
@@ -170,7 +172,7 @@ fn endless(link: &Link, size: Bytes) -> bool {
             let bytes = u128::from(link.per_byte.as_ps()) * u128::from(size.max(link.shortest).get());
             u128::from(link.startup.as_ps()) + bytes > u128::from(u64::MAX)
         }
-        Link::Behind(_) => link.transmit(size) == Span::MAX,
+        Link::Behind(_) | Link::Open(_) => link.transmit(size) == Span::MAX,
     }
 }
 

@@ -7,7 +7,7 @@ use super::population::Population;
 use super::response::Task;
 use super::terms::{Breakdown, ps};
 use super::trajectory::Charges;
-use super::{ideal, o1, o2, papers};
+use super::{handed, ideal, o1, o2, papers};
 use crate::channel::Role;
 
 /// What all channels have in common. Two populations with equal `Shared` demand the same of every
@@ -36,6 +36,7 @@ impl Shared {
             ResourceModel::Ideal => ideal::charges(environment, population),
             ResourceModel::O1 => o1::charges(environment, population),
             ResourceModel::O2 => o2::charges(environment, population),
+            ResourceModel::Handed => handed::charges(environment, population),
         }?;
         let mut shared = Self {
             wait: charges.wait.clone(),
@@ -90,7 +91,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
     let blocks = n.div_ceil(super::population::packets_per_block(environment.block_real_time, n));
     let switches = match environment.model {
         ResourceModel::Ideal => 0,
-        ResourceModel::O1 => u128::from(blocks),
+        ResourceModel::O1 | ResourceModel::Handed => u128::from(blocks),
         ResourceModel::O2 => u128::from(blocks + n),
     };
     let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());

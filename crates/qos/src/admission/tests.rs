@@ -5,6 +5,7 @@ mod demand;
 mod environment;
 mod exact;
 mod refusals;
+mod stations;
 
 use laxity_units::{Bytes, Span};
 use proptest::prelude::*;
@@ -422,6 +423,7 @@ proptest! {
             ResourceModel::Ideal => ideal::charges(&environment, &all),
             ResourceModel::O1 => o1::charges(&environment, &all),
             ResourceModel::O2 => o2::charges(&environment, &all),
+            ResourceModel::Handed => handed::charges(&environment, &all),
         };
         if let Ok(charges) = charges {
             let n = request.spec().fragmentation(environment.packet).packets();

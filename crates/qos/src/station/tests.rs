@@ -223,3 +223,62 @@ fn no_row_of_stages_takes_longer_than_it_is_charged() {
     }
     assert!(closest > 0.999, "{closest}");
 }
+
+/// 10 and 30: a server each may have had something, and the packet that came first passes the shorter once more.
+#[test]
+fn an_adapter_that_schedules_is_charged_for_its_slowest_stage() {
+    let open = |station| Open::new(station, KILO);
+    let charged = |station| {
+        let open = open(station).unwrap();
+        let once: u64 = open.once().iter().map(|term| term.cost.as_ps()).sum();
+        ((open.charge(KILO) / 1_000_000) as u64, once / 1_000_000)
+    };
+    let plain = || station(vec![stage(vec![phase(10, 0)]), stage(vec![phase(30, 0)])]);
+    assert_eq!(charged(plain()), (30, 50));
+    assert_eq!(charged(Station { looks: us(7), ..plain() }), (30, 57));
+    // A prefetch of 10 by the processor that the link has for 5 of its 25: one in it, one waits, one is at the link.
+    let works = |time, rank| Phase { holds: vec![0], rank, ..phase(time, 0) };
+    let prefetch = |rank| {
+        let link = Stage { places: Some(1), ..stage(vec![works(5, 0), phase(20, 0)]) };
+        station(vec![stage(vec![phase(40, 0)]), stage(vec![works(10, rank)]), link])
+    };
+    // 40 and 35; what was inside is 40 and 10 + 3 (25 + 10), or 3 (25 + 3 · 10) if it does not go before.
+    assert_eq!(charged(prefetch(1)), (40, 40 + 10 + 3 * 35 + 35));
+    assert_eq!(charged(prefetch(0)), (40, 40 + 10 + 3 * 55 + 35));
+    assert_eq!(open(prefetch(1)).unwrap().apart(KILO), 25_000_000);
+
+    let refused = |station| open(station).unwrap_err();
+    assert_eq!(refused(Station { buffers: Some(9), ..plain() }), Closed::NoRoom);
+    let mut short = plain();
+    short.stages[0].places = Some(4);
+    assert_eq!(refused(short), Closed::NoRoom);
+    let mut told = plain();
+    told.stages[1].phases[0].tells = Tells::Progress;
+    assert_eq!(refused(told), Closed::Talkative);
+    let mut early = prefetch(1);
+    early.stages[1].places = Some(1);
+    assert_eq!(refused(early), Closed::Entangled);
+    let mut shared = prefetch(1);
+    shared.stages[0].phases[0].holds = vec![0];
+    assert_eq!(refused(shared), Closed::Entangled);
+    let mut apart = plain();
+    apart.stages.iter_mut().for_each(|stage| stage.phases[0].holds = vec![0]);
+    assert_eq!(refused(apart), Closed::Entangled);
+}
+
+/// The ring of the test above: the last stage at a fifth of its rate, with what it had, and the token once.
+#[test]
+fn an_adapter_that_schedules_waits_for_the_token_once() {
+    let turns =
+        Turns { rotation: us(100), holding: us(30), handling: us(5), longest: us(40), others: us(25) };
+    let medium = Phase { medium: true, ..phase(10, 0) };
+    let on_ring = |stages| Station { medium: Medium::Ring(turns.clone()), ..station(stages) };
+    let ring = on_ring(vec![stage(vec![phase(40, 0)]), stage(vec![medium.clone()])]);
+    let open = Open::new(ring, KILO).unwrap();
+    let once: u64 = open.once().iter().map(|term| term.cost.as_ps()).sum();
+    assert_eq!((open.charge(KILO), once / 1_000_000), (50_000_000, 40 + 50 + 40 + 265));
+    // A selecting stage with a place for each packet would have to be with the link, and is not.
+    let select = Stage { selects: true, ..stage(vec![phase(1, 0)]) };
+    let apart = on_ring(vec![select, stage(vec![medium])]);
+    assert_eq!(Open::new(apart, KILO).unwrap_err(), Closed::Token);
+}

@@ -249,7 +249,7 @@ impl Behind {
     }
 }
 
-fn terms<const N: usize>(all: [(&'static str, u128); N]) -> Vec<Term> {
+pub(super) fn terms<const N: usize>(all: [(&'static str, u128); N]) -> Vec<Term> {
     let some = all.into_iter().filter(|(_, cost)| *cost > 0);
     some.map(|(name, cost)| Term { name, cost: span(cost) }).collect()
 }
@@ -310,7 +310,7 @@ fn clusters(station: &Station, depth: u32) -> Vec<Range<usize>> {
 
 /// The stages for which the token stays: the last, if its last phase is on the medium, and those before it that do nothing
 /// but a processor's work.
-fn selecting(station: &Station) -> Option<Range<usize>> {
+pub(super) fn selecting(station: &Station) -> Option<Range<usize>> {
     let (last, before) = station.stages.split_last()?;
     if !last.phases.last().is_some_and(|phase| phase.medium) {
         return None;

@@ -185,7 +185,12 @@ pub(super) fn analysis(
     // Where one station of several is so, those channels have a bound that do not pass it.
     let scheduled = |node: &NodeSpec| {
         let host = &experiment.hosts[node.host];
-        matches!(host.subsystem.link.paradigm, LinkParadigm::O1 | LinkParadigm::O2) || host.ideal
+        let described = matches!(experiment.adapters[node.adapter], Adapter::Described(_));
+        match host.subsystem.link.paradigm {
+            LinkParadigm::O1 | LinkParadigm::O2 => true,
+            LinkParadigm::Adapter => described || host.ideal,
+            LinkParadigm::O3 => host.ideal,
+        }
     };
     if let Some(NodeSpec { host, .. }) = experiment.nodes.first()
         && !experiment.nodes.iter().any(scheduled)

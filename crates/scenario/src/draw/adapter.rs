@@ -40,9 +40,12 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
     };
     let as_rate = choice.null && !theme.link.per_byte.is_zero() && dice.chance(0.2);
     let (transmit, receive) = match choice.generic {
-        true => (transmit(dice, theme), receive(dice)),
+        true => {
+            (transmit(dice, theme), if theme.tidy && dice.chance(0.8) { Vec::new() } else { receive(dice) })
+        }
         false => (Vec::new(), Vec::new()),
     };
+    let wild = if theme.tidy { 0.2 } else { 1.0 };
     let cim = choice.cim;
     let polls = dice.chance(0.2);
     let looks = choice.generic && dice.chance(0.25);
@@ -70,11 +73,11 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
             true => that(quantity(Span::from_us(dice.between(1, 200)))),
             false => this(word::<Interrupt>("interrupt")),
         }),
-        queue: when(choice.generic && dice.chance(0.6), || parts(command_queues(dice))),
+        queue: when(choice.generic && dice.chance(wild * 0.6), || parts(command_queues(dice))),
         response_queue: when(choice.generic && dice.chance(0.12), || {
             parts(response_queues(dice, polls, receive.is_empty()))
         }),
-        transmit_buffers: when(choice.generic && dice.chance(0.3), || {
+        transmit_buffers: when(choice.generic && dice.chance(wild * 0.3), || {
             let overload = dice.word::<Overload>("block", 0.3);
             part(buffers(dice, overload))
         }),
@@ -211,7 +214,49 @@ fn buffers(dice: &mut Dice, overload: &str) -> Drafted<RawBuffers> {
 fn transmit(dice: &mut Dice, theme: &Theme) -> Vec<Drafted<RawStage>> {
     let stages = dice.between(1, 3);
     let shared = matches!(theme.place, Place::Ring(_) | Place::Ethernet(_)) || dice.chance(0.6);
+    if theme.tidy {
+        return (0..stages).map(|n| tidy(dice, n, n + 1 == stages, shared)).collect();
+    }
     (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, false)).collect()
+}
+
+/// A stage that knows who is urgent, with a prefetch before the last one perhaps, so that any number of packets may be in it.
+fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> {
+    let plain = |takes: &str, order: &'static str, priority: u64, slots: Option<u64>| {
+        table!(RawQueue {
+            takes: scalar(word::<Takes>(takes)),
+            spread: unsaid(),
+            order: word::<Order>(order),
+            priority: whole(priority),
+            slots: slots.map_or_else(unsaid, whole),
+            overload: when(slots.is_some(), || word::<Overload>("block")),
+            source: unsaid(),
+        })
+    };
+    let prefetched = last && n > 0 && dice.chance(0.5);
+    let queues = match (prefetched, dice.below(3)) {
+        (true, _) => vec![plain("all", "fifo", 0, Some(dice.between(1, 3)))],
+        (false, 0) => vec![plain("all", dice.pick(&["edf", "multiclass_edf"]), 0, None)],
+        (false, _) => {
+            let order = dice.pick(&["fifo", "fifo", "edf", "multiclass_edf", "edf", "fixed_priority"]);
+            vec![plain("real_time", order, 0, None), plain("best_effort", "fifo", 1, None)]
+        }
+    };
+    let medium = last && shared;
+    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, false)).collect();
+    if medium {
+        phases.push(phase(dice, true, true));
+    }
+    table!(RawStage {
+        name: name(format!("t{n}")),
+        servers: unsaid(),
+        batch: unsaid(),
+        linger: unsaid(),
+        selection: unsaid(),
+        queue: parts(queues),
+        phase: parts(phases),
+        source: unsaid(),
+    })
 }
 
 fn receive(dice: &mut Dice) -> Vec<Drafted<RawStage>> {

@@ -142,7 +142,10 @@ fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
             let most = dice.pick(&[1, 10, 1000]);
             quantity(dice.span(Span::from_us(100), Span::from_ms(most)))
         }),
-        depth: dice.maybe(0.4, |dice| whole(dice.pick(&[1, 2, 3, 8, 64]))),
+        // An adapter that schedules has everything at once, unless somebody says otherwise.
+        depth: dice.maybe(if theme.paradigm == "adapter" { 0.08 } else { 0.4 }, |dice| {
+            whole(dice.pick(&[1, 2, 3, 8, 64]))
+        }),
         early_above_best_effort: dice.maybe(0.25, |dice| boolean(dice.chance(0.7))),
     })
 }

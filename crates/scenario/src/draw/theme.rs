@@ -73,6 +73,8 @@ pub(super) struct Theme {
     pub(super) decays: bool,
     /// The scenario has more channels than there are levels.
     pub(super) crowd: bool,
+    /// A described adapter knows who is urgent.
+    pub(super) tidy: bool,
     /// A host has an adapter of another kind than the rest, which may be one that no analysis covers.
     pub(super) mixed: bool,
 }
@@ -112,15 +114,17 @@ impl Theme {
             false => Scheduling::Anything,
         };
         let ideal = dice.chance(0.12);
+        let null = matches!(adapter, AdapterTheme::Null | AdapterTheme::Named("null"));
         let paradigm = match scheduling {
             Scheduling::Analysed if ideal => "O1",
-            Scheduling::Analysed => dice.pick(&["O1", "O2"]),
+            Scheduling::Analysed if null => dice.pick(&["O1", "O2"]),
+            // One that has stages may schedule the link itself.
+            Scheduling::Analysed => dice.pick(&["O1", "O2", "adapter"]),
             Scheduling::Anything => dice.pick(&["O1", "O2", "O3", "adapter"]),
         };
         let careless = dice.chance(0.02);
         let lawless = if scheduling == Scheduling::Analysed { 0.02 } else { 0.2 };
-        let null = matches!(adapter, AdapterTheme::Null | AdapterTheme::Named("null"));
-        let unanalysed = matches!(paradigm, "O3" | "adapter") && !ideal;
+        let unanalysed = (paradigm == "O3" || paradigm == "adapter" && null) && !ideal;
         let off = if unanalysed { !careless } else { dice.chance(if null { 0.02 } else { 0.1 }) };
         let (said, costs) = costs(dice, place);
         let mut link = LinkCosts::new(dice.cost(120), Span::ZERO);
@@ -147,9 +151,10 @@ impl Theme {
             costs,
             said,
             link,
-            ahead: dice.chance(0.4),
+            ahead: dice.chance(if paradigm == "adapter" { 0.15 } else { 0.4 }),
             decays: dice.chance(0.2),
             crowd: dice.chance(0.04),
+            tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
         }
     }

@@ -4,32 +4,173 @@
 //! break it. With several, packets may pass each other, be lost for want of room, or be kept from being fetched, and each of
 //! those is either shown not to matter or has no bound.
 
+use std::sync::Arc;
+
 use laxity_model::adapter::{
     Buffers, Description, Interface, Notification, Overload, Phase, Pool, Queue, Selection, Stage, Takes,
     Tells,
 };
 use laxity_model::network::TokenRingParameters;
-use laxity_qos::channel::{LinkConfig, Order};
+use laxity_qos::admission::ResourceModel;
+use laxity_qos::channel::{LinkConfig, MessageOverflow, Order, PacketOverflow};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
-use laxity_qos::station::{self, Behind, Medium, Overtaking, Station, Turns};
+use laxity_qos::station::{self, Behind, Closed, Link, Medium, Open, Overtaking, Station, Turns};
 use laxity_units::{Bytes, Span, Time};
 
-use super::Uncovered;
-use crate::experiment::{Adapter, ChannelSpec, Experiment, Host, MediumSpec, Network};
+use super::{Covered, Uncovered};
+use crate::experiment::{Adapter, ChannelSpec, Experiment, Host, MediumSpec, Network, Task};
 
-/// What is behind the link scheduler of `node`, whose adapter is described; `by_level` if its CPU and link go by fixed priorities.
-pub(super) fn behind(
+/// What analysis covers `node`, whose adapter is described and whose host goes by `host`: with packets in a window, or, where the
+/// host's link queue is always empty, with each packet as it is made; if both do, by what promises more.
+pub(super) fn covered(
     experiment: &Experiment,
     node: usize,
     description: &Description,
-    by_level: bool,
-) -> Result<Behind, Uncovered> {
-    let host = experiment.host(node);
-    let LinkConfig { paradigm: _, order: _, early, depth } = host.subsystem.link;
-    let window = Window { depth, by_level, nothing_early: early.horizon.is_zero() };
-    let comes_in = |channel: &ChannelSpec| channel.hop(node).is_some_and(|hop| hop > 0);
+    host: &Covered,
+) -> Result<Covered, Uncovered> {
+    let LinkConfig { paradigm: _, order: _, early, depth } = experiment.host(node).subsystem.link;
+    let held = early.horizon.is_zero();
+    let at_once = |nothing_early: bool| {
+        let window = Window { depth: u32::MAX, by_level: host.by_level, nothing_early };
+        let (open, ranked) = open(experiment, node, description, window)?;
+        let levels = if ranked { host.levels } else { Some(1) };
+        let link = Link::Open(Arc::new(open));
+        Ok(Covered { model: ResourceModel::Handed, link, levels, ..host.clone() })
+    };
+    let most = under_way(experiment, node, depth);
+    if host.model == ResourceModel::Handed {
+        if depth < u32::MAX && most == depth {
+            return Err(Uncovered("packets that the adapter schedules wait for a window before that"));
+        }
+        return at_once(!host.ahead);
+    }
+    let window = Window { depth: most, by_level: host.by_level, nothing_early: held };
+    let behind = behind(experiment, node, description, window).map(|behind| Link::Behind(Arc::new(behind)));
+    let behind = behind.map(|link| Covered { link, depth: most, ..host.clone() });
+    if host.model != ResourceModel::O1 || window.depth == depth {
+        return behind;
+    }
     let largest = largest(experiment, node);
+    let once = |link: &Link, packets: u32| {
+        let once = link.once().iter().fold(Span::ZERO, |sum, term| sum.saturating_add(term.cost));
+        once.saturating_add(link.transmit(largest).saturating_mul(u64::from(packets)))
+    };
+    match (behind, at_once(held || !host.ahead)) {
+        (Ok(behind), Ok(open)) if once(&behind.link, window.depth) <= once(&open.link, 0) => Ok(behind),
+        (_, Ok(open)) => Ok(open),
+        (behind, Err(_)) => behind,
+    }
+}
+
+/// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for, each having one until it is complete.
+fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
+    if let Task::Fill(_) = experiment.task {
+        // Copies have buffers of their own, and nobody knows yet how many there will be.
+        return depth;
+    }
+    let mut all = 0u64;
+    for channel in &experiment.channels {
+        match channel.hop(node) {
+            Some(0) if channel.packet_overflow != PacketOverflow::DecayDeadline => {
+                let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
+                all = all.saturating_add(channel.packet_slots.saturating_mul(lanes));
+            }
+            None => {}
+            _ => return depth,
+        }
+    }
+    // With room for all, nothing ever waits for the window.
+    if all < u64::from(depth) { all.max(1) as u32 } else { depth }
+}
+
+/// An adapter that has each packet at once, and whether it goes by the same order as the host, not just by class.
+fn open(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: Window,
+) -> Result<(Open, bool), Uncovered> {
+    if experiment.host(node).driver.reset_after.is_some() {
+        return Err(Uncovered("the driver resets the adapter while it does what it was given"));
+    }
+    if !window.nothing_early {
+        return Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"));
+    }
+    let (station, _) = row(experiment, node, description, window)?;
+    let best_effort = experiment.channels.iter().any(|channel| {
+        let excess = channel.message_overflow == MessageOverflow::BestEffort;
+        channel.senders().contains(&node) && (channel.class == Class::BestEffort || excess)
+    });
+    let (last, before) = description.transmit.split_last().ok_or(Uncovered("an adapter without stages"))?;
+    let prefetched = station.stages.last().is_some_and(|stage| stage.places.is_some());
+    if prefetched && last.queues.len() > 1 {
+        return Err(Uncovered("no analysis covers a prefetch into several queues"));
+    }
+    let alone = if prefetched { None } else { Some(last) };
+    let mut ranked = true;
+    for stage in before.iter().chain(alone) {
+        let (lines, real_time, best) = lines(stage)?;
+        let fifo = lines[real_time].order == Order::Fifo;
+        if fifo && real_time == best && best_effort {
+            return Err(Uncovered("best effort may fill the adapter's queue before whoever has a deadline"));
+        }
+        ranked &= !fifo;
+    }
+    let open = Open::new(station, largest(experiment, node)).map_err(|closed| {
+        Uncovered(match closed {
+            Closed::NoRoom => {
+                "without a window, packets wait for room in the adapter in the order in which they come"
+            }
+            Closed::Entangled => {
+                "without a window, stages before the last that hold each other up have no bound"
+            }
+            Closed::Talkative => {
+                "without a window, no analysis covers what tells the host of more than completions"
+            }
+            Closed::Token => "the token leaves while the adapter has frames for it",
+        })
+    })?;
+    Ok((open, ranked))
+}
+
+/// The queues of `stage` in the order of their priority, and which are real time's and best effort's.
+fn lines(stage: &Stage) -> Result<(Vec<&Queue>, usize, usize), Uncovered> {
+    let mut lines: Vec<&Queue> = stage.queues.iter().collect();
+    lines.sort_by_key(|queue| queue.priority);
+    let of = |class| lines.iter().position(|queue| queue.takes.admits(&tag(class)));
+    match (of(Class::RealTime), of(Class::BestEffort)) {
+        (Some(real_time), Some(best_effort)) => Ok((lines, real_time, best_effort)),
+        _ => Err(Uncovered("a class has no queue")),
+    }
+}
+
+/// What is behind the link scheduler of `node`, with so many packets under way.
+fn behind(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: Window,
+) -> Result<Behind, Uncovered> {
+    let (mut station, order) = row(experiment, node, description, window)?;
+    station.buffers = window.buffers(&description.transmit_buffers, order)?;
+    if order == Allowed::Urgent && station.stages[0].places.is_some() {
+        return Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"));
+    }
+    let largest = largest(experiment, node);
+    let behind = Behind::new(station, window.depth, largest);
+    patient(experiment.host(node), &behind, largest)?;
+    Ok(behind)
+}
+
+/// The stages of `node` as the proofs see them, and who may overtake whom.
+fn row(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: Window,
+) -> Result<(Station, Allowed), Uncovered> {
+    let comes_in = |channel: &ChannelSpec| channel.hop(node).is_some_and(|hop| hop > 0);
     let Description {
         interface,
         resources: _,
@@ -60,24 +201,18 @@ pub(super) fn behind(
         order = order.max(overtaking);
         stages.push(stage);
     }
-    let buffers = window.buffers(transmit_buffers, order)?;
-    if order == Allowed::Urgent && stages[0].places.is_some() {
-        return Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"));
-    }
     let station = Station {
         stages,
         looks: poll.unwrap_or(Span::ZERO),
         hears: hears(*notification),
-        buffers,
+        buffers: window.limit(transmit_buffers),
         order: match order {
             Allowed::Never => Overtaking::Never,
             Allowed::Urgent => Overtaking::Urgent,
         },
         medium: medium(experiment, node, description)?,
     };
-    let behind = Behind::new(station, depth, largest);
-    patient(host, &behind, largest)?;
-    Ok(behind)
+    Ok((station, order))
 }
 
 /// Refuses what tells packets apart by more than their class, and what serves several together.
@@ -189,13 +324,18 @@ impl Window {
         }
     }
 
-    fn buffers(self, buffers: &Buffers, order: Allowed) -> Result<Option<u32>, Uncovered> {
-        let Buffers { pool, overload } = *buffers;
-        let room = match pool {
+    /// How many buffers there are, if there need not be enough.
+    fn limit(self, buffers: &Buffers) -> Option<u32> {
+        let room = match buffers.pool {
             Pool::Unlimited => None,
             Pool::Shared(most) | Pool::PerChannel(most) => Some(most),
         };
-        if self.holds(room) {
+        room.filter(|_| !self.holds(room))
+    }
+
+    fn buffers(self, buffers: &Buffers, order: Allowed) -> Result<Option<u32>, Uncovered> {
+        let Buffers { pool, overload } = *buffers;
+        if self.limit(buffers).is_none() {
             return Ok(None);
         }
         match (pool, overload) {
@@ -214,7 +354,7 @@ impl Window {
 
     fn stage(self, stage: &Stage) -> Result<(Allowed, station::Stage), Uncovered> {
         // One at a time: see `plain`.
-        let Stage { name, servers, batch: _, linger: _, queues, selection, phases } = stage;
+        let Stage { name, servers, batch: _, linger: _, queues: _, selection, phases } = stage;
         let selects = phases.iter().all(|phase| phase.work);
         let phases = phases.iter().map(phase).collect();
         if self.is_one() {
@@ -224,12 +364,7 @@ impl Window {
         if *servers > 1 {
             return Err(Uncovered("packets that are served side by side may pass each other"));
         }
-        let mut lines: Vec<&Queue> = queues.iter().collect();
-        lines.sort_by_key(|queue| queue.priority);
-        let of = |class| lines.iter().position(|queue| queue.takes.admits(&tag(class)));
-        let (Some(real_time), Some(best_effort)) = (of(Class::RealTime), of(Class::BestEffort)) else {
-            return Err(Uncovered("a class has no queue"));
-        };
+        let (lines, real_time, best_effort) = lines(stage)?;
         if real_time > best_effort || real_time != best_effort && *selection != Selection::Priority {
             return Err(Uncovered("best effort passes real time within the adapter"));
         }
@@ -275,14 +410,15 @@ fn tag(class: Class) -> Tag {
 }
 
 fn phase(phase: &Phase) -> station::Phase {
-    // By which rank resources are given out is all one to the proof, and so is whose time it is once a description is read.
-    let Phase { delay, takes: _, from, up_to, holds, priority: _, work: _, medium, tells, since_service } =
+    // Whose time it is is all one once a description is read.
+    let Phase { delay, takes: _, from, up_to, holds, priority, work: _, medium, tells, since_service } =
         phase;
     station::Phase {
         delay: *delay,
         from: *from,
         up_to: *up_to,
         holds: holds.clone(),
+        rank: *priority,
         since_service: *since_service,
         tells: match tells {
             Tells::Nothing => station::Tells::Nothing,

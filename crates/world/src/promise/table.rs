@@ -5,19 +5,16 @@ use std::collections::BTreeMap;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
-    Interference, Request,
+    Interference, Request, ResourceModel,
 };
 use laxity_qos::channel::{Block, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::costs::HostCosts;
-use laxity_qos::discipline::{Class, LEVELS};
+use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
 
 use super::{Refused, admitted};
 use crate::coverage::{Coverage, Covered, Uncovered, frames_apart, hears, thread_per_message};
-use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
-
-/// Levels that real-time channels share; the last one is best effort's.
-const REAL_TIME_LEVELS: u32 = LEVELS as u32 - 1;
+use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
 pub(super) type Reserved = (usize, Role, AdmissionId, Request);
@@ -156,9 +153,11 @@ fn environment(
     formula: Formula,
     node: usize,
 ) -> Result<Environment, Uncovered> {
-    let Covered { model, link, by_level, ahead } = coverage.stations[node].clone()?;
+    let Covered { model, link, by_level: _, levels, ahead, depth } = coverage.stations[node].clone()?;
+    if formula != Formula::Corrected && !link.is_alone() {
+        return Err(Uncovered("the papers' adapter is a delay and has no stages"));
+    }
     let best_effort = experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect();
-    let levels = by_level.then_some(REAL_TIME_LEVELS);
     if experiment.outlet(node).is_some() {
         // A port is a host that pays for nothing: what is left is its link.
         return Ok(Environment {
@@ -168,7 +167,7 @@ fn environment(
             model,
             block_real_time: Block::Packets(1),
             block_best_effort: Block::Packets(1),
-            depth: 1,
+            depth,
             thread_per_message: false,
             ahead,
             levels,
@@ -181,13 +180,13 @@ fn environment(
     let config = &host.subsystem;
     Ok(Environment {
         // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
-        host: host.costs.interrupted_for_each().with_packets_of(config.packet),
+        host: costs(host, model),
         link,
         packet: config.packet,
         model,
         block_real_time: config.preemption.real_time,
         block_best_effort: config.preemption.best_effort,
-        depth: config.link.depth,
+        depth,
         thread_per_message: thread_per_message(config.processing),
         ahead,
         levels,
@@ -202,6 +201,22 @@ fn environment(
         },
         formula,
     })
+}
+
+/// What `host` pays for: where it hands packets over as it makes them, that is part of making one.
+fn costs(host: &Host, model: ResourceModel) -> HostCosts {
+    let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
+    if model != ResourceModel::Handed {
+        return costs;
+    }
+    let over = costs.transmit(host.subsystem.link.paradigm);
+    HostCosts {
+        first_packet: costs.first_packet + over,
+        packet: costs.packet + over,
+        receive_packet: costs.receive_packet + over,
+        link_scheduling: over,
+        ..costs
+    }
 }
 
 /// What a channel has at `node` without a guarantee: all of it, or what exceeds its contract.

@@ -90,7 +90,9 @@ fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
 
 #[test]
 fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
-    for model in [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2] {
+    let expected =
+        [(ResourceModel::Ideal, (0, 420)), (ResourceModel::O1, (520, 520)), (ResourceModel::O2, (1240, 620))];
+    for (model, expected) in expected {
         for depth in [1, 2] {
             let mut host = Environment { depth, link: LinkCosts::default().into(), ..round(model) };
             // While scheduling costs something, starts and completions never end.
@@ -100,11 +102,6 @@ fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
             host.host.interrupt = Span::ZERO;
             // O1: W: 100 + 420, the crossing packet's link share is nothing. O2: a run of 100 more; the crossing packet
             // adds min(420 + 200, 620) and is 420 + 100 + 100 late for the link.
-            let expected = match model {
-                ResourceModel::Ideal => (0, 420),
-                ResourceModel::O1 => (520, 520),
-                ResourceModel::O2 => (1240, 620),
-            };
             assert_eq!(terms(host, &packets(1)), expected, "{model:?}, depth {depth}");
         }
     }

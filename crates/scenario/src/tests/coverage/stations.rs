@@ -82,6 +82,29 @@ fn what_several_packets_can_do_to_each_other() {
     }
 }
 
+/// An adapter that has each packet at once has a bound if nothing without one can be ahead in it; so has one behind a window that never
+/// closes, and a bound by time is by no number of packets.
+#[test]
+fn an_adapter_that_schedules_has_to_tell_who_is_urgent() {
+    let urgent = format!("{BY_CLASS}, {LONG}");
+    let at_once = |stages: &[&str]| bound(&host(&generic(stages), "paradigm = \"adapter\""));
+    let known = at_once(&[&urgent, &urgent]).unwrap();
+    let filled = Err("best effort may fill the adapter's queue before whoever has a deadline");
+    assert_eq!(at_once(&[LONG, &urgent]), filled);
+    assert_eq!(at_once(&[&urgent, LONG]), filled);
+    // A prefetch is short, and all of it is counted.
+    let prefetch = format!("queue = [{{ slots = 2 }}], {LONG}");
+    let (one, two) = (at_once(&[&urgent, LONG, &prefetch]), at_once(&[&urgent, &urgent, &prefetch]).unwrap());
+    assert_eq!(one, filled);
+    assert!(two > known + 3 * 400, "{known} {two}");
+    // As many as there are buffers for are never more than fit.
+    let deep = |depth: u32| bound(&host(&generic(&[&urgent, &urgent]), &format!("depth = {depth}"))).unwrap();
+    assert_eq!(deep(60_000), deep(50_000));
+    assert!(deep(60_000) < known + 400, "{} {known}", deep(60_000));
+    let waits = host(&generic(&[&urgent, &urgent]), "paradigm = \"adapter\", depth = 2");
+    assert_eq!(bound(&waits), Err("packets that the adapter schedules wait for a window before that"));
+}
+
 /// Of two stages of 400 us and one of 200 a FIFO in a window of three pays the longest, and EDF all.
 #[test]
 fn a_fifo_is_charged_for_its_slowest_stage() {

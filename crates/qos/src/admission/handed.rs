@@ -1,0 +1,58 @@
+//! Corrected bound for a host that hands each packet over as it is made, to an adapter that schedules the link itself.
+//!
+//! The link is none of the host's business: no packet waits there, no completion selects one. What is left of the host is the
+//! first phase of [`super::trajectory`], which ends at an instant `τ` when a level handler hands a packet over; the second phase is
+//! the adapter's ([`crate::station::open`]), and takes nothing of the CPU.
+//!
+//! # First phase: the CPU, in `(s, τ]`
+//!
+//! The CPU is taken by a lower block (with its switch), by level packets, each with its handing over (the caller adds that to
+//! protocol processing, for it is executed with each packet and is no preemption point), by a switch per level block begun, by work above
+//! the handlers, and by completions, `C_i` each. Those are `L` apart, what the last stage takes at the least, and pending at `s` are only those that came
+//! in a handing over, which masks interrupts, or since the host last looked for responses. So in `Δ` at most
+//!
+//! ```text
+//! n ≤ Δ/L + 2 + ⌈(C_h + hears)/L⌉
+//! ```
+//!
+//! of them are executed, and with `α = L/(L − C_i)` and `β` for what does not depend on `Δ`: `Δ ≤ α (work + β C_i)`. Without `C_i < L` there is no bound.
+//!
+//! ```text
+//! W = α (C_sw + C_cm + B) + α β C_i + once + crossing
+//! per_block = C_sw + C_cm,   per_start = 0,   per_activation = C_sw + C_cm
+//! ```
+
+use super::decision::{Deficit, Reason, Resource};
+use super::environment::Environment;
+use super::o1::{Impossible, crossing, once_behind};
+use super::population::Population;
+use super::terms::{Breakdown, Ratio, ps};
+use super::trajectory::Charges;
+
+/// The charges of a host that hands over.
+pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+    let host = &environment.host;
+    let interrupt = ps(host.interrupt);
+    let switch = ps(host.switch());
+    let apart = ps(environment.link.apart(population.smallest_packet));
+    let (stretch, pending) = match population.largest_packet {
+        Some(_) if interrupt > 0 => {
+            if interrupt >= apart {
+                return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+            }
+            let stretch = Ratio { numerator: apart, denominator: apart - interrupt };
+            let masked = ps(host.link_scheduling) + ps(environment.link.hears());
+            (stretch, stretch.scale(interrupt * (2 + masked.div_ceil(apart))))
+        }
+        _ => (Ratio::ONE, 0),
+    };
+    let lower = switch + population.block;
+    let wait = Breakdown::default()
+        .and("switch to a lower handler", switch)
+        .and("its block", population.block)
+        .and("CPU time stolen from it by completions", stretch.scale(lower).saturating_sub(lower))
+        .and("completions in progress", pending)
+        .with(once_behind(environment, population))
+        .and("the crossing packet's second share", crossing(environment, population, stretch, switch, 0));
+    Ok(Charges { stretch, per_block: switch, per_start: 0, per_activation: switch, preemptible: false, wait })
+}
