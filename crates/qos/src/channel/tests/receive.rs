@@ -56,8 +56,13 @@ fn a_relayed_packet_is_tagged_anew() {
     s.receive(at(1), id, packet(Class::RealTime, 0, 0, 1, 5)).unwrap();
     assert_eq!(s.next_wakeup(at(1)), Some(at(5)), "early until it was due there");
     let (_, sent) = drain(&mut s, at(5));
-    let expected =
-        Tag { class: Class::RealTime, logical_arrival: at(5), deadline: at(12), tick: Span::from_ms(10), level: 6 };
+    let expected = Tag {
+        class: Class::RealTime,
+        logical_arrival: at(5),
+        deadline: at(12),
+        tick: Span::from_ms(10),
+        level: 6,
+    };
     assert_eq!((sent[0].tag, sent[0].channel, sent[0].created), (expected, id, at(5)));
     // Without enforcement it counts from now.
     let (mut s, id) = receiving(Role::Relay, Config { enforcement: false, ..config() });
