@@ -135,7 +135,8 @@ fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
     })
 }
 
-fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> {
+/// How long the run of a receiver, or of virtual interfaces, is.
+pub(super) fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> {
     let in_packets = dice.chance(0.2);
     let total = dice.between(20, 400);
     let left_out = |dice: &mut Dice| match in_packets {

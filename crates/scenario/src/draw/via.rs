@@ -6,14 +6,13 @@ use laxity_world::experiment::Refusal;
 
 use super::dice::Dice;
 use super::sketch::{
-    Drafted, Drawn, boolean, detailed, factor, items, name, part, parts, quantity, scalar, table, text, that,
-    this, unsaid, whole, word, words,
+    Drafted, boolean, detailed, factor, items, name, part, parts, quantity, scalar, table, text, that, this,
+    unsaid, whole, word, words,
 };
 use super::source::TRACES;
 use super::theme::Theme;
 use crate::choice::{FirmwareKind, FormulaWord, SourceKind};
-use crate::raw::{RawAdmission, RawChannel, RawRun, RawScenario, RawSizes, RawSource, RawVia, RawViaCosts};
-use crate::written::Part;
+use crate::raw::{RawAdmission, RawChannel, RawScenario, RawSizes, RawSource, RawVia, RawViaCosts};
 
 /// What the tables of such a scenario have to agree on.
 struct Plan {
@@ -63,7 +62,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         node: unsaid(),
         network: unsaid(),
         admission: part(admission),
-        run: run(dice, length),
+        run: super::reception::run(dice, length),
         interface: unsaid(),
         program: unsaid(),
         command: unsaid(),
@@ -77,22 +76,6 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         figure: unsaid(),
         tune: unsaid(),
     })
-}
-
-fn run(dice: &mut Dice, length: Span) -> Drawn<Option<Part<RawRun>>> {
-    let in_packets = dice.chance(0.2);
-    let total = dice.between(20, 400);
-    let left_out = |dice: &mut Dice| match in_packets {
-        true => this(whole(dice.below(total / 4))),
-        false => that(quantity(dice.part_of(length / 4).min(length / 4))),
-    };
-    part(table!(RawRun {
-        clock: unsaid(),
-        packets: if in_packets { whole(total) } else { unsaid() },
-        time: if in_packets { unsaid() } else { quantity(length) },
-        warmup: dice.maybe(0.2, left_out),
-        cooldown: dice.maybe(0.2, left_out),
-    }))
 }
 
 fn via(dice: &mut Dice, plan: &Plan) -> Drafted<RawVia> {
