@@ -17,7 +17,7 @@ use laxity_engine::{FrameCapture, Interface, LinkType};
 use laxity_qos::discipline::Class;
 use laxity_qos::wire::{HEADER_LEN, Header};
 use laxity_units::{Bytes, Time};
-use laxity_world::experiment::Experiment;
+use laxity_world::experiment::{Experiment, NodeSpec};
 
 /// The UDP port at which packets of ours are known: "LX".
 pub const PORT: u16 = 0x4C58;
@@ -60,11 +60,10 @@ impl<'a, W: Write> Capture<'a, W> {
         let (header, _) = Header::decode(packet).expect("packets of a run have headers");
         self.wrap(station, &header, packet);
         let (experiment, frames) = (self.experiment, &mut self.frames);
-        let interface = self.interfaces.entry(station).or_insert_with(|| {
-            let name = experiment.name(station);
-            let is_numbered = experiment.nodes.get(station).is_some_and(|node| node.name.is_none());
-            frames.interface(&if is_numbered { format!("node{name}") } else { name }, LinkType::Ethernet)
-        });
+        let interface = self
+            .interfaces
+            .entry(station)
+            .or_insert_with(|| frames.interface(&label(experiment, station), LinkType::Ethernet));
         let is_first = self.named.insert((station, header.channel));
         let name = &experiment.channels[header.channel as usize].name;
         let remark = is_first.then(|| format!("channel {}: {name}", header.channel));
@@ -125,9 +124,12 @@ impl<'a, W: Write> Capture<'a, W> {
     }
 }
 
-/// What the host at `node` is called in the file.
-fn label(experiment: &Experiment, node: usize) -> String {
-    experiment.nodes[node].name.clone().unwrap_or_else(|| format!("node{node}"))
+/// What `station` is called in the file.
+fn label(experiment: &Experiment, station: usize) -> String {
+    match experiment.nodes.get(station) {
+        Some(NodeSpec { name: None, .. }) => format!("node{station}"),
+        _ => experiment.name(station),
+    }
 }
 
 /// The address of the host at `node`, counted through a private network of 2²⁴.
