@@ -1,25 +1,13 @@
 //! What bytes cost a CPU beside packets and messages: when packets are where, worked out by hand.
 
+mod support;
+
 use laxity_scenario::Scenario;
 use laxity_world::results::{Channel, Summary};
 use laxity_world::run;
 
 /// A message of 2500 bytes in packets of 1000, from one host to another; costs are those said, and a byte takes 50 ns on the link.
 fn sent(class: &str, paradigm: &str, costs: &str) -> Channel {
-    let free = [
-        "context_switch",
-        "cache_miss",
-        "first_packet",
-        "packet",
-        "link_scheduling",
-        "hand_over",
-        "interrupt",
-        "thread_creation",
-        "receive_packet",
-        "receive_message",
-        "send_call",
-    ];
-    let free: Vec<String> = free.iter().map(|cost| format!("{cost} = \"0 us\"")).collect();
     let text = format!(
         r#"
         title = "a test"
@@ -41,7 +29,7 @@ fn sent(class: &str, paradigm: &str, costs: &str) -> Channel {
         burst = 1
         {class}
         "#,
-        free.join(", ")
+        support::free()
     );
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     run(&scenario.first()).channels.remove(0)

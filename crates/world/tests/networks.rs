@@ -1,5 +1,7 @@
 //! Unlike nodes and switches: when frames are where, worked out by hand.
 
+mod support;
+
 use laxity_scenario::Scenario;
 use laxity_world::results::{Channel, Run};
 use laxity_world::run;
@@ -12,20 +14,6 @@ fn network(more: &str, channels: &str) -> Run {
 
 /// The same with more said of the trunk.
 fn network_with(more: &str, trunk: &str, channels: &str) -> Run {
-    let costs = [
-        "context_switch",
-        "cache_miss",
-        "first_packet",
-        "packet",
-        "link_scheduling",
-        "hand_over",
-        "interrupt",
-        "thread_creation",
-        "receive_packet",
-        "receive_message",
-        "send_call",
-    ];
-    let free: Vec<String> = costs.iter().map(|cost| format!("{cost} = \"0 us\"")).collect();
     let text = format!(
         r#"
         title = "a test"
@@ -61,7 +49,7 @@ fn network_with(more: &str, trunk: &str, channels: &str) -> Run {
         time = "100 ms"
         {channels}
         "#,
-        free.join(", ")
+        support::free()
     );
     run(&Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first())
 }
