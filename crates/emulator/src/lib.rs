@@ -21,6 +21,8 @@ pub mod receiver;
 mod runner;
 #[cfg(target_os = "linux")]
 pub mod tap_port;
+#[cfg(target_os = "linux")]
+pub mod via;
 
 #[cfg(target_os = "linux")]
 pub use runner::Runner;

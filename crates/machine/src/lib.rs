@@ -27,6 +27,8 @@ pub mod offload;
 mod ownership;
 #[cfg(target_os = "linux")]
 pub mod place;
+#[cfg(target_os = "linux")]
+pub mod poll;
 pub mod ring;
 #[cfg(target_os = "linux")]
 pub mod signal;

@@ -129,6 +129,8 @@ pub struct Message {
     pub number: u64,
     /// Its bytes.
     pub size: Bytes,
+    /// Its sender says where it goes (RDMA), so that it takes no receive descriptor.
+    pub directed: bool,
 }
 
 /// What a program announces.
@@ -151,6 +153,10 @@ pub enum ViaOutput {
     Received(Message),
     /// A message has come for which no descriptor was posted.
     Dropped(Message),
+    /// HDMA has moved a message's data, and whoever has real memory does so now.
+    Moved(Direction, Message),
+    /// The adapter knows of a receive descriptor more of this virtual interface.
+    Posted(u32),
     /// A step of Table 1 is done, which counts from this time. Only if [watched](Via::watch).
     Did(Step, Message, Time),
     /// A unit was at work from this time until now. Only if [watched](Via::watch).
@@ -191,6 +197,13 @@ struct Endpoint {
     descriptors: Option<u32>,
 }
 
+impl Endpoint {
+    fn new(vi: Vi) -> Self {
+        let clock = FlowClock::default();
+        Self { vtick: vi.vtick, sends: clock, receives: clock, descriptors: vi.receives }
+    }
+}
+
 /// Best effort that waits to be let in.
 #[derive(Debug, Clone, Default)]
 struct Outside {
@@ -224,15 +237,9 @@ pub struct Via {
 impl Via {
     /// The adapter `config` with these virtual interfaces, by whose places messages name them.
     pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = Vi>) -> Self {
-        let endpoint = |vi: Vi| Endpoint {
-            vtick: vi.vtick,
-            sends: FlowClock::default(),
-            receives: FlowClock::default(),
-            descriptors: vi.receives,
-        };
         let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort: _ } = config.limits;
         Self {
-            endpoints: vis.into_iter().map(endpoint).collect(),
+            endpoints: vis.into_iter().map(Endpoint::new).collect(),
             doorbells: VecDeque::new(),
             hdma: Hdma::new(guard),
             nsdma: Nsdma::new(if nsdma_queue { Some(guard) } else { None }),
@@ -267,6 +274,29 @@ impl Via {
         self.settle(now);
         self.nrdma.reach(now, message, self.config.engines.network);
         self.settle(now);
+    }
+
+    /// A virtual interface is opened, whose place is the answer: `at` if it is in place of one that is closed, of which nothing may be
+    /// left, and else the next.
+    pub fn open(&mut self, now: Time, at: Option<u32>, vi: Vi) -> u32 {
+        self.settle(now);
+        match at {
+            Some(place) => {
+                self.endpoints[place as usize] = Endpoint::new(vi);
+                place
+            }
+            None => {
+                self.endpoints.push(Endpoint::new(vi));
+                self.endpoints.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The receive descriptors of a virtual interface that the adapter knows of are no more.
+    pub fn flush(&mut self, now: Time, vi: u32) {
+        self.settle(now);
+        let descriptors = &mut self.endpoints[vi as usize].descriptors;
+        *descriptors = descriptors.map(|_| 0);
     }
 
     /// A virtual interface has another rate from now on. What it has used up of the old one stays used up.
@@ -371,7 +401,10 @@ impl Via {
             units::Transfer::Status(Direction::Receive) => {
                 self.tell(at, ViaOutput::Received(request.job.message));
             }
-            units::Transfer::Descriptor(_) | units::Transfer::Data(_) => {}
+            units::Transfer::Data(direction) => {
+                self.tell(at, ViaOutput::Moved(direction, request.job.message));
+            }
+            units::Transfer::Descriptor(_) => {}
         }
     }
 

@@ -241,7 +241,7 @@ impl Via {
                 Task::Fetch(job)
             }
             Doorbell::Receive(vi) => {
-                let message = Message { vi, number: 0, size: laxity_units::Bytes::new(0) };
+                let message = Message { vi, number: 0, size: laxity_units::Bytes::new(0), directed: false };
                 let reserved = self.endpoints[vi as usize].vtick.is_some();
                 // Whatever comes next waits for it, so its clock has nothing to say.
                 let stamp = match (self.config.firmware, reserved) {
@@ -319,7 +319,7 @@ impl Via {
         let (message, base) = self.nrdma.done.pop_front().expect("a message has come");
         let endpoint = &mut self.endpoints[message.vi as usize];
         let mut job = Job { message, stamp: Time::ZERO, base };
-        match &mut endpoint.descriptors {
+        match endpoint.descriptors.as_mut().filter(|_| !message.directed) {
             Some(0) => return Task::Discard(job),
             Some(descriptors) => *descriptors -= 1,
             None => {}
@@ -387,6 +387,7 @@ impl Via {
             Task::Note(job) => {
                 let descriptors = &mut self.endpoints[job.message.vi as usize].descriptors;
                 *descriptors = descriptors.map(|count| count + 1);
+                self.tell(at, ViaOutput::Posted(job.message.vi));
                 self.go_on(at, None);
             }
             Task::Discard(job) => {

@@ -19,7 +19,7 @@ fn reserved(us: u64) -> Vi {
 }
 
 fn message(vi: u32, number: u64, size: u64) -> Message {
-    Message { vi, number, size: Bytes::new(size) }
+    Message { vi, number, size: Bytes::new(size), directed: false }
 }
 
 /// The adapter of Table 1 under `firmware`, if a look takes half a microsecond.

@@ -237,7 +237,7 @@ impl<'a> Cluster<'a> {
     fn post(&mut self, now: Time, channel: usize, calendar: &mut Calendar<Event>) {
         while let Some((number, size)) = self.programs[channel].next_to_post() {
             let node = self.experiment.channels[channel].route[0] as u32;
-            let message = Message { vi: channel as u32, number, size };
+            let message = Message { vi: channel as u32, number, size, directed: false };
             let process = self.programs[channel].sender;
             let at = self.busy(process, now, self.spec.post);
             calendar.schedule(at, Event::Ring { node, doorbell: Doorbell::Send(message) });
@@ -299,6 +299,8 @@ impl<'a> Cluster<'a> {
                 tally.dropped_packets += 1;
                 self.ended(now);
             }
+            // Nobody has memory here.
+            ViaOutput::Moved(..) | ViaOutput::Posted(_) => {}
             ViaOutput::Did(step, message, base) => self.trace_step(now, step, message, base),
             ViaOutput::Worked(unit, what, message, since) => {
                 self.trace_work(node, unit, what, message, (since, now));
@@ -359,7 +361,7 @@ impl<'a> Cluster<'a> {
         if self.programs[channel].returns_credits() {
             let at = self.busy(receiver, now, self.spec.post);
             let vi = (self.experiment.channels.len() + channel) as u32;
-            let doorbell = Doorbell::Send(Message { vi, number, size: CREDIT });
+            let doorbell = Doorbell::Send(Message { vi, number, size: CREDIT, directed: false });
             calendar.schedule(at, Event::Ring { node, doorbell });
         }
         if last && let Some((answer, window)) = self.programs[channel].round() {

@@ -1,0 +1,151 @@
+//! Adapters with virtual interfaces for real programs: END as the adapters' process.
+//!
+//! ```text
+//!  program ── socket ──▶ control's thread ──orders──▶ END's thread, on a processor of its own
+//!     └─── doorbells, descriptors, data (shared memory) ──▶ Cluster: firmware (model::via) on the real clock
+//! ```
+//!
+//! Programs use the crate `laxity-vi`. The firmware is the state machine that simulations run; nothing of a message makes a system call
+//! here, but for waking a program that has said that it sleeps.
+
+mod cluster;
+mod control;
+mod interface;
+mod load;
+mod regions;
+mod requests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+use laxity_engine::{Attribution, Calendar, Dilation, Epoch, Lateness, Limits, RealClock, Ticks};
+use laxity_machine::place::{Placed, Placement, spawn_on};
+use laxity_machine::{Refused, claim_core};
+use laxity_model::via::{ViaConfig, ViaOutput, ViaReport};
+use laxity_units::{Span, Time};
+
+use cluster::Cluster;
+pub use cluster::Violations;
+pub use control::socket_of;
+use control::{Counter, Doors};
+pub use interface::Tally;
+use requests::Desk;
+
+/// Adapters to be emulated.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    /// What each is like.
+    pub adapter: ViaConfig,
+    /// How many there are.
+    pub nodes: usize,
+    /// From the first bit out of one to the first bit at another.
+    pub latency: Span,
+    /// Whether every step is recorded.
+    pub recorded: bool,
+}
+
+/// Something that an adapter did.
+#[derive(Debug, Clone, Copy)]
+pub struct Recorded {
+    /// Which adapter.
+    pub node: u32,
+    /// When.
+    pub at: Time,
+    /// What.
+    pub output: ViaOutput,
+}
+
+/// What came of adapters that were served.
+#[derive(Debug)]
+pub struct Served {
+    /// What each adapter has been through.
+    pub adapters: Vec<ViaReport>,
+    /// What became of messages.
+    pub tally: Tally,
+    /// What programs did that they should not.
+    pub violations: Violations,
+    /// What adapters did, if it was recorded.
+    pub recorded: Vec<Recorded>,
+    /// How long it went on.
+    pub end: Time,
+    /// Events that happened.
+    pub events: u64,
+    /// How late they were.
+    pub lateness: Lateness,
+    /// Why.
+    pub attribution: Attribution,
+    /// What would have made it better and was not permitted.
+    pub refused: Vec<Refused>,
+}
+
+/// Adapters at work.
+pub struct Service {
+    end: Placed<Served>,
+    control: Placed<()>,
+    over: Arc<AtomicBool>,
+    directory: PathBuf,
+    refused: Vec<Refused>,
+}
+
+/// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers.
+pub fn serve(setup: Setup, directory: &Path, core: Option<usize>) -> io::Result<Service> {
+    let doors = Doors::open(directory, setup.nodes)?;
+    let (orders, taken) = mpsc::channel();
+    let (answered, replies) = mpsc::channel();
+    let asked = Arc::new(AtomicBool::new(false));
+    let desk = Desk { orders: taken, replies: answered, asked: asked.clone() };
+    let counter = Counter { orders, replies, asked };
+    let over = Arc::new(AtomicBool::new(false));
+    let claimed = claim_core(core);
+    let epoch = Epoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
+    let placement = Placement { core: claimed.core, fifo: None };
+    let mut end = spawn_on(placement, "vi-adapters", move || {
+        let _held = claimed;
+        run(setup, epoch, desk)
+    })
+    .map_err(io::Error::other)?;
+    let refused = std::mem::take(&mut end.refused);
+    let until = over.clone();
+    let control =
+        spawn_on(Placement::default(), "vi-control", move || control::serve(&doors, &counter, &until));
+    let control = control.map_err(io::Error::other)?;
+    Ok(Service { end, control, over, directory: directory.to_path_buf(), refused })
+}
+
+impl Service {
+    /// Where adapter `node` is to be opened.
+    pub fn socket(&self, node: usize) -> PathBuf {
+        socket_of(&self.directory, node)
+    }
+
+    /// Ends it; programs that are connected find that their provider has hung up.
+    pub fn stop(self) -> io::Result<Served> {
+        self.over.store(true, Ordering::Release);
+        let broke = |_| io::Error::other("a thread of the adapters broke off");
+        self.control.join().map_err(broke)?;
+        let served = self.end.join().map_err(broke)?;
+        Ok(Served { refused: self.refused, ..served })
+    }
+}
+
+/// On END's thread.
+fn run(setup: Setup, epoch: Epoch, desk: Desk) -> Served {
+    let mut cluster = Cluster::new(setup, Some(epoch), desk);
+    let mut clock = RealClock::new(epoch, cluster.bell());
+    let mut calendar = Calendar::new();
+    let outcome = laxity_engine::run(&mut cluster, &mut calendar, &mut clock, Limits::NONE);
+    Served {
+        adapters: cluster.adapters.iter().map(laxity_model::via::Via::report).collect(),
+        tally: cluster.tally(),
+        violations: cluster.violations,
+        recorded: std::mem::take(&mut cluster.recorded),
+        end: outcome.now,
+        events: outcome.events,
+        lateness: outcome.lateness,
+        attribution: clock.attribution().clone(),
+        refused: Vec::new(),
+    }
+}

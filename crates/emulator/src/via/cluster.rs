@@ -1,0 +1,618 @@
+//! The adapters' process: firmware, wires, and the memory of programs.
+//!
+//! When anything happens is what [`Via`] says, the state machine that a simulation runs. Here it is carried out: a doorbell is heard in
+//! shared memory, data is copied when HDMA has moved it, a completion is written when its status is up. So what a program sees, it
+//! sees when an adapter of those stage times would show it.
+//!
+//! **Nobody pays for another's mistakes.** What is wrong with a descriptor is found here and goes the way of an empty message to the
+//! edge of its own adapter ([`Outgoing::flaw`]): it takes time of the adapter that it was rung at, in its turn, and that is all.
+//! Doorbells are heard by turns, so many of each process, and no process has more under way than its queues hold.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use laxity_engine::{Calendar, Doorbell as Bell, Epoch, World};
+use laxity_model::via::{Direction, Doorbell, Message, Via, ViaOutput};
+use laxity_units::{Bytes, Time};
+use laxity_vi::provider::{self, Hearer, Memory, Posted, Which};
+use laxity_vi::{Completion, Operation, Reliability, Segment, State, Status};
+
+use super::interface::{Arrival, Interface, Kind, Outgoing, Tally};
+use super::regions::Regions;
+use super::requests::{Call, Desk};
+use super::{Recorded, Setup};
+
+/// Doorbells of one process that are heard before it is another's turn.
+const TURN: u32 = 32;
+/// Messages that may be on their way to one virtual interface: beyond that, the network drops.
+const MOST_ARRIVALS: usize = 1024;
+/// Bytes of the request of an RDMA read.
+const READ_REQUEST: Bytes = Bytes::new(32);
+/// Buffers that are kept for the next message.
+const POOL: usize = 256;
+/// Records of what adapters did that are kept.
+const MOST_RECORDS: usize = 1 << 20;
+
+/// What can happen.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    /// A process rang: the virtual interface that it named, the queue, how many descriptors.
+    Rung { process: u32, vi: u32, which: Which, count: u16 },
+    /// A message reaches an adapter.
+    Reach { node: u32, message: Message },
+    /// Something is asked for at the desk.
+    Asked,
+    /// An adapter asked to be called; stale if it has asked anew since.
+    Adapter { node: u32, asked: u64 },
+}
+
+/// A process that has opened an adapter.
+#[derive(Debug)]
+pub(super) struct Process {
+    pub(super) node: u32,
+    pub(super) regions: Regions,
+    /// Protection tags that it has, each a number of its own.
+    pub(super) tags: Vec<u32>,
+    pub(super) queues: Vec<Option<provider::CompletionEntries>>,
+    pub(super) vis: u32,
+}
+
+/// The doorbells of all processes, which the clock looks at and the cluster hears.
+#[derive(Debug, Default)]
+pub(super) struct Bells(RefCell<Vec<Option<(Memory, Hearer)>>>);
+
+impl Bells {
+    pub(super) fn put(&self, process: u32, memory: Memory) {
+        let mut places = self.0.borrow_mut();
+        let place = process as usize;
+        if places.len() <= place {
+            places.resize_with(place + 1, || None);
+        }
+        places[place] = Some((memory, Hearer::default()));
+    }
+
+    pub(super) fn take(&self, process: u32) -> Option<Memory> {
+        self.0.borrow_mut().get_mut(process as usize)?.take().map(|(memory, _)| memory)
+    }
+
+    pub(super) fn call(&self, process: u32) {
+        if let Some(Some((memory, _))) = self.0.borrow().get(process as usize) {
+            provider::announce_call(memory);
+        }
+    }
+}
+
+/// Rings when a process rang, or something is asked for.
+pub(super) struct AnyBell {
+    pub(super) bells: Rc<Bells>,
+    pub(super) desk: Rc<Desk>,
+}
+
+impl Bell for AnyBell {
+    #[inline]
+    fn is_rung(&mut self) -> bool {
+        let bells = self.bells.0.borrow();
+        bells.iter().flatten().any(|(memory, hearer)| hearer.is_rung(memory)) || self.desk.is_asked()
+    }
+}
+
+/// When a component wants to be called, and which of its wishes is the last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    at: Option<Time>,
+    times: u64,
+}
+
+/// What went wrong that a well-behaved program does not do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Violations {
+    /// Doorbells for a virtual interface that is not the process's own, or is none.
+    pub foreign_doorbells: u64,
+    /// Words that are no doorbell, and counts of doorbells that cannot be.
+    pub garbled_doorbells: u64,
+    /// Virtual interfaces broken for more descriptors than a queue has.
+    pub overruns: u64,
+    /// RDMA to memory that is not registered for it.
+    pub rdma: u64,
+}
+
+/// The adapters, and whoever has opened them.
+pub(super) struct Cluster {
+    pub(super) setup: Setup,
+    pub(super) epoch: Option<Epoch>,
+    pub(super) adapters: Vec<Via>,
+    asked: Vec<Asked>,
+    pub(super) processes: Vec<Option<Process>>,
+    pub(super) bells: Rc<Bells>,
+    pub(super) desk: Rc<Desk>,
+    pub(super) interfaces: Vec<Option<Interface>>,
+    /// Per adapter, whose an endpoint of its firmware is.
+    pub(super) endpoints: Vec<Vec<Option<u32>>>,
+    pub(super) calls: Vec<Call>,
+    pub(super) calls_made: u64,
+    pool: Vec<Vec<u8>>,
+    pub(super) recorded: Vec<Recorded>,
+    pub(super) violations: Violations,
+    /// What became of messages at virtual interfaces that are gone.
+    pub(super) past: Tally,
+    pub(super) over: bool,
+}
+
+impl Cluster {
+    /// Adapters that nobody has opened. Inputs happen at the time of `epoch` at which they were read; without one, when they are polled.
+    pub(super) fn new(setup: Setup, epoch: Option<Epoch>, desk: Desk) -> Self {
+        let mut adapters: Vec<Via> = (0..setup.nodes).map(|_| Via::new(setup.adapter, [])).collect();
+        if setup.recorded {
+            adapters.iter_mut().for_each(Via::watch);
+        }
+        Self {
+            setup,
+            epoch,
+            asked: vec![Asked::default(); adapters.len()],
+            endpoints: vec![Vec::new(); adapters.len()],
+            adapters,
+            processes: Vec::new(),
+            bells: Rc::default(),
+            desk: Rc::new(desk),
+            interfaces: Vec::new(),
+            calls: Vec::new(),
+            calls_made: 0,
+            pool: Vec::new(),
+            recorded: Vec::new(),
+            violations: Violations::default(),
+            past: Tally::default(),
+            over: false,
+        }
+    }
+
+    pub(super) fn bell(&self) -> AnyBell {
+        AnyBell { bells: self.bells.clone(), desk: self.desk.clone() }
+    }
+
+    /// What became of messages at all virtual interfaces.
+    pub(super) fn tally(&self) -> Tally {
+        let mut tally = self.past;
+        self.interfaces.iter().flatten().for_each(|interface| tally.add(interface.tally));
+        tally
+    }
+
+    fn interface(&mut self, vi: u32) -> Option<&mut Interface> {
+        self.interfaces.get_mut(vi as usize)?.as_mut()
+    }
+
+    /// What every process rang, so many of each at `most`.
+    fn hear(&mut self, now: Time, most: u32, calendar: &mut Calendar<Event>) {
+        let violations = &mut self.violations;
+        for (process, place) in self.bells.0.borrow_mut().iter_mut().enumerate() {
+            let Some((memory, hearer)) = place else { continue };
+            hearer.hear(memory, most, |doorbell| match doorbell {
+                Some(provider::Doorbell { vi, queue, count }) => {
+                    calendar.schedule(now, Event::Rung { process: process as u32, vi, which: queue, count });
+                }
+                None => violations.garbled_doorbells += 1,
+            });
+        }
+    }
+
+    fn rung(
+        &mut self,
+        now: Time,
+        process: u32,
+        (vi, which, count): (u32, Which, u16),
+        calendar: &mut Calendar<Event>,
+    ) {
+        let own = |interface: &&mut Interface| interface.owner == process && interface.queues.is_some();
+        let Some(interface) = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut).filter(own)
+        else {
+            self.violations.foreign_doorbells += 1;
+            return;
+        };
+        let node = interface.node as usize;
+        for _ in 0..count {
+            let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+            let Some(number) = interface.hear(which) else {
+                self.violations.overruns += 1;
+                self.break_off(now, vi, calendar);
+                return;
+            };
+            let found =
+                interface.queues.as_ref().map_or(Err(Status::FLUSHED), |queues| queues.read(which, number));
+            match which {
+                Which::Send => self.send(now, vi, found),
+                Which::Receive => {
+                    interface.receives.push_back(found);
+                    interface.unposted += 1;
+                    let endpoint = interface.endpoint;
+                    self.adapters[node].ring(now, Doorbell::Receive(endpoint));
+                }
+            }
+        }
+        self.settle(now, node, calendar);
+    }
+
+    /// The firmware is told of a descriptor of something to send.
+    fn send(&mut self, now: Time, vi: u32, found: Result<Posted, Status>) {
+        let Some(interface) = self.interface(vi) else { return };
+        let connected = if interface.state == State::Connected { None } else { Some(Status::FLUSHED) };
+        let (posted, flaw) = match found {
+            Ok(posted) => (posted, connected),
+            Err(flaw) => (Posted::EMPTY, Some(flaw)),
+        };
+        self.ring(now, vi, Outgoing::new(posted, flaw));
+    }
+
+    fn ring(&mut self, now: Time, vi: u32, outgoing: Outgoing) {
+        let Some(interface) = self.interface(vi) else { return };
+        let reads = outgoing.answers.is_none() && matches!(outgoing.posted.operation, Operation::RdmaRead(_));
+        let size = match () {
+            () if outgoing.flaw.is_some() => Bytes::ZERO,
+            () if reads => READ_REQUEST,
+            () => Bytes::new(outgoing.posted.len()),
+        };
+        let message =
+            Message { vi: interface.endpoint, number: interface.outgoing.next(), size, directed: false };
+        interface.outgoing.push(outgoing);
+        let node = interface.node as usize;
+        self.adapters[node].ring(now, Doorbell::Send(message));
+    }
+
+    /// Tells what an adapter did, and asks when it wants to be called next.
+    pub(super) fn settle(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
+        while let Some((at, output)) = self.adapters[node].next_output() {
+            self.carry_out(at.max(now), node, output, calendar);
+        }
+        let (wanted, asked) = (self.adapters[node].next_deadline(), &mut self.asked[node]);
+        if wanted != asked.at {
+            asked.at = wanted;
+            asked.times += 1;
+            if let Some(at) = wanted {
+                calendar.schedule(at.max(now), Event::Adapter { node: node as u32, asked: asked.times });
+            }
+        }
+    }
+
+    fn carry_out(&mut self, now: Time, node: usize, output: ViaOutput, calendar: &mut Calendar<Event>) {
+        let whose = |endpoint: u32| self.endpoints[node][endpoint as usize];
+        match output {
+            ViaOutput::Did(..) | ViaOutput::Worked(..) => {
+                if self.recorded.len() < MOST_RECORDS {
+                    self.recorded.push(Recorded { node: node as u32, at: now, output });
+                }
+            }
+            ViaOutput::Moved(Direction::Send, message) => {
+                whose(message.vi).inspect(|vi| self.fetch(*vi, message.number));
+            }
+            ViaOutput::Departs(message) => {
+                whose(message.vi).inspect(|vi| self.depart(now, *vi, message, calendar));
+            }
+            ViaOutput::Sent(message) => {
+                let Some(vi) = whose(message.vi) else { return };
+                if let Some(outgoing) = self.interface(vi).and_then(|own| own.outgoing.item(message.number)) {
+                    outgoing.sent = true;
+                }
+                self.complete_sends(now, vi, calendar);
+            }
+            ViaOutput::Moved(Direction::Receive, message) => {
+                whose(message.vi).inspect(|vi| self.store(*vi, message.number));
+            }
+            ViaOutput::Received(message) => {
+                whose(message.vi).inspect(|vi| self.received(now, *vi, message.number, calendar));
+            }
+            ViaOutput::Dropped(message) => {
+                let Some(vi) = whose(message.vi) else { return };
+                let Some(interface) = self.interface(vi) else { return };
+                interface.tally.lost += 1;
+                let breaks = interface.reliability == Reliability::Reliable;
+                if let Some(arrival) = interface.arrivals.item(message.number) {
+                    arrival.over = true;
+                    if breaks && !arrival.void {
+                        self.break_off(now, vi, calendar);
+                    }
+                }
+                self.sweep(now, vi);
+            }
+            ViaOutput::Posted(endpoint) => {
+                let Some(vi) = whose(endpoint) else { return };
+                if let Some(interface) = self.interface(vi) {
+                    interface.unposted = interface.unposted.saturating_sub(1);
+                }
+                self.sweep(now, vi);
+            }
+        }
+    }
+
+    /// HDMA has data down: it is copied, and whatever happens to the program's memory from now on, this is what is sent.
+    fn fetch(&mut self, vi: u32, number: u64) {
+        let mut data = self.pool.pop().unwrap_or_default();
+        data.clear();
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let (owner, tag) = (interface.owner as usize, interface.tag);
+        let Some(outgoing) = interface.outgoing.item(number) else { return };
+        let reads = outgoing.answers.is_none() && matches!(outgoing.posted.operation, Operation::RdmaRead(_));
+        if outgoing.flaw.is_none() && !reads {
+            let regions = self.processes[owner].as_ref().map(|process| &process.regions);
+            let gathered = regions.map_or(Err(Status::FLUSHED), |regions| {
+                regions.gather(tag, outgoing.posted.segments(), &mut data)
+            });
+            match (gathered, &mut outgoing.answers) {
+                (Ok(()), _) => {}
+                // What is read was given back in the meantime.
+                (Err(_), Some((_, status))) => *status = Status::RDMA_PROTECTION_ERROR,
+                (Err(flaw), None) => outgoing.flaw = Some(flaw),
+            }
+        }
+        outgoing.data = data;
+    }
+
+    /// A message leaves its adapter, if there is nothing wrong with it.
+    fn depart(&mut self, now: Time, vi: u32, message: Message, calendar: &mut Calendar<Event>) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let (peer, reliable) = (interface.peer, interface.reliability == Reliability::Reliable);
+        let Some(outgoing) =
+            interface.outgoing.item(message.number).filter(|outgoing| outgoing.flaw.is_none())
+        else {
+            return;
+        };
+        let kind = match (outgoing.answers, outgoing.posted.operation) {
+            (Some((number, status)), _) => Kind::Answer { number, status },
+            (None, Operation::Message) => Kind::Message,
+            (None, Operation::RdmaWrite(to)) => Kind::Write(to),
+            (None, Operation::RdmaRead(from)) => {
+                Kind::Read { from, length: outgoing.posted.len() as u32, number: message.number }
+            }
+        };
+        let (data, immediate) = (std::mem::take(&mut outgoing.data), outgoing.posted.immediate);
+        let arrival = Arrival { kind, immediate, data, completion: None, void: false, over: false };
+        let there = peer.and_then(|peer| self.interfaces[peer as usize].as_mut());
+        match there.filter(|there| there.arrivals.len() < MOST_ARRIVALS) {
+            Some(there) => {
+                let number = there.arrivals.next();
+                let directed = !arrival.takes_descriptor();
+                let message = Message { vi: there.endpoint, number, size: message.size, directed };
+                there.arrivals.push(arrival);
+                let at = now.saturating_add(self.setup.latency);
+                calendar.schedule(at, Event::Reach { node: there.node, message });
+            }
+            None => {
+                // Whoever asked to be told is told; for others it is lost on the way.
+                if reliable
+                    && let Some(outgoing) =
+                        self.interface(vi).and_then(|own| own.outgoing.item(message.number))
+                {
+                    outgoing.flaw = Some(Status::TRANSPORT_ERROR);
+                }
+                if let Some(interface) = self.interface(vi) {
+                    interface.tally.lost += 1;
+                }
+            }
+        }
+    }
+
+    /// Descriptors complete, in their order, as far as the firmware is done with what they are for.
+    fn complete_sends(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
+        let mut breaks = false;
+        while let Some((completion, data)) = self.interface(vi).and_then(Interface::next_sent) {
+            self.give_back(data);
+            if let Some(completion) = completion {
+                breaks |= completion.status.is_error() && !completion.status.has(Status::FLUSHED);
+                self.complete(vi, Which::Send, &completion);
+            }
+        }
+        if breaks && self.interface(vi).is_some_and(|own| own.reliability == Reliability::Reliable) {
+            self.break_off(now, vi, calendar);
+        }
+        self.sweep(now, vi);
+    }
+
+    /// HDMA has a message's data up: it is copied to where it goes.
+    fn store(&mut self, vi: u32, number: u64) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let (owner, tag, [may_write, _]) = (interface.owner as usize, interface.tag, interface.access);
+        let Some(arrival) = interface.arrivals.item(number).filter(|arrival| !arrival.void) else { return };
+        let Some(process) = self.processes[owner].as_ref() else { return };
+        let regions = &process.regions;
+        match arrival.kind {
+            Kind::Message => {
+                let taken = interface.receives.pop_front();
+                let Some(taken) = taken else {
+                    interface.tally.lost += 1;
+                    return;
+                };
+                let stored = taken.and_then(|posted| regions.scatter(tag, posted.segments(), &arrival.data));
+                let length = if stored.is_ok() { arrival.data.len() as u32 } else { 0 };
+                let status = Status::DONE.and(Status::RECEIVE).and(stored.err().unwrap_or_default());
+                arrival.completion = Some(Completion { status, length, immediate: arrival.immediate });
+            }
+            Kind::Write(to) => {
+                let there =
+                    Segment { address: to.address, handle: to.handle, length: arrival.data.len() as u32 };
+                let stored = match may_write && regions.permits(tag, &there, true) {
+                    true => regions.scatter(tag, &[there], &arrival.data),
+                    false => Err(Status::RDMA_PROTECTION_ERROR),
+                };
+                self.violations.rdma += u64::from(stored.is_err());
+                let status =
+                    Status::DONE.and(Status::REMOTE_RDMA_WRITE).and(stored.err().unwrap_or_default());
+                let length = if stored.is_ok() { there.length } else { 0 };
+                let completion = Completion { status, length, immediate: arrival.immediate };
+                if arrival.immediate.is_some() && interface.receives.pop_front().is_none() {
+                    interface.tally.lost += 1;
+                } else if arrival.immediate.is_some() || stored.is_err() {
+                    arrival.completion = Some(completion);
+                }
+            }
+            Kind::Read { .. } => {}
+            Kind::Answer { number, status } => {
+                let Some(read) = interface.outgoing.item(number) else { return };
+                let stored = match status.is_error() {
+                    true => Err(status),
+                    false => regions.scatter(tag, read.posted.segments(), &arrival.data),
+                };
+                // Complete when the firmware says so.
+                arrival.kind = Kind::Answer { number, status: stored.err().unwrap_or_default() };
+            }
+        }
+    }
+
+    /// A message is in, and its program may see it.
+    fn received(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
+        let Some(interface) = self.interface(vi) else { return };
+        let reliable = interface.reliability == Reliability::Reliable;
+        let Some(arrival) = interface.arrivals.item(number) else { return };
+        arrival.over = true;
+        if arrival.void {
+            return self.sweep(now, vi);
+        }
+        let (kind, takes, completion) = (arrival.kind, arrival.takes_descriptor(), arrival.completion.take());
+        if let Some(completion) = completion {
+            if takes {
+                self.complete(vi, Which::Receive, &completion);
+            }
+            if completion.status.is_error() && reliable {
+                self.break_off(now, vi, calendar);
+            }
+        }
+        match kind {
+            Kind::Message | Kind::Write(_) => {}
+            Kind::Read { from, length, number } => self.answer_read(now, vi, (from, length, number)),
+            Kind::Answer { number, status } => {
+                if let Some(read) = self.interface(vi).and_then(|own| own.outgoing.item(number)) {
+                    read.answered = Some(status);
+                }
+                self.complete_sends(now, vi, calendar);
+            }
+        }
+        self.sweep(now, vi);
+    }
+
+    /// The firmware sends what the other side's RDMA read asks for, as if it had been posted here.
+    fn answer_read(&mut self, now: Time, vi: u32, (from, length, number): (laxity_vi::Remote, u32, u64)) {
+        let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
+        let Some(process) = self.processes[interface.owner as usize].as_ref() else { return };
+        let there = Segment { address: from.address, handle: from.handle, length };
+        let permitted = interface.access[1] && process.regions.permits(interface.tag, &there, false);
+        let (posted, status) = match permitted {
+            true => (Posted::of(&there), Status::default()),
+            false => {
+                self.violations.rdma += 1;
+                (Posted::EMPTY, Status::RDMA_PROTECTION_ERROR)
+            }
+        };
+        let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
+        self.ring(now, vi, answer);
+    }
+
+    /// A descriptor is complete, and whoever should hear of it does.
+    pub(super) fn complete(&mut self, vi: u32, which: Which, completion: &Completion) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        interface.complete(which, completion);
+        if let Some(queue) = interface.announced[which as usize]
+            && let Some(process) = self.processes[interface.owner as usize].as_mut()
+            && let Some(Some(queue)) = process.queues.get_mut(queue as usize)
+        {
+            // A queue that is full loses the entry: it is its program's own.
+            let _lost = !queue.put(vi, which);
+        }
+    }
+
+    /// Breaks a virtual interface, and with it the connection. The other side hears of it behind what was sent to it before, as
+    /// from a wire.
+    pub(super) fn break_off(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
+        let Some(own) = self.interface(vi) else { return };
+        let (node, peer) = (own.node as usize, own.peer);
+        self.flush(now, vi, State::Error);
+        self.ask(now, node, calendar);
+        if let Some(there) = peer.and_then(|peer| self.interface(peer)) {
+            (there.peer, there.left) = (None, true);
+            let node = there.node as usize;
+            peer.inspect(|peer| self.sweep(now, *peer));
+            self.ask(now, node, calendar);
+        }
+    }
+
+    fn ask(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
+        let asked = &mut self.asked[node];
+        asked.times += 1;
+        asked.at = Some(now);
+        calendar.schedule(now, Event::Adapter { node: node as u32, asked: asked.times });
+    }
+
+    /// Ends what a virtual interface has of a connection: all that is posted completes as flushed.
+    pub(super) fn flush(&mut self, now: Time, vi: u32, state: State) {
+        let Some(interface) = self.interface(vi) else { return };
+        let [sends, receives] = interface.flush();
+        let (node, endpoint) = (interface.node as usize, interface.endpoint);
+        for (which, count) in [(Which::Send, sends), (Which::Receive, receives)] {
+            let kind = if which == Which::Receive { Status::RECEIVE } else { Status::default() };
+            let status = Status::DONE.and(kind).and(Status::FLUSHED);
+            for _ in 0..count {
+                self.complete(vi, which, &Completion { status, length: 0, immediate: None });
+            }
+        }
+        self.adapters[node].flush(now, endpoint);
+        if let Some(interface) = self.interface(vi) {
+            interface.show(state);
+        }
+    }
+
+    /// Drops messages that are over; ends a connection whose last has come and whose other side has gone; and forgets a virtual
+    /// interface of which nothing is left.
+    pub(super) fn sweep(&mut self, now: Time, vi: u32) {
+        while let Some(arrival) =
+            self.interface(vi).and_then(|own| own.arrivals.pop_if(|arrival| arrival.over))
+        {
+            self.give_back(arrival.data);
+        }
+        if self.interface(vi).is_some_and(|own| own.left && own.arrivals.len() == 0) {
+            self.flush(now, vi, State::Error);
+        }
+        if let Some(gone) = self.interfaces[vi as usize].take_if(|own| own.is_gone()) {
+            self.past.add(gone.tally);
+            self.endpoints[gone.node as usize][gone.endpoint as usize] = None;
+        }
+    }
+
+    fn give_back(&mut self, data: Vec<u8>) {
+        if self.pool.len() < POOL {
+            self.pool.push(data);
+        }
+    }
+}
+
+impl World for Cluster {
+    type Event = Event;
+
+    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        match event {
+            Event::Rung { process, vi, which, count } => {
+                self.rung(now, process, (vi, which, count), calendar);
+            }
+            Event::Reach { node, message } => {
+                self.adapters[node as usize].reach(now, message);
+                self.settle(now, node as usize, calendar);
+            }
+            Event::Adapter { node, asked } if self.asked[node as usize].times == asked => {
+                self.asked[node as usize].at = None;
+                self.adapters[node as usize].timer(now);
+                self.settle(now, node as usize, calendar);
+            }
+            Event::Adapter { .. } => {}
+            Event::Asked => self.answer(now, calendar),
+        }
+    }
+
+    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        // Time that has passed unseen has passed: what is read now happens now.
+        let now = self.epoch.map_or(now, |epoch| epoch.now().max(now));
+        // What was rung before something was asked for is heard before it, all of it.
+        let asked = self.desk.hear();
+        self.hear(now, if asked { u32::MAX } else { TURN }, calendar);
+        if asked {
+            calendar.schedule(now, Event::Asked);
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.over
+    }
+}

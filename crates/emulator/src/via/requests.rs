@@ -1,0 +1,451 @@
+//! What programs ask for, decided where the adapters are: one owner of all state, no locks.
+//!
+//! Whoever talks to programs ([`super::control`]) makes the system calls, maps memory, and puts an [`Order`] on the desk with what it
+//! made; here it is answered between two events. What is no longer needed goes back with the answer, since giving memory back is a
+//! system call too.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+use laxity_engine::Calendar;
+use laxity_model::via::Vi;
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::{Bytes, Rate, Time};
+use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
+use laxity_vi::{Address, Attributes, Bandwidth, DEPTH, Refusal, State};
+
+use super::cluster::{Cluster, Event, Process};
+use super::interface::{Interface, Made};
+use super::load::Load;
+use super::regions::{self, Region, Regions};
+
+/// Virtual interfaces that a process may have.
+const MOST_VIS: u32 = 64;
+/// Protection tags and completion queues that a process may have, each.
+const MOST_MADE: usize = 64;
+/// Virtual interfaces at all adapters together.
+const MOST_INTERFACES: usize = 4096;
+
+/// Something that was made for a process, or is no longer needed.
+#[derive(Debug)]
+pub(super) enum Thing {
+    Memory(Memory),
+    Queues(ViQueues),
+    Entries(CompletionEntries),
+}
+
+/// What is put on the desk.
+#[derive(Debug)]
+pub(super) enum Order {
+    /// A process has opened an adapter, and has these doorbells.
+    Open { process: u32, node: u32, doorbells: Memory },
+    /// It asks for something; what that takes has been made.
+    Ask { process: u32, request: Request, brought: Option<Thing> },
+    /// It is gone.
+    Gone { process: u32 },
+    /// It is over.
+    Stop,
+}
+
+/// The answer, and what nobody needs any more.
+pub(super) struct Reply {
+    pub(super) answer: Answer,
+    /// Held to be dropped where that may take its time.
+    pub(super) _rest: Vec<Thing>,
+}
+
+/// Where orders come in.
+pub(super) struct Desk {
+    pub(super) orders: Receiver<Order>,
+    pub(super) replies: Sender<Reply>,
+    /// Whether there is an order.
+    pub(super) asked: Arc<AtomicBool>,
+}
+
+impl Desk {
+    #[inline]
+    pub(super) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is an order; those that come from now on are new ones.
+    pub(super) fn hear(&self) -> bool {
+        self.is_asked() && self.asked.swap(false, Ordering::AcqRel)
+    }
+}
+
+/// Somebody who wants to be connected.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    number: u64,
+    vi: u32,
+    from: Address,
+    to: Address,
+    /// Who was told of it.
+    told: Option<u32>,
+}
+
+type Decided = Result<Answer, Refusal>;
+
+impl Cluster {
+    /// Answers the order on the desk. There is one for each time that it was announced: the next is put there when this one is answered.
+    pub(super) fn answer(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        let desk = self.desk.clone();
+        if let Ok(order) = desk.orders.try_recv() {
+            let mut rest = Vec::new();
+            let answer = match order {
+                Order::Open { process, node, doorbells } => self.open(process, node, doorbells),
+                Order::Ask { process, request, brought } => {
+                    self.decide(now, process, request, brought, &mut rest, calendar)
+                }
+                Order::Gone { process } => self.gone(now, process, &mut rest, calendar),
+                Order::Stop => {
+                    self.over = true;
+                    Ok(Answer::Done)
+                }
+            };
+            // Nobody listens when it is over.
+            let _ = desk.replies.send(Reply { answer: answer.unwrap_or_else(Answer::Refused), _rest: rest });
+        }
+    }
+
+    fn open(&mut self, process: u32, node: u32, doorbells: Memory) -> Decided {
+        let place = process as usize;
+        if self.processes.len() <= place {
+            self.processes.resize_with(place + 1, || None);
+        }
+        let (regions, tags, queues) = (Regions::default(), Vec::new(), Vec::new());
+        self.processes[place] = Some(Process { node, regions, tags, queues, vis: 0 });
+        self.bells.put(process, doorbells);
+        Ok(Answer::Opened(Attributes {
+            host: node,
+            virtual_interfaces: MOST_VIS,
+            registrations: regions::MOST as u32,
+            registered_bytes: regions::MOST_BYTES,
+            depth: DEPTH,
+        }))
+    }
+
+    fn decide(
+        &mut self,
+        now: Time,
+        process: u32,
+        request: Request,
+        brought: Option<Thing>,
+        rest: &mut Vec<Thing>,
+        calendar: &mut Calendar<Event>,
+    ) -> Decided {
+        let Some(Some(own)) = self.processes.get_mut(process as usize) else {
+            rest.extend(brought);
+            return Err(Refusal::InvalidState);
+        };
+        match (request, brought) {
+            (Request::CreateTag, None) => {
+                let free = (1..=MOST_MADE as u32).find(|tag| !own.tags.contains(tag));
+                let tag = free.ok_or(Refusal::Resource)?;
+                own.tags.push(tag);
+                Ok(Answer::Made(tag))
+            }
+            (Request::DestroyTag(tag), None) => {
+                let place = own.tags.iter().position(|other| *other == tag).ok_or(Refusal::InvalidTag)?;
+                let mine = |other: &Interface| other.owner == process && other.queues.is_some();
+                let used = self.interfaces.iter().flatten().any(|other| mine(other) && other.tag == tag);
+                if used || own.regions.uses(tag) {
+                    return Err(Refusal::Resource);
+                }
+                own.tags.swap_remove(place);
+                Ok(Answer::Done)
+            }
+            (Request::Register { base, length, tag, write, read }, Some(Thing::Memory(memory))) => {
+                if !own.tags.contains(&tag) || base.checked_add(length).is_none() {
+                    rest.push(Thing::Memory(memory));
+                    return Err(Refusal::InvalidTag);
+                }
+                match own.regions.insert(Region { memory, base, length, tag, write, read }) {
+                    Ok(handle) => Ok(Answer::Made(handle)),
+                    Err((refusal, region)) => {
+                        rest.push(Thing::Memory(region.memory));
+                        Err(refusal)
+                    }
+                }
+            }
+            (Request::Deregister(handle), None) => {
+                let region = own.regions.remove(handle).ok_or(Refusal::InvalidParameter)?;
+                rest.push(Thing::Memory(region.memory));
+                Ok(Answer::Done)
+            }
+            (Request::CreateQueue(_), Some(Thing::Entries(entries))) => {
+                let place = own.queues.iter().position(Option::is_none);
+                let place = match place {
+                    Some(place) => place,
+                    None if own.queues.len() < MOST_MADE => {
+                        own.queues.push(None);
+                        own.queues.len() - 1
+                    }
+                    None => {
+                        rest.push(Thing::Entries(entries));
+                        return Err(Refusal::Resource);
+                    }
+                };
+                own.queues[place] = Some(entries);
+                Ok(Answer::Made(place as u32))
+            }
+            (Request::DestroyQueue(queue), None) => {
+                let entries = own.queues.get_mut(queue as usize).and_then(Option::take);
+                rest.push(Thing::Entries(entries.ok_or(Refusal::InvalidParameter)?));
+                for interface in self.interfaces.iter_mut().flatten().filter(|other| other.owner == process) {
+                    interface
+                        .announced
+                        .iter_mut()
+                        .for_each(|place| *place = place.filter(|other| *other != queue));
+                }
+                Ok(Answer::Done)
+            }
+            (Request::CreateVi { .. }, Some(Thing::Queues(queues))) => {
+                self.create(now, process, request, queues).map_err(|(refusal, queues)| {
+                    rest.push(Thing::Queues(queues));
+                    refusal
+                })
+            }
+            (Request::DestroyVi(vi), None) => self.destroy(now, process, vi, rest, calendar),
+            (Request::Connect { vi, to, from }, None) => self.connect(process, vi, to, from),
+            (Request::Await(discriminator), None) => self.call_for(process, discriminator),
+            (Request::Accept { call, vi }, None) => self.accept(process, call, vi),
+            (Request::Reject(call), None) => {
+                let caller = self.take_call(process, call)?.vi;
+                self.own(None, caller)?.show(State::Idle);
+                Ok(Answer::Done)
+            }
+            (Request::Disconnect(vi), None) => {
+                self.own(Some(process), vi)?;
+                self.disconnect(now, vi, calendar);
+                Ok(Answer::Done)
+            }
+            (Request::Renegotiate(vi, bandwidth), None) => {
+                let before = std::mem::replace(&mut self.own(Some(process), vi)?.bandwidth, bandwidth);
+                let sides = [Some(vi), self.own(None, vi)?.peer];
+                let nodes = sides.into_iter().flatten().filter_map(|vi| Some(self.own(None, vi).ok()?.node));
+                if !nodes.collect::<Vec<_>>().into_iter().all(|node| self.load(node).fits()) {
+                    self.own(None, vi)?.bandwidth = before;
+                    return Err(Refusal::InvalidQos);
+                }
+                let (node, endpoint) = self.own(None, vi).map(|own| (own.node as usize, own.endpoint))?;
+                self.adapters[node].renegotiate(now, endpoint, vtick(bandwidth));
+                Ok(Answer::Done)
+            }
+            (_, brought) => {
+                rest.extend(brought);
+                Err(Refusal::InvalidParameter)
+            }
+        }
+    }
+
+    /// A virtual interface that is not destroyed; of this process, if one is named.
+    fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
+        let found = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut);
+        let right =
+            |own: &&mut Interface| own.queues.is_some() && process.is_none_or(|process| own.owner == process);
+        found.filter(right).ok_or(Refusal::InvalidParameter)
+    }
+
+    /// What all that is reserved asks of an adapter.
+    fn load(&self, node: u32) -> Load {
+        let mut load = Load::default();
+        for own in self.interfaces.iter().flatten().filter(|own| own.queues.is_some()) {
+            if own.node == node {
+                load = load.and(Load::of(&self.setup.adapter, own.bandwidth, true));
+            }
+            let there = own.peer.and_then(|peer| self.interfaces[peer as usize].as_ref());
+            if there.is_some_and(|there| there.node == node) {
+                load = load.and(Load::of(&self.setup.adapter, own.bandwidth, false));
+            }
+        }
+        load
+    }
+
+    fn create(
+        &mut self,
+        now: Time,
+        process: u32,
+        request: Request,
+        queues: ViQueues,
+    ) -> Result<Answer, (Refusal, ViQueues)> {
+        let Request::CreateVi { tag, reliability, write, read, bandwidth, queues: announced } = request
+        else {
+            return Err((Refusal::InvalidParameter, queues));
+        };
+        let Some(own) = self.processes[process as usize].as_ref() else {
+            return Err((Refusal::InvalidState, queues));
+        };
+        let node = own.node;
+        let known = |queue: u32| own.queues.get(queue as usize).is_some_and(Option::is_some);
+        let free = self.interfaces.iter().position(Option::is_none);
+        let refused = match () {
+            () if !own.tags.contains(&tag) => Some(Refusal::InvalidTag),
+            () if !announced.iter().flatten().all(|queue| known(*queue)) => Some(Refusal::InvalidParameter),
+            () if own.vis >= MOST_VIS => Some(Refusal::Resource),
+            () if free.is_none() && self.interfaces.len() >= MOST_INTERFACES => Some(Refusal::Resource),
+            () if !self.load(node).and(Load::of(&self.setup.adapter, bandwidth, true)).fits() => {
+                Some(Refusal::InvalidQos)
+            }
+            () => None,
+        };
+        if let Some(refusal) = refused {
+            return Err((refusal, queues));
+        }
+        let vi = free.unwrap_or(self.interfaces.len());
+        let endpoints = &mut self.endpoints[node as usize];
+        let place = endpoints.iter().position(Option::is_none).map(|place| place as u32);
+        let interface = Vi { vtick: vtick(bandwidth), receives: Some(0) };
+        let endpoint = self.adapters[node as usize].open(now, place, interface);
+        if place.is_none() {
+            endpoints.push(None);
+        }
+        endpoints[endpoint as usize] = Some(vi as u32);
+        let made = Made {
+            owner: process,
+            node,
+            endpoint,
+            tag,
+            reliability,
+            access: [write, read],
+            bandwidth,
+            announced,
+        };
+        let interface = Interface::new(made, queues);
+        match free {
+            Some(place) => self.interfaces[place] = Some(interface),
+            None => self.interfaces.push(Some(interface)),
+        }
+        if let Some(own) = self.processes[process as usize].as_mut() {
+            own.vis += 1;
+        }
+        Ok(Answer::Made(vi as u32))
+    }
+
+    fn destroy(
+        &mut self,
+        now: Time,
+        process: u32,
+        vi: u32,
+        rest: &mut Vec<Thing>,
+        calendar: &mut Calendar<Event>,
+    ) -> Decided {
+        self.own(Some(process), vi)?;
+        self.disconnect(now, vi, calendar);
+        let own = self.own(Some(process), vi)?;
+        rest.extend(own.queues.take().map(Thing::Queues));
+        if let Some(Some(process)) = self.processes.get_mut(process as usize) {
+            process.vis -= 1;
+        }
+        self.sweep(now, vi);
+        Ok(Answer::Done)
+    }
+
+    fn connect(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
+        if to.host as usize >= self.adapters.len() {
+            return Err(Refusal::NotReachable);
+        }
+        let own = self.own(Some(process), vi)?;
+        if own.state != State::Idle {
+            return Err(Refusal::InvalidState);
+        }
+        own.show(State::Pending);
+        let from = Address { host: own.node, discriminator: from };
+        self.calls_made += 1;
+        self.calls.push(Call { number: self.calls_made, vi, from, to, told: None });
+        for (process, other) in self.processes.iter().enumerate() {
+            if other.as_ref().is_some_and(|other| other.node == to.host) {
+                self.bells.call(process as u32);
+            }
+        }
+        Ok(Answer::Done)
+    }
+
+    fn call_for(&mut self, process: u32, discriminator: u64) -> Decided {
+        let host = self.processes[process as usize].as_ref().ok_or(Refusal::InvalidState)?.node;
+        let to = Address { host, discriminator };
+        let call = self.calls.iter_mut().find(|call| call.to == to && call.told.is_none());
+        let call = call.ok_or(Refusal::NotDone)?;
+        call.told = Some(process);
+        let (number, vi, from) = (call.number, call.vi, call.from);
+        let bandwidth = self.own(None, vi)?.bandwidth;
+        Ok(Answer::Called { call: number, from, bandwidth })
+    }
+
+    fn take_call(&mut self, process: u32, number: u64) -> Result<Call, Refusal> {
+        let mine = |call: &Call| call.number == number && call.told == Some(process);
+        let place = self.calls.iter().position(mine).ok_or(Refusal::NoMatch)?;
+        Ok(self.calls.swap_remove(place))
+    }
+
+    fn accept(&mut self, process: u32, number: u64, vi: u32) -> Decided {
+        let own = self.own(Some(process), vi)?;
+        if own.state != State::Idle {
+            return Err(Refusal::InvalidState);
+        }
+        let (node, back) = (own.node, own.bandwidth);
+        let mine = |call: &&Call| call.number == number && call.told == Some(process);
+        let caller = self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?.vi;
+        let there = self.own(None, caller)?;
+        let (from, sent) = (there.node, there.bandwidth);
+        // What either side sends, the other's adapter receives.
+        let received = |bandwidth| Load::of(&self.setup.adapter, bandwidth, false);
+        let fits = match from == node {
+            true => self.load(node).and(received(sent)).and(received(back)).fits(),
+            false => self.load(node).and(received(sent)).fits() && self.load(from).and(received(back)).fits(),
+        };
+        if !fits {
+            return Err(Refusal::InvalidQos);
+        }
+        self.take_call(process, number)?;
+        for (side, peer) in [(vi, caller), (caller, vi)] {
+            let side = self.own(None, side)?;
+            side.peer = Some(peer);
+            side.show(State::Connected);
+        }
+        Ok(Answer::Done)
+    }
+
+    /// Ends what a virtual interface has of a connection. The other side is broken by it, and knows.
+    fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
+        self.calls.retain(|call| call.vi != vi);
+        if self.own(None, vi).is_ok_and(|own| own.peer.is_some()) {
+            self.break_off(now, vi, calendar);
+        }
+        self.flush(now, vi, State::Idle);
+        if let Ok(node) = self.own(None, vi).map(|own| own.node as usize) {
+            self.settle(now, node, calendar);
+        }
+    }
+
+    /// A process is gone, and all that it had.
+    fn gone(
+        &mut self,
+        now: Time,
+        process: u32,
+        rest: &mut Vec<Thing>,
+        calendar: &mut Calendar<Event>,
+    ) -> Decided {
+        for vi in 0..self.interfaces.len() as u32 {
+            if self.own(Some(process), vi).is_ok() {
+                self.destroy(now, process, vi, rest, calendar)?;
+            }
+        }
+        self.calls.iter_mut().for_each(|call| call.told = call.told.filter(|told| *told != process));
+        rest.extend(self.bells.take(process).map(Thing::Memory));
+        if let Some(gone) = self.processes.get_mut(process as usize).and_then(Option::take) {
+            rest.extend(gone.regions.into_all().map(|region| Thing::Memory(region.memory)));
+            rest.extend(gone.queues.into_iter().flatten().map(Thing::Entries));
+        }
+        Ok(Answer::Done)
+    }
+}
+
+/// What the firmware is told of a bandwidth.
+fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
+    let (rate, message) = bandwidth.reserved()?;
+    let size = Bytes::new(message);
+    Some(Vtick { interval: Rate::from_bytes_per_sec(rate).time_for_ceil(size), size })
+}

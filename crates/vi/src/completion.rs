@@ -1,0 +1,86 @@
+//! Completion queues: one place to look at for many virtual interfaces.
+//!
+//! An entry says of which queue of which virtual interface a descriptor is complete; what came of it is there. A queue that was not
+//! emptied in time loses entries, and says so.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::control::Request;
+use crate::doorbell::Which;
+use crate::error::{Error, Refusal};
+use crate::layout::completions;
+use crate::memory::Memory;
+use crate::nic::{Link, garbled};
+use crate::wait::{self, Patience};
+
+/// Entries that a completion queue may have.
+pub(crate) const MOST_ENTRIES: u32 = 1 << 16;
+
+/// How many entries there are in a queue that was asked for with so many.
+pub(crate) fn entries(wanted: u32) -> Option<u32> {
+    (1..=MOST_ENTRIES).contains(&wanted).then(|| wanted.next_power_of_two())
+}
+
+/// Bytes of a queue of `entries`.
+pub(crate) fn length(entries: u32) -> usize {
+    completions::ENTRIES + 8 * entries as usize
+}
+
+/// A completion queue. Dropped, it is destroyed; virtual interfaces that have it go on without.
+#[derive(Debug)]
+pub struct CompletionQueue {
+    link: Arc<Link>,
+    id: u32,
+    memory: Memory,
+    entries: u32,
+    taken: u32,
+}
+
+impl CompletionQueue {
+    pub(crate) fn create(link: &Arc<Link>, wanted: u32) -> Result<Self, Error> {
+        let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
+        let (id, file) = link.make(Request::CreateQueue(entries))?;
+        let memory = Memory::map(&file.ok_or_else(garbled)?, length(entries))?;
+        Ok(Self { link: link.clone(), id, memory, entries, taken: 0 })
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// Whose descriptor is complete next: the virtual interface, by its [id](crate::Vi::id), and its queue (`VipCQDone`). Makes no system call.
+    #[inline]
+    pub fn poll(&mut self) -> Option<(u32, Which)> {
+        let put = self.memory.word32(completions::PUT).load(Ordering::Acquire);
+        if put == self.taken {
+            return None;
+        }
+        let at = completions::ENTRIES + 8 * (self.taken & (self.entries - 1)) as usize;
+        let entry = self.memory.word64(at).load(Ordering::Relaxed);
+        self.taken = self.taken.wrapping_add(1);
+        self.memory.word32(completions::TAKEN).store(self.taken, Ordering::Release);
+        Some((entry as u32, Which::of(entry >> 32)?))
+    }
+
+    /// Sleeps until there is one (`VipCQWait`).
+    pub fn wait(&mut self, most: Option<Duration>) -> Result<(u32, Which), Error> {
+        let patience = Patience::new(most);
+        loop {
+            if let Some(entry) = self.poll() {
+                return Ok(entry);
+            }
+            let left = patience.left().ok_or(Refusal::Timeout)?;
+            let (word, awaited) =
+                (self.memory.word32(completions::PUT), self.memory.word32(completions::AWAITED));
+            wait::sleep(word, self.taken, awaited, left);
+        }
+    }
+}
+
+impl Drop for CompletionQueue {
+    fn drop(&mut self) {
+        let _ = self.link.ask(Request::DestroyQueue(self.id), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! What can go wrong before anything is posted, by the names of the provider library.
+
+use std::fmt;
+use std::io;
+
+/// Declares the refusals: VIPL's number, and what it means.
+macro_rules! refusals {
+    ($($name:ident = $code:literal, $words:literal;)*) => {
+        /// Why the provider, or the library, would not do something.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(u32)]
+        pub enum Refusal {
+            $(#[doc = concat!("It ", $words, ".")] $name = $code,)*
+        }
+
+        impl Refusal {
+            pub(crate) fn of(code: u64) -> Option<Self> {
+                match code {
+                    $($code => Some(Refusal::$name),)*
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for Refusal {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Refusal::$name => $words,)* })
+            }
+        }
+    };
+}
+
+// The numbers are those of `VIP_RETURN`.
+refusals! {
+    NotDone = 1, "is not done yet";
+    InvalidParameter = 2, "has a parameter that means nothing";
+    Resource = 3, "asks for more than there is";
+    Timeout = 4, "took longer than it was given";
+    Reject = 5, "was rejected by the other side";
+    InvalidQos = 8, "asks for a bandwidth that the adapter has not left";
+    InvalidTag = 9, "names no protection tag of this process";
+    InvalidState = 12, "is nothing that this virtual interface can do in its state";
+    NoMatch = 14, "reached nobody who waits for it";
+    NotReachable = 15, "names no adapter of this network";
+}
+
+/// What keeps a program from what it asked for.
+#[derive(Debug)]
+pub enum Error {
+    /// It was refused.
+    Refused(Refusal),
+    /// The provider is not there, or no longer, or the operating system would not.
+    System(io::Error),
+}
+
+impl Error {
+    /// Whether it was refused for this reason.
+    pub fn is(&self, refusal: Refusal) -> bool {
+        matches!(self, Error::Refused(why) if *why == refusal)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refusal) => write!(f, "refused: it {refusal}"),
+            Error::System(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Refused(_) => None,
+            Error::System(error) => Some(error),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Error::Refused(refusal)
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::System(error)
+    }
+}

@@ -1,0 +1,239 @@
+//! Memory that two processes see: mapped, and read and written a word at a time.
+//!
+//! Whoever else has it mapped may change it at any moment, so nothing here gives out a reference to its bytes. Words are atomics;
+//! bytes are copied by relaxed loads and stores of the aligned words that hold them, which no other process can turn into undefined
+//! behaviour and which are whole copies in one pass: what was copied is what is used.
+//!
+//! **A mapping cannot be cut off.** Reading behind the end of a file that another process has shortened is a `SIGBUS`, which would
+//! end the adapter for everybody. So only a memfd that is sealed against shrinking is mapped. It must be of ordinary pages, too: a file of
+//! huge pages may have none left when a hole in it is touched.
+
+#![allow(
+    unsafe_code,
+    reason = "memory that is shared between processes is mapped and accessed through pointers"
+)]
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::stat::fstat;
+use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+use nix::unistd::ftruncate;
+
+/// Bytes of a page, or a divisor of it.
+pub(crate) const PAGE: usize = 4096;
+
+/// A mapping of shared memory.
+#[derive(Debug)]
+pub struct Memory {
+    base: NonNull<u8>,
+    length: NonZeroUsize,
+}
+
+// SAFETY: the mapping lives until it is dropped, whichever thread that is, and all access is by atomics.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// New memory of `length` bytes, whole pages of zeros, and the file that another process maps it from. It can neither shrink nor grow.
+    pub fn create(name: &str, length: usize) -> io::Result<(Self, OwnedFd)> {
+        let length = whole_pages(length)?;
+        let file = memfd_create(name, MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING)?;
+        ftruncate(&file, length.get() as i64)?;
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals))?;
+        Ok((Self::map_checked(&file, length)?, file))
+    }
+
+    /// The first `length` bytes of `file`, which another process made; refused if they could be taken away.
+    pub fn map(file: &OwnedFd, length: usize) -> io::Result<Self> {
+        let length = whole_pages(length)?;
+        let refused = |reason: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        if fstatfs(file)?.filesystem_type() != TMPFS_MAGIC {
+            return refused("it is no memfd of ordinary pages");
+        }
+        // A file that cannot be sealed answers with an error.
+        let seals = fcntl(file, FcntlArg::F_GET_SEALS)?;
+        if seals & SealFlag::F_SEAL_SHRINK.bits() == 0 {
+            return refused("it is not sealed against shrinking");
+        }
+        // In this order: once it is sealed it stays as long.
+        if u64::try_from(fstat(file)?.st_size).unwrap_or(0) < length.get() as u64 {
+            return refused("it is shorter than was said");
+        }
+        Self::map_checked(file, length)
+    }
+
+    fn map_checked(file: &OwnedFd, length: NonZeroUsize) -> io::Result<Self> {
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_SHARED | MapFlags::MAP_POPULATE;
+        // SAFETY: a new mapping where the kernel likes disturbs no other.
+        let base = unsafe { mmap(None, length, access, flags, file.as_fd(), 0)? };
+        Ok(Self { base: base.cast(), length })
+    }
+
+    /// Bytes.
+    pub fn bytes(&self) -> usize {
+        self.length.get()
+    }
+
+    /// Where it lies in this process.
+    pub(crate) fn base(&self) -> u64 {
+        self.base.as_ptr() as u64
+    }
+
+    /// Whether it has `length` bytes from `offset` on.
+    pub fn contains(&self, offset: u64, length: u64) -> bool {
+        offset.checked_add(length).is_some_and(|end| end <= self.bytes() as u64)
+    }
+
+    fn at(&self, offset: usize, length: usize) -> *mut u8 {
+        assert!(
+            self.contains(offset as u64, length as u64),
+            "{offset} and {length} are outside of the mapping"
+        );
+        // SAFETY: as asserted, it is within the mapping or at its end.
+        unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    /// The word of 32 bits at `offset`. Panics if it is not aligned, or outside.
+    #[inline]
+    pub fn word32(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset.is_multiple_of(4));
+        // SAFETY: within the mapping, which lives as long as `self`; a page is aligned, and so is this.
+        unsafe { AtomicU32::from_ptr(self.at(offset, 4).cast()) }
+    }
+
+    /// The word of 64 bits at `offset`. Panics if it is not aligned, or outside.
+    #[inline]
+    pub fn word64(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8));
+        // SAFETY: as in `word32`.
+        unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
+    }
+
+    /// The `N` words of 64 bits from `offset` on. Panics if they are not aligned, or not all inside.
+    #[inline]
+    pub fn words<const N: usize>(&self, offset: usize) -> &[AtomicU64; N] {
+        assert!(offset.is_multiple_of(8));
+        // SAFETY: as in `word32`; an array of atomics lies as one of words.
+        unsafe { &*self.at(offset, 8 * N).cast() }
+    }
+
+    fn byte(&self, offset: usize) -> &AtomicU8 {
+        // SAFETY: as in `word32`.
+        unsafe { AtomicU8::from_ptr(self.at(offset, 1)) }
+    }
+
+    /// Copies what is at `offset` into `to`. Panics if that is not all inside.
+    pub fn read(&self, offset: usize, to: &mut [u8]) {
+        let _inside = self.at(offset, to.len());
+        let lead = lead(offset, to.len());
+        let (head, rest) = to.split_at_mut(lead);
+        for (i, byte) in head.iter_mut().enumerate() {
+            *byte = self.byte(offset + i).load(Ordering::Relaxed);
+        }
+        let mut at = offset + lead;
+        let mut words = rest.chunks_exact_mut(8);
+        for word in &mut words {
+            word.copy_from_slice(&self.word64(at).load(Ordering::Relaxed).to_ne_bytes());
+            at += 8;
+        }
+        for (i, byte) in words.into_remainder().iter_mut().enumerate() {
+            *byte = self.byte(at + i).load(Ordering::Relaxed);
+        }
+    }
+
+    /// Copies `from` to `offset`. Panics if there is not room for all of it.
+    pub fn write(&self, offset: usize, from: &[u8]) {
+        let _inside = self.at(offset, from.len());
+        let (head, rest) = from.split_at(lead(offset, from.len()));
+        for (i, byte) in head.iter().enumerate() {
+            self.byte(offset + i).store(*byte, Ordering::Relaxed);
+        }
+        let mut at = offset + head.len();
+        let mut words = rest.chunks_exact(8);
+        for word in &mut words {
+            let word = u64::from_ne_bytes(word.try_into().expect("a chunk has eight bytes"));
+            self.word64(at).store(word, Ordering::Relaxed);
+            at += 8;
+        }
+        for (i, byte) in words.remainder().iter().enumerate() {
+            self.byte(at + i).store(*byte, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this value's alone, and every reference into it has ended with it.
+        let _ = unsafe { munmap(self.base.cast(), self.length.get()) };
+    }
+}
+
+/// Bytes before the first aligned word, of `length` from `offset` on.
+fn lead(offset: usize, length: usize) -> usize {
+    (offset.next_multiple_of(8) - offset).min(length)
+}
+
+fn whole_pages(length: usize) -> io::Result<NonZeroUsize> {
+    let pages = length.checked_next_multiple_of(PAGE).filter(|length| *length <= isize::MAX as usize);
+    let pages = pages.and_then(NonZeroUsize::new);
+    pages.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no memory of that length"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_and_nothing_else_changes(offset in 0..200_usize, from in prop::collection::vec(any::<u8>(), 0..200)) {
+            let (memory, file) = Memory::create("test", 1).unwrap();
+            let seen = Memory::map(&file, 1).unwrap();
+            memory.write(0, &[0xA5; 512]);
+            memory.write(offset, &from);
+            let mut all = vec![0; 512];
+            seen.read(0, &mut all);
+            let mut expected = vec![0xA5; 512];
+            expected[offset..offset + from.len()].copy_from_slice(&from);
+            prop_assert_eq!(all, expected);
+            let mut part = vec![0; from.len()];
+            seen.read(offset, &mut part);
+            prop_assert_eq!(part, from);
+        }
+    }
+
+    #[test]
+    fn memory_that_could_be_taken_away_is_not_mapped() {
+        let open = |flags| memfd_create("test", flags).unwrap();
+        let why = |file: &OwnedFd, length| Memory::map(file, length).unwrap_err().to_string();
+        let unsealed = open(MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING);
+        ftruncate(&unsealed, 8192).unwrap();
+        assert_eq!(why(&unsealed, 4096), "it is not sealed against shrinking");
+        fcntl(&unsealed, FcntlArg::F_ADD_SEALS(SealFlag::F_SEAL_SHRINK)).unwrap();
+        assert_eq!(Memory::map(&unsealed, 8192).unwrap().bytes(), 8192);
+        assert!(ftruncate(&unsealed, 4096).is_err(), "sealed, it cannot be cut off");
+        assert_eq!(why(&unsealed, 8193), "it is shorter than was said");
+        assert_eq!(why(&unsealed, 0), "there is no memory of that length");
+        assert!(Memory::map(&unsealed, usize::MAX).is_err());
+        let pipe = nix::unistd::pipe().unwrap().0;
+        assert_eq!(why(&pipe, 1), "it is no memfd of ordinary pages");
+    }
+
+    #[test]
+    #[should_panic(expected = "outside of the mapping")]
+    fn nothing_is_read_outside() {
+        let (memory, _file) = Memory::create("test", 1).unwrap();
+        memory.read(PAGE - 4, &mut [0; 5]);
+    }
+}

@@ -1,0 +1,182 @@
+//! An adapter that a program has opened.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::completion::CompletionQueue;
+use crate::control::{Address, Answer, Attributes, Bandwidth, Request};
+use crate::doorbell::{Doorbell, Ringer};
+use crate::error::{Error, Refusal};
+use crate::layout::bells;
+use crate::memory::Memory;
+use crate::region::{Access, Region};
+use crate::socket::Socket;
+use crate::vi::{Vi, ViAttributes};
+use crate::wait::{self, Patience};
+
+/// The connection to the provider, which all that a program has of an adapter holds on to.
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: Mutex<Socket>,
+    bells: Memory,
+    ringer: Mutex<Ringer>,
+    attributes: Attributes,
+}
+
+impl Link {
+    /// Asks the provider, and waits for its answer.
+    pub(crate) fn ask(
+        &self,
+        request: Request,
+        file: Option<&OwnedFd>,
+    ) -> Result<(Answer, Option<OwnedFd>), Error> {
+        asked(&self.socket.lock().unwrap_or_else(PoisonError::into_inner), request, file)
+    }
+
+    /// The number of what was asked for.
+    pub(crate) fn make(&self, request: Request) -> Result<(u32, Option<OwnedFd>), Error> {
+        match self.ask(request, None)? {
+            (Answer::Made(number), file) => Ok((number, file)),
+            _ => Err(garbled()),
+        }
+    }
+
+    /// Rings a doorbell, as soon as the provider has heard enough of the others.
+    pub(crate) fn ring(&self, doorbell: Doorbell) {
+        let mut ringer = self.ringer.lock().unwrap_or_else(PoisonError::into_inner);
+        while !ringer.ring(&self.bells, doorbell) {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+fn asked(
+    socket: &Socket,
+    request: Request,
+    file: Option<&OwnedFd>,
+) -> Result<(Answer, Option<OwnedFd>), Error> {
+    socket.send(&request.to_words(), file)?;
+    let gone = || std::io::Error::new(std::io::ErrorKind::ConnectionAborted, "the provider has hung up");
+    let datagram = socket.receive()?.ok_or_else(gone)?;
+    match Answer::of(&datagram.words).ok_or_else(garbled)? {
+        Answer::Refused(refusal) => Err(refusal.into()),
+        answer => Ok((answer, datagram.file)),
+    }
+}
+
+pub(crate) fn garbled() -> Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, "the provider's answer means nothing").into()
+}
+
+/// A protection tag: what has it belongs together, and touches nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tag(pub(crate) u32);
+
+/// Somebody who wants to be connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    call: u64,
+    /// Who.
+    pub from: Address,
+    /// What the virtual interface there is guaranteed.
+    pub bandwidth: Bandwidth,
+}
+
+/// An adapter that this program has opened. It closes when everything made with it is dropped.
+#[derive(Debug, Clone)]
+pub struct Nic {
+    link: Arc<Link>,
+}
+
+impl Nic {
+    /// Opens the adapter whose provider listens at `path` (`VipOpenNic`).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let socket = Socket::connect(path.as_ref())?;
+        let (Answer::Opened(attributes), Some(file)) = asked(&socket, Request::Open, None)? else {
+            return Err(garbled());
+        };
+        let bells = Memory::map(&file, bells::LENGTH)?;
+        let link = Link { socket: Mutex::new(socket), bells, ringer: Mutex::new(Ringer::new()), attributes };
+        Ok(Self { link: Arc::new(link) })
+    }
+
+    /// What it has (`VipQueryNic`).
+    pub fn attributes(&self) -> Attributes {
+        self.link.attributes
+    }
+
+    /// A protection tag (`VipCreatePtag`).
+    pub fn create_tag(&self) -> Result<Tag, Error> {
+        self.link.make(Request::CreateTag).map(|(tag, _)| Tag(tag))
+    }
+
+    /// A tag is no longer needed (`VipDestroyPtag`); refused while something has it.
+    pub fn destroy_tag(&self, tag: Tag) -> Result<(), Error> {
+        self.link.ask(Request::DestroyTag(tag.0), None).map(drop)
+    }
+
+    /// Memory of `length` bytes for virtual interfaces with `tag` (`VipRegisterMem`).
+    pub fn register(&self, length: usize, tag: Tag, access: Access) -> Result<Region, Error> {
+        let (memory, file) = Memory::create("laxity-vi", length)?;
+        let handle = self.register_file(&file, memory.base(), length as u64, tag, access)?;
+        Ok(Region { link: self.link.clone(), memory, handle, length })
+    }
+
+    /// The handle of memory that is in `file`, and lies at `base` in this process.
+    pub(crate) fn register_file(
+        &self,
+        file: &OwnedFd,
+        base: u64,
+        length: u64,
+        tag: Tag,
+        access: Access,
+    ) -> Result<u32, Error> {
+        let Access { rdma_write: write, rdma_read: read } = access;
+        match self.link.ask(Request::Register { base, length, tag: tag.0, write, read }, Some(file))? {
+            (Answer::Made(handle), _) => Ok(handle),
+            _ => Err(garbled()),
+        }
+    }
+
+    /// A virtual interface (`VipCreateVi`). Refused for [`InvalidQos`](Refusal::InvalidQos) if the adapter has not so much bandwidth left.
+    pub fn create_vi(&self, attributes: &ViAttributes<'_>) -> Result<Vi, Error> {
+        Vi::create(&self.link, attributes)
+    }
+
+    /// A completion queue of `entries` (`VipCreateCQ`).
+    pub fn create_completion_queue(&self, entries: u32) -> Result<CompletionQueue, Error> {
+        CompletionQueue::create(&self.link, entries)
+    }
+
+    /// The next who wants to be connected to `discriminator` here (`VipConnectWait`).
+    pub fn wait_connection(&self, discriminator: u64, most: Option<Duration>) -> Result<Arrived, Error> {
+        let patience = Patience::new(most);
+        let calls = self.link.bells.word32(bells::CALLS);
+        loop {
+            let seen = calls.load(Ordering::Acquire);
+            match self.link.ask(Request::Await(discriminator), None) {
+                Ok((Answer::Called { call, from, bandwidth }, _)) => {
+                    return Ok(Arrived { call, from, bandwidth });
+                }
+                Ok(_) => return Err(garbled()),
+                Err(error) if error.is(Refusal::NotDone) => {}
+                Err(error) => return Err(error),
+            }
+            let left = patience.left().ok_or(Refusal::Timeout)?;
+            wait::sleep(calls, seen, self.link.bells.word32(bells::CALLS_AWAITED), left);
+        }
+    }
+
+    /// Connects `vi` to who has called (`VipConnectAccept`).
+    pub fn accept(&self, arrived: Arrived, vi: &Vi) -> Result<(), Error> {
+        self.link.ask(Request::Accept { call: arrived.call, vi: vi.id() }, None).map(drop)
+    }
+
+    /// Tells who has called that there will be no connection (`VipConnectReject`).
+    pub fn reject(&self, arrived: Arrived) -> Result<(), Error> {
+        self.link.ask(Request::Reject(arrived.call), None).map(drop)
+    }
+}

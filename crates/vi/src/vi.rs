@@ -1,0 +1,187 @@
+//! A virtual interface, as a program has it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::completion::CompletionQueue;
+use crate::control::{Address, Bandwidth, Reliability, Request, State};
+use crate::descriptor::{Completion, Descriptor};
+use crate::doorbell::{Doorbell, Which};
+use crate::error::{Error, Refusal};
+use crate::layout::queues;
+use crate::memory::Memory;
+use crate::nic::{Link, Tag, garbled};
+use crate::queue::Queue;
+use crate::region::Access;
+use crate::wait::{self, Patience};
+
+/// What a virtual interface is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct ViAttributes<'a> {
+    /// It touches memory with this tag only.
+    pub tag: Tag,
+    /// What it is guaranteed.
+    pub bandwidth: Bandwidth,
+    /// What happens to a message that cannot be delivered.
+    pub reliability: Reliability,
+    /// RDMA that it takes from the other side.
+    pub access: Access,
+    /// Where completions of what it sends are announced, besides at the virtual interface.
+    pub send_completions: Option<&'a CompletionQueue>,
+    /// Likewise of what it receives.
+    pub receive_completions: Option<&'a CompletionQueue>,
+}
+
+impl ViAttributes<'_> {
+    /// Best effort, unreliable, without RDMA and completion queues.
+    pub fn new(tag: Tag) -> Self {
+        Self {
+            tag,
+            bandwidth: Bandwidth::None,
+            reliability: Reliability::Unreliable,
+            access: Access::default(),
+            send_completions: None,
+            receive_completions: None,
+        }
+    }
+}
+
+/// A virtual interface. Dropped, it is destroyed: what is posted completes no more.
+#[derive(Debug)]
+pub struct Vi {
+    link: Arc<Link>,
+    id: u32,
+    memory: Memory,
+    sends: Queue,
+    receives: Queue,
+}
+
+impl Vi {
+    pub(crate) fn create(link: &Arc<Link>, attributes: &ViAttributes<'_>) -> Result<Self, Error> {
+        let ViAttributes { tag, bandwidth, reliability, access, send_completions, receive_completions } =
+            *attributes;
+        let (id, file) = link.make(Request::CreateVi {
+            tag: tag.0,
+            reliability,
+            write: access.rdma_write,
+            read: access.rdma_read,
+            bandwidth,
+            queues: [send_completions, receive_completions].map(|queue| queue.map(CompletionQueue::id)),
+        })?;
+        let memory = Memory::map(&file.ok_or_else(garbled)?, queues::LENGTH)?;
+        let (sends, receives) = (Queue::new(Which::Send), Queue::new(Which::Receive));
+        Ok(Self { link: link.clone(), id, memory, sends, receives })
+    }
+
+    /// What completion queues call it.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// What it is at (`VipQueryVi`).
+    pub fn state(&self) -> State {
+        State::of(self.memory.word32(queues::STATE).load(Ordering::Acquire))
+    }
+
+    /// Descriptors that are posted and not reaped: to send, and to receive.
+    pub fn outstanding(&self) -> (u32, u32) {
+        (self.sends.outstanding(), self.receives.outstanding())
+    }
+
+    /// Connects to who waits at `to` (`VipConnectRequest`), and waits for that itself.
+    pub fn connect(&mut self, to: Address, most: Option<Duration>) -> Result<(), Error> {
+        let patience = Patience::new(most);
+        self.link.ask(Request::Connect { vi: self.id, to, from: u64::from(self.id) }, None)?;
+        let word = self.memory.word32(queues::STATE);
+        loop {
+            let seen = word.load(Ordering::Acquire);
+            match State::of(seen) {
+                State::Connected => return Ok(()),
+                State::Pending => {}
+                State::Idle => return Err(Refusal::Reject.into()),
+                State::Error => return Err(Refusal::InvalidState.into()),
+            }
+            let Some(left) = patience.left() else {
+                // The last word is the provider's: it may have been accepted just now.
+                self.link.ask(Request::Disconnect(self.id), None)?;
+                return Err(Refusal::Timeout.into());
+            };
+            wait::sleep(word, seen, self.memory.word32(queues::STATE_AWAITED), left);
+        }
+    }
+
+    /// Ends the connection (`VipDisconnect`): what is posted completes as flushed, here and there.
+    pub fn disconnect(&mut self) -> Result<(), Error> {
+        self.link.ask(Request::Disconnect(self.id), None).map(drop)
+    }
+
+    /// Asks for another bandwidth; what it has used up of the old one stays used up.
+    pub fn renegotiate(&mut self, bandwidth: Bandwidth) -> Result<(), Error> {
+        self.link.ask(Request::Renegotiate(self.id, bandwidth), None).map(drop)
+    }
+
+    /// Posts a descriptor of something to send and rings the doorbell (`VipPostSend`).
+    pub fn post_send(&mut self, descriptor: &Descriptor<'_>) -> Result<(), Error> {
+        self.post_sends(std::slice::from_ref(descriptor))
+    }
+
+    /// Posts a chain of them with one doorbell: all, or none if there is not room.
+    pub fn post_sends(&mut self, chain: &[Descriptor<'_>]) -> Result<(), Error> {
+        self.sends.write(&self.memory, chain)?;
+        let count = self.ring(Which::Send, chain);
+        self.sends.posted(count);
+        Ok(())
+    }
+
+    /// Posts a descriptor of room for a message (`VipPostRecv`).
+    pub fn post_receive(&mut self, descriptor: &Descriptor<'_>) -> Result<(), Error> {
+        self.post_receives(std::slice::from_ref(descriptor))
+    }
+
+    /// Posts a chain of them with one doorbell: all, or none if there is not room.
+    pub fn post_receives(&mut self, chain: &[Descriptor<'_>]) -> Result<(), Error> {
+        self.receives.write(&self.memory, chain)?;
+        let count = self.ring(Which::Receive, chain);
+        self.receives.posted(count);
+        Ok(())
+    }
+
+    fn ring(&self, queue: Which, chain: &[Descriptor<'_>]) -> u32 {
+        // A queue has room for so many at most.
+        let count = chain.len() as u16;
+        if count > 0 {
+            self.link.ring(Doorbell { vi: self.id, queue, count });
+        }
+        u32::from(count)
+    }
+
+    /// What came of the oldest descriptor that was to send, if it is complete (`VipSendDone`). Makes no system call.
+    #[inline]
+    pub fn poll_send(&mut self) -> Option<Completion> {
+        self.sends.poll(&self.memory)
+    }
+
+    /// The same for what was to be received (`VipRecvDone`).
+    #[inline]
+    pub fn poll_receive(&mut self) -> Option<Completion> {
+        self.receives.poll(&self.memory)
+    }
+
+    /// Sleeps until the oldest descriptor that was to send is complete (`VipSendWait`).
+    pub fn wait_send(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
+        self.sends.wait(&self.memory, most)
+    }
+
+    /// Sleeps until a message has come (`VipRecvWait`).
+    pub fn wait_receive(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
+        self.receives.wait(&self.memory, most)
+    }
+}
+
+impl Drop for Vi {
+    fn drop(&mut self) {
+        // A provider that is gone has none of it.
+        let _ = self.link.ask(Request::DestroyVi(self.id), None);
+    }
+}
