@@ -12,6 +12,7 @@ mod cluster;
 mod control;
 mod interface;
 mod load;
+mod messages;
 mod regions;
 mod requests;
 

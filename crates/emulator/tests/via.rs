@@ -3,13 +3,18 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "via/raw.rs"]
+mod raw;
 #[path = "via/support.rs"]
 mod support;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use laxity_model::via::Firmware;
-use laxity_vi::{Address, Bandwidth, Descriptor, Nic, Vi, ViAttributes};
+use laxity_vi::provider::{Answer, Memory, Request};
+use laxity_vi::{Address, Bandwidth, Descriptor, Nic, Reliability, Vi, ViAttributes};
+use raw::{QUEUES, Raw, write_send};
 use support::{Role, Site, adapter, zero};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
@@ -95,5 +100,117 @@ fn it_is_the_same_under_every_firmware_and_without_stage_times() {
         let players = [site.start("pong", 1), site.start("ping", 0)];
         players.into_iter().for_each(|player| assert!(player.ended_well().contains("100 rounds")));
         assert_eq!(site.end().tally.received, 200, "{config:?}");
+    }
+}
+
+/// Scribbles over everything that it shares with the adapter, as fast as it can, until it is ended: doorbells and their count, descriptors
+/// that are noise or nearly right, the state, what it sends; and asks for whatever comes to its mind.
+fn rage(socket: &std::path::Path, seed: u64) -> ! {
+    let mut state = seed;
+    let mut random = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
+    };
+    let mut began = false;
+    loop {
+        let mut raw = Raw::open(socket);
+        let (tag, _) = raw.make(Request::CreateTag);
+        let (memory, file) = Memory::create("rage", 1 << 16).unwrap();
+        let register = Request::Register { base: 0, length: 1 << 16, tag, write: true, read: true };
+        let (Answer::Made(handle), _) = raw.ask(register, Some(&file)) else {
+            panic!("it is asked for rightly")
+        };
+        // The adapter may have to be done with those of the life before.
+        let vis: Vec<_> = (0..4).map_while(|_| raw.try_vi(tag, Reliability::Unreliable)).collect();
+        if vis.len() < 4 {
+            continue;
+        }
+        // Two of them are connected to each other, so that some of it goes somewhere.
+        let host = (socket.ends_with("1")).into();
+        let discriminator = seed << 32;
+        raw.ask(Request::Connect { vi: vis[0].0, to: Address { host, discriminator }, from: 0 }, None);
+        if let (Answer::Called { call, .. }, _) = raw.ask(Request::Await(discriminator), None) {
+            raw.ask(Request::Accept { call, vi: vis[1].0 }, None);
+        }
+        if !std::mem::replace(&mut began, true) {
+            println!("rages");
+        }
+        for _ in 0..20_000 {
+            let (vi, queues) = &vis[random() as usize % vis.len()];
+            match random() % 16 {
+                0 => raw.bells.word32(0).store(random() as u32, Ordering::Release),
+                1 => raw
+                    .bells
+                    .word64(8 * (random() as usize % (raw::BELLS / 8)))
+                    .store(random(), Ordering::Relaxed),
+                2..=4 => {
+                    queues.word64(8 * (random() as usize % (QUEUES / 8))).store(random(), Ordering::Relaxed);
+                }
+                5..=9 => {
+                    let bytes = random() as u32 % 5000;
+                    let control = [0x100, 0x100, 0x100, 0x101, 0x102, random()][random() as usize % 6];
+                    let segment = (
+                        random() % (1 << 16),
+                        [handle, random() as u32][usize::from(random() % 8 == 0)],
+                        bytes,
+                    );
+                    write_send(queues, random() as usize, control, u64::from(bytes), segment);
+                }
+                10..=12 => raw.ring(u64::from(*vi) | ((1 + random() % 2) << 32) | ((random() % 2) << 48)),
+                13 => raw.ring((random() % 64) | ((random() % 100) << 32) | ((random() % 3) << 48)),
+                14 => memory.word64(8 * (random() as usize % (1 << 13))).store(random(), Ordering::Relaxed),
+                _ if random() % 64 == 0 => {
+                    // All but taking calls that others wait for.
+                    let mut words = [0; 16];
+                    words
+                        .iter_mut()
+                        .for_each(|word| *word = [random() % 16, random()][usize::from(random() % 4 == 0)]);
+                    words[0] = [random() % 11, 14, 15, 99][random() as usize % 4];
+                    if raw.say(&words, (random() % 8 == 0).then_some(&file)).is_none() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_hostile_process_does_others_do_not_notice() {
+    let rate = Bandwidth::Constant { bytes_per_second: 1_000_000, message: 4096 };
+    Role::new("ping").play(|socket| ping_pong(socket, true, rate, 2000));
+    Role::new("pong").play(|socket| ping_pong(socket, false, rate, 2000));
+    // With stage times all doorbells wait for each other, first come, first served, as the hardware has them.
+    Role::new("slow ping").play(|socket| ping_pong(socket, true, rate, 100));
+    Role::new("slow pong").play(|socket| ping_pong(socket, false, rate, 100));
+    Role::new("rage").play(|socket| rage(socket, 0x9e37_79b9));
+    Role::new("more rage").play(|socket| rage(socket, 0x1234_5677));
+    let test = "what_a_hostile_process_does_others_do_not_notice";
+    for (config, rounds, parts) in [
+        (zero(Firmware::QualityOfService), 2000, ["pong", "ping"]),
+        (zero(Firmware::Parallel), 2000, ["pong", "ping"]),
+        (adapter(Firmware::QualityOfService), 100, ["slow pong", "slow ping"]),
+    ] {
+        let site = Site::new(test, config);
+        let raging = [site.start("rage", 0), site.start("more rage", 1)].map(|mut hostile| {
+            hostile.waits_for("rages");
+            hostile
+        });
+        let players = [site.start(parts[0], 1), site.start(parts[1], 0)];
+        let all = format!("{rounds} rounds");
+        players.into_iter().for_each(|player| assert!(player.ended_well().contains(&all)));
+        drop(raging);
+        let served = site.end();
+        let done = served.violations;
+        println!("{done:?} {:?}", served.tally);
+        assert!(served.tally.received >= 2 * rounds);
+        assert!(
+            done.foreign_doorbells > 0 && done.garbled_doorbells > 0 && done.overruns > 0,
+            "it was hostile: {done:?}"
+        );
+        assert!(served.tally.errors > 0, "{:?}", served.tally);
     }
 }

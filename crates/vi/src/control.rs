@@ -3,11 +3,15 @@
 //! A request is one datagram of sixteen words of 64 bits on a Unix socket that keeps their bounds, perhaps with one file (memory), and
 //! is answered by one such. Words that are no request are refused; the provider takes nothing for granted that stands in them.
 
+use crate::descriptor::MOST_BYTES;
 use crate::error::Refusal;
 use crate::layout::DEPTH;
 
 /// Words of a request or an answer.
 pub(crate) const WORDS: usize = 16;
+
+/// Bytes in a second that a virtual interface can have: a terabyte.
+const MOST_RATE: u64 = 1_000_000_000_000;
 
 /// Words of a datagram.
 pub type Words = [u64; WORDS];
@@ -61,15 +65,13 @@ impl Bandwidth {
         }
     }
 
+    /// `None` for what is no bandwidth of any adapter: nothing, or more than a number of the provider's holds.
     fn of([kind, bytes_per_second, message]: [u64; 3]) -> Option<Self> {
+        let right = (1..=MOST_RATE).contains(&bytes_per_second) && (1..=MOST_BYTES).contains(&message);
         match kind {
             0 => Some(Bandwidth::None),
-            1 if bytes_per_second > 0 && message > 0 => {
-                Some(Bandwidth::Constant { bytes_per_second, message })
-            }
-            2 if bytes_per_second > 0 && message > 0 => {
-                Some(Bandwidth::Variable { bytes_per_second, message })
-            }
+            1 if right => Some(Bandwidth::Constant { bytes_per_second, message }),
+            2 if right => Some(Bandwidth::Variable { bytes_per_second, message }),
             _ => None,
         }
     }
@@ -414,6 +416,8 @@ mod tests {
         ] {
             assert_eq!(Request::of(&request.to_words()), Some(request));
         }
+        let absurd = Bandwidth::Variable { bytes_per_second: 1, message: u64::MAX };
+        assert_eq!(Request::of(&Request::Renegotiate(1, absurd).to_words()), None);
         let nothing = Bandwidth::Constant { bytes_per_second: 0, message: 1 };
         assert_eq!(
             Request::of(&Request::Renegotiate(1, nothing).to_words()),

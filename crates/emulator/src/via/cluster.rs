@@ -15,17 +15,15 @@ use laxity_engine::{Calendar, Doorbell as Bell, Epoch, World};
 use laxity_model::via::{Direction, Doorbell, Message, Via, ViaOutput};
 use laxity_units::{Bytes, Time};
 use laxity_vi::provider::{self, Hearer, Memory, Posted, Which};
-use laxity_vi::{Completion, Operation, Reliability, Segment, State, Status};
+use laxity_vi::{Completion, DEPTH, Operation, Reliability, State, Status};
 
-use super::interface::{Arrival, Interface, Kind, Outgoing, Tally};
+use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
 use super::requests::{Call, Desk};
 use super::{Recorded, Setup};
 
 /// Doorbells of one process that are heard before it is another's turn.
-const TURN: u32 = 32;
-/// Messages that may be on their way to one virtual interface: beyond that, the network drops.
-const MOST_ARRIVALS: usize = 1024;
+const TURN: u32 = 8;
 /// Bytes of the request of an RDMA read.
 const READ_REQUEST: Bytes = Bytes::new(32);
 /// Buffers that are kept for the next message.
@@ -176,7 +174,7 @@ impl Cluster {
         tally
     }
 
-    fn interface(&mut self, vi: u32) -> Option<&mut Interface> {
+    pub(super) fn interface(&mut self, vi: u32) -> Option<&mut Interface> {
         self.interfaces.get_mut(vi as usize)?.as_mut()
     }
 
@@ -208,40 +206,46 @@ impl Cluster {
             return;
         };
         let node = interface.node as usize;
-        for _ in 0..count {
-            let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
-            let Some(number) = interface.hear(which) else {
-                self.violations.overruns += 1;
-                self.break_off(now, vi, calendar);
-                return;
-            };
-            let found =
-                interface.queues.as_ref().map_or(Err(Status::FLUSHED), |queues| queues.read(which, number));
-            match which {
-                Which::Send => self.send(now, vi, found),
-                Which::Receive => {
-                    interface.receives.push_back(found);
-                    interface.unposted += 1;
-                    let endpoint = interface.endpoint;
-                    self.adapters[node].ring(now, Doorbell::Receive(endpoint));
-                }
-            }
+        let most = if u32::from(count) <= DEPTH { count } else { 0 };
+        let heard = (0..most).all(|_| self.post(now, vi, which));
+        if most < count || !heard {
+            self.violations.overruns += 1;
+            self.break_off(now, vi, calendar);
         }
         self.settle(now, node, calendar);
     }
 
-    /// The firmware is told of a descriptor of something to send.
-    fn send(&mut self, now: Time, vi: u32, found: Result<Posted, Status>) {
-        let Some(interface) = self.interface(vi) else { return };
-        let connected = if interface.state == State::Connected { None } else { Some(Status::FLUSHED) };
-        let (posted, flaw) = match found {
-            Ok(posted) => (posted, connected),
-            Err(flaw) => (Posted::EMPTY, Some(flaw)),
-        };
-        self.ring(now, vi, Outgoing::new(posted, flaw));
+    /// A descriptor was posted; false if there was no room for one.
+    fn post(&mut self, now: Time, vi: u32, which: Which) -> bool {
+        let Some(interface) = self.interface(vi) else { return false };
+        let Some(number) = interface.hear(which) else { return false };
+        if interface.state == State::Error || (which == Which::Send && interface.state != State::Connected) {
+            // It takes no time of the firmware, and none of what is at work there.
+            self.complete(vi, which, &flushed(which));
+            return true;
+        }
+        let queues = interface.queues.as_ref();
+        let found = queues.map_or(Err(Status::FLUSHED), |queues| queues.read(which, number));
+        match which {
+            Which::Send => {
+                let (posted, flaw) = match found {
+                    Ok(posted) => (posted, None),
+                    Err(flaw) => (Posted::EMPTY, Some(flaw)),
+                };
+                self.ring(now, vi, Outgoing::new(posted, flaw));
+            }
+            Which::Receive => {
+                interface.receives.push_back(found);
+                interface.unposted += 1;
+                let (node, endpoint) = (interface.node as usize, interface.endpoint);
+                self.adapters[node].ring(now, Doorbell::Receive(endpoint));
+            }
+        }
+        true
     }
 
-    fn ring(&mut self, now: Time, vi: u32, outgoing: Outgoing) {
+    /// The firmware is told of something to send.
+    pub(super) fn ring(&mut self, now: Time, vi: u32, outgoing: Outgoing) {
         let Some(interface) = self.interface(vi) else { return };
         let reads = outgoing.answers.is_none() && matches!(outgoing.posted.operation, Operation::RdmaRead(_));
         let size = match () {
@@ -321,187 +325,6 @@ impl Cluster {
         }
     }
 
-    /// HDMA has data down: it is copied, and whatever happens to the program's memory from now on, this is what is sent.
-    fn fetch(&mut self, vi: u32, number: u64) {
-        let mut data = self.pool.pop().unwrap_or_default();
-        data.clear();
-        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
-        let (owner, tag) = (interface.owner as usize, interface.tag);
-        let Some(outgoing) = interface.outgoing.item(number) else { return };
-        let reads = outgoing.answers.is_none() && matches!(outgoing.posted.operation, Operation::RdmaRead(_));
-        if outgoing.flaw.is_none() && !reads {
-            let regions = self.processes[owner].as_ref().map(|process| &process.regions);
-            let gathered = regions.map_or(Err(Status::FLUSHED), |regions| {
-                regions.gather(tag, outgoing.posted.segments(), &mut data)
-            });
-            match (gathered, &mut outgoing.answers) {
-                (Ok(()), _) => {}
-                // What is read was given back in the meantime.
-                (Err(_), Some((_, status))) => *status = Status::RDMA_PROTECTION_ERROR,
-                (Err(flaw), None) => outgoing.flaw = Some(flaw),
-            }
-        }
-        outgoing.data = data;
-    }
-
-    /// A message leaves its adapter, if there is nothing wrong with it.
-    fn depart(&mut self, now: Time, vi: u32, message: Message, calendar: &mut Calendar<Event>) {
-        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
-        let (peer, reliable) = (interface.peer, interface.reliability == Reliability::Reliable);
-        let Some(outgoing) =
-            interface.outgoing.item(message.number).filter(|outgoing| outgoing.flaw.is_none())
-        else {
-            return;
-        };
-        let kind = match (outgoing.answers, outgoing.posted.operation) {
-            (Some((number, status)), _) => Kind::Answer { number, status },
-            (None, Operation::Message) => Kind::Message,
-            (None, Operation::RdmaWrite(to)) => Kind::Write(to),
-            (None, Operation::RdmaRead(from)) => {
-                Kind::Read { from, length: outgoing.posted.len() as u32, number: message.number }
-            }
-        };
-        let (data, immediate) = (std::mem::take(&mut outgoing.data), outgoing.posted.immediate);
-        let arrival = Arrival { kind, immediate, data, completion: None, void: false, over: false };
-        let there = peer.and_then(|peer| self.interfaces[peer as usize].as_mut());
-        match there.filter(|there| there.arrivals.len() < MOST_ARRIVALS) {
-            Some(there) => {
-                let number = there.arrivals.next();
-                let directed = !arrival.takes_descriptor();
-                let message = Message { vi: there.endpoint, number, size: message.size, directed };
-                there.arrivals.push(arrival);
-                let at = now.saturating_add(self.setup.latency);
-                calendar.schedule(at, Event::Reach { node: there.node, message });
-            }
-            None => {
-                // Whoever asked to be told is told; for others it is lost on the way.
-                if reliable
-                    && let Some(outgoing) =
-                        self.interface(vi).and_then(|own| own.outgoing.item(message.number))
-                {
-                    outgoing.flaw = Some(Status::TRANSPORT_ERROR);
-                }
-                if let Some(interface) = self.interface(vi) {
-                    interface.tally.lost += 1;
-                }
-            }
-        }
-    }
-
-    /// Descriptors complete, in their order, as far as the firmware is done with what they are for.
-    fn complete_sends(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
-        let mut breaks = false;
-        while let Some((completion, data)) = self.interface(vi).and_then(Interface::next_sent) {
-            self.give_back(data);
-            if let Some(completion) = completion {
-                breaks |= completion.status.is_error() && !completion.status.has(Status::FLUSHED);
-                self.complete(vi, Which::Send, &completion);
-            }
-        }
-        if breaks && self.interface(vi).is_some_and(|own| own.reliability == Reliability::Reliable) {
-            self.break_off(now, vi, calendar);
-        }
-        self.sweep(now, vi);
-    }
-
-    /// HDMA has a message's data up: it is copied to where it goes.
-    fn store(&mut self, vi: u32, number: u64) {
-        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
-        let (owner, tag, [may_write, _]) = (interface.owner as usize, interface.tag, interface.access);
-        let Some(arrival) = interface.arrivals.item(number).filter(|arrival| !arrival.void) else { return };
-        let Some(process) = self.processes[owner].as_ref() else { return };
-        let regions = &process.regions;
-        match arrival.kind {
-            Kind::Message => {
-                let taken = interface.receives.pop_front();
-                let Some(taken) = taken else {
-                    interface.tally.lost += 1;
-                    return;
-                };
-                let stored = taken.and_then(|posted| regions.scatter(tag, posted.segments(), &arrival.data));
-                let length = if stored.is_ok() { arrival.data.len() as u32 } else { 0 };
-                let status = Status::DONE.and(Status::RECEIVE).and(stored.err().unwrap_or_default());
-                arrival.completion = Some(Completion { status, length, immediate: arrival.immediate });
-            }
-            Kind::Write(to) => {
-                let there =
-                    Segment { address: to.address, handle: to.handle, length: arrival.data.len() as u32 };
-                let stored = match may_write && regions.permits(tag, &there, true) {
-                    true => regions.scatter(tag, &[there], &arrival.data),
-                    false => Err(Status::RDMA_PROTECTION_ERROR),
-                };
-                self.violations.rdma += u64::from(stored.is_err());
-                let status =
-                    Status::DONE.and(Status::REMOTE_RDMA_WRITE).and(stored.err().unwrap_or_default());
-                let length = if stored.is_ok() { there.length } else { 0 };
-                let completion = Completion { status, length, immediate: arrival.immediate };
-                if arrival.immediate.is_some() && interface.receives.pop_front().is_none() {
-                    interface.tally.lost += 1;
-                } else if arrival.immediate.is_some() || stored.is_err() {
-                    arrival.completion = Some(completion);
-                }
-            }
-            Kind::Read { .. } => {}
-            Kind::Answer { number, status } => {
-                let Some(read) = interface.outgoing.item(number) else { return };
-                let stored = match status.is_error() {
-                    true => Err(status),
-                    false => regions.scatter(tag, read.posted.segments(), &arrival.data),
-                };
-                // Complete when the firmware says so.
-                arrival.kind = Kind::Answer { number, status: stored.err().unwrap_or_default() };
-            }
-        }
-    }
-
-    /// A message is in, and its program may see it.
-    fn received(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
-        let Some(interface) = self.interface(vi) else { return };
-        let reliable = interface.reliability == Reliability::Reliable;
-        let Some(arrival) = interface.arrivals.item(number) else { return };
-        arrival.over = true;
-        if arrival.void {
-            return self.sweep(now, vi);
-        }
-        let (kind, takes, completion) = (arrival.kind, arrival.takes_descriptor(), arrival.completion.take());
-        if let Some(completion) = completion {
-            if takes {
-                self.complete(vi, Which::Receive, &completion);
-            }
-            if completion.status.is_error() && reliable {
-                self.break_off(now, vi, calendar);
-            }
-        }
-        match kind {
-            Kind::Message | Kind::Write(_) => {}
-            Kind::Read { from, length, number } => self.answer_read(now, vi, (from, length, number)),
-            Kind::Answer { number, status } => {
-                if let Some(read) = self.interface(vi).and_then(|own| own.outgoing.item(number)) {
-                    read.answered = Some(status);
-                }
-                self.complete_sends(now, vi, calendar);
-            }
-        }
-        self.sweep(now, vi);
-    }
-
-    /// The firmware sends what the other side's RDMA read asks for, as if it had been posted here.
-    fn answer_read(&mut self, now: Time, vi: u32, (from, length, number): (laxity_vi::Remote, u32, u64)) {
-        let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
-        let Some(process) = self.processes[interface.owner as usize].as_ref() else { return };
-        let there = Segment { address: from.address, handle: from.handle, length };
-        let permitted = interface.access[1] && process.regions.permits(interface.tag, &there, false);
-        let (posted, status) = match permitted {
-            true => (Posted::of(&there), Status::default()),
-            false => {
-                self.violations.rdma += 1;
-                (Posted::EMPTY, Status::RDMA_PROTECTION_ERROR)
-            }
-        };
-        let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
-        self.ring(now, vi, answer);
-    }
-
     /// A descriptor is complete, and whoever should hear of it does.
     pub(super) fn complete(&mut self, vi: u32, which: Which, completion: &Completion) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
@@ -541,18 +364,15 @@ impl Cluster {
     pub(super) fn flush(&mut self, now: Time, vi: u32, state: State) {
         let Some(interface) = self.interface(vi) else { return };
         let [sends, receives] = interface.flush();
+        // Whoever sees that something is flushed can see why.
+        interface.show(state);
         let (node, endpoint) = (interface.node as usize, interface.endpoint);
         for (which, count) in [(Which::Send, sends), (Which::Receive, receives)] {
-            let kind = if which == Which::Receive { Status::RECEIVE } else { Status::default() };
-            let status = Status::DONE.and(kind).and(Status::FLUSHED);
             for _ in 0..count {
-                self.complete(vi, which, &Completion { status, length: 0, immediate: None });
+                self.complete(vi, which, &flushed(which));
             }
         }
         self.adapters[node].flush(now, endpoint);
-        if let Some(interface) = self.interface(vi) {
-            interface.show(state);
-        }
     }
 
     /// Drops messages that are over; ends a connection whose last has come and whose other side has gone; and forgets a virtual
@@ -568,15 +388,31 @@ impl Cluster {
         }
         if let Some(gone) = self.interfaces[vi as usize].take_if(|own| own.is_gone()) {
             self.past.add(gone.tally);
+            if let Some(Some(owner)) = self.processes.get_mut(gone.owner as usize) {
+                owner.vis = owner.vis.saturating_sub(1);
+            }
             self.endpoints[gone.node as usize][gone.endpoint as usize] = None;
         }
     }
 
-    fn give_back(&mut self, data: Vec<u8>) {
+    /// A buffer for a message.
+    pub(super) fn buffer(&mut self) -> Vec<u8> {
+        let mut data = self.pool.pop().unwrap_or_default();
+        data.clear();
+        data
+    }
+
+    pub(super) fn give_back(&mut self, data: Vec<u8>) {
         if self.pool.len() < POOL {
             self.pool.push(data);
         }
     }
+}
+
+/// What a descriptor of `which` completes with that comes to nothing.
+fn flushed(which: Which) -> Completion {
+    let kind = if which == Which::Receive { Status::RECEIVE } else { Status::default() };
+    Completion { status: Status::DONE.and(kind).and(Status::FLUSHED), length: 0, immediate: None }
 }
 
 impl World for Cluster {

@@ -231,10 +231,15 @@ impl Interface {
         }
     }
 
-    /// The number of the next descriptor that its program posted; `None` if it has posted more than there is room for.
+    /// The number of the next descriptor that its program posted; `None` if it has posted more than there is room for. The firmware may
+    /// still have in hand what was flushed before, once over: who breaks and connects without end gets no further.
     pub(super) fn hear(&mut self, which: Which) -> Option<u32> {
         let number = self.heard[which as usize];
-        if number.wrapping_sub(self.completed[which as usize]) >= DEPTH {
+        let in_hand = match which {
+            Which::Send => self.outgoing.len(),
+            Which::Receive => self.unposted as usize,
+        };
+        if number.wrapping_sub(self.completed[which as usize]) >= DEPTH || in_hand >= 2 * DEPTH as usize {
             return None;
         }
         self.heard[which as usize] = number.wrapping_add(1);

@@ -24,8 +24,8 @@ use super::regions::{self, Region, Regions};
 const MOST_VIS: u32 = 64;
 /// Protection tags and completion queues that a process may have, each.
 const MOST_MADE: usize = 64;
-/// Virtual interfaces at all adapters together.
-const MOST_INTERFACES: usize = 4096;
+/// Virtual interfaces of one adapter, those included that the firmware has not done with.
+const MOST_AT_ADAPTER: usize = 256;
 
 /// Something that was made for a process, or is no longer needed.
 #[derive(Debug)]
@@ -285,7 +285,9 @@ impl Cluster {
             () if !own.tags.contains(&tag) => Some(Refusal::InvalidTag),
             () if !announced.iter().flatten().all(|queue| known(*queue)) => Some(Refusal::InvalidParameter),
             () if own.vis >= MOST_VIS => Some(Refusal::Resource),
-            () if free.is_none() && self.interfaces.len() >= MOST_INTERFACES => Some(Refusal::Resource),
+            () if self.endpoints[node as usize].iter().flatten().count() >= MOST_AT_ADAPTER => {
+                Some(Refusal::Resource)
+            }
             () if !self.load(node).and(Load::of(&self.setup.adapter, bandwidth, true)).fits() => {
                 Some(Refusal::InvalidQos)
             }
@@ -336,9 +338,6 @@ impl Cluster {
         self.disconnect(now, vi, calendar);
         let own = self.own(Some(process), vi)?;
         rest.extend(own.queues.take().map(Thing::Queues));
-        if let Some(Some(process)) = self.processes.get_mut(process as usize) {
-            process.vis -= 1;
-        }
         self.sweep(now, vi);
         Ok(Answer::Done)
     }

@@ -1,6 +1,7 @@
 //! Adapters in this process, and programs that open them in others: the test's own program, started again in a role.
 
 use std::env;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -112,11 +113,29 @@ pub(crate) struct Player {
 }
 
 impl Player {
+    #[allow(dead_code, reason = "not of every test")]
     /// What it printed, once it has ended without an error.
     pub(crate) fn ended_well(mut self) -> String {
         let output = self.child.take().expect("it ends once").wait_with_output().unwrap();
         assert!(output.status.success(), "{}: {}", self.role, output.status);
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+impl Player {
+    /// Waits until it has printed a line that ends so, whatever the test's harness puts before it.
+    #[allow(dead_code, reason = "not of every test")]
+    pub(crate) fn waits_for(&mut self, end: &str) {
+        let child = self.child.as_mut().expect("it has not ended");
+        let mut lines = BufReader::new(child.stdout.as_mut().expect("it is piped")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line.ends_with(end))), "{} ended first", self.role);
+    }
+
+    /// Waits until it has ended with an error.
+    #[allow(dead_code, reason = "not of every test")]
+    pub(crate) fn ended_badly(mut self) {
+        let output = self.child.take().expect("it ends once").wait_with_output().unwrap();
+        assert!(!output.status.success(), "{}", self.role);
     }
 }
 

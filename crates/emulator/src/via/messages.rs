@@ -1,0 +1,203 @@
+//! A message on its way: what is done with its data when the firmware says that it is fetched, leaves, is stored, or is in.
+
+use laxity_engine::Calendar;
+use laxity_model::via::Message;
+use laxity_units::Time;
+use laxity_vi::provider::{Posted, Which};
+use laxity_vi::{Completion, Operation, Reliability, Segment, Status};
+
+use super::cluster::{Cluster, Event};
+use super::interface::{Arrival, Interface, Kind, Outgoing};
+
+/// Messages that may be on their way to one virtual interface: beyond that, the network drops.
+const MOST_ARRIVALS: usize = 1024;
+
+impl Cluster {
+    /// HDMA has data down: it is copied, and whatever happens to the program's memory from now on, this is what is sent.
+    pub(super) fn fetch(&mut self, vi: u32, number: u64) {
+        let mut data = self.buffer();
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let (owner, tag) = (interface.owner as usize, interface.tag);
+        let Some(outgoing) = interface.outgoing.item(number) else { return };
+        let reads = outgoing.answers.is_none() && matches!(outgoing.posted.operation, Operation::RdmaRead(_));
+        if outgoing.flaw.is_none() && !reads {
+            let regions = self.processes[owner].as_ref().map(|process| &process.regions);
+            let gathered = regions.map_or(Err(Status::FLUSHED), |regions| {
+                regions.gather(tag, outgoing.posted.segments(), &mut data)
+            });
+            match (gathered, &mut outgoing.answers) {
+                (Ok(()), _) => {}
+                // What is read was given back in the meantime.
+                (Err(_), Some((_, status))) => *status = Status::RDMA_PROTECTION_ERROR,
+                (Err(flaw), None) => outgoing.flaw = Some(flaw),
+            }
+        }
+        outgoing.data = data;
+    }
+
+    /// A message leaves its adapter, if there is nothing wrong with it.
+    pub(super) fn depart(&mut self, now: Time, vi: u32, message: Message, calendar: &mut Calendar<Event>) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let peer = interface.peer;
+        let Some(outgoing) =
+            interface.outgoing.item(message.number).filter(|outgoing| outgoing.flaw.is_none())
+        else {
+            return;
+        };
+        let kind = match (outgoing.answers, outgoing.posted.operation) {
+            (Some((number, status)), _) => Kind::Answer { number, status },
+            (None, Operation::Message) => Kind::Message,
+            (None, Operation::RdmaWrite(to)) => Kind::Write(to),
+            (None, Operation::RdmaRead(from)) => {
+                Kind::Read { from, length: outgoing.posted.len() as u32, number: message.number }
+            }
+        };
+        let (data, immediate) = (std::mem::take(&mut outgoing.data), outgoing.posted.immediate);
+        let arrival = Arrival { kind, immediate, data, completion: None, void: false, over: false };
+        let there = peer.and_then(|peer| self.interfaces[peer as usize].as_mut());
+        match there.filter(|there| there.arrivals.len() < MOST_ARRIVALS) {
+            Some(there) => {
+                let number = there.arrivals.next();
+                let directed = !arrival.takes_descriptor();
+                let message = Message { vi: there.endpoint, number, size: message.size, directed };
+                there.arrivals.push(arrival);
+                let at = now.saturating_add(self.setup.latency);
+                calendar.schedule(at, Event::Reach { node: there.node, message });
+            }
+            None => self.lose(now, vi, message.number, kind, calendar),
+        }
+    }
+
+    /// A message finds nobody at the other side, or no room on the way. Whoever waits for it, or asked to be told, is told.
+    fn lose(&mut self, now: Time, vi: u32, number: u64, kind: Kind, calendar: &mut Calendar<Event>) {
+        let Some(interface) = self.interface(vi) else { return };
+        interface.tally.lost += 1;
+        let (peer, reliable) = (interface.peer, interface.reliability == Reliability::Reliable);
+        if reliable || matches!(kind, Kind::Read { .. }) {
+            interface
+                .outgoing
+                .item(number)
+                .into_iter()
+                .for_each(|lost| lost.flaw = Some(Status::TRANSPORT_ERROR));
+        }
+        if let (Kind::Answer { number, .. }, Some(peer)) = (kind, peer) {
+            let read = self.interface(peer).and_then(|there| there.outgoing.item(number));
+            read.into_iter().for_each(|read| read.answered = Some(Status::TRANSPORT_ERROR));
+            self.complete_sends(now, peer, calendar);
+        }
+    }
+
+    /// Descriptors complete, in their order, as far as the firmware is done with what they are for.
+    pub(super) fn complete_sends(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
+        let mut breaks = false;
+        while let Some((completion, data)) = self.interface(vi).and_then(Interface::next_sent) {
+            self.give_back(data);
+            if let Some(completion) = completion {
+                breaks |= completion.status.is_error() && !completion.status.has(Status::FLUSHED);
+                self.complete(vi, Which::Send, &completion);
+            }
+        }
+        if breaks && self.interface(vi).is_some_and(|own| own.reliability == Reliability::Reliable) {
+            self.break_off(now, vi, calendar);
+        }
+        self.sweep(now, vi);
+    }
+
+    /// HDMA has a message's data up: it is copied to where it goes.
+    pub(super) fn store(&mut self, vi: u32, number: u64) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let (owner, tag, [may_write, _]) = (interface.owner as usize, interface.tag, interface.access);
+        let Some(arrival) = interface.arrivals.item(number).filter(|arrival| !arrival.void) else { return };
+        let Some(process) = self.processes[owner].as_ref() else { return };
+        let regions = &process.regions;
+        match arrival.kind {
+            Kind::Message => {
+                let taken = interface.receives.pop_front();
+                let Some(taken) = taken else {
+                    interface.tally.lost += 1;
+                    return;
+                };
+                let stored = taken.and_then(|posted| regions.scatter(tag, posted.segments(), &arrival.data));
+                let length = if stored.is_ok() { arrival.data.len() as u32 } else { 0 };
+                let status = Status::DONE.and(Status::RECEIVE).and(stored.err().unwrap_or_default());
+                arrival.completion = Some(Completion { status, length, immediate: arrival.immediate });
+            }
+            Kind::Write(to) => {
+                let there =
+                    Segment { address: to.address, handle: to.handle, length: arrival.data.len() as u32 };
+                let stored = match may_write && regions.permits(tag, &there, true) {
+                    true => regions.scatter(tag, &[there], &arrival.data),
+                    false => Err(Status::RDMA_PROTECTION_ERROR),
+                };
+                self.violations.rdma += u64::from(stored.is_err());
+                let status =
+                    Status::DONE.and(Status::REMOTE_RDMA_WRITE).and(stored.err().unwrap_or_default());
+                let length = if stored.is_ok() { there.length } else { 0 };
+                let completion = Completion { status, length, immediate: arrival.immediate };
+                if arrival.immediate.is_some() && interface.receives.pop_front().is_none() {
+                    interface.tally.lost += 1;
+                } else if arrival.immediate.is_some() || stored.is_err() {
+                    arrival.completion = Some(completion);
+                }
+            }
+            Kind::Read { .. } => {}
+            Kind::Answer { number, status } => {
+                let Some(read) = interface.outgoing.item(number) else { return };
+                let stored = match status.is_error() {
+                    true => Err(status),
+                    false => regions.scatter(tag, read.posted.segments(), &arrival.data),
+                };
+                // Complete when the firmware says so.
+                arrival.kind = Kind::Answer { number, status: stored.err().unwrap_or_default() };
+            }
+        }
+    }
+
+    /// A message is in, and its program may see it.
+    pub(super) fn received(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
+        let Some(interface) = self.interface(vi) else { return };
+        let reliable = interface.reliability == Reliability::Reliable;
+        let Some(arrival) = interface.arrivals.item(number) else { return };
+        arrival.over = true;
+        if arrival.void {
+            return self.sweep(now, vi);
+        }
+        let (kind, takes, completion) = (arrival.kind, arrival.takes_descriptor(), arrival.completion.take());
+        if let Some(completion) = completion {
+            if takes {
+                self.complete(vi, Which::Receive, &completion);
+            }
+            if completion.status.is_error() && reliable {
+                self.break_off(now, vi, calendar);
+            }
+        }
+        match kind {
+            Kind::Message | Kind::Write(_) => {}
+            Kind::Read { from, length, number } => self.answer_read(now, vi, (from, length, number)),
+            Kind::Answer { number, status } => {
+                if let Some(read) = self.interface(vi).and_then(|own| own.outgoing.item(number)) {
+                    read.answered = Some(status);
+                }
+                self.complete_sends(now, vi, calendar);
+            }
+        }
+        self.sweep(now, vi);
+    }
+
+    /// The firmware sends what the other side's RDMA read asks for, as if it had been posted here.
+    fn answer_read(&mut self, now: Time, vi: u32, (from, length, number): (laxity_vi::Remote, u32, u64)) {
+        let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
+        let Some(process) = self.processes[interface.owner as usize].as_ref() else { return };
+        let there = Segment { address: from.address, handle: from.handle, length };
+        let permitted = interface.access[1] && process.regions.permits(interface.tag, &there, false);
+        let (posted, status) = match permitted {
+            true => (Posted::of(&there), Status::default()),
+            false => {
+                self.violations.rdma += 1;
+                (Posted::EMPTY, Status::RDMA_PROTECTION_ERROR)
+            }
+        };
+        let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
+        self.ring(now, vi, answer);
+    }
+}

@@ -1,0 +1,108 @@
+//! A program that keeps to no library: it talks to the provider, and writes whatever it likes into what they share.
+
+#![allow(dead_code, reason = "not all of it is of every test")]
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use std::sync::atomic::Ordering;
+
+use laxity_vi::provider::{Answer, Memory, Request, Socket};
+use laxity_vi::{Bandwidth, Refusal, Reliability};
+
+/// Bytes of the doorbells, and of the queues of a virtual interface.
+pub(crate) const BELLS: usize = 512 + 8 * 1024;
+pub(crate) const QUEUES: usize = 768 + 2 * 64 * 256;
+
+/// Where the descriptors to send are, and the words in one.
+const SENDS: usize = 768;
+const SLOT: usize = 256;
+
+pub(crate) struct Raw {
+    socket: Socket,
+    pub(crate) bells: Memory,
+    rung: u32,
+}
+
+impl Raw {
+    pub(crate) fn open(path: &Path) -> Self {
+        let socket = Socket::connect(path).unwrap();
+        let (answer, file) = ask(&socket, Request::Open, None);
+        assert!(matches!(answer, Answer::Opened(_)), "{answer:?}");
+        let bells = Memory::map(&file.unwrap(), BELLS).unwrap();
+        Self { socket, bells, rung: 0 }
+    }
+
+    pub(crate) fn ask(&self, request: Request, file: Option<&OwnedFd>) -> (Answer, Option<OwnedFd>) {
+        ask(&self.socket, request, file)
+    }
+
+    /// The words of a datagram as they are; the answer's, or `None` if there was none.
+    pub(crate) fn say(&self, words: &[u64; 16], file: Option<&OwnedFd>) -> Option<Answer> {
+        self.socket.send(words, file).ok()?;
+        Answer::of(&self.socket.receive().ok()??.words)
+    }
+
+    pub(crate) fn make(&self, request: Request) -> (u32, Option<OwnedFd>) {
+        match self.ask(request, None) {
+            (Answer::Made(number), file) => (number, file),
+            (answer, _) => panic!("{request:?}: {answer:?}"),
+        }
+    }
+
+    pub(crate) fn refused(&self, request: Request, file: Option<&OwnedFd>) -> Refusal {
+        match self.ask(request, file) {
+            (Answer::Refused(refusal), None) => refusal,
+            (answer, _) => panic!("{request:?}: {answer:?}"),
+        }
+    }
+
+    /// A virtual interface, and its queues; `None` if there is none to be had.
+    pub(crate) fn try_vi(&self, tag: u32, reliability: Reliability) -> Option<(u32, Memory)> {
+        let bandwidth = Bandwidth::None;
+        let (write, read, queues) = (true, true, [None; 2]);
+        match self.ask(Request::CreateVi { tag, reliability, write, read, bandwidth, queues }, None) {
+            (Answer::Made(vi), Some(file)) => Some((vi, Memory::map(&file, QUEUES).unwrap())),
+            (Answer::Refused(Refusal::Resource), None) => None,
+            (answer, _) => panic!("{answer:?}"),
+        }
+    }
+
+    /// Rings any word.
+    pub(crate) fn ring(&mut self, word: u64) {
+        let at = 512 + 8 * (self.rung % 1024) as usize;
+        self.bells.word64(at).store(word, Ordering::Relaxed);
+        self.rung = self.rung.wrapping_add(1);
+        self.bells.word32(0).store(self.rung, Ordering::Release);
+    }
+}
+
+fn ask(socket: &Socket, request: Request, file: Option<&OwnedFd>) -> (Answer, Option<OwnedFd>) {
+    socket.send(&request.to_words(), file).unwrap();
+    let datagram = socket.receive().unwrap().expect("the provider answers");
+    (Answer::of(&datagram.words).expect("it is an answer"), datagram.file)
+}
+
+/// A descriptor to send in slot `number`: the control word, the length, and one segment.
+pub(crate) fn write_send(
+    queues: &Memory,
+    number: usize,
+    control: u64,
+    length: u64,
+    segment: (u64, u32, u32),
+) {
+    let at = |word: usize| queues.word64(SENDS + SLOT * (number % 64) + 8 * word);
+    let (address, handle, bytes) = segment;
+    let rest = u64::from(handle) | u64::from(bytes) << 32;
+    for (word, value) in [(0, control), (1, length), (6, address), (7, rest)] {
+        at(word).store(value, Ordering::Relaxed);
+    }
+}
+
+/// What came of slot `number`, when so many are complete.
+pub(crate) fn sent(queues: &Memory, number: usize) -> u32 {
+    while (queues.word32(128).load(Ordering::Acquire) as usize) <= number {
+        std::thread::yield_now();
+    }
+    queues.word64(SENDS + SLOT * (number % 64) + 32).load(Ordering::Relaxed) as u32
+}

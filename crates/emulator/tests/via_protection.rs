@@ -1,0 +1,379 @@
+//! Whatever a program does, it does to itself: bad descriptors, lying lengths, others' virtual interfaces, memory that goes away.
+
+#![cfg(target_os = "linux")]
+
+#[path = "via/raw.rs"]
+mod raw;
+#[path = "via/support.rs"]
+mod support;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use laxity_model::via::{Engine, Engines, Firmware, ViaConfig};
+use laxity_units::Span;
+use laxity_vi::provider::{Memory, Request};
+use laxity_vi::{
+    Access, Address, Bandwidth, Descriptor, Nic, Refusal, Region, Reliability, Segment, State, Status, Tag,
+    Vi, ViAttributes,
+};
+use raw::{Raw, sent, write_send};
+use support::{Role, Site, adapter, zero};
+
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+/// A program at an adapter, with one virtual interface.
+struct Program {
+    nic: Nic,
+    tag: Tag,
+    memory: Region,
+    vi: Vi,
+}
+
+impl Program {
+    fn new(socket: &Path, reliability: Reliability) -> Self {
+        let nic = Nic::open(socket).unwrap();
+        let tag = nic.create_tag().unwrap();
+        let access = Access { rdma_write: true, rdma_read: true };
+        let memory = nic.register(1 << 16, tag, access).unwrap();
+        let attributes = ViAttributes { reliability, access, ..ViAttributes::new(tag) };
+        let vi = nic.create_vi(&attributes).unwrap();
+        Self { nic, tag, memory, vi }
+    }
+
+    fn receive(&mut self, bytes: std::ops::Range<usize>) {
+        self.vi.post_receive(&Descriptor::receive(&[self.memory.segment(bytes)])).unwrap();
+    }
+
+    fn send(&mut self, segments: &[Segment]) -> Status {
+        self.vi.post_send(&Descriptor::send(segments)).unwrap();
+        self.vi.wait_send(PATIENCE).unwrap().status
+    }
+}
+
+/// Programs at both adapters of `site`, connected.
+fn pair(site: &Site, reliability: Reliability) -> (Program, Program) {
+    let [mut here, there] = [0, 1].map(|node| Program::new(&site.socket(node), reliability));
+    std::thread::scope(|threads| {
+        let accepts = threads.spawn(|| {
+            let arrived = there.nic.wait_connection(3, PATIENCE).unwrap();
+            there.nic.accept(arrived, &there.vi).unwrap();
+        });
+        here.vi.connect(Address { host: 1, discriminator: 3 }, PATIENCE).unwrap();
+        accepts.join().unwrap();
+    });
+    (here, there)
+}
+
+fn site(test: &'static str) -> Site {
+    Site::new(test, zero(Firmware::QualityOfService))
+}
+
+#[test]
+fn a_segment_that_is_not_all_ones_own_is_a_protection_error() {
+    let site = site("a_segment_that_is_not_all_ones_own_is_a_protection_error");
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    there.receive(0..100);
+    let good = here.memory.segment(0..10);
+    let other_tag = here.nic.create_tag().unwrap();
+    let tagged = here.nic.register(100, other_tag, Access::default()).unwrap();
+    let gone = here.nic.register(100, here.tag, Access::default()).unwrap().segment(0..10);
+    for bad in [
+        Segment { handle: good.handle + 1, ..good },
+        Segment { address: good.address - 1, ..good },
+        Segment { address: good.address + (1 << 16) - 9, ..good },
+        Segment { address: u64::MAX - 3, ..good },
+        tagged.segment(0..10),
+        there.memory.segment(0..10),
+        gone,
+    ] {
+        let status = here.send(&[good, bad]);
+        assert!(status.has(Status::PROTECTION_ERROR.and(Status::DONE)), "{bad:?}: {status:?}");
+    }
+    assert_eq!(here.vi.state(), State::Connected, "unreliable, it goes on");
+    here.memory.write(0, b"after all");
+    assert!(here.send(&[good]).is_done());
+    let came = there.vi.wait_receive(PATIENCE).unwrap();
+    assert_eq!((came.length, came.status.is_done()), (10, true), "and nothing came of the others");
+    assert_eq!(site.end().tally.errors, 7);
+}
+
+#[test]
+fn a_message_that_has_no_room_is_a_length_error_and_breaks_what_is_reliable() {
+    let site = site("a_message_that_has_no_room_is_a_length_error_and_breaks_what_is_reliable");
+    for reliability in [Reliability::Unreliable, Reliability::Reliable] {
+        let (mut here, mut there) = pair(&site, reliability);
+        there.receive(0..8);
+        there.receive(8..32);
+        let nine = [here.memory.segment(0..9)];
+        assert!(here.send(&nine).is_done());
+        assert!(there.vi.wait_receive(PATIENCE).unwrap().status.has(Status::LENGTH_ERROR));
+        match reliability {
+            Reliability::Unreliable => {
+                assert!(here.send(&nine).is_done());
+                assert!(there.vi.wait_receive(PATIENCE).unwrap().status.is_done());
+            }
+            Reliability::Reliable => {
+                assert!(there.vi.wait_receive(PATIENCE).unwrap().status.has(Status::FLUSHED));
+                assert_eq!(there.vi.state(), State::Error);
+                while here.vi.state() != State::Error {
+                    std::thread::yield_now();
+                }
+                assert!(here.send(&nine).has(Status::FLUSHED), "nobody is there any more");
+                here.vi.disconnect().unwrap();
+                assert_eq!(here.vi.state(), State::Idle);
+            }
+        }
+    }
+    site.end();
+}
+
+#[test]
+fn a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable() {
+    let site = site("a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable");
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    let segment = [here.memory.segment(0..4)];
+    for _ in 0..3 {
+        assert!(here.send(&segment).is_done());
+    }
+    there.receive(0..4);
+    assert!(there.vi.wait_receive(Some(Duration::ZERO)).is_err_and(|error| error.is(Refusal::Timeout)));
+    drop((here, there));
+    let (mut here, there) = pair(&site, Reliability::Reliable);
+    let segment = [here.memory.segment(0..4)];
+    assert!(here.send(&segment).is_done());
+    while (here.vi.state(), there.vi.state()) != (State::Error, State::Error) {
+        std::thread::yield_now();
+    }
+    assert_eq!(site.end().tally.lost, 4);
+}
+
+#[test]
+fn rdma_touches_what_is_registered_for_it_and_nothing_else() {
+    let site = site("rdma_touches_what_is_registered_for_it_and_nothing_else");
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    here.memory.write(0, b"written there");
+    there.memory.write(500, b"and this is read");
+    let segments = [here.memory.segment(0..8), here.memory.segment(8..13)];
+    here.vi.post_send(&Descriptor::rdma_write(&segments, there.memory.remote(100))).unwrap();
+    there.receive(0..0);
+    let announced = Descriptor::rdma_write(&segments, there.memory.remote(200)).with_immediate(9);
+    here.vi.post_send(&announced).unwrap();
+    let into = [here.memory.segment(1000..1016)];
+    here.vi.post_send(&Descriptor::rdma_read(&into, there.memory.remote(500))).unwrap();
+    here.vi.post_send(&Descriptor::send(&segments)).unwrap();
+    let statuses: Vec<Status> = (0..4).map(|_| here.vi.wait_send(PATIENCE).unwrap().status).collect();
+    let kinds = [Status::RDMA_WRITE, Status::RDMA_WRITE, Status::RDMA_READ, Status::default()];
+    assert_eq!(statuses, kinds.map(|kind| Status::DONE.and(kind)), "in the order in which they were posted");
+    let came = there.vi.wait_receive(PATIENCE).unwrap();
+    assert_eq!((came.length, came.immediate), (13, Some(9)));
+    assert!(came.status.has(Status::REMOTE_RDMA_WRITE));
+    let at = |memory: &Region, offset: usize, length: usize| {
+        let mut bytes = vec![0; length];
+        memory.read(offset, &mut bytes);
+        String::from_utf8(bytes).unwrap()
+    };
+    assert_eq!(at(&there.memory, 100, 14), "written there\0");
+    assert_eq!(at(&there.memory, 200, 13), "written there");
+    assert_eq!(at(&here.memory, 1000, 16), "and this is read");
+    // What is not registered for it stays as it is, and what is out of it is not read.
+    let closed = there.nic.register(100, there.tag, Access::default()).unwrap();
+    for to in [closed.remote(0), there.memory.remote((1 << 16) - 12)] {
+        here.vi.post_send(&Descriptor::rdma_write(&segments, to)).unwrap();
+        assert!(here.vi.wait_send(PATIENCE).unwrap().status.is_done(), "unreliable, nobody is told");
+        here.vi.post_send(&Descriptor::rdma_read(&into, to)).unwrap();
+        let status = here.vi.wait_send(PATIENCE).unwrap().status;
+        assert!(status.has(Status::RDMA_PROTECTION_ERROR.and(Status::RDMA_READ)), "{status:?}");
+    }
+    assert_eq!(at(&closed, 0, 13), "\0".repeat(13));
+    assert_eq!(at(&here.memory, 1000, 16), "and this is read");
+    let served = site.end();
+    assert_eq!((served.violations.rdma, served.tally.lost), (4, 1));
+}
+
+#[test]
+fn memory_that_is_given_back_in_mid_transfer_is_not_touched() {
+    // A transfer of a tenth of a second: there is time to give memory back.
+    let slow = Engine { startup: Span::from_ms(100), per_byte: Span::ZERO };
+    let engines = Engines { down: slow, ..zero(Firmware::QualityOfService).engines };
+    let config = ViaConfig { engines, ..zero(Firmware::QualityOfService) };
+    let site = Site::new("memory_that_is_given_back_in_mid_transfer_is_not_touched", config);
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    there.receive(0..16);
+    there.receive(16..32);
+    let given_back = here.nic.register(16, here.tag, Access::default()).unwrap();
+    let segment = [given_back.segment(0..16)];
+    here.vi.post_send(&Descriptor::send(&segment)).unwrap();
+    drop(given_back);
+    let early = here.vi.wait_send(PATIENCE).unwrap().status;
+    // Scribbled on in mid-transfer: what is sent is what lay there when it was moved, whole.
+    here.memory.write(0, &[1; 16]);
+    let segment = [here.memory.segment(0..16)];
+    here.vi.post_send(&Descriptor::send(&segment)).unwrap();
+    here.memory.write(0, &[2; 16]);
+    assert!(here.vi.wait_send(PATIENCE).unwrap().status.is_done());
+    here.memory.write(0, &[3; 16]);
+    if early.is_done() {
+        println!("this process stood still for longer than the transfer took");
+        there.vi.wait_receive(PATIENCE).unwrap();
+    } else {
+        assert!(early.has(Status::PROTECTION_ERROR));
+    }
+    assert!(there.vi.wait_receive(PATIENCE).unwrap().status.is_done());
+    let mut came = [0; 16];
+    there.memory.read(if early.is_done() { 16 } else { 0 }, &mut came);
+    assert!(came == [1; 16] || came == [2; 16], "{came:?}");
+    site.end();
+}
+
+#[test]
+fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
+    let site = site("descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own");
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    let mut raw = Raw::open(&site.socket(0));
+    let (tag, _) = raw.make(Request::CreateTag);
+    let (vi, queues) = raw.try_vi(tag, Reliability::Unreliable).unwrap();
+    let (_own, file) = Memory::create("raw", 4096).unwrap();
+    let register = |tag, length| Request::Register { base: 0, length, tag, write: false, read: false };
+    let handle = match raw.ask(register(tag, 4096), Some(&file)) {
+        (laxity_vi::provider::Answer::Made(handle), _) => handle,
+        (answer, _) => panic!("{answer:?}"),
+    };
+    let connected = Program::new(&site.socket(1), Reliability::Unreliable);
+    raw.ask(Request::Connect { vi, to: Address { host: 1, discriminator: 8 }, from: 0 }, None);
+    let arrived = connected.nic.wait_connection(8, PATIENCE).unwrap();
+    connected.nic.accept(arrived, &connected.vi).unwrap();
+    let lies = [
+        (0x0103, 10, (0, handle, 10), Status::FORMAT_ERROR),
+        (0xff00, 10, (0, handle, 10), Status::FORMAT_ERROR),
+        (0x4_0100, 10, (0, handle, 10), Status::FORMAT_ERROR),
+        (0x0100, 11, (0, handle, 10), Status::LENGTH_ERROR),
+        (0x0100, u64::MAX, (0, handle, u32::MAX), Status::LENGTH_ERROR),
+        (0x0100, 10, (4087, handle, 10), Status::PROTECTION_ERROR),
+        (0x0100, 10, (0, here.memory.handle() + 256, 10), Status::PROTECTION_ERROR),
+        (0x0100, 10, (0, handle, 10), Status::DONE),
+    ];
+    for (number, (control, length, segment, error)) in lies.into_iter().enumerate() {
+        write_send(&queues, number, control, length, segment);
+        raw.ring(u64::from(vi) | 1 << 32);
+        let status = Status(sent(&queues, number));
+        assert!(status.has(error) && status.has(Status::DONE), "{number}: {status:?}");
+    }
+    // For what is not its own, and for nothing at all.
+    for other in [here.vi.id(), there.vi.id(), u32::MAX] {
+        raw.ring(u64::from(other) | 1 << 32);
+        raw.ring(u64::from(other) | 1 << 32 | 1 << 48);
+    }
+    raw.ring(7 << 48 | u64::from(vi));
+    // More descriptors than a queue has break the virtual interface, and no other.
+    raw.ring(u64::from(vi) | 65 << 32);
+    while queues.word32(0).load(Ordering::Acquire) != State::Error as u32 {
+        std::thread::yield_now();
+    }
+    while connected.vi.state() != State::Error {
+        std::thread::yield_now();
+    }
+    there.receive(0..4);
+    let segment = [here.memory.segment(0..4)];
+    assert!(here.send(&segment).is_done() && there.vi.wait_receive(PATIENCE).unwrap().status.is_done());
+    // A count of doorbells that cannot be loses them, and the next is heard again.
+    raw.bells.word32(0).store(0x8000_0000, Ordering::Release);
+    raw.ask(Request::CreateTag, None);
+    drop((raw, connected));
+    let violations = site.end().violations;
+    assert_eq!((violations.foreign_doorbells, violations.overruns, violations.garbled_doorbells), (6, 1, 2));
+}
+
+#[test]
+fn what_is_asked_for_wrongly_is_refused() {
+    let site = Site::new("what_is_asked_for_wrongly_is_refused", adapter(Firmware::QualityOfService));
+    let raw = Raw::open(&site.socket(0));
+    let (tag, _) = raw.make(Request::CreateTag);
+    let (_memory, file) = Memory::create("raw", 4096).unwrap();
+    let register = |tag, base, length| Request::Register { base, length, tag, write: true, read: true };
+    // A file that could shrink under the adapter, and that others hold as they like: a temporary one.
+    let path = std::env::temp_dir().join(format!("laxity-vi-unsealed-{}", std::process::id()));
+    let unsealed = std::fs::File::create_new(&path).unwrap();
+    unsealed.set_len(4096).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(raw.refused(register(tag, 0, 4096), Some(&unsealed.into())), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(register(tag, 0, 4097), Some(&file)), Refusal::InvalidParameter, "it is shorter");
+    assert_eq!(raw.refused(register(tag, 0, 1 << 40), Some(&file)), Refusal::Resource);
+    assert_eq!(raw.refused(register(tag, u64::MAX - 9, 4096), Some(&file)), Refusal::InvalidTag);
+    assert_eq!(raw.refused(register(tag + 1, 0, 4096), Some(&file)), Refusal::InvalidTag);
+    assert_eq!(raw.refused(register(tag, 0, 4096), None), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(Request::CreateTag, Some(&file)), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(Request::Open, None), Refusal::InvalidParameter, "it has opened it already");
+    assert_eq!(raw.refused(Request::DestroyVi(0), None), Refusal::InvalidParameter);
+    assert_eq!(raw.refused(Request::CreateQueue(0), None), Refusal::InvalidParameter);
+    let create = |tag, bandwidth, queues| Request::CreateVi {
+        tag,
+        reliability: Reliability::Unreliable,
+        write: false,
+        read: false,
+        bandwidth,
+        queues,
+    };
+    assert_eq!(raw.refused(create(9, Bandwidth::None, [None; 2]), None), Refusal::InvalidTag);
+    assert_eq!(raw.refused(create(tag, Bandwidth::None, [Some(0), None]), None), Refusal::InvalidParameter);
+    let rate = |bytes_per_second| Bandwidth::Constant { bytes_per_second, message: 4096 };
+    assert_eq!(raw.refused(create(tag, rate(110_000_000), [None; 2]), None), Refusal::InvalidQos);
+    let (vi, _) = raw.make(create(tag, rate(60_000_000), [None; 2]));
+    assert_eq!(
+        raw.refused(create(tag, rate(50_000_000), [None; 2]), None),
+        Refusal::InvalidQos,
+        "what is left is 49"
+    );
+    assert_eq!(raw.refused(Request::Renegotiate(vi, rate(110_000_000)), None), Refusal::InvalidQos);
+    raw.ask(Request::Renegotiate(vi, rate(10_000_000)), None);
+    raw.make(create(tag, rate(50_000_000), [None; 2]));
+    let nowhere = Request::Connect { vi, to: Address { host: 2, discriminator: 0 }, from: 0 };
+    assert_eq!(raw.refused(nowhere, None), Refusal::NotReachable);
+    assert_eq!(raw.refused(Request::Accept { call: 1, vi }, None), Refusal::NoMatch);
+    assert_eq!(raw.refused(Request::DestroyTag(tag), None), Refusal::Resource, "it is in use");
+    for _ in 2..64 {
+        raw.make(create(tag, Bandwidth::None, [None; 2]));
+    }
+    assert_eq!(raw.refused(create(tag, Bandwidth::None, [None; 2]), None), Refusal::Resource);
+    assert_eq!(
+        raw.say(&[99; 16], None),
+        Some(laxity_vi::provider::Answer::Refused(Refusal::InvalidParameter))
+    );
+    site.end();
+}
+
+#[test]
+fn a_process_that_dies_leaves_nothing_and_its_partner_knows() {
+    Role::new("dies").play(|socket| {
+        let mut program = Program::new(socket, Reliability::Unreliable);
+        program.vi.connect(Address { host: 1, discriminator: 3 }, PATIENCE).unwrap();
+        let segment = [program.memory.segment(0..4)];
+        program.memory.write(0, b"last");
+        program.vi.post_send(&Descriptor::send(&segment)).unwrap();
+        program.vi.wait_send(PATIENCE).unwrap();
+        std::process::abort();
+    });
+    let test = "a_process_that_dies_leaves_nothing_and_its_partner_knows";
+    let site = Site::new(test, adapter(Firmware::QualityOfService));
+    let mut there = Program::new(&site.socket(1), Reliability::Unreliable);
+    there.receive(0..4);
+    there.receive(4..8);
+    for _ in 0..3 {
+        let dying = site.start("dies", 0);
+        let arrived = there.nic.wait_connection(3, PATIENCE).unwrap();
+        there.nic.accept(arrived, &there.vi).unwrap();
+        let came = there.vi.wait_receive(PATIENCE).unwrap();
+        assert!(came.status.is_done(), "what was sent before comes: {came:?}");
+        let flushed = there.vi.wait_receive(PATIENCE).unwrap();
+        assert!(flushed.status.has(Status::FLUSHED), "{flushed:?}");
+        dying.ended_badly();
+        assert_eq!(there.vi.state(), State::Error);
+        there.vi.disconnect().unwrap();
+        there.receive(0..4);
+        there.receive(4..8);
+    }
+    drop(there);
+    let served = site.end();
+    assert_eq!((served.tally.sent, served.tally.received, served.tally.lost), (3, 3, 0));
+}
