@@ -76,7 +76,7 @@ impl Answer {
     fn from_promises(experiment: &Experiment, promises: &promise::Promises) -> Answer {
         let mut text = format!("by the {:?} formulas", promises.formula).to_lowercase();
         text += if by_demand(experiment) { " and the demand test\n" } else { "\n" };
-        if !in_force(experiment) && experiment.interfaces.is_empty() {
+        if !in_force(experiment) && experiment.interfaces.is_empty() && experiment.via.is_none() {
             text += "EDF goes by the requested deadlines here, and those are what is promised; each bound is what\n\
                      `local_deadline = \"bound\"` would promise instead\n";
         }
@@ -104,6 +104,22 @@ impl Answer {
                         ),
                     };
                     exit = exit.max(refused(&mut text, experiment, promises.formula, i, &reason));
+                }
+                Promise::Unconnected(reason) => {
+                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, reason));
+                }
+                Promise::Connected(connection) => {
+                    text += &format!("\nchannel {name}: admitted\n");
+                    term(
+                        &mut text,
+                        2,
+                        connection.longest,
+                        "bound from its logical arrival to the receiving program",
+                    );
+                    term(&mut text, 2, connection.shortest, "the shortest");
+                    let fraction = connection.jitter_fraction;
+                    text +=
+                        &format!("  jitter fraction at most {fraction:.3}, sent at the rate that it has\n");
                 }
                 Promise::Received(received) => {
                     text += &format!("\nchannel {name}: admitted\n");

@@ -249,7 +249,7 @@ fn closest(ground: &Ground, targets: &[usize], known: &[Option<Worst>]) -> Optio
 
 fn found(ground: &Ground, target: usize, plain: &[Run], worst: Option<Worst>) -> Found {
     let player = &ground.players[target];
-    let longest = |run: &Run| run.channels[target].worst.and_then(Span::from_secs_f64);
+    let longest = |run: &Run| ground::worst(&run.channels[target]);
     let plain = plain.iter().filter_map(longest).max();
     let (worst, scene) = match worst {
         Some(worst) if plain.is_none_or(|plain| worst.response >= plain) => {

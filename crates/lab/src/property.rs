@@ -187,7 +187,9 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
         None => "admission is off",
         Some(Err(uncovered)) => uncovered.0,
         Some(Ok(promises)) => {
-            let some = |promise: &Promise| matches!(promise, Promise::Admitted(_) | Promise::Received(_));
+            let some = |promise: &Promise| {
+                matches!(promise, Promise::Admitted(_) | Promise::Received(_) | Promise::Connected(_))
+            };
             let unbounded = promises.channels.iter().find_map(|promise| match promise {
                 Promise::Unbounded(why, _) => Some(why.0),
                 _ => None,

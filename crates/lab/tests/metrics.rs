@@ -61,8 +61,7 @@ const VIRTUAL: &str = r#"
 title = "What only virtual interfaces have"
 [via]
 firmware = "pvia"
-[admission]
-formula = "off"
+depth = 1
 [run]
 time = "20 ms"
 [[channel]]
@@ -70,7 +69,7 @@ name = "camera"
 class = "real_time"
 max_message = "4 KiB"
 burst = 1
-rate = "8 MB/s"
+rate = "4 MB/s"
 source = { kind = "periodic" }
 [[channel]]
 name = "flood"

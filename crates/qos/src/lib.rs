@@ -10,6 +10,7 @@ pub mod channel;
 pub mod costs;
 pub mod discipline;
 pub mod fragment;
+pub mod holistic;
 pub mod reception;
 pub mod station;
 pub mod traffic;

@@ -44,7 +44,7 @@ const PACKETS: f64 = 1500.0;
 /// One of so many scenarios is of a host that only receives.
 const RECEIVING: u64 = 8;
 
-/// Half as many are of virtual interfaces, which have no bounds: those of this number among twice as many.
+/// Half as many are of virtual interfaces: those of this number among twice as many.
 const VIRTUAL: u64 = 3;
 
 /// A drawn scenario.

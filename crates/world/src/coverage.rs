@@ -34,6 +34,7 @@
 
 mod receiving;
 mod station;
+mod via;
 
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
@@ -54,6 +55,7 @@ use crate::experiment::{
 
 pub(crate) use receiving::receiving;
 pub(crate) use station::{frames_apart, hears};
+pub(crate) use via::{Cluster, Path, Taken, cluster, server_name};
 
 /// Why no analysis covers an experiment's policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +148,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         curves: _,
     } = experiment;
     if via.is_some() {
-        return Err(Uncovered("no analysis covers virtual interfaces"));
+        return Err(Uncovered("virtual interfaces have an analysis of their own"));
     }
     if !interfaces.is_empty() {
         return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));
@@ -398,7 +400,7 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
             Ok(())
         }
         (Applications::Shared, SourceSpec::Rounds { .. }) => {
-            Err(Uncovered("rounds are of virtual interfaces, and no analysis covers those"))
+            Err(Uncovered("rounds are of virtual interfaces, which have an analysis of their own"))
         }
         // Whether its times are bounded is seen where they are counted.
         (Applications::Shared, SourceSpec::Timed { parameters: _, jitter: _ }) => Ok(()),

@@ -7,6 +7,7 @@
 
 mod refusal;
 mod table;
+mod via;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
 use table::{Reservation, Tables};
 
 pub use refusal::{Shortfall, shortfall};
+pub use via::Connection;
 
 /// What admission answered to an experiment.
 #[derive(Debug, Clone)]
@@ -47,6 +49,10 @@ pub enum Promise {
     Received(bound::Bound),
     /// Not admitted where it comes in: for which channel something is missing, and what.
     Unreceived(bound::Refusal),
+    /// A virtual interface that both ends and the link can keep.
+    Connected(Connection),
+    /// One that they cannot, and why.
+    Unconnected(String),
 }
 
 /// What one host promises a channel, with all channels in place.
@@ -103,6 +109,9 @@ impl Promise {
 
     /// The bound from the logical arrival until the receiving host has the whole message, if a host receives.
     pub fn delivery_bound(&self) -> Option<Span> {
+        if let Promise::Connected(connection) = self {
+            return Some(connection.longest);
+        }
         let Promise::Admitted(hops) = self else { return None };
         let received = hops.last().is_some_and(|hop| hop.role == Role::Receive);
         received.then(|| through(hops))
@@ -110,7 +119,7 @@ impl Promise {
 
     /// Whether it was refused, so that the channel is not there.
     pub fn is_refused(&self) -> bool {
-        matches!(self, Promise::Refused(_) | Promise::Unreceived(_))
+        matches!(self, Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_))
     }
 
     /// What host `node` promises, if the channel is admitted there and passes it.
@@ -130,6 +139,9 @@ fn through(hops: &[Hop]) -> Span {
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     if !experiment.interfaces.is_empty() {
         return Ok(Promises { formula, channels: where_they_come_in(experiment)? });
+    }
+    if experiment.via.is_some() {
+        return Ok(Promises { formula, channels: via::connections(experiment)? });
     }
     let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
     let mut answers = Vec::new();

@@ -31,6 +31,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
             delivered_late: real_time.then_some(0),
             jitter_duration: promised,
             jitter_fraction: promised,
+            jitter_fraction_bound: promised,
             jittered: promised,
             laxity: some().filter(|_| real_time),
             latency: some(),

@@ -276,7 +276,8 @@ fn shorten(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
 /// Changes what best effort does: a flood, nothing, or a message that begins just before a transmission ends.
 fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let ground = known.ground;
-    let all: Vec<usize> = (0..ground.players.len()).filter(|&c| !ground.players[c].real_time).collect();
+    let may = |c: &usize| !ground.players[*c].real_time && ground.players[*c].sends;
+    let all: Vec<usize> = (0..ground.players.len()).filter(may).collect();
     let Some(&channel) = pick(&all, random) else { return };
     let player = &ground.players[channel];
     let size = opening::size(player, ground.packet, random);

@@ -5,8 +5,10 @@ use laxity_qos::channel::{Block, Order};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
-use laxity_world::experiment::{ChannelSpec, ClockKind, Experiment, LocalDeadline, RunLength, Task};
-use laxity_world::results::Run;
+use laxity_world::experiment::{
+    ChannelSpec, ClockKind, Experiment, LocalDeadline, RunLength, SourceSpec, Task,
+};
+use laxity_world::results::{Channel, Run};
 
 use super::scene::{Play, Scene, conforms};
 use super::sight::Sight;
@@ -34,6 +36,17 @@ pub(super) struct Player {
     pub(super) block: Bytes,
 }
 
+/// What was promised to a channel: to the last transmission, or where that is no event, as of virtual interfaces, to delivery.
+pub(super) fn promised(channel: &Channel) -> Option<Span> {
+    channel.bound.or(channel.delivery_bound).and_then(Span::from_secs_f64)
+}
+
+/// The worst that was seen of what was promised.
+pub(super) fn worst(channel: &Channel) -> Option<Span> {
+    let seen = if channel.bound.is_some() { channel.worst } else { channel.delivery_worst.or(channel.worst) };
+    seen.and_then(Span::from_secs_f64)
+}
+
 /// The experiment, ready to be played on.
 #[derive(Debug, Clone)]
 pub(super) struct Ground {
@@ -53,7 +66,7 @@ impl Ground {
         if let Task::Fill(_) = experiment.task {
             return Err("channels are only counted here, and none of them sends");
         }
-        if plain.channels.iter().all(|channel| channel.bound.is_none()) {
+        if plain.channels.iter().all(|channel| promised(channel).is_none()) {
             return Err("no channel has a bound that could be exceeded");
         }
         let sender = |channel: &ChannelSpec| experiment.host(channel.route[0]);
@@ -65,7 +78,7 @@ impl Ground {
         let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
         let player = |(channel, ran): (&ChannelSpec, &laxity_world::results::Channel)| {
             let real_time = channel.class == Class::RealTime;
-            let bound = ran.bound.and_then(Span::from_secs_f64);
+            let bound = promised(ran);
             let subsystem = &sender(channel).subsystem;
             // What the first host has of a bound over all, each having as much.
             let hosts = channel.senders().len() as u64;
@@ -80,7 +93,11 @@ impl Ground {
                 name: channel.name.clone(),
                 spec: channel.spec,
                 real_time,
-                sends: !real_time || bound.is_some(),
+                // Bounds of virtual interfaces count only what has a source.
+                sends: match experiment.via {
+                    Some(_) if !real_time => !matches!(channel.source, SourceSpec::None),
+                    _ => !real_time || bound.is_some(),
+                },
                 bound,
                 local: bound
                     .filter(|_| by_bound)
@@ -106,11 +123,12 @@ impl Ground {
     }
 
     /// Best effort of messages of `size` without end, in a run of `length`. What comes in at an interface is so much that it
-    /// never has an empty slot for long.
+    /// never has an empty slot for long, and a virtual interface has all of its send queue in use.
     pub(super) fn flood(&self, size: Bytes, length: Span) -> Play {
-        match self.experiment.interfaces.is_empty() {
-            true => Play::Flood(size),
-            false => Play::Stream(size, (length / FLOOD).max(Span::from_ns(1))),
+        match (&self.experiment.via, self.experiment.interfaces.is_empty()) {
+            (Some(via), _) => Play::Window(size, via.depth.unwrap_or(1).max(1)),
+            (None, true) => Play::Flood(size),
+            (None, false) => Play::Stream(size, (length / FLOOD).max(Span::from_ns(1))),
         }
     }
 
@@ -124,7 +142,7 @@ impl Ground {
     pub(super) fn play(&mut self, scene: &Scene) -> Vec<Option<Span>> {
         self.put_on(scene);
         let run = laxity_world::run(&self.experiment);
-        run.channels.iter().map(|channel| channel.worst.and_then(Span::from_secs_f64)).collect()
+        run.channels.iter().map(worst).collect()
     }
 
     /// Puts `scene` on and looks at it closely.
@@ -148,7 +166,10 @@ impl Ground {
                 "a scene leaves the contract of {}: {play:?}",
                 player.name
             );
-            channel.source = play.source();
+            // Who has nothing to send stays so: to have a source is something that bounds may count.
+            if player.sends || !matches!(channel.source, SourceSpec::None) {
+                channel.source = play.source();
+            }
         }
     }
 

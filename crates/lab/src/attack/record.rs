@@ -135,7 +135,7 @@ impl Record {
             let seconds = |text: &str| text.parse::<Span>().ok().map(Span::as_secs_f64);
             let channel = run.channels.iter_mut().find(|channel| channel.name == attacked.name);
             if let Some(channel) = channel
-                && channel.bound == seconds(&attacked.bound)
+                && channel.bound.or(channel.delivery_bound) == seconds(&attacked.bound)
             {
                 channel.worst_found = seconds(&attacked.worst);
             }

@@ -26,6 +26,8 @@ pub enum Play {
     Flood(laxity_units::Bytes),
     /// Best effort that comes in at an interface, where nobody waits for room: one of this size every so often.
     Stream(laxity_units::Bytes, Span),
+    /// Best effort that always has so many messages of this size in its send queue.
+    Window(laxity_units::Bytes, u32),
 }
 
 impl Play {
@@ -47,6 +49,9 @@ impl Play {
                 }),
                 jitter: Span::ZERO,
             },
+            Play::Window(size, outstanding) => {
+                SourceSpec::Closed { sizes: Sizes::Fixed(*size), outstanding: *outstanding }
+            }
             Play::Script(messages) => SourceSpec::Timed {
                 parameters: SourceParameters::Script(ScriptParameters {
                     messages: Arc::clone(messages),
@@ -61,7 +66,7 @@ impl Play {
     pub fn messages(&self) -> &[Arrival] {
         match self {
             Play::Script(messages) => messages,
-            Play::Flood(_) | Play::Stream(..) => &[],
+            Play::Flood(_) | Play::Stream(..) | Play::Window(..) => &[],
         }
     }
 }

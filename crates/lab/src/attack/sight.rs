@@ -61,7 +61,7 @@ impl Trace for Sight {
         self.instants.extend([begin, end]);
         match name {
             "transmit" => self.completions.push(end),
-            "protocol" | "program" => self.taken_on.push(end),
+            "protocol" | "program" | "data down" | "data up" => self.taken_on.push(end),
             _ => {}
         }
     }

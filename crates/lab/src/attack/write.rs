@@ -12,11 +12,11 @@ use laxity_model::source::Arrival;
 use laxity_report::output::{self, Kind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
-use laxity_world::experiment::{ChannelSpec, Experiment};
+use laxity_world::experiment::{ChannelSpec, Experiment, SourceSpec};
 use laxity_world::text::clean;
 use toml::de::{DeTable, DeValue};
 
-use super::{Found, Play, Scene};
+use super::{Found, Play, Scene, ground};
 
 /// Why a scene could not be written down.
 #[derive(Debug)]
@@ -63,8 +63,7 @@ pub fn write(scenario: &Scenario, point: &PointIndex, found: &Found, path: &Path
     let only = written.points().next().expect("a scenario has a point");
     let run = laxity_world::run(&written.experiment(&only));
     let channel = &run.channels[found.channel];
-    let worst = channel.worst.and_then(Span::from_secs_f64);
-    let bound = channel.bound.and_then(Span::from_secs_f64);
+    let (worst, bound) = (ground::worst(channel), ground::promised(channel));
     if worst != Some(found.worst) || bound != Some(found.bound) {
         let word = |span: Option<Span>| span.map_or("nothing".into(), |span| span.to_string());
         return Err(differs(format!(
@@ -174,6 +173,16 @@ fn channel(
                 "source = {{ kind = \"periodic\", interval = \"{interval}\", size = \"{size}\" }}"
             )
             .expect("a text takes text");
+        }
+        Play::Window(size, outstanding) => {
+            writeln!(
+                text,
+                "source = {{ kind = \"closed\", size = \"{size}\", outstanding = {outstanding} }}"
+            )
+            .expect("a text takes text");
+        }
+        Play::Script(messages) if messages.is_empty() && matches!(spec.source, SourceSpec::None) => {
+            text.push_str("source = { kind = \"none\" }\n");
         }
         Play::Script(messages) => {
             text.push_str("\n[channel.source]\nkind = \"script\"\nmessages = [\n");

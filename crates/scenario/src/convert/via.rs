@@ -27,6 +27,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, 
         reap,
         receives,
         credits,
+        depth,
         send_buffers,
         receive_buffers,
         nsdma_queue,
@@ -64,6 +65,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, 
     }
     let receives = few(cx, receives);
     let credits = few(cx, credits);
+    let depth = few(cx, depth);
     let send_buffers = few(cx, send_buffers);
     let receive_buffers = few(cx, receive_buffers);
     let nsdma_queue = cx.or(nsdma_queue, false);
@@ -86,7 +88,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, 
     };
     let (costs, engines) = costs?;
     let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
-    let (receives, credits) = (receives?, credits?);
+    let (receives, credits, depth) = (receives?, credits?, depth?);
     let spec = ViaSpec {
         adapter: ViaConfig { firmware, costs, engines, limits },
         post: post?,
@@ -94,6 +96,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, 
         latency: latency?,
         receives,
         credits,
+        depth,
     };
     Ok((spec, nodes? as usize))
 }

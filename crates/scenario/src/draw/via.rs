@@ -33,12 +33,14 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         careless: theme.careless,
     };
     let rounds = dice.chance(0.2);
-    let mut channels: Vec<Drafted<RawChannel>> =
-        (0..dice.between(1, 5)).map(|n| channel(dice, n, &plan)).collect();
+    let others = if rounds { dice.below(3) } else { dice.between(1, 5) };
+    let mut channels: Vec<Drafted<RawChannel>> = (0..others).map(|n| channel(dice, n, &plan)).collect();
     if rounds {
         let window = dice.between(1, 5);
-        channels.push(round(dice, ("ping", 0, 1, "pong"), window));
-        channels.push(round(dice, ("pong", 1, 0, "ping"), window));
+        let interval = plan.work * dice.between(4, 60);
+        let contract = dice.chance(0.6).then(|| dice.rounded(interval));
+        channels.push(round(dice, ("ping", 0, 1, "pong"), window, contract));
+        channels.push(round(dice, ("pong", 1, 0, "ping"), window, contract));
     }
     let messages = dice.between(30, 400);
     let length = dice.rounded(plan.work * messages);
@@ -84,10 +86,11 @@ fn via(dice: &mut Dice, plan: &Plan) -> Drafted<RawVia> {
     let few = |dice: &mut Dice| dice.pick(&[1, 2, 3, 8, 64]);
     let cost = |dice: &mut Dice| quantity(dice.part_of(Span::from_us(10)));
     let byte = |dice: &mut Dice| quantity(Span::from_ps(dice.between(1, 12_000)));
+    let guarded = plan.modest && dice.chance(0.7);
     let odd = dice.chance(0.2);
     // Credits for what has no descriptor would be lost with it.
-    let (limited, window) = (dice.chance(0.4), few(dice));
-    let credited = dice.chance(0.4);
+    let (limited, window) = (dice.chance(if guarded { 0.05 } else { 0.4 }), few(dice));
+    let credited = dice.chance(if guarded { 0.05 } else { 0.4 });
     let credits = if limited && !plan.careless { dice.between(1, window) } else { few(dice) };
     let costs: Drafted<RawViaCosts> = table!(RawViaCosts {
         poll: dice.maybe(0.5, |dice| quantity(Span::from_ns(dice.pick(&[0, 50, 500, 1300])))),
@@ -120,11 +123,12 @@ fn via(dice: &mut Dice, plan: &Plan) -> Drafted<RawVia> {
         reap: dice.maybe(0.4, cost),
         receives: if limited { whole(window) } else { unsaid() },
         credits: if credited { whole(credits) } else { unsaid() },
+        depth: dice.maybe(if guarded { 0.9 } else { 0.3 }, |dice| whole(dice.pick(&[1, 1, 2, 8]))),
         send_buffers: match is(&["pvia", "qosvia"]) {
-            true => dice.maybe(0.4, |dice| whole(few(dice))),
+            true => dice.maybe(if guarded { 0.05 } else { 0.4 }, |dice| whole(few(dice))),
             false => unsaid(),
         },
-        receive_buffers: dice.maybe(0.4, |dice| whole(few(dice))),
+        receive_buffers: dice.maybe(if guarded { 0.05 } else { 0.4 }, |dice| whole(few(dice))),
         nsdma_queue: match is(&["pvia", "qosvia"]) {
             true => dice.maybe(0.4, |dice| boolean(dice.chance(0.7))),
             false => unsaid(),
@@ -235,11 +239,12 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
     })
 }
 
-/// One side of a ping-pong.
+/// One side of a ping-pong, with a contract for messages so far apart or with none.
 fn round(
     dice: &mut Dice,
     (called, from, to, back): (&str, u64, u64, &str),
     window: u64,
+    contract: Option<Span>,
 ) -> Drafted<RawChannel> {
     let source: Drafted<RawSource> = table!(RawSource {
         kind: word::<SourceKind>("rounds"),
@@ -266,7 +271,7 @@ fn round(
     });
     table!(RawChannel {
         name: name(called),
-        class: word::<Class>("best_effort"),
+        class: word::<Class>(if contract.is_some() { "real_time" } else { "best_effort" }),
         from: this(whole(from)),
         to: this(whole(to)),
         route: unsaid(),
@@ -274,7 +279,7 @@ fn round(
         max_message: quantity(Bytes::new(dice.pick(&[4, 1024, 4096]))),
         min_message: unsaid(),
         burst: whole(1),
-        min_interval: unsaid(),
+        min_interval: contract.map_or(unsaid(), quantity),
         rate: unsaid(),
         deadline: unsaid(),
         level: unsaid(),

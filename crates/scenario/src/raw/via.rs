@@ -32,6 +32,9 @@ pub(crate) struct RawVia {
     /// Messages of a virtual interface that may be sent and not yet taken: the receiving program returns credits, by halves of
     /// this, in messages of their own. Default: no flow control.
     pub(crate) credits: Option<Written<Whole<1, 1_000_000>>>,
+    /// Descriptors that the send queue of a virtual interface without a bandwidth holds; its program waits for room. Needed for
+    /// bounds beside best effort. Default: any number.
+    pub(crate) depth: Option<Written<Whole<1, 1_000_000>>>,
     /// Messages on their way out that the adapter's memory holds; not of `svia`. Default: any number.
     pub(crate) send_buffers: Option<Written<Whole<1, 1_000_000>>>,
     /// Messages on their way in that the adapter's memory holds; what finds no room waits in the network. Default: any number.

@@ -220,6 +220,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
             jitter_duration: None,
             jitter_fraction: None,
+            jitter_fraction_bound: None,
             jittered: None,
             delivery: meter.delivery.summary(curves),
             laxity: meter.laxity.summary(curves),
@@ -295,9 +296,12 @@ pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> O
             let other = &experiment.channels[refusal.whose].name;
             format!("with it the promise of `{other}` would not hold: {}", refusal.missing)
         }
-        Promise::BestEffort | Promise::Admitted(_) | Promise::Unbounded(..) | Promise::Received(_) => {
-            return None;
-        }
+        Promise::Unconnected(reason) => reason.clone(),
+        Promise::BestEffort
+        | Promise::Admitted(_)
+        | Promise::Unbounded(..)
+        | Promise::Received(_)
+        | Promise::Connected(_) => return None,
     };
     let shortfall = promise::shortfall(experiment, experiment.admission.formula?, i);
     Some(Refused {
@@ -314,6 +318,9 @@ pub(super) fn no_bound(experiment: &Experiment, i: usize, promise: &Promise) -> 
     match promise {
         Promise::Unbounded(why, _) => return why.0.into(),
         Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
+        // What a virtual interface asks for is a bandwidth.
+        Promise::BestEffort
+            if experiment.via.is_some() && experiment.channels[i].class == Class::RealTime => {}
         _ => return String::new(),
     }
     match experiment.admission.formula {

@@ -61,6 +61,8 @@ enum Event {
     Taken { channel: u32, number: u64 },
     /// A program sees that a message of its was sent.
     Noted { channel: u32 },
+    /// A message that waits in a program for its logical arrival is on time.
+    Due { channel: u32 },
     /// A program sees that credits have come back.
     Credited { channel: u32 },
     /// A message reaches a node.
@@ -159,7 +161,7 @@ impl<'a> Cluster<'a> {
             adapters: (0..experiment.nodes.len()).map(adapter).collect(),
             asked: vec![Asked::default(); experiment.nodes.len()],
             sources,
-            programs: Program::of(experiment, spec),
+            programs: Program::of(experiment, spec, &promises),
             promises,
             meters: meters.collect(),
             gaps: gaps.map(|channel| Gaps::new(channel.vtick().map(|vtick| vtick.interval))).collect(),
@@ -235,12 +237,15 @@ impl<'a> Cluster<'a> {
 
     /// The program of `channel` posts what it has and may.
     fn post(&mut self, now: Time, channel: usize, calendar: &mut Calendar<Event>) {
-        while let Some((number, size)) = self.programs[channel].next_to_post() {
+        while let Some((number, size)) = self.programs[channel].next_to_post(now) {
             let node = self.experiment.channels[channel].route[0] as u32;
             let message = Message { vi: channel as u32, number, size, directed: false };
             let process = self.programs[channel].sender;
             let at = self.busy(process, now, self.spec.post);
             calendar.schedule(at, Event::Ring { node, doorbell: Doorbell::Send(message) });
+        }
+        if let Some(due) = self.programs[channel].next_due(now) {
+            calendar.schedule(due, Event::Due { channel: channel as u32 });
         }
     }
 
@@ -475,6 +480,10 @@ impl<'a> Cluster<'a> {
             latency: meter.latency.summary(self.experiment.curves),
             jitter_duration: self.gaps[i].mean(),
             jitter_fraction: self.gaps[i].fraction(),
+            jitter_fraction_bound: match promise {
+                Promise::Connected(connection) => Some(connection.jitter_fraction),
+                _ => None,
+            },
             jittered: self.gaps[i].share(),
             ..Channel::default()
         }
@@ -528,11 +537,14 @@ impl World for Cluster<'_> {
                 if let Some(handed) = handed.filter(|_| counted) {
                     meter.latency.push(seconds(handed.at, now));
                 }
+                // There is room for another descriptor.
+                self.post(now, i, calendar);
                 let closed = matches!(self.experiment.channels[i].source, SourceSpec::Closed { .. });
                 if closed && handed.is_some_and(|handed| handed.last) {
                     self.offer_another(now, i, calendar);
                 }
             }
+            Event::Due { channel } => self.post(now, channel as usize, calendar),
             Event::Credited { channel } => {
                 self.programs[channel as usize].credited();
                 self.post(now, channel as usize, calendar);

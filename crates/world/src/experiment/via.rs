@@ -24,6 +24,9 @@ pub struct ViaSpec {
     /// Messages of a virtual interface that may be sent and not yet taken, by a layer above that returns credits; `None`
     /// without one.
     pub credits: Option<u32>,
+    /// Descriptors that the send queue of a virtual interface without a bandwidth holds, whose program then waits; `None` for any
+    /// number.
+    pub depth: Option<u32>,
 }
 
 impl ChannelSpec {

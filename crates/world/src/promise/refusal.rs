@@ -30,6 +30,10 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
     if !experiment.interfaces.is_empty() {
         return where_it_comes_in(experiment, index);
     }
+    if experiment.via.is_some() {
+        // The reason names the server that is short.
+        return None;
+    }
     let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
     for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
         if let Some(request) = super::request(other).ok()? {

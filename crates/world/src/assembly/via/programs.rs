@@ -3,9 +3,12 @@
 
 use std::collections::VecDeque;
 
+use laxity_qos::discipline::Class;
+use laxity_qos::traffic::LogicalClock;
 use laxity_units::{Bytes, Time};
 
 use crate::experiment::{Experiment, SourceSpec, ViaSpec};
+use crate::promise::Promise;
 
 /// Both ends of a channel.
 #[derive(Debug, Clone)]
@@ -16,8 +19,14 @@ pub(super) struct Program {
     pub(super) sender: usize,
     /// The process that receives, likewise.
     pub(super) receiver: usize,
-    /// Handed over and not posted for want of credit: numbers, sizes.
-    waiting: VecDeque<(u64, Bytes)>,
+    /// Handed over and not posted, for want of time, credit or room: numbers, and from when they may be.
+    waiting: VecDeque<(u64, Handed)>,
+    /// What keeps it to its contract, if it was admitted by one.
+    clock: Option<LogicalClock>,
+    /// When it will look again at what it may post, if it is to.
+    due: Option<Time>,
+    /// Descriptors that its send queue has room for; `None` for any number.
+    room: Option<u32>,
     handed: u64,
     /// Those that have not ended, in order from the first of them on.
     under_way: VecDeque<Option<Handed>>,
@@ -64,7 +73,7 @@ struct Credits {
 
 impl Program {
     /// Those of every channel.
-    pub(super) fn of(experiment: &Experiment, spec: &ViaSpec) -> Vec<Program> {
+    pub(super) fn of(experiment: &Experiment, spec: &ViaSpec, promises: &[Promise]) -> Vec<Program> {
         let rounds = |channel: usize| match experiment.channels[channel].source {
             SourceSpec::Rounds { window, after, .. } => Some((window, after)),
             _ => None,
@@ -75,6 +84,11 @@ impl Program {
             // Whoever answers is who has received.
             receiver: rounds(channel).map_or(2 * channel + 1, |(_, after)| 2 * after),
             waiting: VecDeque::new(),
+            clock: promises[channel]
+                .delivery_bound()
+                .map(|_| LogicalClock::new(experiment.channels[channel].spec)),
+            due: None,
+            room: spec.depth.filter(|_| experiment.channels[channel].class == Class::BestEffort),
             handed: 0,
             under_way: VecDeque::new(),
             first: 0,
@@ -89,27 +103,41 @@ impl Program {
         (0..experiment.channels.len()).map(program).collect()
     }
 
-    /// A message is handed over.
-    pub(super) fn offer(&mut self, message: Handed) {
-        self.waiting.push_back((self.handed, message.size));
+    /// A message is handed over. If it was admitted by a contract, it counts as handed over at its logical arrival.
+    pub(super) fn offer(&mut self, mut message: Handed) {
+        if let Some(clock) = &mut self.clock {
+            message.at = clock.arrive(message.at, message.size).at;
+        }
+        self.waiting.push_back((self.handed, message));
         self.under_way.push_back(Some(message));
         self.unnoted.push_back(message);
         self.handed += 1;
     }
 
-    /// The next message to post, if one waits and there is credit for it.
-    pub(super) fn next_to_post(&mut self) -> Option<(u64, Bytes)> {
-        if self.waiting.is_empty() {
+    /// The next message to post now, if one waits and there is credit and room for it.
+    pub(super) fn next_to_post(&mut self, now: Time) -> Option<(u64, Bytes)> {
+        let (_, first) = self.waiting.front()?;
+        if first.at > now || self.room == Some(0) {
             return None;
         }
         if let Some(credits) = &mut self.credits {
             credits.left = credits.left.checked_sub(1)?;
         }
-        self.waiting.pop_front()
+        if let Some(room) = &mut self.room {
+            *room -= 1;
+        }
+        self.waiting.pop_front().map(|(number, message)| (number, message.size))
+    }
+
+    /// When the first that waits is on time, if that lies ahead and nobody has asked since.
+    pub(super) fn next_due(&mut self, now: Time) -> Option<Time> {
+        let due = self.waiting.front().map(|(_, first)| first.at).filter(|at| *at > now)?;
+        (self.due.replace(due) != Some(due)).then_some(due)
     }
 
     /// A message has been sent: which.
     pub(super) fn noted(&mut self) -> Option<Handed> {
+        self.room = self.room.map(|room| room + 1);
         self.unnoted.pop_front()
     }
 

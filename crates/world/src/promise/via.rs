@@ -1,0 +1,128 @@
+//! Admission of virtual interfaces, one after the other in the order of the file.
+//!
+//! One is admitted if with it every server of both its ends still has an end to its busy periods, and everybody admitted before keeps
+//! the deadline that he asked for, if he did. What it is promised is a longest delay, and by that and the shortest a jitter. There are
+//! several ways to look at an adapter ([`Taken`]), each sound: who is admitted by one of them is, with the least that any answers.
+
+use laxity_qos::discipline::Class;
+use laxity_qos::holistic::{Flow, Overloaded, Response, responses};
+use laxity_units::Span;
+
+use super::{Promise, Uncovered};
+use crate::coverage::{Cluster, Path, Taken, cluster, server_name};
+use crate::experiment::Experiment;
+
+/// What a virtual interface is promised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Connection {
+    /// The longest from a message's logical arrival until the receiving program has it.
+    pub longest: Span,
+    /// The shortest.
+    pub shortest: Span,
+    /// The bound on θ of messages that are sent at the rate that was negotiated.
+    pub jitter_fraction: f64,
+}
+
+fn longest(path: &Path, responses: &[Response]) -> Span {
+    let way = path.critical.iter().map(|k| responses[path.flow.stages[*k].server].urgent);
+    way.fold(path.wire, Span::saturating_add).saturating_sub(path.taken_back)
+}
+
+/// One way to look at a cluster, and whom it can admit.
+struct View {
+    taken: Taken,
+    cluster: Cluster,
+    /// Best effort and all who are admitted.
+    flows: Vec<Flow>,
+    /// The longest responses to them.
+    known: Result<Vec<Response>, Overloaded>,
+}
+
+impl View {
+    fn of(experiment: &Experiment, taken: Taken) -> Result<Self, Uncovered> {
+        let cluster = cluster(experiment, taken)?;
+        let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort;
+        let flows: Vec<Flow> =
+            (0..experiment.channels.len()).filter(without).map(|i| cluster.paths[i].flow.clone()).collect();
+        let known = responses(&cluster.servers, &flows, &[]);
+        Ok(Self { taken, cluster, flows, known })
+    }
+
+    /// What would be known with channel `i`, too.
+    fn with(&self, i: usize) -> Result<Vec<Response>, Overloaded> {
+        let start = self.known.as_ref().map_err(|overloaded| *overloaded)?;
+        let flows: Vec<Flow> = self.flows.iter().chain([&self.cluster.paths[i].flow]).cloned().collect();
+        responses(&self.cluster.servers, &flows, start)
+    }
+
+    /// The longest delay of channel `i`, if these are the responses.
+    fn longest(&self, i: usize, responses: &[Response]) -> Span {
+        longest(&self.cluster.paths[i], responses)
+    }
+}
+
+/// What each channel of `experiment` is promised.
+pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
+    let mut views =
+        Taken::ALL.into_iter().map(|taken| View::of(experiment, taken)).collect::<Result<Vec<View>, _>>()?;
+    let channels = &experiment.channels;
+    let mut admitted: Vec<usize> = Vec::new();
+    let mut promises = vec![Promise::BestEffort; channels.len()];
+    for (i, channel) in channels.iter().enumerate().filter(|(_, channel)| channel.class == Class::RealTime) {
+        let found: Vec<Result<Vec<Response>, Overloaded>> = views.iter().map(|view| view.with(i)).collect();
+        // The least that any of them answers.
+        let least = |k: usize| {
+            let answers = views.iter().zip(&found);
+            answers.filter_map(|(view, found)| Some(view.longest(k, found.as_ref().ok()?))).min()
+        };
+        let late = |k: &usize| channels[*k].deadline.zip(least(*k)).is_some_and(|(due, may)| may > due);
+        let refused = match least(i) {
+            None => {
+                // Whoever could do it until now says what is short.
+                let able = views.iter().position(|view| view.known.is_ok());
+                let alone = if able.is_none() { "with best effort alone " } else { "" };
+                let view = able.unwrap_or(0);
+                found[view]
+                    .as_ref()
+                    .err()
+                    .map(|error| format!("{alone}{}", overloaded(experiment, views[view].taken, *error)))
+            }
+            Some(longest) if late(&i) => {
+                let due = channel.deadline.unwrap_or(Span::ZERO);
+                Some(format!("its messages may take {longest}, and {due} is asked for"))
+            }
+            Some(_) => admitted
+                .iter()
+                .copied()
+                .find(late)
+                .map(|other| format!("with it `{}` could not keep its deadline", channels[other].name)),
+        };
+        if let Some(reason) = refused {
+            promises[i] = Promise::Unconnected(reason);
+            continue;
+        }
+        for (view, found) in views.iter_mut().zip(found) {
+            view.flows.push(view.cluster.paths[i].flow.clone());
+            view.known = found;
+        }
+        admitted.push(i);
+    }
+    for i in admitted {
+        let answers = views.iter().filter_map(|view| Some(view.longest(i, view.known.as_ref().ok()?)));
+        let longest = answers.min().expect("somebody admitted it");
+        let shortest = views[0].cluster.paths[i].shortest;
+        let spread = longest.saturating_sub(shortest).as_secs_f64();
+        let jitter_fraction = spread / channels[i].spec.min_interval.as_secs_f64();
+        promises[i] = Promise::Connected(Connection { longest, shortest, jitter_fraction });
+    }
+    Ok(promises)
+}
+
+fn overloaded(
+    experiment: &Experiment,
+    taken: Taken,
+    Overloaded { server, utilisation }: Overloaded,
+) -> String {
+    let (name, asked) = (server_name(experiment, taken, server), (utilisation * 100.0).round());
+    format!("{name} cannot do in time what would be asked of it ({asked} % of its time)")
+}
