@@ -158,8 +158,8 @@ fn rage(socket: &std::path::Path, seed: u64) -> ! {
                     );
                     write_send(queues, random() as usize, control, u64::from(bytes), segment);
                 }
-                10..=12 => raw.ring(u64::from(*vi) | ((1 + random() % 2) << 32) | ((random() % 2) << 48)),
-                13 => raw.ring((random() % 64) | ((random() % 100) << 32) | ((random() % 3) << 48)),
+                10..=12 => raw.ring(u64::from(*vi) | ((1 + random() % 8) << 32) | ((random() % 2) << 48)),
+                13 => raw.ring((random() % 64) | ((random() % 300) << 32) | ((random() % 3) << 48)),
                 14 => memory.word64(8 * (random() as usize % (1 << 13))).store(random(), Ordering::Relaxed),
                 _ if random() % 64 == 0 => {
                     // All but taking calls that others wait for.
@@ -184,15 +184,15 @@ fn what_a_hostile_process_does_others_do_not_notice() {
     Role::new("ping").play(|socket| ping_pong(socket, true, rate, 2000));
     Role::new("pong").play(|socket| ping_pong(socket, false, rate, 2000));
     // With stage times all doorbells wait for each other, first come, first served, as the hardware has them.
-    Role::new("slow ping").play(|socket| ping_pong(socket, true, rate, 100));
-    Role::new("slow pong").play(|socket| ping_pong(socket, false, rate, 100));
+    Role::new("slow ping").play(|socket| ping_pong(socket, true, rate, 30));
+    Role::new("slow pong").play(|socket| ping_pong(socket, false, rate, 30));
     Role::new("rage").play(|socket| rage(socket, 0x9e37_79b9));
     Role::new("more rage").play(|socket| rage(socket, 0x1234_5677));
     let test = "what_a_hostile_process_does_others_do_not_notice";
     for (config, rounds, parts) in [
         (zero(Firmware::QualityOfService), 2000, ["pong", "ping"]),
         (zero(Firmware::Parallel), 2000, ["pong", "ping"]),
-        (adapter(Firmware::QualityOfService), 100, ["slow pong", "slow ping"]),
+        (adapter(Firmware::QualityOfService), 30, ["slow pong", "slow ping"]),
     ] {
         let site = Site::new(test, config);
         let raging = [site.start("rage", 0), site.start("more rage", 1)].map(|mut hostile| {

@@ -267,7 +267,7 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
     }
     raw.ring(7 << 48 | u64::from(vi));
     // More descriptors than a queue has break the virtual interface, and no other.
-    raw.ring(u64::from(vi) | 65 << 32);
+    raw.ring(u64::from(vi) | 257 << 32);
     while queues.word32(0).load(Ordering::Acquire) != State::Error as u32 {
         std::thread::yield_now();
     }

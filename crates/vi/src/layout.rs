@@ -30,7 +30,7 @@
 /// Doorbells that may be rung and not heard.
 pub(crate) const BELLS: u32 = 1024;
 /// Descriptors of one queue that may be posted and not complete.
-pub const DEPTH: u32 = 64;
+pub const DEPTH: u32 = 256;
 /// Data segments of a descriptor.
 pub const MOST_SEGMENTS: usize = 13;
 /// Bytes of a slot for a descriptor.

@@ -12,7 +12,7 @@ use laxity_vi::{Bandwidth, Refusal, Reliability};
 
 /// Bytes of the doorbells, and of the queues of a virtual interface.
 pub(crate) const BELLS: usize = 512 + 8 * 1024;
-pub(crate) const QUEUES: usize = 768 + 2 * 64 * 256;
+pub(crate) const QUEUES: usize = 768 + 2 * 256 * 256;
 
 /// Where the descriptors to send are, and the words in one.
 const SENDS: usize = 768;
@@ -91,7 +91,7 @@ pub(crate) fn write_send(
     length: u64,
     segment: (u64, u32, u32),
 ) {
-    let at = |word: usize| queues.word64(SENDS + SLOT * (number % 64) + 8 * word);
+    let at = |word: usize| queues.word64(SENDS + SLOT * (number % 256) + 8 * word);
     let (address, handle, bytes) = segment;
     let rest = u64::from(handle) | u64::from(bytes) << 32;
     for (word, value) in [(0, control), (1, length), (6, address), (7, rest)] {
@@ -104,5 +104,5 @@ pub(crate) fn sent(queues: &Memory, number: usize) -> u32 {
     while (queues.word32(128).load(Ordering::Acquire) as usize) <= number {
         std::thread::yield_now();
     }
-    queues.word64(SENDS + SLOT * (number % 64) + 32).load(Ordering::Relaxed) as u32
+    queues.word64(SENDS + SLOT * (number % 256) + 32).load(Ordering::Relaxed) as u32
 }

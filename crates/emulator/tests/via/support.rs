@@ -1,5 +1,7 @@
 //! Adapters in this process, and programs that open them in others: the test's own program, started again in a role.
 
+#![allow(dead_code, reason = "not all of it is of every test")]
+
 use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -87,7 +89,11 @@ impl Site {
     pub(crate) fn start(&self, role: &str, node: usize) -> Player {
         let mut command = Command::new(env::current_exe().unwrap());
         command.args(["--exact", self.test, "--nocapture", "--test-threads", "1"]);
-        command.env(ROLE, role).env(SOCKET, self.socket(node)).stdout(Stdio::piped());
+        command
+            .env(ROLE, role)
+            .env(SOCKET, self.socket(node))
+            .env("ADAPTER", self.socket(node))
+            .stdout(Stdio::piped());
         Player { role: role.to_string(), child: Some(command.spawn().unwrap()) }
     }
 
@@ -113,7 +119,6 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    #[allow(dead_code, reason = "not of every test")]
     /// What it printed, once it has ended without an error.
     pub(crate) fn ended_well(mut self) -> String {
         let output = self.child.take().expect("it ends once").wait_with_output().unwrap();
@@ -124,7 +129,6 @@ impl Player {
 
 impl Player {
     /// Waits until it has printed a line that ends so, whatever the test's harness puts before it.
-    #[allow(dead_code, reason = "not of every test")]
     pub(crate) fn waits_for(&mut self, end: &str) {
         let child = self.child.as_mut().expect("it has not ended");
         let mut lines = BufReader::new(child.stdout.as_mut().expect("it is piped")).lines();
@@ -132,7 +136,6 @@ impl Player {
     }
 
     /// Waits until it has ended with an error.
-    #[allow(dead_code, reason = "not of every test")]
     pub(crate) fn ended_badly(mut self) {
         let output = self.child.take().expect("it ends once").wait_with_output().unwrap();
         assert!(!output.status.success(), "{}", self.role);

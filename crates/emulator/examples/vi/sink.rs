@@ -1,0 +1,39 @@
+// Takes what `film` sends to an adapter, at the discriminators 1 and 2. It ends when both have ended, and says how many messages came.
+
+use laxity_vi::{DEPTH, Descriptor, Error, Nic, ViAttributes};
+
+fn main() -> Result<(), Error> {
+    let nic = Nic::open(std::env::var("ADAPTER").expect("ADAPTER names the socket of one"))?;
+    let tag = nic.create_tag()?;
+    let memory = nic.register(1 << 16, tag, Default::default())?;
+    let room = [memory.segment(0..1 << 16)];
+    let mut done = nic.create_completion_queue(2 * DEPTH)?;
+    let mut vis = Vec::new();
+    for _ in 0..2 {
+        let wanted = ViAttributes { receive_completions: Some(&done), ..ViAttributes::new(tag) };
+        let mut vi = nic.create_vi(&wanted)?;
+        // Before it is connected, so that nothing finds no room.
+        vi.post_receives(&vec![Descriptor::receive(&room); DEPTH as usize])?;
+        vis.push((vi, 0_u64, true));
+    }
+    println!("ready");
+    for (discriminator, (vi, _, _)) in (1..).zip(&vis) {
+        nic.accept(nic.wait_connection(discriminator, None)?, vi)?;
+    }
+    while vis.iter().any(|(_, _, goes_on)| *goes_on) {
+        let (whose, _) = done.wait(None)?;
+        let Some((vi, came, goes_on)) = vis.iter_mut().find(|(vi, _, _)| vi.id() == whose) else { continue };
+        match vi.poll_receive() {
+            Some(message) if message.status.is_done() => {
+                *came += 1;
+                vi.post_receive(&Descriptor::receive(&room))?;
+            }
+            // Flushed: the other side has gone.
+            Some(_) => *goes_on = false,
+            None => {}
+        }
+    }
+    let counts: Vec<String> = vis.iter().map(|(_, came, _)| came.to_string()).collect();
+    println!("took {}", counts.join(" and "));
+    Ok(())
+}

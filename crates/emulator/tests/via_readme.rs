@@ -1,0 +1,66 @@
+//! What the README promises of its program with a virtual interface.
+
+#![cfg(target_os = "linux")]
+
+#[path = "via/support.rs"]
+mod support;
+
+mod film {
+    include!("../examples/vi/film.rs");
+
+    pub(super) fn run() {
+        main().unwrap();
+    }
+}
+mod sink {
+    include!("../examples/vi/sink.rs");
+
+    pub(super) fn run() {
+        main().unwrap();
+    }
+}
+
+use laxity_model::via::{Firmware, Limits, ViaConfig};
+use laxity_units::Rate;
+use support::{Role, Site, adapter};
+
+const README: &str = include_str!("../../../README.md");
+const PROGRAM: &str = include_str!("../examples/vi/film.rs");
+
+#[test]
+fn the_readme_has_the_program_as_it_is() {
+    assert!(README.contains(&format!("```rust\n{PROGRAM}```")), "copy examples/vi/film.rs into the README");
+}
+
+/// How many messages of the film were sent, and of the flood meanwhile.
+fn beside_a_flood(config: ViaConfig, test: &'static str) -> [u64; 2] {
+    Role::new("film").play(|_| film::run());
+    Role::new("sink").play(|_| sink::run());
+    let site = Site::new(test, config);
+    let mut sink = site.start("sink", 1);
+    sink.waits_for("ready");
+    let film = site.start("film", 0).ended_well();
+    let took = sink.ended_well();
+    let served = site.end();
+    let line = film.lines().find(|line| line.contains("messages of the film")).expect("it says so");
+    let numbers =
+        |line: &str| -> Vec<u64> { line.split_whitespace().filter_map(|word| word.parse().ok()).collect() };
+    let (sent, took) = (numbers(line), numbers(took.lines().find(|line| line.starts_with("took")).unwrap()));
+    println!("{line}; {took:?} came and {} were lost", served.tally.lost);
+    assert_eq!(served.tally.received, took.iter().sum::<u64>());
+    assert_eq!(served.tally.errors, 0);
+    [sent[0], sent[1]]
+}
+
+#[test]
+fn the_program_keeps_its_bandwidth_beside_a_flood() {
+    let test = "the_program_keeps_its_bandwidth_beside_a_flood";
+    // Of each as many messages are under way: first come, first served, there are as many of either. Where best effort is let in by a rate
+    // of its own, it waits outside and not among the doorbells.
+    let [film, flood] = beside_a_flood(adapter(Firmware::Parallel), test);
+    assert!(2 * film < 3 * flood, "{film} beside {flood}");
+    let own = Limits { best_effort: Some(Rate::from_bytes_per_sec(20_000_000)), ..Limits::NONE };
+    let config = ViaConfig { limits: own, ..adapter(Firmware::QualityOfService) };
+    let [film, flood] = beside_a_flood(config, test);
+    assert!(2 * film > 3 * flood, "{film} beside {flood}");
+}
