@@ -68,7 +68,8 @@ pub(crate) enum Command {
     /// Runs one point in real time, and lets real programs send and receive at its ports.
     ///
     /// Makes the TAP interfaces and network namespaces that the scenario's ports ask for, and removes them at the end,
-    /// which is that of the run or an interrupt (Ctrl-C). Needs CAP_NET_ADMIN, CAP_SYS_ADMIN and, for the directories under
+    /// which is that of the run or an interrupt (Ctrl-C). Of a scenario with `[via]` it opens the adapters for programs that use the
+    /// library `laxity-vi`, and needs no privilege. Otherwise it needs CAP_NET_ADMIN, CAP_SYS_ADMIN and, for the directories under
     /// /run, CAP_DAC_OVERRIDE, as root has them and `setcap cap_net_admin,cap_sys_admin,cap_dac_override+ep` gives them.
     Emulate(Emulate),
     /// Runs an emulation again from its log, at the speed of a simulation, and prints the same outcome.
@@ -273,6 +274,12 @@ pub(crate) struct Emulate {
     /// How long, such as `30 s`, in place of what the file says.
     #[arg(long = "for", value_name = "TIME")]
     pub(crate) time: Option<Span>,
+    /// Of a scenario with `[via]`: the directory in which its adapters are opened, each as a socket that is called by its number.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) adapters: Option<PathBuf>,
+    /// Of such a scenario: file of what its adapters did, which opens in Perfetto (ui.perfetto.dev); the first million of steps.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
     /// File for every input with its time, which `laxity replay` runs again.
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,

@@ -1,5 +1,7 @@
 //! `laxity emulate`: one point of a sweep in real time, with real programs at its ports.
 
+mod via;
+
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,6 +63,14 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
+    if scenario.first().via.is_some() {
+        return via::emulate(arguments, &scenario, terminal);
+    }
+    if arguments.adapters.is_some() || arguments.perfetto.is_some() {
+        let reason = "`--adapters` and `--perfetto` are of scenarios with `[via]`";
+        terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
+        return Exit::BadInput;
+    }
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
     if let Err(error) = writable(arguments, &out, &scenario) {
         return terminal.unwritten(&error);

@@ -22,12 +22,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
-use laxity_engine::{Attribution, Calendar, Dilation, Epoch, Lateness, Limits, RealClock, Ticks};
+use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Ticks};
 use laxity_machine::place::{Placed, Placement, spawn_on};
 use laxity_machine::{Refused, claim_core};
 use laxity_model::via::{ViaConfig, ViaOutput, ViaReport};
 use laxity_units::{Span, Time};
+use laxity_world::results::{Fitness, RealTime, Run};
 
+use crate::emulate::{real_time, stops};
 use cluster::Cluster;
 pub use cluster::Violations;
 pub use control::socket_of;
@@ -74,10 +76,8 @@ pub struct Served {
     pub end: Time,
     /// Events that happened.
     pub events: u64,
-    /// How late they were.
-    pub lateness: Lateness,
-    /// Why.
-    pub attribution: Attribution,
+    /// How well time was kept, and whether what was measured can be judged by.
+    pub kept: RealTime,
     /// What would have made it better and was not permitted.
     pub refused: Vec<Refused>,
 }
@@ -138,15 +138,17 @@ fn run(setup: Setup, epoch: Epoch, desk: Desk) -> Served {
     let mut clock = RealClock::new(epoch, cluster.bell());
     let mut calendar = Calendar::new();
     let outcome = laxity_engine::run(&mut cluster, &mut calendar, &mut clock, Limits::NONE);
+    let mut kept = real_time(&outcome.lateness, clock.attribution(), outcome.wakes);
+    let run = Run { simulated: outcome.now.as_secs_f64(), ..Run::default() };
+    kept.fitness = Fitness::of(&run, stops(clock.attribution(), &epoch), &outcome.lateness);
     Served {
+        kept,
         adapters: cluster.adapters.iter().map(laxity_model::via::Via::report).collect(),
         tally: cluster.tally(),
         violations: cluster.violations,
         recorded: std::mem::take(&mut cluster.recorded),
         end: outcome.now,
         events: outcome.events,
-        lateness: outcome.lateness,
-        attribution: clock.attribution().clone(),
         refused: Vec::new(),
     }
 }

@@ -1,0 +1,243 @@
+//! `laxity emulate` of a scenario with `[via]`: its adapters in real time, for programs that open them.
+//!
+//! Who sends, and what, is up to the programs; of the file there are the adapters, their stage times and the wires. What the file's own
+//! channels would do is simulated beside, and the paper's table stands next to both.
+
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use laxity_emulator::via::{Recorded, Served, Setup, serve};
+use laxity_engine::trace::{PerfettoTrace, Trace};
+use laxity_machine::signal::StopOnSignal;
+use laxity_model::via::{Firmware, Step, Unit, ViaOutput};
+use laxity_report::output::{Draft, Error, Kind};
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::experiment::{Experiment, RunLength, Task, ViaSpec};
+use laxity_world::text::{clean, in_words};
+
+use crate::Exit;
+use crate::arguments::Emulate;
+use crate::terminal::Terminal;
+
+/// Serves the adapters of one point of `scenario` until its time has passed, or a signal comes.
+pub(super) fn emulate(arguments: &Emulate, scenario: &Scenario, terminal: &mut Terminal) -> Exit {
+    let stop = match StopOnSignal::install() {
+        Ok(stop) => stop,
+        Err(refused) => {
+            terminal.error(&refused.to_string());
+            return Exit::Broken;
+        }
+    };
+    let planned = plan(arguments, scenario);
+    let (experiment, time, directory) = match planned {
+        Ok(planned) => planned,
+        Err(reason) => {
+            terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
+            return Exit::BadInput;
+        }
+    };
+    stop.while_it_may_end(|| {
+        serve_for(&experiment, (directory, time), arguments.perfetto.as_ref(), &stop, terminal)
+    })
+}
+
+/// The experiment, how long its adapters are served, and where.
+fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<(Experiment, Span, &'a Path), String> {
+    let last = scenario.points().count() - 1;
+    let point = scenario.points().nth(arguments.point);
+    let point = point.ok_or_else(|| {
+        format!("there is no point {}: they are numbered from 0 to {last}", arguments.point)
+    })?;
+    let experiment = scenario.experiment(&point);
+    if experiment.via.is_none() {
+        return Err("this point has no virtual interfaces, and others have".into());
+    }
+    if arguments.log.is_some() {
+        return Err("there is no log of virtual interfaces: leave `--log` out".into());
+    }
+    let time = match (arguments.time, &experiment.task) {
+        (Some(time), _) => time,
+        (None, Task::Simulate(RunLength::Time { total, .. })) => *total,
+        (None, _) => return Err("the file does not say for how long: say so, as in `--for \"1 min\"`".into()),
+    };
+    let directory = arguments.adapters.as_deref();
+    let directory = directory.ok_or("say where programs find its adapters, as in `--adapters /tmp/via`")?;
+    Ok((experiment, time, directory))
+}
+
+fn serve_for(
+    experiment: &Experiment,
+    (directory, time): (&Path, Span),
+    perfetto: Option<&PathBuf>,
+    stop: &StopOnSignal,
+    terminal: &mut Terminal,
+) -> Exit {
+    let spec = experiment.via.as_ref().expect("it was asked for");
+    let draft = match perfetto.map(|path| Draft::begin(path, Kind::Trace, &[])).transpose() {
+        Ok(draft) => draft,
+        Err(error) => return terminal.unwritten(&error),
+    };
+    let setup = Setup {
+        adapter: spec.adapter,
+        nodes: experiment.nodes.len(),
+        latency: spec.latency,
+        recorded: draft.is_some(),
+    };
+    let service = match serve(setup, directory, experiment.emulation.core) {
+        Ok(service) => service,
+        Err(error) => {
+            terminal.error(&format!("{}: cannot open adapters there: {error}", directory.display()));
+            return Exit::Broken;
+        }
+    };
+    for node in 0..setup.nodes {
+        terminal.note(&format!("adapter {node} is open at {}", service.socket(node).display()));
+    }
+    // Nobody sends: what is waited for is the time.
+    let (_quiet, silence) = mpsc::channel::<()>();
+    let mut left = Duration::from_nanos(time.as_ps() / 1000);
+    let look = Duration::from_millis(50);
+    while !left.is_zero() && !stop.flag().is_set() {
+        let _ = silence.recv_timeout(left.min(look));
+        left = left.saturating_sub(look);
+    }
+    let served = match service.stop() {
+        Ok(served) => served,
+        Err(error) => {
+            terminal.error(&error.to_string());
+            return Exit::Broken;
+        }
+    };
+    report(experiment, spec, &served, terminal);
+    match draft.map(|(draft, file)| write(&served.recorded, setup.nodes, draft, file)) {
+        Some(Err(error)) => terminal.unwritten(&error),
+        Some(Ok(())) | None => Exit::Holds,
+    }
+}
+
+/// Table 1 of Nagar et al. in microseconds, by size (4 B, 1 KiB, 4 KiB, 16 KiB): SVIA, PVIA, QoSVIA. What a firmware fetched before
+/// is at 0 there, and is no step here.
+const TABLE_1: [(Step, [[u16; 4]; 3]); 13] = [
+    (Step::SendDescriptorProgrammed, [[3, 3, 3, 3], [7, 7, 7, 7], [9, 9, 9, 9]]),
+    (Step::SendDescriptorDown, [[6, 6, 6, 6], [11, 10, 11, 10], [13, 13, 13, 13]]),
+    (Step::SendDataProgrammed, [[9, 9, 9, 11], [19, 19, 23, 34], [24, 24, 30, 49]]),
+    (Step::SendDataDown, [[11, 18, 43, 141], [23, 28, 52, 148], [27, 33, 57, 152]]),
+    (Step::SendNetworkDone, [[12, 25, 69, 244], [28, 39, 82, 254], [32, 43, 86, 261]]),
+    (Step::SendStatusProgrammed, [[13, 27, 71, 245], [33, 45, 87, 260], [37, 49, 91, 266]]),
+    (Step::SendStatusDone, [[14, 28, 72, 247], [38, 49, 92, 264], [41, 53, 95, 270]]),
+    (Step::ReceiveDescriptorProgrammed, [[3, 3, 3, 3], [0; 4], [0; 4]]),
+    (Step::ReceiveDescriptorDown, [[5, 5, 5, 5], [0; 4], [0; 4]]),
+    (Step::ReceiveDataProgrammed, [[8, 8, 9, 11], [10, 10, 14, 24], [12, 12, 17, 35]]),
+    (Step::ReceiveDataUp, [[10, 17, 42, 138], [14, 19, 42, 138], [15, 21, 44, 139]]),
+    (Step::ReceiveStatusProgrammed, [[11, 18, 43, 140], [19, 24, 47, 143], [20, 25, 48, 143]]),
+    (Step::ReceiveStatusDone, [[12, 20, 44, 141], [23, 28, 51, 146], [24, 29, 52, 147]]),
+];
+
+fn report(experiment: &Experiment, spec: &ViaSpec, served: &Served, terminal: &mut Terminal) {
+    for refused in &served.refused {
+        terminal.note(&format!("warning: {refused}"));
+    }
+    let size = experiment.channels.first().map(|channel| channel.spec.max_message.get());
+    let row = [4, 1024, 4096, 16_384].iter().position(|known| Some(*known) == size);
+    let firmware = match spec.adapter.firmware {
+        Firmware::Sequential { .. } => 0,
+        Firmware::Parallel => 1,
+        Firmware::QualityOfService => 2,
+    };
+    let simulated = laxity_world::run(experiment);
+    let size = size.map_or_else(String::new, |size| format!(", messages of {size} B"));
+    terminal.line(&format!("{:<44} {:>11} {:>11} {:>8}", "us, mean", "real", "simulated", "Table 1"));
+    terminal.line(&format!(
+        "{:<44} {:>11} {:>11} {:>8}",
+        "",
+        "all of it",
+        "the file's",
+        row.map_or("", |_| "same")
+    ));
+    for (step, paper) in TABLE_1 {
+        let (node, suffix) = if (step as usize) < 7 { (0, "") } else { (1, "@1") };
+        let real = served.adapters.get(node).and_then(|adapter| adapter.steps.mean(step));
+        let figure = simulated.figures.get(&format!("{}{suffix}", step.figure()));
+        let cell = |microseconds: Option<f64>| microseconds.map_or("-".into(), |us| format!("{us:.1}"));
+        let paper = row.map(|row| paper[firmware][row]).filter(|us| *us > 0);
+        terminal.line(&format!(
+            "{:<44} {:>11} {:>11} {:>8}",
+            step.words(),
+            cell(real.map(|span| span.as_secs_f64() * 1e6)),
+            cell(figure.map(|seconds| seconds * 1e6)),
+            cell(paper.map(f64::from)),
+        ));
+    }
+    terminal.line(&format!("sent by adapter 0, received by adapter 1{size} in the file"));
+    let tally = served.tally;
+    terminal.line(&format!(
+        "{} messages sent, {} received, {} lost; {} descriptors in error",
+        tally.sent, tally.received, tally.lost, tally.errors
+    ));
+    let violations = served.violations;
+    if violations != Default::default() {
+        terminal.note(&format!(
+            "programs rang {} doorbells that are not theirs and {} that are none, overran {} queues, and tried {} times what \
+             RDMA may not touch",
+            violations.foreign_doorbells, violations.garbled_doorbells, violations.overruns, violations.rdma
+        ));
+    }
+    fitness(served, terminal);
+}
+
+/// How well time was kept, as of any emulation.
+fn fitness(served: &Served, terminal: &mut Terminal) {
+    let kept = &served.kept;
+    terminal.note(&format!(
+        "{} events, late by {} (median), {} (99.9 %), {} (most); the platform stood still for {} in all, longest for {}",
+        served.events,
+        in_words(kept.late_p50),
+        in_words(kept.late_p999),
+        in_words(kept.late_max),
+        in_words(kept.stall_total),
+        in_words(kept.stall_longest),
+    ));
+    terminal.note(&match kept.fitness.spoils_all() {
+        None => "the machine was fit for it".into(),
+        Some(why) => format!("not fit to be judged by: {why}"),
+    });
+}
+
+/// What adapters did, for Perfetto: a track for each unit, and one for the steps at each.
+fn write(recorded: &[Recorded], nodes: usize, draft: Draft, file: std::fs::File) -> Result<(), Error> {
+    let mut trace = PerfettoTrace::new(BufWriter::new(file));
+    let names = ["lanai", "hdma", "nsdma", "nrdma", "steps"];
+    let tracks: Vec<_> =
+        (0..nodes).map(|node| names.map(|name| trace.track(&format!("{name}@{node}")))).collect();
+    for Recorded { node, at, output } in recorded {
+        let tracks = &tracks[*node as usize];
+        match output {
+            ViaOutput::Worked(unit, what, message, since) => {
+                let place = match unit {
+                    Unit::Processor | Unit::Doorbells => 0,
+                    Unit::Hdma => 1,
+                    Unit::Nsdma => 2,
+                    Unit::Nrdma => 3,
+                };
+                let arguments = [("vi", u64::from(message.vi)), ("message", message.number)];
+                trace.span(tracks[place], what, *since, *at, &arguments);
+            }
+            ViaOutput::Did(step, message, base) => {
+                let after = at.saturating_since(*base).as_ps() / 1000;
+                let arguments =
+                    [("vi", u64::from(message.vi)), ("message", message.number), ("nanoseconds", after)];
+                trace.instant(tracks[4], step.words(), *at, &arguments);
+            }
+            _ => {}
+        }
+    }
+    let written =
+        trace.finish().and_then(|writer| writer.into_inner().map_err(std::io::IntoInnerError::into_error));
+    match written {
+        Ok(file) => draft.finish(&file),
+        Err(error) => Err(draft.failed(error)),
+    }
+}

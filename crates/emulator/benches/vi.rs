@@ -1,0 +1,330 @@
+//! Small messages a second through two virtual interfaces, from a process to another.
+//!
+//! The adapters are END on a processor of its own, with stages that take no time; both programs share the other processor. Beside it, in
+//! the same rounds, the same programs over the same rings with a bare forwarder in END's place: it hears doorbells, reads
+//! descriptors, copies and completes, and that is all. What is left of its rate is the price of the firmware.
+//!
+//! `cargo bench -p laxity-emulator --bench vi`, or with `-- --quick` for fewer rounds.
+
+#[cfg(target_os = "linux")]
+#[path = "support/rounds.rs"]
+mod rounds;
+
+#[cfg(target_os = "linux")]
+mod contest {
+    use std::collections::VecDeque;
+    use std::io::{BufRead, BufReader};
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Instant;
+
+    use laxity_emulator::via::{Setup, serve, socket_of};
+    use laxity_machine::place::{Placement, cores, place, spawn_on};
+    use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, ViaConfig};
+    use laxity_units::Span;
+    use laxity_vi::provider::{self, Answer, Hearer, Memory, Posted, Request, Socket, ViQueues, Which};
+    use laxity_vi::{
+        Address, Attributes, Completion, DEPTH, Descriptor, Nic, Refusal, State, Status, Vi, ViAttributes,
+    };
+
+    use crate::rounds::{interleaved, median, rounds};
+
+    const COUNT: u64 = 400_000;
+    /// Bytes of a message.
+    const SIZE: usize = 64;
+    /// Messages that are answered by one.
+    const BULK: u64 = 64;
+    /// Bulks under way.
+    const WINDOW: u64 = 2;
+    const ROLE: &str = "LAXITY_BENCH_ROLE";
+    const SOCKET: &str = "LAXITY_BENCH_SOCKET";
+
+    fn opened(socket: &Path) -> (Nic, laxity_vi::Region, Vi) {
+        let nic = Nic::open(socket).expect("the adapter is there");
+        let tag = nic.create_tag().expect("there are tags");
+        let memory = nic.register(4096, tag, Default::default()).expect("there is memory");
+        let mut vi = nic.create_vi(&ViAttributes::new(tag)).expect("there are virtual interfaces");
+        let room = [memory.segment(2048..2048 + SIZE)];
+        let all = vec![Descriptor::receive(&room); DEPTH as usize];
+        vi.post_receives(&all).expect("there is room");
+        (nic, memory, vi)
+    }
+
+    /// Waits by looking, and lets the other program look when there is nothing.
+    fn until(mut look: impl FnMut() -> bool) {
+        while !look() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
+    fn sends(socket: &Path) {
+        let (_nic, memory, mut vi) = opened(socket);
+        vi.connect(Address { host: 1, discriminator: 1 }, None).expect("the other side accepts");
+        let message = [memory.segment(0..SIZE)];
+        let room = [memory.segment(2048..2048 + SIZE)];
+        let (mut sent, mut done, mut answered) = (0, 0, 0);
+        let began = Instant::now();
+        while answered < COUNT {
+            while sent < COUNT && sent - answered < WINDOW * BULK && sent - done < u64::from(DEPTH) {
+                memory.write(0, &sent.to_ne_bytes());
+                vi.post_send(&Descriptor::send(&message)).expect("there is room");
+                sent += 1;
+            }
+            until(|| {
+                let before = answered + done;
+                while let Some(completion) = vi.poll_send() {
+                    assert!(completion.status.is_done(), "{completion:?}");
+                    done += 1;
+                }
+                while vi.poll_receive().is_some() {
+                    answered += BULK;
+                    vi.post_receive(&Descriptor::receive(&room)).expect("one has just gone");
+                }
+                answered + done > before
+            });
+        }
+        println!("rate {}", COUNT as f64 / began.elapsed().as_secs_f64());
+    }
+
+    fn receives(socket: &Path) {
+        let (nic, memory, mut vi) = opened(socket);
+        println!("ready");
+        let arrived = nic.wait_connection(1, None).expect("the other side calls");
+        nic.accept(arrived, &vi).expect("this side is idle");
+        let message = [memory.segment(0..SIZE)];
+        let room = [memory.segment(2048..2048 + SIZE)];
+        for number in 0..COUNT {
+            let mut came = None;
+            until(|| {
+                while vi.poll_send().is_some() {}
+                came = vi.poll_receive();
+                came.is_some()
+            });
+            assert!(came.is_some_and(|came| came.status.is_done() && came.length == SIZE as u32));
+            vi.post_receive(&Descriptor::receive(&room)).expect("one has just gone");
+            if (number + 1) % BULK == 0 {
+                vi.post_send(&Descriptor::send(&message)).expect("there is room");
+            }
+        }
+        // What answers last has to be out before this side is gone.
+        until(|| vi.poll_send().is_some() || vi.outstanding().0 == 0 || vi.state() != State::Connected);
+    }
+
+    /// The rate that two programs come to at the adapters in `directory`.
+    fn rate(directory: &Path) -> f64 {
+        let start = |role: &str, node: usize| {
+            let mut command = Command::new(std::env::current_exe().expect("it has a path"));
+            command.env(ROLE, role).env(SOCKET, socket_of(directory, node)).stdout(Stdio::piped());
+            command.spawn().expect("a program can be started")
+        };
+        let mut receiver = start("receives", 1);
+        let mut line = String::new();
+        let said = receiver.stdout.as_mut().expect("it is piped");
+        BufReader::new(said).read_line(&mut line).expect("it says that it is ready");
+        let sender = start("sends", 0);
+        let said = sender.wait_with_output().expect("it ends");
+        let ended = receiver.wait_with_output().expect("it ends");
+        assert!(said.status.success() && ended.status.success());
+        let said = String::from_utf8_lossy(&said.stdout).into_owned();
+        said.trim().strip_prefix("rate ").and_then(|rate| rate.parse().ok()).expect("it says its rate")
+    }
+
+    fn zero() -> ViaConfig {
+        let nothing = Engine { startup: Span::ZERO, per_byte: Span::ZERO };
+        let (down, up, network) = (nothing, nothing, nothing);
+        let engines = Engines { down, up, descriptor: Span::ZERO, status: Span::ZERO, network };
+        let table = ViaConfig::table_1(Firmware::QualityOfService);
+        let costs = FirmwareCosts {
+            poll: Span::ZERO,
+            doorbell: Span::ZERO,
+            note: Span::ZERO,
+            data: Span::ZERO,
+            fragment: Span::ZERO,
+            queue: Span::ZERO,
+            start: Span::ZERO,
+            status: Span::ZERO,
+            finish: Span::ZERO,
+            scan: Span::ZERO,
+        };
+        ViaConfig { costs, engines, ..table }
+    }
+
+    fn by_end(directory: &Path, core: usize) -> f64 {
+        let setup = Setup { adapter: zero(), nodes: 2, latency: Span::ZERO, recorded: false };
+        let service = serve(setup, directory, Some(core)).expect("the directory is ours");
+        let rate = rate(directory);
+        let served = service.stop().expect("it goes on to its end");
+        assert_eq!((served.tally.lost, served.tally.errors), (0, 0));
+        rate
+    }
+
+    /// A process at the forwarder.
+    struct Side {
+        socket: Socket,
+        bells: Option<Memory>,
+        hearer: Hearer,
+        queues: Option<ViQueues>,
+        region: Option<(Memory, u64)>,
+        heard: [u32; 2],
+        receives: VecDeque<u32>,
+    }
+
+    impl Side {
+        /// Answers a request, if there is one; false if the process has gone.
+        fn attend(&mut self, host: u32) -> bool {
+            let Ok(datagram) = self.socket.receive() else { return true };
+            let Some(datagram) = datagram else { return false };
+            let (answer, file) = match Request::of(&datagram.words).expect("it asks rightly") {
+                Request::Open => {
+                    let (bells, file) = provider::doorbells().expect("there is memory");
+                    self.bells = Some(bells);
+                    let (many, bytes) = (64, 1 << 20);
+                    let opened = Attributes {
+                        host,
+                        virtual_interfaces: many,
+                        registrations: many,
+                        registered_bytes: bytes,
+                        depth: DEPTH,
+                    };
+                    (Answer::Opened(opened), Some(file))
+                }
+                Request::Register { base, length, .. } => {
+                    let file = datagram.file.expect("memory comes as a file");
+                    self.region = Some((Memory::map(&file, length as usize).expect("it is sealed"), base));
+                    (Answer::Made(1), None)
+                }
+                Request::CreateVi { .. } => {
+                    let (queues, file) = ViQueues::create().expect("there is memory");
+                    self.queues = Some(queues);
+                    (Answer::Made(host), Some(file))
+                }
+                Request::Await(_) => {
+                    let from = Address { host: 0, discriminator: 0 };
+                    (Answer::Called { call: 1, from, bandwidth: laxity_vi::Bandwidth::None }, None)
+                }
+                Request::Connect { .. } | Request::Accept { .. } => {
+                    self.queues.as_ref().expect("there is one").show(State::Connected);
+                    (Answer::Done, None)
+                }
+                Request::CreateTag => (Answer::Made(1), None),
+                Request::DestroyVi(_) | Request::Deregister(_) => (Answer::Done, None),
+                _ => (Answer::Refused(Refusal::InvalidParameter), None),
+            };
+            self.socket.send(&answer.to_words(), file.as_ref()).is_ok()
+        }
+
+        fn bytes(&self, posted: &Posted) -> (&Memory, usize, usize) {
+            let segment = posted.segments()[0];
+            let (memory, base) = self.region.as_ref().expect("it has registered memory");
+            let offset = segment.address - base;
+            assert!(memory.contains(offset, u64::from(segment.length)));
+            (memory, offset as usize, segment.length as usize)
+        }
+    }
+
+    /// Moves what `from` has rung for to `to`.
+    fn forward(from: &mut Side, to: &mut Side, data: &mut [u8; 4096], rung: &mut Vec<provider::Doorbell>) {
+        let Some(bells) = &from.bells else { return };
+        if !from.hearer.is_rung(bells) {
+            return;
+        }
+        from.hearer.hear(bells, 32, |doorbell| rung.extend(doorbell));
+        for doorbell in rung.drain(..) {
+            for _ in 0..doorbell.count {
+                let heard = &mut from.heard[doorbell.queue as usize];
+                let number = *heard;
+                *heard = heard.wrapping_add(1);
+                if doorbell.queue == Which::Receive {
+                    from.receives.push_back(number);
+                    continue;
+                }
+                let sent =
+                    from.queues.as_ref().expect("it rings for one").read(Which::Send, number).expect("right");
+                let (memory, offset, length) = from.bytes(&sent);
+                memory.read(offset, &mut data[..length]);
+                let place = to.receives.pop_front().expect("programs post first");
+                let room =
+                    to.queues.as_ref().expect("it is connected").read(Which::Receive, place).expect("right");
+                let (memory, offset, _) = to.bytes(&room);
+                memory.write(offset, &data[..length]);
+                let completion = Completion { status: Status::DONE, length: length as u32, immediate: None };
+                to.queues.as_mut().expect("it is connected").complete(Which::Receive, &completion);
+                from.queues.as_mut().expect("it rings for one").complete(Which::Send, &completion);
+            }
+        }
+    }
+
+    fn by_forwarder(directory: &Path, core: usize) -> f64 {
+        let doors: Vec<Socket> = (0..2)
+            .map(|node| Socket::listen(&socket_of(directory, node)).expect("the place is free"))
+            .collect();
+        let over = Arc::new(AtomicBool::new(false));
+        let stop = over.clone();
+        let forwarder = spawn_on(Placement { core: Some(core), fifo: None }, "forward", move || {
+            let mut sides: Vec<Side> = Vec::new();
+            while sides.len() < 2 {
+                if let Ok(Some(socket)) = doors[1 - sides.len()].accept() {
+                    let (hearer, receives) = (Hearer::default(), VecDeque::new());
+                    let (bells, queues, region) = (None, None, None);
+                    sides.push(Side { socket, bells, hearer, queues, region, heard: [0; 2], receives });
+                }
+                for (i, side) in sides.iter_mut().enumerate() {
+                    side.attend(1 - i as u32);
+                }
+            }
+            let (mut data, mut rung) = ([0; 4096], Vec::new());
+            while !stop.load(Ordering::Relaxed) {
+                let [one, other] = &mut sides[..] else { unreachable!("there are two") };
+                for _ in 0..4096 {
+                    forward(one, other, &mut data, &mut rung);
+                    forward(other, one, &mut data, &mut rung);
+                }
+                for (i, side) in sides.iter_mut().enumerate() {
+                    side.attend(1 - i as u32);
+                }
+            }
+        });
+        let forwarder = forwarder.expect("there is a thread to be had");
+        let rate = rate(directory);
+        over.store(true, Ordering::Relaxed);
+        forwarder.join().expect("it forwards to its end");
+        (0..2).for_each(|node| std::fs::remove_file(socket_of(directory, node)).expect("it is ours"));
+        rate
+    }
+
+    pub(crate) fn main() {
+        let cores = cores();
+        let [first, .., last] = cores[..] else {
+            println!("skipped: END takes a processor, and there is {cores:?}");
+            return;
+        };
+        if let (Ok(role), Some(socket)) = (std::env::var(ROLE), std::env::var_os(SOCKET)) {
+            let _refused = place(Placement::on(first));
+            match role.as_str() {
+                "sends" => sends(Path::new(&socket)),
+                _ => receives(Path::new(&socket)),
+            }
+            return;
+        }
+        let directory: PathBuf = std::env::temp_dir().join(format!("laxity-vi-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory can be made");
+        let turns: &mut [&mut dyn FnMut() -> f64] =
+            &mut [&mut || by_forwarder(&directory, last), &mut || by_end(&directory, last)];
+        let results = interleaved(rounds(), turns);
+        let [forwarder, end] = [0, 1].map(|who| median(&results[who], |rate| rate / 1e6));
+        println!(
+            "million messages of {SIZE} B a second from a process to another; medians of {} rounds",
+            rounds()
+        );
+        println!("bare forwarder {forwarder:.3}, END {end:.3}: {:.2} of it (aim 0.4)", end / forwarder);
+        std::fs::remove_dir_all(&directory).expect("it is ours");
+    }
+}
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    contest::main();
+}
