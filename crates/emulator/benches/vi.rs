@@ -4,7 +4,8 @@
 //! the same rounds, the same programs over the same rings with a bare forwarder in END's place: it hears doorbells, reads
 //! descriptors, copies and completes, and that is all. What is left of its rate is the price of the firmware.
 //!
-//! `cargo bench -p laxity-emulator --bench vi`, or with `-- --quick` for fewer rounds.
+//! `cargo bench -p laxity-emulator --bench vi`, or with `-- --quick` for fewer rounds. With `--fifo` END, the forwarder and the programs have a real-time
+//! priority, which a machine that does other work needs.
 
 #[cfg(target_os = "linux")]
 #[path = "support/rounds.rs"]
@@ -39,7 +40,14 @@ mod contest {
     /// Bulks under way.
     const WINDOW: u64 = 2;
     const ROLE: &str = "LAXITY_BENCH_ROLE";
+    /// Says to programs that they have a real-time priority.
+    const FIFO: &str = "LAXITY_BENCH_FIFO";
     const SOCKET: &str = "LAXITY_BENCH_SOCKET";
+
+    fn at(core: usize) -> Placement {
+        let fifo = std::env::var_os(FIFO).is_some() || std::env::args().any(|argument| argument == "--fifo");
+        Placement { core: Some(core), fifo: fifo.then_some(1) }
+    }
 
     fn opened(socket: &Path) -> (Nic, laxity_vi::Region, Vi) {
         let nic = Nic::open(socket).expect("the adapter is there");
@@ -117,6 +125,9 @@ mod contest {
     fn rate(directory: &Path) -> f64 {
         let start = |role: &str, node: usize| {
             let mut command = Command::new(std::env::current_exe().expect("it has a path"));
+            if at(0).fifo.is_some() {
+                command.env(FIFO, "yes");
+            }
             command.env(ROLE, role).env(SOCKET, socket_of(directory, node)).stdout(Stdio::piped());
             command.spawn().expect("a program can be started")
         };
@@ -154,7 +165,7 @@ mod contest {
 
     fn by_end(directory: &Path, core: usize) -> f64 {
         let setup = Setup { adapter: zero(), nodes: 2, latency: Span::ZERO, recorded: false };
-        let service = serve(setup, directory, Some(core)).expect("the directory is ours");
+        let service = serve(setup, directory, at(core)).expect("the directory is ours");
         let rate = rate(directory);
         let served = service.stop().expect("it goes on to its end");
         assert_eq!((served.tally.lost, served.tally.errors), (0, 0));
@@ -263,7 +274,7 @@ mod contest {
             .collect();
         let over = Arc::new(AtomicBool::new(false));
         let stop = over.clone();
-        let forwarder = spawn_on(Placement { core: Some(core), fifo: None }, "forward", move || {
+        let forwarder = spawn_on(at(core), "forward", move || {
             let mut sides: Vec<Side> = Vec::new();
             while sides.len() < 2 {
                 if let Ok(Some(socket)) = doors[1 - sides.len()].accept() {
@@ -302,7 +313,7 @@ mod contest {
             return;
         };
         if let (Ok(role), Some(socket)) = (std::env::var(ROLE), std::env::var_os(SOCKET)) {
-            let _refused = place(Placement::on(first));
+            let _refused = place(at(first));
             match role.as_str() {
                 "sends" => sends(Path::new(&socket)),
                 _ => receives(Path::new(&socket)),

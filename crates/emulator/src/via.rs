@@ -91,8 +91,9 @@ pub struct Service {
     refused: Vec<Refused>,
 }
 
-/// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers.
-pub fn serve(setup: Setup, directory: &Path, core: Option<usize>) -> io::Result<Service> {
+/// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers. END runs where `placement` says, and
+/// else on the last processor that no other run has taken.
+pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result<Service> {
     let doors = Doors::open(directory, setup.nodes)?;
     let (orders, taken) = mpsc::channel();
     let (answered, replies) = mpsc::channel();
@@ -100,9 +101,9 @@ pub fn serve(setup: Setup, directory: &Path, core: Option<usize>) -> io::Result<
     let desk = Desk { orders: taken, replies: answered, asked: asked.clone() };
     let counter = Counter { orders, replies, asked };
     let over = Arc::new(AtomicBool::new(false));
-    let claimed = claim_core(core);
+    let claimed = claim_core(placement.core);
     let epoch = Epoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
-    let placement = Placement { core: claimed.core, fifo: None };
+    let placement = Placement { core: claimed.core, ..placement };
     let mut end = spawn_on(placement, "vi-adapters", move || {
         let _held = claimed;
         run(setup, epoch, desk)

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use laxity_emulator::via::{Recorded, Served, Setup, serve};
 use laxity_engine::trace::{PerfettoTrace, Trace};
+use laxity_machine::place::Placement;
 use laxity_machine::signal::StopOnSignal;
 use laxity_model::via::{Firmware, Step, Unit, ViaOutput};
 use laxity_report::output::{Draft, Error, Kind};
@@ -86,7 +87,7 @@ fn serve_for(
         latency: spec.latency,
         recorded: draft.is_some(),
     };
-    let service = match serve(setup, directory, experiment.emulation.core) {
+    let service = match serve(setup, directory, Placement { core: experiment.emulation.core, fifo: None }) {
         Ok(service) => service,
         Err(error) => {
             terminal.error(&format!("{}: cannot open adapters there: {error}", directory.display()));

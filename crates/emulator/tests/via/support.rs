@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laxity_emulator::via::{Served, Service, Setup, serve, socket_of};
+use laxity_machine::place::Placement;
 use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, ViaConfig};
 use laxity_units::Span;
 
@@ -76,7 +77,7 @@ impl Site {
         let directory = env::temp_dir().join(format!("laxity-vi-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let setup = Setup { adapter: config, nodes: 2, latency: Span::from_ns(500), recorded: false };
-        let service = Some(serve(setup, &directory, None).unwrap());
+        let service = Some(serve(setup, &directory, Placement::default()).unwrap());
         Self { test, directory, service, _alone: alone }
     }
 
