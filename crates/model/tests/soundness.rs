@@ -174,6 +174,7 @@ impl Case {
             block_best_effort: Block::Packets(self.best_effort_block),
             depth: self.depth,
             thread_per_message: self.processing == Processing::PerMessage,
+            makes: Some(self.host.first_packet.min(self.host.packet)),
             ahead: self.early != EarlyPolicy::HOLD,
             levels: matches!(self.schedule, Schedule::FixedPriority).then_some(31),
             best_effort: self

@@ -33,6 +33,7 @@ fn host(formula: Formula) -> Environment {
         block_best_effort: Block::Packets(4),
         depth: 1,
         thread_per_message: false,
+        makes: None,
         ahead: false,
         levels: None,
         best_effort: Vec::new(),

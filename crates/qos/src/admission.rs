@@ -29,6 +29,7 @@
 //! * calling the link scheduler is not preempted by handlers, whatever the model.
 
 mod buffers;
+mod counted;
 mod decision;
 mod demand;
 mod environment;

@@ -16,6 +16,7 @@
 //! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it can be tried out.
 
 mod open;
+mod receive;
 mod ring;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::admission::Term;
 use crate::costs::{Delay, LinkCosts};
 
 pub use open::{Closed, Open};
+pub use receive::{Endless, Incoming, Source, Spacing};
 pub use ring::Turns;
 pub use window::{Behind, Method};
 
@@ -37,10 +39,18 @@ pub use window::{Behind, Method};
 pub struct Station {
     /// What a packet passes, in order; at least one.
     pub stages: Vec<Stage>,
-    /// The adapter looks for commands so often; zero if it is told at once.
+    /// How long a command may be there before the adapter knows: it looks so often, or the doorbell takes so long.
     pub looks: Span,
-    /// The host looks for responses so often; zero if each interrupts.
+    /// How long a response may be there before the host is told: it looks so often, or its interrupt waits for company.
     pub hears: Span,
+    /// How long a response is there at least before the host is told, if no other is.
+    pub gathers: Span,
+    /// What the host's CPU does for each packet whose completion it hears of, the start of the next included, if it does that at once and
+    /// in the order of completions; then it is a stage like any other.
+    pub host: Option<Span>,
+    /// Packets that are handed over later than one and may be served before it all the same, at most, beside those that
+    /// [`order`](Self::order) lets pass.
+    pub passes: u32,
     /// Packets between being fetched and their completion, at most; `None` for as many as there are. One too many waits.
     pub buffers: Option<u32>,
     /// Who may overtake whom.
@@ -49,8 +59,8 @@ pub struct Station {
     pub medium: Medium,
 }
 
-/// A stage with one server, or with several where only one packet is in the adapter at a time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A stage: with one server, or with several that keep the order, or where only one packet is in the adapter at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     /// Name in reports.
     pub name: String,
@@ -60,6 +70,26 @@ pub struct Stage {
     pub selects: bool,
     /// What its server does with a packet, in order.
     pub phases: Vec<Phase>,
+    /// Packets, or batches of them, that it serves at once; at least 1.
+    pub servers: u32,
+    /// Packets that a server takes together, at most; at least 1. Together they take no longer than one after the other.
+    pub batch: u32,
+    /// For how long a server waits for company before it takes any.
+    pub linger: Span,
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            places: None,
+            selects: false,
+            phases: Vec::new(),
+            servers: 1,
+            batch: 1,
+            linger: Span::ZERO,
+        }
+    }
 }
 
 /// A part of what a server does.
@@ -81,6 +111,8 @@ pub struct Phase {
     pub tells: Tells,
     /// The frame is on the medium meanwhile.
     pub medium: bool,
+    /// It may not be there for a packet even so.
+    pub optional: bool,
 }
 
 /// What a host is told while a packet is on its way, each time by an interrupt.
@@ -168,12 +200,20 @@ impl Link {
         }
     }
 
+    /// Whether what the host's CPU does for a packet's start and completion is in [`transmit`](Self::transmit) and
+    /// [`once`](Self::once).
+    pub fn has_starts(&self) -> bool {
+        matches!(self, Link::Behind(behind) if behind.has_starts())
+    }
+
     /// How a packet is charged for, in words.
     pub(crate) fn by(&self) -> &'static str {
         match self {
             Link::Alone(_) => "transmission of the packets bound by the link",
             Link::Behind(behind) => match behind.method() {
-                Method::OneByOne => "all stages of the adapter for the packets bound by it, one by one",
+                Method::OneByOne | Method::Gathered => {
+                    "all stages of the adapter for the packets bound by it, one by one"
+                }
                 Method::SideBySide => SLOWEST,
             },
             Link::Open(_) => SLOWEST,
@@ -213,12 +253,33 @@ impl Phase {
 }
 
 impl Stage {
-    /// How long its server has a packet of `size` that waits for nothing.
+    /// How long its server has a packet of `size` at most that waits for nothing but company.
     pub fn service(&self, size: Bytes) -> u128 {
-        self.phases.iter().filter(|phase| phase.applies(size)).fold(0, |passed, phase| {
-            let delay = ps(phase.delay.of(size));
-            if phase.since_service { passed.max(delay) } else { passed + delay }
-        })
+        let phases = self.phases.iter().filter(|phase| phase.applies(size));
+        ps(self.linger) + in_turn(phases.map(|phase| (phase, ps(phase.delay.of(size)))))
+    }
+
+    /// How long its server has a packet of `size` at least, if it is alone.
+    fn shortest(&self, size: Bytes) -> u128 {
+        let phases = self.phases.iter().filter(|phase| phase.applies(size) && !phase.optional);
+        in_turn(phases.map(|phase| (phase, ps(phase.delay.of(size)))))
+    }
+
+    /// How long it takes at least for each of many packets of `size`: of what is fixed a batch pays one, and servers share the rest.
+    fn each(&self, size: Bytes) -> u128 {
+        let alone = match self.batch {
+            1 => self.shortest(size),
+            batch => {
+                let phases = self.phases.iter().filter(|phase| phase.applies(size) && !phase.optional);
+                // What counts from the beginning is left out: of it there may be as little as of one packet.
+                let own = phases.filter(|phase| !phase.since_service).map(|phase| {
+                    let fixed = ps(phase.delay.fixed);
+                    ps(phase.delay.of(size)) - fixed + fixed / u128::from(batch)
+                });
+                own.sum()
+            }
+        };
+        alone / u128::from(self.servers)
     }
 
     /// How long of that at most a packet of `size` holds a resource that `shared` says others want.
@@ -249,6 +310,11 @@ impl Station {
         ends.filter(|end| *end < size && !end.is_zero()).map(&of).fold(of(size), u128::max)
     }
 
+    /// How long a packet of `size` takes at least.
+    fn shortest(&self, size: Bytes) -> u128 {
+        self.stages.iter().map(|stage| stage.shortest(size)).sum()
+    }
+
     /// The least that `of` is for a packet of at least `size` and at most `largest`.
     fn least(&self, size: Bytes, largest: Bytes, of: impl Fn(Bytes) -> u128) -> u128 {
         let phases = self.stages.iter().flat_map(|stage| &stage.phases);
@@ -257,19 +323,14 @@ impl Station {
         });
         begins.filter(|begin| *begin > size && *begin <= largest).map(&of).fold(of(size), u128::min)
     }
+}
 
-    /// How far apart frames of at least `size` leave it: the medium has one at a time.
-    pub fn frames_apart(&self, size: Bytes, largest: Bytes) -> Span {
-        let medium = self.stages.iter().flat_map(|stage| &stage.phases).find(|phase| phase.medium);
-        span(match (medium, self.stages.last()) {
-            (Some(phase), _) => self.least(size, largest, |size| match phase.applies(size) {
-                true => ps(phase.delay.of(size)),
-                false => 0,
-            }),
-            (None, Some(last)) => self.least(size, largest, |size| last.service(size)),
-            (None, None) => 0,
-        })
-    }
+/// What phases take one after the other, some of them counted from the beginning.
+fn in_turn<'a>(phases: impl Iterator<Item = (&'a Phase, u128)>) -> u128 {
+    phases.fold(
+        0,
+        |passed, (phase, delay)| if phase.since_service { passed.max(delay) } else { passed + delay },
+    )
 }
 
 fn ps(span: Span) -> u128 {

@@ -25,7 +25,7 @@ use laxity_model::node::Node;
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
 use laxity_qos::channel::{ChannelId, Slots};
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
 pub use crate::measure::Said;
 use meters::StageMeter;
@@ -42,6 +42,7 @@ use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
 
+use crate::coverage::notices;
 use crate::experiment::{Experiment, Fault, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
@@ -190,6 +191,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
         let around = Surroundings {
             experiment,
+            notices: notices(experiment),
             networks,
             flying: Slots::default(),
             meters: Vec::new(),
@@ -222,9 +224,13 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn open_channels(&mut self, elsewhere: Elsewhere<'_>) {
         let experiment = self.experiment;
         for (i, spec) in experiment.channels.iter().enumerate() {
-            parts::open(&mut self.nodes, experiment, i, &self.promises[i]);
-            let deadline = experiment.deadline_through(spec, spec.senders().len());
-            let deadline_at_receiver = experiment.deadline_through(spec, spec.senders().len() + 1);
+            parts::open(&mut self.nodes, experiment, i, &self.promises[i], &self.around.notices);
+            let through = |hops| {
+                let heard = spec.route.iter().take(hops).skip(1).map(|station| self.around.notices[*station]);
+                Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))
+            };
+            let deadline = through(spec.senders().len());
+            let deadline_at_receiver = through(spec.senders().len() + 1);
             let from_arrival = elsewhere.channels.contains(&i);
             let whole = if spec.received { deadline_at_receiver } else { deadline };
             let enforced = experiment.host(spec.route[0]).subsystem.enforcement && !from_arrival;

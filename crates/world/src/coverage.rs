@@ -32,6 +32,9 @@
 //! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
 //! missed (`Subsystem::next_wakeup`).
 
+mod incoming;
+mod lines;
+mod medium;
 mod receiving;
 mod station;
 mod via;
@@ -53,8 +56,8 @@ use crate::experiment::{
     Outlet, Pace, SourceSpec, SwitchSpec,
 };
 
+pub(crate) use incoming::{frames_apart, incoming, notices, sources};
 pub(crate) use receiving::receiving;
-pub(crate) use station::{frames_apart, hears};
 pub(crate) use via::{Cluster, Path, Taken, cluster, server_name};
 
 /// Why no analysis covers an experiment's policies.

@@ -5,6 +5,7 @@
 //! when its local deadline here and the longest way have passed, however early it comes: so each host has to reserve
 //! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
 
+mod departures;
 mod refusal;
 mod table;
 mod via;
@@ -18,7 +19,7 @@ use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 pub use crate::coverage::Uncovered;
-use crate::coverage::{coverage, receiving};
+use crate::coverage::{coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
 use table::{Reservation, Tables};
 
@@ -156,6 +157,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         return Err(why);
     }
     let bounds: Vec<BTreeMap<_, Bound>> = tables.bounds();
+    let notices = notices(experiment);
     let channels = experiment.channels.iter().zip(answers).map(|(channel, answer)| match answer {
         None => Promise::BestEffort,
         Some(Err(refused)) => Promise::Refused(refused),
@@ -177,7 +179,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                     service,
                     local_deadline,
                     kept: if ordered { bound.bound } else { request.deadline() },
-                    way: way_from(experiment, channel, node),
+                    way: way_from(experiment, channel, node, &notices),
                 }
             };
             let hops = reserved.into_iter().map(hop).collect();
@@ -190,10 +192,12 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     Ok(Promises { formula, channels: channels.collect() })
 }
 
-/// The longest way of `channel` from `node` to the next of its route; zero from the last.
-fn way_from(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Span {
+/// The longest way of `channel` from `node` until the next of its route hears of it, who does so late by one of `notices`; zero from
+/// the last.
+fn way_from(experiment: &Experiment, channel: &ChannelSpec, node: usize, notices: &[Span]) -> Span {
     let hop = channel.hop(node).filter(|hop| *hop < channel.ways.len());
-    hop.map_or(Span::ZERO, |hop| experiment.longest_way(channel, hop))
+    let way = |hop| experiment.longest_way(channel, hop).saturating_add(notices[channel.route[hop + 1]]);
+    hop.map_or(Span::ZERO, way)
 }
 
 /// What the channels of a host that receives are promised, in their order.

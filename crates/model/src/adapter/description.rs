@@ -107,7 +107,7 @@ impl Stage {
 /// Which of a stage's queues is served next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection {
-    /// The one of highest priority that is not empty.
+    /// The one of highest priority that is not empty; those that are one by a flow's hash in turn.
     #[default]
     Priority,
     /// In turn.

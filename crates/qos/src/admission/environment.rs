@@ -66,6 +66,8 @@ pub struct Interference {
     pub above: Above,
     /// CPU time of one activation, the switch to a thread included; the switch back is added here.
     pub cost: Span,
+    /// For how long one keeps what goes out from a resource of the adapter, which is no time of the CPU.
+    pub adapter: Span,
     /// Activations in any span `δ`: at most `burst + ⌈δ / interval⌉`, so 0 for strictly periodic work.
     pub burst: u32,
     /// Least average spacing of activations; not zero.
@@ -93,6 +95,8 @@ pub struct Environment {
     pub thread_per_message: bool,
     /// Handlers may work on messages ahead of their logical arrival.
     pub ahead: bool,
+    /// The least that a handler takes for a packet that it makes, switches excluded; `None` if that is not known.
+    pub makes: Option<Span>,
     /// Priorities that CPU and link tell apart among guaranteed channels; `None` for EDF, which needs none.
     pub levels: Option<u32>,
     /// Traffic without a guarantee.

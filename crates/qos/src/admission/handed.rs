@@ -54,5 +54,13 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         .and("completions in progress", pending)
         .with(once_behind(environment, population))
         .and("the crossing packet's second share", crossing(environment, population, stretch, switch, 0));
-    Ok(Charges { stretch, per_block: switch, per_start: 0, per_activation: switch, preemptible: false, wait })
+    Ok(Charges {
+        stretch,
+        per_block: switch,
+        per_made: 0,
+        per_start: 0,
+        per_activation: switch,
+        preemptible: false,
+        wait,
+    })
 }

@@ -29,6 +29,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     Ok(Charges {
         stretch,
         per_block: 0,
+        per_made: 0,
         per_start: start(environment),
         per_activation: 0,
         preemptible: true,

@@ -37,6 +37,9 @@
 //! Without `c < L_min` there is no bound at all: completions can keep the CPU for good. (With depth 1 only
 //! `L_min > 0` is needed, since the link stands still while the CPU schedules it.)
 //!
+//! *Counted.* Where handlers make packets more slowly than the link takes them, few can wait there, and few completions follow each other
+//! as fast as that: see [`super::counted`]. Then `α = 1`, and each packet made pays for its own start and completion.
+//!
 //! # Second phase: the link, in `(τ, f)`
 //!
 //! At most `D` packets are with the adapter at `τ`. Since then only level packets are selected, at once whenever a
@@ -55,6 +58,7 @@
 //! where `B` is the longest protocol work of any handler between preemption points and `crossing` the
 //! second share of the crossing packet: its CPU or its link share, so the smaller of the two maxima.
 
+use super::counted::counted;
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
 use super::population::Population;
@@ -99,13 +103,20 @@ pub(super) fn stolen(
 
 /// The charges of O1.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
-    let host = &environment.host;
-    let (stretch, once) = stolen(environment, population)?;
-    let switch = ps(host.switch());
-    let per_start = start(environment);
-    let crossing = crossing(environment, population, stretch, switch, per_start);
+    let switch = ps(environment.host.switch());
+    let (stretch, per_made, once) = match (stolen(environment, population), counted(environment, population))
+    {
+        (stolen, Some(counted)) if counted.is_less(environment, population, &stolen) => {
+            (Ratio::ONE, counted.each, counted.once)
+        }
+        (stolen, _) => stolen.map(|(stretch, once)| (stretch, 0, once))?,
+    };
+    let starts = !environment.link.has_starts();
+    let per_start = if starts { start(environment) } else { 0 };
+    let crossing = crossing(environment, population, stretch, switch + per_made, per_start);
     let lower = switch + population.block;
     let (occupied, completions) = in_adapter(environment, population);
+    let completions = if starts { completions } else { 0 };
     let wait = Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
@@ -115,7 +126,15 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         .and("their completions", completions)
         .with(once_behind(environment, population))
         .and("the crossing packet's second share", crossing);
-    Ok(Charges { stretch, per_block: switch, per_start, per_activation: switch, preemptible: false, wait })
+    Ok(Charges {
+        stretch,
+        per_block: switch,
+        per_made,
+        per_start,
+        per_activation: switch,
+        preemptible: false,
+        wait,
+    })
 }
 
 /// For how long packets selected before may keep the adapter, and what their completions cost: `D L_max` and `D C_i`.

@@ -92,6 +92,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     Ok(Charges {
         stretch: Ratio::ONE,
         per_block,
+        per_made: 0,
         per_start,
         per_activation: switch + run,
         preemptible: false,

@@ -35,6 +35,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
         block_best_effort: Block::Packets(p),
         depth: 1,
         thread_per_message: false,
+        makes: None,
         ahead: false,
         levels: None,
         best_effort: Vec::new(),
@@ -150,6 +151,7 @@ fn best_effort_and_interference_are_waited_for() {
     let application = |us| Interference {
         above: Above::Thread,
         cost: Span::from_us(us),
+        adapter: Span::ZERO,
         burst: 1,
         interval: Span::from_ms(5),
     };
@@ -244,10 +246,12 @@ fn environments() -> impl Strategy<Value = Environment> {
             block_real_time: block,
             depth,
             thread_per_message: depth == 2,
+            makes: None,
             interference: (0..interference as u32)
                 .map(|burst| Interference {
                     above: Above::Thread,
                     cost: Span::from_us(50),
+                    adapter: Span::ZERO,
                     burst,
                     interval: Span::from_ms(3),
                 })

@@ -34,10 +34,11 @@
 //! *split* `k` (packets up to `k` in the first phase), and whatever its split, it adds at most
 //!
 //! ```text
-//! S = max_{0 ≤ k ≤ N} [ α (work(k) + ⌈k/P⌉ per_block) + Σ_{n > k} (L_x(n) + per_start) ].
+//! S = max_{0 ≤ k ≤ N} [ α (work(k) + ⌈k/P⌉ per_block) + k per_made + Σ_{n > k} (L_x(n) + per_start) ].
 //! ```
 //!
-//! `α ≥ 1` stretches CPU work by what transmissions steal from it. The crossing packet's second share and
+//! `α ≥ 1` stretches CPU work by what transmissions steal from it; where those are counted by packets instead, it is 1 and each pays
+//! `per_made`. The crossing packet's second share and
 //! everything that happens at most once is `W`. What the model files supply is the stretch `α`, the two
 //! overheads and `W`; each proves that, for *every* `x` in `(s, f)` and not only for `f`,
 //!
@@ -83,6 +84,8 @@ pub(super) struct Charges {
     pub(super) stretch: Ratio,
     /// CPU overhead of every block begun.
     pub(super) per_block: u128,
+    /// CPU overhead of every packet in the CPU phase that goes on to the link.
+    pub(super) per_made: u128,
     /// Overhead of every packet in the link phase.
     pub(super) per_start: u128,
     /// CPU overhead of every activation above the handlers.
@@ -94,13 +97,13 @@ pub(super) struct Charges {
 }
 
 impl Charges {
-    /// CPU time that one activation of `work` takes from the window.
+    /// What one activation of `work` takes from the window, of the CPU and of the adapter.
     pub(super) fn activation(&self, work: &Interference) -> u128 {
         let back = match work.above {
             Above::Thread => self.per_activation,
             Above::Interrupt => 0,
         };
-        self.stretch.scale(ps(work.cost) + back)
+        self.stretch.scale(ps(work.cost) + back) + ps(work.adapter)
     }
 
     /// `S` of the largest message of `request`, at the split that costs most.
@@ -147,7 +150,8 @@ impl Charges {
             }
         };
         let stolen = self.stretch.scale(work + blocks).saturating_sub(work + blocks);
-        Split { work, blocks, stolen, transmission, by: link.by(), starts: self.per_start * sent }
+        let made = if role == Role::Receive { 0 } else { self.per_made * u128::from(k) };
+        Split { work, blocks, stolen, transmission, by: link.by(), starts: self.per_start * sent + made }
     }
 }
 
@@ -176,6 +180,6 @@ impl Split {
             .and("overhead of their blocks", self.blocks)
             .and("CPU time stolen from them by transmissions", self.stolen)
             .and(self.by, self.transmission)
-            .and("link scheduling and completions of those", self.starts)
+            .and("link scheduling and completions", self.starts)
     }
 }

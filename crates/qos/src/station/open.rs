@@ -67,6 +67,8 @@ pub enum Closed {
     Entangled,
     /// The host is told of more than completions.
     Talkative,
+    /// Packets are served together, side by side or in turns.
+    Together,
     /// On a ring, the stages for which the token stays are not those that are analysed together.
     Token,
 }
@@ -80,6 +82,10 @@ impl Open {
         }
         if stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != Tells::Nothing) {
             return Err(Closed::Talkative);
+        }
+        let together = |stage: &super::Stage| stage.servers > 1 || stage.batch > 1;
+        if stages.iter().any(together) || station.passes > 0 {
+            return Err(Closed::Together);
         }
         let groups = groups(&station)?;
         if let Medium::Ring(_) = station.medium
@@ -124,7 +130,7 @@ impl Open {
     /// How far apart completions of packets of at least `size` are.
     pub fn apart(&self, size: Bytes) -> u128 {
         let last = self.station.stages.last().expect("a station has a stage");
-        self.station.least(size, self.largest, |size| last.service(size))
+        self.station.least(size, self.largest, |size| last.each(size))
     }
 
     /// For how long the host may not have looked for completions.

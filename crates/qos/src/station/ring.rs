@@ -47,6 +47,11 @@ impl Turns {
         (work * ps(self.rotation)).div_ceil(self.useful())
     }
 
+    /// The same in spans.
+    pub fn stretch(&self, work: Span) -> Span {
+        span(self.stretched(ps(work)))
+    }
+
     /// The latency of (1).
     pub fn latency(&self) -> Span {
         let away = ps(self.rotation).saturating_sub(ps(self.holding)) + 2 * ps(self.handling);

@@ -4,6 +4,9 @@ use laxity_units::{Bytes, Span};
 
 use super::*;
 
+mod incoming;
+mod turns;
+
 fn us(us: u64) -> Span {
     Span::from_us(us)
 }
@@ -25,16 +28,23 @@ fn station(stages: Vec<Stage>) -> Station {
         stages,
         looks: Span::ZERO,
         hears: Span::ZERO,
+        gathers: Span::ZERO,
+        host: None,
+        passes: 0,
         buffers: None,
         order: Overtaking::Never,
         medium: Medium::Own,
     }
 }
 
+fn once(behind: &Behind) -> u64 {
+    behind.once().iter().map(|term| term.cost.as_ps()).sum()
+}
+
 const KILO: Bytes = Bytes::new(1000);
 
 fn charged(behind: &Behind) -> (u64, u64) {
-    let once: u64 = behind.once().iter().map(|term| term.cost.as_ps()).sum();
+    let once = once(behind);
     ((behind.charge(KILO) / 1_000_000) as u64, once / 1_000_000)
 }
 
@@ -120,7 +130,9 @@ fn the_longest_packet_need_not_be_the_largest() {
     assert_eq!([at(99), at(100), at(101), at(1000)], [99_000, 100_000, 100_000, 100_000]);
     let apart = |size| behind.apart(Bytes::new(size)) / 1000;
     assert_eq!([apart(1), apart(50), apart(101)], [1000, 6010, 6010]);
-    assert_eq!(behind.station().frames_apart(Bytes::new(50), KILO), Span::from_ns(6010));
+    let spacing = Spacing::Stage(behind.station().stages[0].clone());
+    let source = Source { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO };
+    assert_eq!(source.apart(), Span::from_ns(6010));
 }
 
 /// TTRT 100, THT 30, handling 5: 20 of every 100 are the station's. It is away for 70 and 10, may owe 40 (of frames of 30) and
@@ -148,14 +160,16 @@ fn a_token_is_a_server_of_a_rate_and_a_latency() {
     assert_eq!(Behind::side_by_side(on_ring(vec![dma, busy, stage(vec![medium])]), 60, KILO), None);
 }
 
-/// A row of stages with a window, by its recurrence: when each packet is handed over and complete. `services[k][n]`.
-fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize) -> Vec<(u64, u64)> {
+/// A row of stages with a window, by its recurrence: when each packet is handed over and complete. `services[k][n]`; a packet is handed over
+/// when the host has had that of `depth` before for `host`, one after the other.
+fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize, host: u64) -> Vec<(u64, u64)> {
     let (stages, packets) = (services.len(), services[0].len());
     let mut began = vec![vec![0; packets]; stages];
     let mut left = vec![vec![0; packets]; stages];
     let mut handed = vec![0; packets];
+    let mut heard: Vec<u64> = Vec::new();
     for n in 0..packets {
-        handed[n] = if n >= depth { left[stages - 1][n - depth] } else { 0 };
+        handed[n] = if n >= depth { heard[n - depth] } else { 0 };
         for k in 0..stages {
             let comes = if k == 0 { handed[n] } else { left[k - 1][n] };
             began[k][n] = if n == 0 { comes } else { comes.max(left[k][n - 1]) };
@@ -167,6 +181,7 @@ fn run(places: &[Option<usize>], services: &[Vec<u64>], depth: usize) -> Vec<(u6
                 left[k][n] = left[k][n].max(began[k + 1][n - places]);
             }
         }
+        heard.push(left[stages - 1][n].max(heard.last().copied().unwrap_or(0)) + host);
     }
     (0..packets).map(|n| (handed[n], left[stages - 1][n])).collect()
 }
@@ -192,17 +207,21 @@ fn no_row_of_stages_takes_longer_than_it_is_charged() {
                     ..stage(vec![phase(rates[k].0, rates[k].1)])
                 });
                 let station = station(all.collect());
-                for depth in 1..=4 {
-                    let behind = Behind::new(station.clone(), depth, KILO);
-                    let charge = sizes.map(|size| behind.charge(Bytes::new(size)) as u64);
-                    let once: u64 = behind.once().iter().map(|term| term.cost.as_ps()).sum();
+                for (depth, host) in (1..=4).flat_map(|depth| [(depth, 0), (depth, 2), (depth, 5)]) {
+                    let station = Station { host: (host > 0).then(|| us(host)), ..station.clone() };
+                    let behind = Behind::new(station, depth, KILO);
+                    // Where it is no stage the host's part is the caller's to charge, with each packet.
+                    let host = host * 1_000_000;
+                    let starts = if behind.has_starts() { 0 } else { host };
+                    let charge = sizes.map(|size| behind.charge(Bytes::new(size)) as u64 + starts);
+                    let once = once(&behind);
                     for pattern in 0..1usize << PACKETS {
                         let long = |n: usize| pattern >> n & 1;
                         let service =
                             |k: usize, n: usize| rates[k].0 * 1_000_000 + rates[k].1 * 1000 * sizes[long(n)];
                         let services: Vec<Vec<u64>> =
                             (0..stages).map(|k| (0..PACKETS).map(|n| service(k, n)).collect()).collect();
-                        let times = run(&places, &services, depth as usize);
+                        let times = run(&places, &services, depth as usize, host);
                         for from in 0..PACKETS {
                             let handed = times[from].0;
                             let before = (0..from).filter(|n| times[*n].1 > handed).map(|n| charge[long(n)]);
@@ -211,7 +230,7 @@ fn no_row_of_stages_takes_longer_than_it_is_charged() {
                                 sum += charge[long(n)];
                                 assert!(
                                     left - handed <= sum,
-                                    "{rates:?} {places:?} {depth} {pattern:b} {from} {n}: {left} {handed} {sum}"
+                                    "{rates:?} {places:?} {depth} {host} {pattern:b} {from} {n}: {left} {handed} {sum}"
                                 );
                                 closest = closest.max((left - handed) as f64 / sum as f64);
                             }

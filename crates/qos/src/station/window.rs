@@ -19,17 +19,32 @@
 //!
 //! # One after the other
 //!
-//! Of ours, look at the one that is furthest. It is not held up by the stage after it, nor is the server before it taken by one that
-//! is not ours, which would have overtaken it. So it is in a phase that goes on, or waits for a resource that somebody
-//! holds who goes on: one of ours, or one of the `D − 1` others. (A phase has all its resources or none, and whoever has a resource goes on.) Or it
-//! has not been fetched yet, or its completion not been seen: `looks + hears` for each packet. Or it waits for the medium.
-//! With `Z` what a packet holds of shared resources,
+//! Call those packets *passing* that are handed over after `m`'s last and are served before it at some stage, at most `V`. Of ours and those,
+//! look at the one that is furthest. It is not held up by the stage after it, nor is the server before it taken by one that
+//! is neither, which would have passed. So it is in a phase that goes on, or waits for company, or for a resource that somebody
+//! holds who goes on: one of them, or one of the others, which are under way until `m`'s last has left and so at most `D − 1`. (A phase has all
+//! its resources or none, and whoever has a resource goes on.) Or it has not been fetched yet, or its completion not been heard of: `looks + hears` for each
+//! packet. Or it waits for the medium. A batch takes no longer than its packets one after the other, and a wait for company ends with a batch; only in its
+//! own batch may `m`'s last have others behind it, `b_k − 1` at stage `k`. With `Z` what a packet holds of shared resources and `s_k` of the server of stage `k`,
 //!
 //! ```text
-//! L(n) = T(n) + looks + hears + wait of the medium,   once = (D − 1) Z(S).                (2)
+//! L(n) = T(n) + looks + hears + wait of the medium,
+//! once = (D − 1) Z(S) + V L(S) + Σ_k (min(b_k, D) − 1) s_k(S).                             (2)
 //! ```
 //!
-//! That needs nothing of the stages' queues, and nothing is gained by there being several. With `D = 1` it is exact.
+//! That needs nothing of the stages' queues but `V`, and nothing is gained by there being several. With `D = 1` it is exact.
+//!
+//! *Gathered.* With several packets under way, waits for being heard of go on together. Call it idle when nobody of ours or passing is in a stage or waits to be
+//! fetched. When it is idle before `m`'s last is handed over, the window is closed, so `D` packets wait, and the host hears of each within `h = hears`. Take the first
+//! idle instant, `h` from there, the next idle instant after that, and so on: in each of these intervals but the last `D` of ours are heard of. So it is
+//! idle for at most `h ((D + n)/D + 1)` where `n` packets are handed over:
+//!
+//! ```text
+//! L(n) = T(n) + looks + h/D + wait of the medium,   once = … + 2 h.                        (3)
+//! ```
+//!
+//! If idle is also when packets wait to be fetched, each has two such waits, of at most `g = max(looks, hears)`, and it is for at most `g (2 (D + n)/D + 1)`: `L = T + 2 g/D`,
+//! `once = … + 3 g`. It takes that a packet is fetched as soon as the adapter knows of it: buffers and places for all.
 //!
 //! # Side by side
 //!
@@ -55,10 +70,16 @@
 //! `(c(S) + E)/D`, where `c(S) = max_k c_k(S)`. Only the last round is left:
 //!
 //! ```text
-//! L(n) = max(max_k c_k(n), min(E/(D − 1), (c(S) + E)/D)),   once = E.                     (3)
+//! L(n) = max(max_k c_k(n), min(E/(D − 1), (c(S) + E)/D)),   once = E.                     (4)
 //! ```
 //!
 //! For packets alike that is what a closed network of `D` customers comes to: the slowest cluster, or the whole way for each `D`.
+//!
+//! Several servers that keep the order are no worse than one. A batch that `p` is in may have others behind it: `(b_k − 1) s_k(S)` more in `E` for each stage.
+//!
+//! *The host is a stage, too*, where completions interrupt it in their order and each starts the next packet at once (option O1): the last one, with `c_host = C_i + C_l` for
+//! each packet, and the window opens when a packet has left it. Then `per_start` is in (4) and zero in (1), and starting a packet at `τ` comes once.
+//! Whatever else interrupts that CPU the caller counts by itself.
 //!
 //! If the adapter has fewer than `D` buffers, a packet is not fetched before that of `B` before it is free, which is the same with `B` in place
 //! of `D`. An adapter that looks for commands from time to time may find no room at each look, and then only (2) is charged.
@@ -67,12 +88,13 @@
 //!
 //! The token stays while the cluster that ends with the medium has anything, if that consists of stages that select and of the one on the
 //! medium, for that is how a frame says that more follow. So `c_K` is stretched, and `E` has the latency ([`Turns`]): each round begins with the
-//! token elsewhere. In (2) each frame waits for it.
+//! token elsewhere. In (2) and (3) each frame waits for it.
 //!
 //! # Completions
 //!
-//! With one packet at a time, completions are at least `T` apart. Otherwise at most `D + Δ/b` fall into a time `Δ`, `b` being the least
-//! service of the slowest stage: of those that were not under way before, each has been served in it.
+//! With one packet at a time, completions are at least `T` apart, and what each waits for company that cannot come. Otherwise the host hears of at most `D + Δ/b` in a time `Δ`, `b` being the least
+//! that the slowest stage takes for each of many: of those that were not under way before, each has been served in it. That is so
+//! however long responses wait for company.
 
 use std::ops::Range;
 
@@ -81,11 +103,15 @@ use laxity_units::{Bytes, Span};
 use super::{Interrupts, Medium, Overtaking, Stage, Station, Tells, ps, span};
 use crate::admission::Term;
 
+const PASSING: &str = "later packets that pass in the adapter";
+
 /// How packets are charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Each for all of its way.
     OneByOne,
+    /// The same, but for the waits of commands and responses, which the packets of a window have together.
+    Gathered,
     /// Each for the slowest cluster of stages, and the way once.
     SideBySide,
 }
@@ -108,27 +134,68 @@ impl Behind {
     /// `station` behind a window of `depth` packets of at most `largest`, by the method that charges less.
     pub fn new(station: Station, depth: u32, largest: Bytes) -> Self {
         let one_by_one = Self::one_by_one(station.clone(), depth, largest);
-        match Self::side_by_side(station, depth, largest) {
-            Some(other) if other.charge(largest) < one_by_one.charge(largest) => other,
-            _ => one_by_one,
-        }
+        let gathered = Self::gathered(station.clone(), depth, largest);
+        let others = [gathered, Self::side_by_side(station, depth, largest)];
+        let cost = |way: &Self| {
+            let starts = if way.has_starts() { 0 } else { way.station.host.map_or(0, ps) };
+            way.charge(largest) + starts
+        };
+        others.into_iter().flatten().fold(one_by_one, |best, other| match cost(&other) < cost(&best) {
+            true => other,
+            false => best,
+        })
     }
 
     /// By (2).
     pub fn one_by_one(station: Station, depth: u32, largest: Bytes) -> Self {
-        let others = if depth > 1 { held(&station, 0..station.stages.len(), largest) } else { 0 };
-        let once = terms([("what later packets hold of the adapter", others * u128::from(depth - 1))]);
-        let (method, clusters) = (Method::OneByOne, std::iter::once(0..station.stages.len()).collect());
-        Self { station, depth, largest, method, clusters, floor: 0, once }
+        let clusters = std::iter::once(0..station.stages.len()).collect();
+        let method = Method::OneByOne;
+        let mut all = Self { station, depth, largest, method, clusters, floor: 0, once: Vec::new() };
+        if depth > 1 {
+            let held = held(&all.station, 0..all.station.stages.len(), largest) * u128::from(depth - 1);
+            let passing = all.charge(largest) * u128::from(all.station.passes);
+            let batches = batches(&all.station, depth, largest);
+            all.once = terms([
+                ("what later packets hold of the adapter", held),
+                (PASSING, passing),
+                ("what is behind in the batches of the last packet", batches),
+            ]);
+        }
+        all
     }
 
-    /// By (3), if it applies.
+    /// By (3), if it applies; by the variant of it that charges less.
+    pub fn gathered(station: Station, depth: u32, largest: Bytes) -> Option<Self> {
+        let (looks, hears) = (ps(station.looks), ps(station.hears));
+        let room = station.buffers.is_none() && station.stages[0].places.is_none_or(|places| places >= depth);
+        if depth < 2 || !room || looks + hears == 0 {
+            return None;
+        }
+        let part = |wait: u128| wait.div_ceil(u128::from(depth));
+        let both = (part(2 * looks.max(hears)), 3 * looks.max(hears));
+        let heard = (looks + part(hears), 2 * hears);
+        let mut all = Self::one_by_one(station, depth, largest);
+        all.method = Method::Gathered;
+        let waits;
+        (all.floor, waits) = both.min(heard);
+        let passing = all.charge(largest) * u128::from(all.station.passes);
+        for term in &mut all.once {
+            if term.name == PASSING {
+                term.cost = span(passing);
+            }
+        }
+        all.once.extend(terms([("commands and responses that wait to be seen", waits)]));
+        Some(all)
+    }
+
+    /// By (4), if it applies.
     pub fn side_by_side(station: Station, depth: u32, largest: Bytes) -> Option<Self> {
         let short_of_places = |limit: Option<u32>| limit.is_some_and(|limit| limit < depth);
         let held_back = short_of_places(station.buffers) || short_of_places(station.stages[0].places);
         let window = station.buffers.map_or(depth, |buffers| buffers.min(depth));
         if window < 2
             || station.order != Overtaking::Never
+            || station.passes > 0
             || held_back && !station.looks.is_zero()
             || station.stages.iter().any(|stage| stage.phases.iter().any(|p| p.tells == Tells::Handshake))
         {
@@ -151,8 +218,9 @@ impl Behind {
         };
         let station = &all.station;
         let most = |cluster: &Range<usize>| station.most(largest, |size| all.service(cluster, size));
-        let whole: u128 = all.clusters.iter().map(most).sum();
-        let slowest = all.clusters.iter().map(most).max().unwrap_or(0);
+        let host = all.host();
+        let whole: u128 = all.clusters.iter().map(most).sum::<u128>() + host;
+        let slowest = all.clusters.iter().map(most).max().unwrap_or(0).max(host);
         let behind = |cluster| all.stretched(cluster, behind(station, cluster, depth, largest));
         let behind: u128 = all.clusters.iter().map(behind).sum();
         let token = match &station.medium {
@@ -164,12 +232,24 @@ impl Behind {
             ("what later packets hold of the adapter", behind),
             ("looking for commands and responses", ps(station.looks) + ps(station.hears)),
             ("waiting for the token", token),
+            ("what is behind in a packet's batches", batches(station, depth, largest)),
         ]);
         let round: u128 = once.iter().map(|term| ps(term.cost)).sum();
         let window = u128::from(window);
         all.floor = round.div_ceil(window - 1).min((slowest + round).div_ceil(window));
         all.once = once;
+        all.once.extend(terms([("starting the first packet", host)]));
         Some(all)
+    }
+
+    /// Whether the host's part in each packet is charged here.
+    pub fn has_starts(&self) -> bool {
+        self.method == Method::SideBySide && self.station.host.is_some()
+    }
+
+    /// What the host does for each packet, if that is a stage.
+    fn host(&self) -> u128 {
+        if self.has_starts() { self.station.host.map_or(0, ps) } else { 0 }
     }
 
     /// The station.
@@ -194,9 +274,10 @@ impl Behind {
         let once_each = ps(self.station.looks) + ps(self.station.hears) + self.wait();
         self.station.most(size, |size| match self.method {
             Method::OneByOne => self.station.transit(size) + once_each,
+            Method::Gathered => self.station.transit(size) + self.wait() + self.floor,
             Method::SideBySide => {
                 let slowest = self.clusters.iter().map(|cluster| self.service(cluster, size)).max();
-                slowest.unwrap_or(0).max(self.floor)
+                slowest.unwrap_or(0).max(self.host()).max(self.floor)
             }
         })
     }
@@ -210,9 +291,9 @@ impl Behind {
     pub fn apart(&self, size: Bytes) -> u128 {
         let station = &self.station;
         match self.depth {
-            1 => station.least(size, self.largest, |size| station.transit(size)),
+            1 => station.least(size, self.largest, |size| station.shortest(size)) + ps(station.gathers),
             _ => {
-                let least = |stage: &Stage| station.least(size, self.largest, |size| stage.service(size));
+                let least = |stage: &Stage| station.least(size, self.largest, |size| stage.each(size));
                 station.stages.iter().map(least).max().unwrap_or(0)
             }
         }
@@ -264,6 +345,15 @@ fn held(station: &Station, stages: Range<usize>, size: Bytes) -> u128 {
     let shared = |r| is_shared(&station.stages, r);
     let all = |size| station.stages[stages.clone()].iter().map(|stage| stage.holding(size, shared)).sum();
     station.most(size, all)
+}
+
+/// `Σ_k (min(b_k, D) − 1) s_k(S)`: what may be behind a packet in the batches that it is in.
+fn batches(station: &Station, depth: u32, largest: Bytes) -> u128 {
+    let behind = |stage: &Stage| {
+        let others = u128::from(stage.batch.min(depth) - 1);
+        others * station.most(largest, |size| stage.service(size))
+    };
+    station.stages.iter().map(behind).sum()
 }
 
 /// `X_k Z_k`: what packets behind one that is still in `cluster` may have held there.

@@ -41,7 +41,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
     let as_rate = choice.null && !theme.link.per_byte.is_zero() && dice.chance(0.2);
     let (transmit, receive) = match choice.generic {
         true => {
-            (transmit(dice, theme), if theme.tidy && dice.chance(0.8) { Vec::new() } else { receive(dice) })
+            (transmit(dice, theme), if theme.tidy && dice.chance(0.5) { Vec::new() } else { receive(dice) })
         }
         false => (Vec::new(), Vec::new()),
     };
@@ -65,7 +65,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
             quantity(Rate::from_bits_per_sec(8_000_000_000_000 / theme.link.per_byte.as_ps()))
         }),
         poll: when(looks, || quantity(Span::from_us(dice.between(1, 40)))),
-        doorbell: when(rings && dice.chance(0.08), || quantity(Span::from_us(dice.below(10)))),
+        doorbell: when(rings && dice.chance(0.2), || quantity(Span::from_us(dice.below(10)))),
         selection: when(choice.generic && dice.chance(0.3), || word::<Selection>(
             dice.pick(&["priority", "round_robin"])
         )),
@@ -74,7 +74,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
             false => this(word::<Interrupt>("interrupt")),
         }),
         queue: when(choice.generic && dice.chance(wild * 0.6), || parts(command_queues(dice))),
-        response_queue: when(choice.generic && dice.chance(0.12), || {
+        response_queue: when(choice.generic && dice.chance(0.25), || {
             parts(response_queues(dice, polls, receive.is_empty()))
         }),
         transmit_buffers: when(choice.generic && dice.chance(wild * 0.3), || {
@@ -132,8 +132,7 @@ type Numbered<B> = RawCited<Bounded<B>>;
 
 /// Which packets each of some queues takes, so that together they take all.
 fn lines(dice: &mut Dice) -> &'static [&'static str] {
-    // By level rarely: no proof covers that, and nothing else of the adapter would be tried against one.
-    if dice.chance(0.04) {
+    if dice.chance(0.1) {
         return dice.pick(&[&["0..7", "8..31"], &["3..9", "all"]]);
     }
     dice.pick(&[&["all"], &["all"], &["real_time", "best_effort"], &["real_time", "all"]])
@@ -151,7 +150,7 @@ fn takes_of(dice: &mut Dice, takes: &str) -> Drawn<Option<TakesWord>> {
 
 /// One queue, or several by flow.
 fn spread(dice: &mut Dice) -> Drawn<Option<Written<Spread>>> {
-    dice.maybe(0.03, |dice| whole(dice.between(1, 4)))
+    dice.maybe(0.08, |dice| whole(dice.between(1, 4)))
 }
 
 fn command_queues(dice: &mut Dice) -> Vec<Drafted<RawCommandQueue>> {
@@ -203,9 +202,10 @@ fn response_queues(dice: &mut Dice, polls: bool, at_once: bool) -> Vec<Drafted<R
 
 fn buffers(dice: &mut Dice, overload: &str) -> Drafted<RawBuffers> {
     let shared = dice.chance(0.5);
+    let room = if dice.chance(0.5) { dice.between(16, 64) } else { dice.between(1, 6) };
     table!(RawBuffers {
-        shared: when(shared, || whole(dice.between(1, 6))),
-        per_channel: when(!shared, || whole(dice.between(1, 4))),
+        shared: when(shared, || whole(room)),
+        per_channel: when(!shared, || whole(room)),
         overload: word::<Overload>(overload),
         source: unsaid(),
     })
@@ -268,7 +268,7 @@ fn receive(dice: &mut Dice) -> Vec<Drafted<RawStage>> {
 fn stage(dice: &mut Dice, called: String, medium: bool, first_received: bool) -> Drafted<RawStage> {
     let queues = if dice.chance(0.7) { lines(dice) } else { &[] };
     let queues = queues.iter().map(|takes| queue(dice, takes, first_received)).collect();
-    let batch = if !medium && dice.chance(0.04) { dice.between(2, 5) } else { 1 };
+    let batch = if !medium && dice.chance(0.12) { dice.between(2, 5) } else { 1 };
     let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, batch > 1)).collect();
     if medium {
         phases.push(phase(dice, true, true));
@@ -312,7 +312,7 @@ fn phase(dice: &mut Dice, medium: bool, alike: bool) -> Drafted<RawPhase> {
     table!(RawPhase {
         fixed: quantity(Span::from_us(dice.between(1, 60))),
         per_packet: dice.maybe(0.2, |dice| quantity(Span::from_us(dice.below(10)))),
-        takes: when(!alike && dice.chance(0.06), || {
+        takes: when(!alike && dice.chance(0.1), || {
             let takes = dice.pick(&["all", "real_time", "best_effort", "2..20"]);
             takes_of(dice, takes)
         }),
@@ -328,7 +328,7 @@ fn phase(dice: &mut Dice, medium: bool, alike: bool) -> Drafted<RawPhase> {
         holds: held,
         priority: when(ranked && dice.chance(0.5), || whole(dice.below(3))),
         medium: when(medium || dice.chance(0.1), || boolean(medium)),
-        tells: when(!alike, || dice.any::<Tells>(0.2)),
+        tells: when(!alike, || dice.any::<Tells>(0.1)),
         source: unsaid(),
     })
 }

@@ -121,14 +121,22 @@ fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, node: us
 }
 
 /// Opens channel `i` at every node that it passes; the nodes number their channels alike.
-pub(super) fn open(nodes: &mut [Node], experiment: &Experiment, i: usize, promise: &Promise) {
+///
+/// `notices` says how late each hears of a frame.
+pub(super) fn open(
+    nodes: &mut [Node],
+    experiment: &Experiment,
+    i: usize,
+    promise: &Promise,
+    notices: &[Span],
+) {
     for (number, role) in experiment.hops(&experiment.channels[i]) {
         let Some(node) = nodes.get_mut(number).filter(|node| node.host().is_some()) else { continue };
         let config = config_at(experiment, i, promise, number);
         let packet_slots = match role {
             Role::Send => config.packet_slots,
             Role::Relay | Role::Receive => {
-                config.packet_slots.max(held_packets(experiment, i, promise, number))
+                config.packet_slots.max(held_packets(experiment, i, promise, number, notices[number]))
             }
         };
         node.open_as(ChannelId(i as u32), ChannelConfig { role, packet_slots, ..config });
@@ -153,7 +161,7 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
             // What was promised nothing takes its room from what there is for all.
             let reserved = match promise {
                 Promise::Admitted(_) | Promise::Unbounded(..) if promise.at(station).is_some() => {
-                    held_packets(experiment, i, promise, station)
+                    held_packets(experiment, i, promise, station, Span::ZERO)
                 }
                 _ => 0,
             };
@@ -168,9 +176,9 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
 /// Packets of channel `i` that a host past the first may have to hold.
 ///
 /// A message may come ahead of its time by as much as the host before could be early, its local deadline, the link's
-/// horizon and what the way may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
+/// horizon and what the way and the host's `notice` of it may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
 /// a burst that was sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
-fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> u64 {
+fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize, notice: Span) -> u64 {
     let channel = &experiment.channels[i];
     let at = channel.route.iter().position(|other| *other == node).unwrap_or(0);
     if channel.class == Class::BestEffort || at == 0 {
@@ -182,7 +190,7 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usiz
     let network = &experiment.networks[channel.ways[at - 1]];
     let head_start = experiment.head_start(channel, at - 1, experiment.packet());
     let on_the_way = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
-    let stay = deadlines.saturating_add(on_the_way);
+    let stay = deadlines.saturating_add(on_the_way).saturating_add(notice);
     let interval = channel.spec.min_interval;
     let burst = u64::from(channel.spec.burst);
     let ahead = experiment.horizon(before).div_ceil(interval).min(burst);

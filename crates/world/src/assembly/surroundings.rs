@@ -12,7 +12,7 @@ use laxity_model::host::Output;
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::switch::SwitchOutput;
 use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
 use super::meters::StageMeter;
 use super::networks::Networks;
@@ -28,6 +28,8 @@ use crate::measure::Meter;
 pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) experiment: &'a Experiment,
     pub(super) networks: Networks,
+    /// Per station: how long after its last bit it may hear of a frame.
+    pub(super) notices: Vec<Span>,
     /// Frames on their way from one node to the next.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
@@ -203,7 +205,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let (node, propagation) = (ends.1 as u32, propagation + self.experiment.latency_into(ends.1));
         let mut packet = *packet;
         // The way takes its time, so what is on time there is later by that.
-        let longest = self.experiment.longest_way(channel, hop);
+        let longest = self.experiment.longest_way(channel, hop).saturating_add(self.notices[ends.1]);
         packet.tag.deadline = packet.tag.deadline.saturating_add(longest);
         let packet = &packet;
         let Some(impairments) = self.networks.impairments(self.experiment, way, ends) else {

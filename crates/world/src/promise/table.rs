@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
@@ -12,8 +13,9 @@ use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
 
+use super::departures::{Departures, makes};
 use super::{Refused, admitted};
-use crate::coverage::{Coverage, Covered, Uncovered, frames_apart, hears, thread_per_message};
+use crate::coverage::{Coverage, Covered, Uncovered, incoming, sources, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
@@ -169,6 +171,7 @@ fn environment(
             block_best_effort: Block::Packets(1),
             depth,
             thread_per_message: false,
+            makes: None,
             ahead,
             levels,
             best_effort,
@@ -188,6 +191,7 @@ fn environment(
         block_best_effort: config.preemption.best_effort,
         depth,
         thread_per_message: thread_per_message(config.processing),
+        makes: Some(makes(experiment, node)),
         ahead,
         levels,
         best_effort,
@@ -244,6 +248,7 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
                 .map(|envelope| Interference {
                     above: Above::Thread,
                     cost: host.costs.switch() + host.costs.send_call * u64::from(envelope.batch),
+                    adapter: Span::ZERO,
                     burst: envelope.extra,
                     interval: envelope.every,
                 })
@@ -258,41 +263,35 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
     }
 }
 
-/// Every packet that comes in interrupts. On the way of one adapter they are as far apart as the shortest takes, but for
-/// what jitter pushes together.
+/// Every packet that comes in interrupts, and may keep what goes out from a resource of the adapter before. What its way through that
+/// adapter and jitter push together comes at once.
 fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
+    let comes_in = incoming(experiment, node)?;
     let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
-    if cost.is_zero() {
+    let all = cost.saturating_add(comes_in.held);
+    if all.is_zero() {
         return Ok(Vec::new());
     }
-    // What has come since the host last looked is found together.
-    let late = hears(experiment.adapter(node).notification());
-    let mut shortest: BTreeMap<(usize, usize), Bytes> = BTreeMap::new();
-    for channel in &experiment.channels {
-        let packet = channel.spec.smallest_packet(experiment.packet());
-        let hops = channel.route.windows(2).zip(&channel.ways);
-        for (hop, way) in hops.filter(|(hop, _)| hop[1] == node) {
-            let least = shortest.entry((hop[0], *way)).or_insert(packet);
-            *least = packet.min(*least);
-        }
-    }
-    let from = |((before, way), packet): ((usize, usize), Bytes)| {
-        // Whatever is done at the host before, that is how long its adapter takes.
-        let interval = frames_apart(experiment, before, packet);
-        if interval.is_zero() {
-            return Err(Uncovered("packets that take no time to send come in any number at once"));
-        }
-        let pushed = experiment.networks[way].impairments.jitter.saturating_add(late);
-        let burst = 1 + pushed.div_ceil(interval);
+    let from = |((before, way), sizes): ((usize, usize), (Bytes, Bytes))| {
+        let pushed = experiment.networks[way].impairments.jitter.saturating_add(comes_in.notice);
+        let Departures { burst, interval } = Departures::of(experiment, before, sizes, all)?;
+        let burst = burst.saturating_add(pushed.div_ceil(interval));
         let burst = u32::try_from(burst).map_err(|_| Uncovered("jitter pushes too many packets together"))?;
-        Ok(Interference { above: Above::Interrupt, cost, burst, interval })
+        Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
     };
-    shortest.into_iter().map(from).collect()
+    sources(experiment, node).into_iter().map(from).collect()
 }
 
 /// A host that looks for responses does so whether there are any or not.
 fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
-    let (cost, interval) = (experiment.host(node).costs.poll, hears(experiment.adapter(node).notification()));
+    let (cost, interval) = (experiment.host(node).costs.poll, polls(experiment.adapter(node).notification()));
     let looks = !cost.is_zero() && !interval.is_zero();
-    looks.then_some(Interference { above: Above::Interrupt, cost, burst: 1, interval })
+    looks.then_some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 1, interval })
+}
+
+fn polls(notification: Notification) -> Span {
+    match notification {
+        Notification::Interrupt => Span::ZERO,
+        Notification::Poll(period) => period,
+    }
 }

@@ -101,6 +101,8 @@ pub(super) enum Joined {
 #[derive(Debug)]
 struct Line {
     queue: Queue,
+    /// Which of its equals it is.
+    number: usize,
     waiting: Discipline<(Slot, Time)>,
 }
 
@@ -117,6 +119,8 @@ pub(super) struct Station {
     waiting: usize,
     /// The line after the one served last, for taking turns.
     turn: usize,
+    /// The same among equal lines, by the first of them.
+    turns: Vec<usize>,
     /// Since when a server waits for company.
     lingers: Option<Time>,
     pub(super) jobs: Vec<Job>,
@@ -131,10 +135,15 @@ pub(super) struct Station {
 
 impl Station {
     pub(super) fn new(stage: Stage, direction: Direction) -> Self {
-        let line = |queue: &Queue| Line { queue: queue.clone(), waiting: queue.order.discipline(AT_ONCE) };
-        let each = stage.queues.iter().flat_map(|queue| (0..queue.spread).map(move |_| queue));
+        let line = |(queue, number): (&Queue, u32)| Line {
+            queue: queue.clone(),
+            number: number as usize,
+            waiting: queue.order.discipline(AT_ONCE),
+        };
+        let each = stage.queues.iter().flat_map(|queue| (0..queue.spread).map(move |number| (queue, number)));
         let mut lines: Vec<Line> = each.map(line).collect();
         lines.sort_by_key(|line| line.queue.priority);
+        let turns = vec![0; lines.len()];
         let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
         let first_come = first_come && stage.batch == 1;
         Self {
@@ -144,6 +153,7 @@ impl Station {
             first_come,
             waiting: 0,
             turn: 0,
+            turns,
             lingers: None,
             jobs: Vec::new(),
             ends: Time::MAX,
@@ -320,8 +330,22 @@ impl Station {
         let count = self.lines.len();
         let first = if self.stage.selection == Selection::RoundRobin { self.turn } else { 0 };
         let line = (0..count).map(|n| (first + n) % count).find(|n| !self.lines[*n].waiting.is_empty())?;
+        let line = if self.stage.selection == Selection::Priority { self.in_turn(line) } else { line };
         self.turn = (line + 1) % count;
         self.lines[line].waiting.select(now).map(|(_, item)| item)
+    }
+
+    /// Whose turn it is of the lines that are equal to `line`, which is the first of them that is not empty.
+    fn in_turn(&mut self, line: usize) -> usize {
+        let several = self.lines[line].queue.spread as usize;
+        if several == 1 {
+            return line;
+        }
+        let first = line - self.lines[line].number;
+        let turns = (0..several).map(|n| first + (self.turns[first] + n) % several);
+        let line = turns.into_iter().find(|n| !self.lines[*n].waiting.is_empty()).unwrap_or(line);
+        self.turns[first] = (line - first + 1) % several;
+        line
     }
 
     /// Removes the best-effort packet that would be served last.

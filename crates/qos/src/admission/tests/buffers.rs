@@ -19,7 +19,13 @@ fn host() -> Environment {
 }
 
 fn interfered(above: Above) -> Environment {
-    let work = Interference { above, cost: Span::from_us(9), burst: 0, interval: Span::from_ms(1) };
+    let work = Interference {
+        above,
+        cost: Span::from_us(9),
+        adapter: Span::ZERO,
+        burst: 0,
+        interval: Span::from_ms(1),
+    };
     Environment { interference: vec![work], ..host() }
 }
 

@@ -23,6 +23,7 @@ fn a_host_is_refused_for_what_is_wrong_with_it() {
     let work = |interval| Interference {
         above: Above::Interrupt,
         cost: Span::from_us(1),
+        adapter: Span::ZERO,
         burst: 0,
         interval: Span::from_ps(interval),
     };

@@ -117,6 +117,27 @@ fn a_host_that_only_receives_is_not_interrupted_by_transmissions() {
     assert_eq!(terms(twos, &packets(3).at(Role::Receive)), (340, 530));
 }
 
+/// A packet takes the link 100 us, and 300 with its start and completion; a handler makes one in 170 at least. So no more than 1 + (100 + 40 + 300 + 200
+/// + 200)/170 wait, 6 in whole ones, and 3 are made in a block of 420.
+#[test]
+fn packets_that_are_made_slowly_are_counted() {
+    let host = |link, makes: Option<u64>| {
+        let link = LinkCosts::new(Span::from_us(link), Span::ZERO).into();
+        Environment { link, makes: makes.map(Span::from_us), ..round(ResourceModel::O1) }
+    };
+    // By time α is 3. W: 3·520 + 200 + 140 + min(3·520, 300); S: 3·(420 + 7·170 + 2·100).
+    assert_eq!(terms(host(100, None), &packets(8)), (3 * (520 + 510) + 640, 3 * 1810));
+    // Counted. W: 930 + 100 + 200·(6 + 6 + 3) + 140 + min(620 + 100, 300); S: 1810 + 8·200.
+    assert_eq!(terms(host(100, Some(170)), &packets(8)), (1030 + 3000 + 440, 3410));
+    // One packet is made sooner by the other.
+    assert_eq!(terms(host(100, Some(170)), &packets(1)), terms(host(100, None), &packets(1)));
+    // In 99 a packet may be made before the link has taken the one before; and who works ahead makes more wait.
+    assert_eq!(terms(host(100, Some(99)), &packets(40)), terms(host(100, None), &packets(40)));
+    assert_ne!(terms(host(100, Some(100)), &packets(40)), terms(host(100, None), &packets(40)));
+    let ahead = |makes| Environment { ahead: true, ..host(100, makes) };
+    assert_eq!(terms(ahead(Some(170)), &packets(8)), terms(ahead(None), &packets(8)));
+}
+
 #[test]
 fn a_relay_pays_for_receiving_and_for_the_link() {
     // W: 3/2·(100 + 3·90) + 640 + min(3/2·(90 + 100), 600); S: all three on the link, 3·600.
@@ -154,7 +175,13 @@ fn a_later_block_may_be_the_longer_one() {
 #[test]
 fn what_runs_above_is_charged_what_it_preempts() {
     let bound = |model, above| {
-        let work = Interference { above, cost: Span::from_us(50), burst: 2, interval: Span::from_ms(50) };
+        let work = Interference {
+            above,
+            cost: Span::from_us(50),
+            adapter: Span::ZERO,
+            burst: 2,
+            interval: Span::from_ms(50),
+        };
         let [by_order, by_demand] = [Test::DOrder, Test::Demand].map(|test| {
             let host = Environment { interference: vec![work], ..round(model) };
             let mut table = AdmissionTable::with_test(host, test).unwrap();
@@ -182,6 +209,7 @@ fn work_above_that_takes_everything_says_by_how_much() {
         let work = |us: &u64| Interference {
             above: Above::Interrupt,
             cost: Span::from_us(*us),
+            adapter: Span::ZERO,
             burst: 0,
             interval: Span::from_us(1000),
         };

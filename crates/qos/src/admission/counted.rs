@@ -1,0 +1,120 @@
+//! What starting packets and hearing of their completions takes of the CPU, counted by packets.
+//!
+//! # The problem
+//!
+//! While a message is being made, lower packets may be transmitted, and each takes `c = C_l + C_i` of the CPU. [`super::o1`] counts them by
+//! time: completions are at least so far apart. Where the adapter is fast that leaves little or nothing of the CPU; but the packets of
+//! such a train had to be made by the same CPU before, and are not made as fast as that.
+//!
+//! # How many can wait at the link
+//!
+//! Let nobody work ahead of time, so that what waits at the link may go; let a handler take at least `C` for a packet, and `L` be what a packet of the
+//! largest size is charged in the second phase of [`super::trajectory`], its start and completion included, `once` what comes there once.
+//! Let `q` packets wait at `t`, and `u` be the last instant before with none. In `(u, t]`, of length `Δ` without what is above the handlers, let `n` packets be
+//! started. The next waits, so by the bound of that phase, whose level is here everybody,
+//!
+//! ```text
+//! Δ < K + n L,   K = once + what the adapter has at u + L.
+//! ```
+//!
+//! Each start takes `c`, but for the completions of `D` packets and one part, so handlers made at most `1 + (Δ − n c + D C_i + c)/C` packets. If
+//! `L ≤ C + c`, the link takes packets at least as fast as they are made, and with the first line
+//!
+//! ```text
+//! q ≤ 1 + (Δ + D C_i + c)/C − n (C + c)/C ≤ 1 + (K + D C_i + c)/C = Q.                    (1)
+//! ```
+//!
+//! # The first phase
+//!
+//! What is started in `(s, τ]` waited at `s`, or was made since: by the lower block in progress, of length `B`, or by level handlers. What completes was started
+//! then or was with the adapter at `s`. So with `c` for each level packet made, and one part in progress, link scheduling takes at most
+//!
+//! ```text
+//! c Σ_j k_j + c (Q + B/C + 1 + D + 1).                                                    (2)
+//! ```
+
+use laxity_units::Span;
+
+use super::environment::{Environment, Interference};
+use super::o1::{Impossible, in_adapter, start};
+use super::population::Population;
+use super::terms::{Ratio, ps};
+
+/// What link scheduling takes, counted by packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// For each level packet made.
+    pub(super) each: u128,
+    /// Once.
+    pub(super) once: u128,
+}
+
+impl Counted {
+    /// Whether it takes less of the CPU than counting by time does, if that comes to anything. Either holds; which is less hangs on how
+    /// much there is to do. [`SEVERAL`] of the largest messages are taken for that.
+    pub(super) fn is_less(
+        &self,
+        environment: &Environment,
+        population: &Population,
+        stolen: &Result<(Ratio, u128), Impossible>,
+    ) -> bool {
+        let Ok((stretch, once)) = stolen else { return true };
+        let packets = u128::from(population.largest_message.div_ceil(environment.packet)) * SEVERAL;
+        let work = population.block + packets * ps(environment.host.packet);
+        work + packets * self.each + self.once < stretch.scale(work) + once
+    }
+}
+
+const SEVERAL: u128 = 4;
+
+/// By (2), where (1) holds.
+pub(super) fn counted(environment: &Environment, population: &Population) -> Option<Counted> {
+    let makes = ps(environment.makes.filter(|makes| !makes.is_zero() && !environment.ahead)?);
+    let largest = population.largest_packet?;
+    let each = start(environment);
+    let starts = if environment.link.has_starts() { 0 } else { each };
+    let link = ps(environment.link.transmit(largest)).checked_add(starts)?;
+    let kept = Kept::of(environment)?;
+    if link.checked_mul(kept.idle)? > (makes + each).checked_mul(kept.free)? {
+        return None;
+    }
+    let (occupied, completions) = in_adapter(environment, population);
+    let once: u128 = environment.link.once().iter().map(|term| ps(term.cost)).sum();
+    let depth = u128::from(environment.depth);
+    let late = once + occupied + completions + link + kept.once;
+    let late = late.checked_mul(kept.idle)?.div_ceil(kept.free) + depth * each + each;
+    let waiting = 1 + late.div_ceil(makes);
+    Some(Counted { each, once: each * (waiting + population.block.div_ceil(makes) + 1 + depth + 1) })
+}
+
+/// For how long what comes in keeps the adapter.
+struct Kept {
+    /// `β' + h β`.
+    once: u128,
+    /// `1 − h` is `free/idle`.
+    free: u128,
+    /// `1 − ρ`, in parts.
+    idle: u128,
+}
+
+impl Kept {
+    fn of(environment: &Environment) -> Option<Self> {
+        const PARTS: u128 = 1 << 32;
+        let back = ps(environment.host.switch());
+        let sum = |of: fn(&Interference) -> Span, back: u128| {
+            environment.interference.iter().fold((0, 0), |(once, rate): (u128, u128), work| {
+                let cost = ps(of(work)) + back;
+                let more = (cost * PARTS).div_ceil(ps(work.interval));
+                (once + cost * (u128::from(work.burst) + 1), rate + more)
+            })
+        };
+        let (above, taken) = sum(|work| work.cost, back);
+        let (held, kept) = sum(|work| work.adapter, 0);
+        if kept == 0 {
+            return Some(Self { once: 0, free: 1, idle: 1 });
+        }
+        let idle = PARTS.checked_sub(taken).filter(|idle| *idle > 0)?;
+        let free = idle.checked_sub(kept).filter(|free| *free > 0)?;
+        Some(Self { once: held + (above * kept).div_ceil(idle), free, idle })
+    }
+}

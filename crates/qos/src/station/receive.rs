@@ -1,0 +1,212 @@
+//! What an adapter does with the frames that come in, until the host can be told.
+//!
+//! # The question
+//!
+//! A host waits for a message from when its frames should be there. What lies between the last bit of a frame and the adapter's response is a row of stages
+//! again, and what comes in may come from several links at once, as dense as each allows. How long may a frame be in there?
+//!
+//! # The argument
+//!
+//! It takes nothing of queues and orders. Let `t` be the last instant before a frame's response at which nothing was in the row, and `T(n)` what frame `n` takes that
+//! waits for nothing. Of those in the row look at the one that is furthest. It is in a phase that goes on, or its server waits for company, or it waits for a resource. What
+//! comes in goes before what goes out where both want one, so what goes out has it for as long as one of its phases takes, at most, each time: `H` for each phase
+//! that shares. (Between themselves those that came in go on while they hold what others want.) A batch takes no longer than its frames one after the other. So
+//! with `w(n) = T(n) + H` for each such phase, the row has been empty again after `B` if it is through with all that came in `B` by then.
+//!
+//! Link `l` has frames of sizes from `a` to `b`. Each frame takes the link `x(n)`, so in `Δ` frames come but for the first that took it no longer than `Δ`, or `Δ + J`
+//! if they are pushed together by up to `J` on the way; and of `w` they have at most
+//!
+//! ```text
+//! w(b) + ρ (Δ + J),   ρ = max_{a ≤ n ≤ b} w(n)/x(n).                                      (1)
+//! B = Σ_l (w_l + ρ_l J_l) / (1 − Σ_l ρ_l).                                                (2)
+//! ```
+//!
+//! If `Σ ρ ≥ 1` there is no such end: the adapter is slower than what comes in. Where `w` and `x` are lines in the size, `ρ` is at an end of them, so it is sought
+//! where phases begin and end, and at knees; segments are counted as lines, above for `w` and below for `x`.
+//!
+//! *How many.* In the row there are at most as many as come in `B`, and each has come, one with the first and the others `x(a)` apart:
+//!
+//! ```text
+//! Σ_l (1 + ⌊(B + J_l)/x_l(a)⌋).                                                           (3)
+//! ```
+
+use laxity_units::{Bytes, Span};
+
+use super::{Phase, Stage, ps, span};
+use crate::costs::{Delay, LinkCosts};
+
+/// A row of stages that frames come in by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incoming {
+    /// What a frame passes, in order.
+    pub stages: Vec<Stage>,
+    /// What each of its phases waits for that shares a resource with what goes out, at most: the longest phase there.
+    pub held: Span,
+    /// Resources that what goes out wants as well.
+    pub shared: Vec<usize>,
+    /// Where frames come from.
+    pub sources: Vec<Source>,
+}
+
+/// A link that frames come by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// What a frame takes of it.
+    pub spacing: Spacing,
+    /// The smallest.
+    pub smallest: Bytes,
+    /// The largest.
+    pub largest: Bytes,
+    /// By how much frames may be nearer to each other than they left.
+    pub pushed: Span,
+}
+
+/// What a frame takes of a link, at least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spacing {
+    /// `L_x(S)`.
+    Link(LinkCosts),
+    /// All phases up to the one on the medium, where one packet is in the adapter at a time; that one alone; or those of the last stage, if that has one
+    /// server.
+    Stage(Stage),
+}
+
+/// Frames come in faster than the adapter takes them, or nothing says how fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Endless;
+
+impl Incoming {
+    /// `B`: for how long a frame is in the row, at most.
+    pub fn stay(&self) -> Result<Span, Endless> {
+        // In parts of a picosecond, rounded up.
+        const PARTS: u128 = 1 << 32;
+        let (mut first, mut rates) = (0u128, 0u128);
+        for source in &self.sources {
+            let rate = self.rate(source, PARTS)?;
+            let longest = self.most(source.largest);
+            rates += rate;
+            first += longest + (rate * ps(source.pushed)).div_ceil(PARTS);
+        }
+        let free = PARTS.checked_sub(rates).filter(|free| *free > 0).ok_or(Endless)?;
+        let stay = first.checked_mul(PARTS).ok_or(Endless)?.div_ceil(free);
+        Ok(span(stay))
+    }
+
+    /// How many frames are in the row, at most.
+    pub fn several(&self) -> Result<u64, Endless> {
+        let stay = ps(self.stay()?);
+        self.sources.iter().try_fold(0u64, |all, source| {
+            let apart = source.least();
+            let more = (stay + ps(source.pushed)).checked_div(apart).ok_or(Endless)?;
+            Ok(all.saturating_add(1).saturating_add(u64::try_from(more).unwrap_or(u64::MAX)))
+        })
+    }
+
+    /// What a frame of up to `size` holds of what goes out wants, all its phases together.
+    pub fn holding(&self, size: Bytes) -> Span {
+        let phases = self.stages.iter().flat_map(|stage| &stage.phases);
+        let shares = |phase: &&Phase| phase.holds.iter().any(|r| self.shared.contains(r));
+        span(phases.filter(shares).map(|phase| line_above(&phase.delay, size)).sum())
+    }
+
+    /// `ρ` in `parts`, rounded up.
+    fn rate(&self, source: &Source, parts: u128) -> Result<u128, Endless> {
+        let (a, b) = (source.smallest, source.largest);
+        let mut sizes = vec![a, b];
+        let inner = |phase: &Phase| {
+            let next = |size: Bytes| size + Bytes::new(1);
+            let ends = phase.up_to.map(|most| [most, next(most)]);
+            let begins = [
+                Bytes::new(phase.from.get().saturating_sub(1)),
+                phase.from,
+                phase.delay.knee,
+                next(phase.delay.knee),
+            ];
+            begins.into_iter().chain(ends.into_iter().flatten()).collect::<Vec<_>>()
+        };
+        let phases = self.stages.iter().flat_map(|stage| &stage.phases);
+        match &source.spacing {
+            Spacing::Link(costs) => sizes.push(costs.shortest),
+            Spacing::Stage(stage) => sizes.extend(stage.phases.iter().flat_map(inner)),
+        }
+        sizes.extend(phases.flat_map(inner));
+        sizes.retain(|size| (a..=b).contains(size));
+        sizes.into_iter().try_fold(0, |most, size| {
+            let (work, apart) = (self.work(size), source.at(size));
+            let rate = work.checked_mul(parts).ok_or(Endless)?.checked_div(apart);
+            // A frame that takes no time of either takes none of the adapter's.
+            let rate = if work == 0 { 0 } else { rate.ok_or(Endless)? + 1 };
+            Ok(most.max(rate))
+        })
+    }
+
+    /// `w`, at least.
+    fn work(&self, size: Bytes) -> u128 {
+        let of = |stage: &Stage| {
+            let delays = stage.phases.iter().filter(|phase| phase.applies(size)).map(|phase| {
+                let shares = phase.holds.iter().any(|r| self.shared.contains(r));
+                line_above(&phase.delay, size) + if shares { ps(self.held) } else { 0 }
+            });
+            // What counts from the beginning of the service adds no more than itself.
+            ps(stage.linger) + delays.sum::<u128>()
+        };
+        self.stages.iter().map(of).sum()
+    }
+
+    /// The most that `w` is for a frame of up to `size`.
+    fn most(&self, size: Bytes) -> u128 {
+        let phases = self.stages.iter().flat_map(|stage| &stage.phases);
+        let ends = phases.flat_map(|phase| {
+            let before = phase.from.get().checked_sub(1).map(Bytes::new);
+            before.into_iter().chain(phase.up_to)
+        });
+        ends.filter(|end| *end < size).map(|end| self.work(end)).fold(self.work(size), u128::max)
+    }
+}
+
+impl Source {
+    /// What a frame of `size` takes of the link, at least.
+    fn at(&self, size: Bytes) -> u128 {
+        match &self.spacing {
+            Spacing::Link(costs) => ps(costs.transmit(size)),
+            Spacing::Stage(stage) => {
+                let phases = stage.phases.iter().filter(|phase| phase.applies(size) && !phase.optional);
+                phases.filter(|phase| !phase.since_service).map(|phase| line_below(&phase.delay, size)).sum()
+            }
+        }
+    }
+
+    /// How far apart its frames are at least.
+    pub fn apart(&self) -> Span {
+        span(self.least())
+    }
+
+    fn least(&self) -> u128 {
+        let (size, smallest, largest) = (self.smallest, self.smallest, self.largest);
+        let Spacing::Stage(stage) = &self.spacing else { return self.at(size) };
+        let begins = stage.phases.iter().flat_map(|phase| {
+            std::iter::once(phase.from).chain(phase.up_to.map(|most| most + Bytes::new(1)))
+        });
+        begins
+            .filter(|begin| *begin > smallest && *begin <= largest)
+            .map(|size| self.at(size))
+            .fold(self.at(size), u128::min)
+    }
+}
+
+/// `delay` with its segments as a line above the steps.
+fn line_above(delay: &Delay, size: Bytes) -> u128 {
+    let steps = ps(delay.per_segment) * u128::from(size.get() + delay.segment.get().saturating_sub(1));
+    ps(without_segments(delay).of(size))
+        + steps.checked_div(u128::from(delay.segment.get())).map_or(0, |part| part + 1)
+}
+
+/// `delay` with its segments as a line below the steps.
+fn line_below(delay: &Delay, size: Bytes) -> u128 {
+    let steps = ps(delay.per_segment) * u128::from(size.get());
+    ps(without_segments(delay).of(size)) + steps.checked_div(u128::from(delay.segment.get())).unwrap_or(0)
+}
+
+fn without_segments(delay: &Delay) -> Delay {
+    Delay { per_segment: Span::ZERO, ..*delay }
+}

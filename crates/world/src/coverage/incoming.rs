@@ -1,0 +1,173 @@
+//! What an adapter does with the frames that come in, as the proofs see it: `laxity_qos::station::receive` has the argument.
+//!
+//! A message counts as arrived at a host when its time at the one before and the longest way have passed, and of that way the stages that
+//! frames come in by, and the wait until the host is told, are a part. What comes in disturbs what goes out where both want a resource;
+//! since each frame is also one response that the host counts, it is charged there ([`Incoming::held`]).
+
+use std::collections::BTreeMap;
+
+use laxity_model::adapter::{
+    Answers, Description, Moderation, Notification, Overload, Phase, ResponseQueue, Tells,
+};
+use laxity_qos::channel::{LinkConfig, LinkParadigm};
+use laxity_qos::station::{self, Medium, Source, Spacing};
+use laxity_units::{Bytes, Span};
+
+use super::Uncovered;
+use super::medium::medium;
+use super::station::{hears, largest, phase, served};
+use crate::experiment::{Adapter, Experiment};
+
+/// What comes in at a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Incoming {
+    /// How long after its last bit the host may hear of a frame.
+    pub(crate) notice: Span,
+    /// For how long a frame keeps what goes out from a resource.
+    pub(crate) held: Span,
+    /// Frames that may be in the adapter's stages at a time.
+    pub(crate) frames: u64,
+}
+
+/// Where frames come from, a node or port and the network between: the smallest and the largest.
+pub(crate) fn sources(experiment: &Experiment, node: usize) -> BTreeMap<(usize, usize), (Bytes, Bytes)> {
+    let mut sources = BTreeMap::new();
+    for channel in &experiment.channels {
+        let smallest = channel.spec.smallest_packet(experiment.packet());
+        let largest = channel.spec.max_message.min(experiment.packet());
+        let hops = channel.route.windows(2).zip(&channel.ways);
+        for (hop, way) in hops.filter(|(hop, _)| hop[1] == node) {
+            let (least, most) = sources.entry((hop[0], *way)).or_insert((smallest, largest));
+            (*least, *most) = ((*least).min(smallest), (*most).max(largest));
+        }
+    }
+    sources
+}
+
+/// What comes in at `node`, or why nothing bounds how long it takes.
+pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming, Uncovered> {
+    let Some(Adapter::Described(description)) = experiment.nodes.get(node).map(|_| experiment.adapter(node))
+    else {
+        return Ok(Incoming::default());
+    };
+    let sources = sources(experiment, node);
+    if sources.is_empty() {
+        return Ok(Incoming::default());
+    }
+    let waits = told(description, Answers::Received);
+    let interface = &description.interface;
+    let said = interface.responses.iter().filter(|queue| queue.answers != Answers::Sent);
+    if said.clone().any(|queue| queue.slots.is_some() && queue.overload == Overload::Block) {
+        return Err(Uncovered("what comes in waits for the host to read what came before"));
+    }
+    if description.receive.is_empty() {
+        return Ok(Incoming { notice: waits, ..Incoming::default() });
+    }
+    let longest = sources.values().map(|(_, most)| *most).max().unwrap_or(Bytes::ZERO);
+    let of = |(&(before, way), &(smallest, largest)): (&(usize, usize), &(Bytes, Bytes))| {
+        let pushed = experiment.networks[way].impairments.jitter;
+        Ok(Source { spacing: spacing(experiment, before)?, smallest, largest, pushed })
+    };
+    let (shared, held) = shared(description, largest(experiment, node))?;
+    let row = station::Incoming {
+        stages: description.receive.iter().map(served).collect(),
+        held,
+        shared,
+        sources: sources.iter().map(of).collect::<Result<_, Uncovered>>()?,
+    };
+    let endless = |_| Uncovered("frames may come in faster than the adapter takes them");
+    let stay = row.stay().map_err(endless)?;
+    let held = match medium(experiment, node, description)? {
+        Medium::Own => row.holding(longest),
+        // Where the token stays for what goes out, it stays for what that waits for.
+        Medium::Ring(turns) => turns.stretch(row.holding(longest)),
+    };
+    let frames = row.several().map_err(endless)?;
+    Ok(Incoming { notice: stay.saturating_add(waits), held, frames })
+}
+
+/// Per station, how long after its last bit it may hear of a frame; nothing where that cannot be said.
+pub(crate) fn notices(experiment: &Experiment) -> Vec<Span> {
+    let of = |station| incoming(experiment, station).map_or(Span::ZERO, |incoming| incoming.notice);
+    (0..experiment.stations()).map(of).collect()
+}
+
+/// How long the host may not be told of responses of this kind.
+pub(super) fn told(description: &Description, what: Answers) -> Span {
+    let interface = &description.interface;
+    let about = |queue: &&ResponseQueue| queue.answers == Answers::All || queue.answers == what;
+    let waits = |queue: &ResponseQueue| {
+        let Moderation { frames: _, delay, interval } = queue.moderation;
+        delay.max(interval)
+    };
+    match interface.notification {
+        // One that was written before the last interrupt was announced by it, so the next is that much later at most.
+        Notification::Interrupt => {
+            interface.responses.iter().filter(about).map(waits).max().unwrap_or_default()
+        }
+        polls @ Notification::Poll(_) => hears(polls),
+    }
+}
+
+/// Resources that both ways want, and for how long at most what goes out has one of them, if its packets have up to `largest`.
+fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span), Uncovered> {
+    let comes_in = || description.receive.iter().flat_map(|stage| &stage.phases);
+    let goes_out =
+        || description.transmit.iter().flat_map(|stage| stage.phases.iter().map(move |phase| (stage, phase)));
+    if comes_in().any(|phase| phase.tells != Tells::Nothing) {
+        return Err(Uncovered("no analysis covers what tells the host of a frame before it is there"));
+    }
+    let both = |r: &usize| goes_out().any(|(_, phase)| phase.holds.contains(r));
+    let (mut shared, mut longest) = (Vec::new(), Span::ZERO);
+    for phase in comes_in().filter(|phase| phase.holds.iter().any(both)) {
+        let [resource] = phase.holds[..] else {
+            return Err(Uncovered(
+                "what comes in waits for several resources while others have one after the other",
+            ));
+        };
+        for (stage, other) in goes_out().filter(|(_, other)| other.holds.contains(&resource)) {
+            if other.medium {
+                return Err(Uncovered("what comes in waits for what is on the medium"));
+            }
+            if other.priority < phase.priority {
+                return Err(Uncovered("what goes out goes before what comes in where both want a resource"));
+            }
+            let each = other.delay.of(other.up_to.map_or(largest, |most| most.min(largest)));
+            longest = longest.max(each.saturating_mul(u64::from(stage.batch)));
+        }
+        shared.push(resource);
+    }
+    Ok((shared, longest))
+}
+
+/// How far apart frames of at least `size` and at most `largest` leave `station`, whatever is done there; zero if nothing says so.
+pub(crate) fn frames_apart(experiment: &Experiment, station: usize, (size, largest): (Bytes, Bytes)) -> Span {
+    let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO };
+    spacing(experiment, station).map_or(Span::ZERO, |spacing| source(spacing).apart())
+}
+
+/// What a frame takes of the link from `before`, at least.
+fn spacing(experiment: &Experiment, before: usize) -> Result<Spacing, Uncovered> {
+    if let Some(link) = experiment.link(before) {
+        return Ok(Spacing::Link(link));
+    }
+    let Adapter::Described(description) = experiment.adapter(before) else {
+        return Err(Uncovered("frames come in as close as they like"));
+    };
+    let phases: Vec<_> = description.transmit.iter().flat_map(|stage| &stage.phases).collect();
+    let on_medium = phases.iter().position(|phase| phase.medium);
+    let LinkConfig { paradigm, depth, .. } = experiment.host(before).subsystem.link;
+    // The next is handed over when the one before is complete.
+    let alone = depth == 1 && paradigm != LinkParadigm::Adapter;
+    let of = |phases: &[&Phase]| station::Stage {
+        phases: phases.iter().map(|of| phase(of)).collect(),
+        ..station::Stage::default()
+    };
+    let stage = match (on_medium, description.transmit.last()) {
+        (last, _) if alone => of(&phases[..last.map_or(phases.len(), |last| last + 1)]),
+        (Some(medium), _) => of(&phases[medium..=medium]),
+        (None, Some(last)) if last.servers == 1 && last.batch == 1 => served(last),
+        _ => return Err(Uncovered("frames come in as close as they like")),
+    };
+    Ok(Spacing::Stage(stage))
+}

@@ -1,0 +1,249 @@
+//! Which packets of a node pass each other in its adapter, where several are in it at a time.
+//!
+//! A queue is chosen by class, level or flow, and queues are served by priority or in turn. What a proof has to know of all that
+//! is who passes whom ([`Order`]). Which levels there are at a node is known: those that admission gives out, or that channels name, and
+//! under EDF none. Which of several equal queues a flow has is not asked: any two flows may share one, and any two not.
+//!
+//! *In turn.* Let a packet have `a` before it in its queue, of `D` that are under way, and `Q − 1` other queues be served in turn with it. Between two of its
+//! queue each of the others is served once, so `(a + 1)(Q − 1) ≤ D (Q − 1)` packets pass, whoever they are. That is so as long as nobody
+//! waits for a place behind those queues.
+
+use laxity_model::adapter::{
+    CommandQueue, Description, Overload, Phase, Queue, Selection, Stage, Takes, Tells,
+};
+use laxity_qos::channel::{MessageOverflow, Order};
+use laxity_qos::discipline::{Class, LEVELS, Tag};
+use laxity_units::{Span, Time};
+
+use super::Uncovered;
+use crate::experiment::Experiment;
+
+/// The packets that a node may have under way, and how its host orders them.
+#[derive(Debug, Clone)]
+pub(super) struct Window {
+    /// How many; `u32::MAX` for as many as there are.
+    pub(super) depth: u32,
+    /// The host goes by levels, else by deadlines.
+    pub(super) by_level: bool,
+    /// The host hands over nothing ahead of its time, which a queue in the adapter would take for urgent.
+    pub(super) nothing_early: bool,
+    /// What is sent there.
+    pub(super) kinds: Vec<Kind>,
+}
+
+/// Packets of a class and of the levels from the one to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    class: Class,
+    from: u8,
+    to: u8,
+}
+
+/// Who passes whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Passing {
+    /// Who is more urgent passes who is less.
+    pub(super) urgent: bool,
+    /// Whoever they are, so many pass a packet at most.
+    pub(super) packets: u64,
+}
+
+/// A queue, as far as it matters here.
+struct Line {
+    takes: Takes,
+    priority: u8,
+    spread: u32,
+    order: Order,
+}
+
+/// What `node` sends, whose host goes by levels or not.
+pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec<Kind> {
+    let lowest = LEVELS as u8 - 1;
+    let kind = |class, from, to| Kind { class, from, to };
+    let mut kinds = Vec::new();
+    for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&node)) {
+        kinds.push(match (channel.class, channel.level) {
+            (class, Some(level)) => kind(class, level, level),
+            (Class::BestEffort, None) => kind(Class::BestEffort, lowest, lowest),
+            (Class::RealTime, None) if by_level => kind(Class::RealTime, 0, lowest - 1),
+            (Class::RealTime, None) => kind(Class::RealTime, 0, 0),
+        });
+        if channel.message_overflow == MessageOverflow::BestEffort {
+            kinds.push(kind(Class::BestEffort, lowest, lowest));
+        }
+    }
+    kinds.sort_unstable_by_key(|kind| (kind.class == Class::BestEffort, kind.from, kind.to));
+    kinds.dedup();
+    kinds
+}
+
+impl Kind {
+    fn tags(self) -> impl Iterator<Item = Tag> {
+        (self.from..=self.to).map(move |level| Tag {
+            class: self.class,
+            logical_arrival: Time::ZERO,
+            deadline: Time::MAX,
+            tick: Span::MAX,
+            level,
+        })
+    }
+}
+
+impl Passing {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { urgent: self.urgent | other.urgent, packets: self.packets.saturating_add(other.packets) }
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
+impl Window {
+    /// One packet is in the adapter at a time: it meets nobody, and has all the room there is.
+    pub(super) fn is_one(&self) -> bool {
+        self.depth == 1
+    }
+
+    pub(super) fn holds(&self, room: Option<u32>) -> bool {
+        room.is_none_or(|room| room >= self.depth)
+    }
+
+    fn tags(&self) -> impl Iterator<Item = Tag> {
+        self.kinds.iter().flat_map(|kind| kind.tags())
+    }
+
+    /// Who passes whom before the adapter has fetched anything.
+    pub(super) fn commands(&self, description: &Description) -> Result<Passing, Uncovered> {
+        let queues = &description.interface.queues;
+        if self.is_one() {
+            return Ok(Passing::default());
+        }
+        if !queues.iter().all(|queue| self.holds(queue.slots)) {
+            return Err(Uncovered("the host's driver waits for room in a command queue"));
+        }
+        let line = |queue: &CommandQueue| {
+            let CommandQueue { takes, priority, slots: _, release: _, spread } = *queue;
+            Line { takes, priority, spread, order: Order::Fifo }
+        };
+        let lines: Vec<Line> = queues.iter().map(line).collect();
+        self.passing(&lines, description.interface.selection)
+    }
+
+    /// Who passes whom at `stage`, and how many places it has if they are not enough.
+    pub(super) fn stage(
+        &self,
+        stage: &Stage,
+        description: &Description,
+    ) -> Result<(Passing, Option<u32>), Uncovered> {
+        if self.is_one() {
+            return Ok((Passing::default(), None));
+        }
+        if stage.servers > 1 && !keeps_order(stage, description) {
+            return Err(Uncovered("packets that are served side by side may pass each other"));
+        }
+        let line = |queue: &Queue| {
+            let Queue { takes, order, priority, slots: _, overload: _, spread } = *queue;
+            Line { takes, priority, spread, order }
+        };
+        // A packet joins the first by rank that takes it.
+        let mut queues: Vec<&Queue> = stage.queues.iter().collect();
+        queues.sort_by_key(|queue| queue.priority);
+        let lines: Vec<Line> = queues.iter().copied().map(line).collect();
+        let passing = self.passing(&lines, stage.selection)?;
+        let mut places: Option<u32> = None;
+        for tag in self.tags() {
+            let queue = queues.iter().find(|queue| queue.takes.admits(&tag));
+            let Some(queue) = queue.filter(|queue| !self.holds(queue.slots)) else { continue };
+            if queue.overload != Overload::Block {
+                return Err(Uncovered("the adapter loses packets for want of places in a queue"));
+            }
+            places = places.min(queue.slots).or(queue.slots);
+        }
+        Ok((passing, places))
+    }
+
+    fn passing(&self, lines: &[Line], selection: Selection) -> Result<Passing, Uncovered> {
+        let of = |tag: &Tag| lines.iter().position(|line| line.takes.admits(tag));
+        let place = |line: usize| (lines[line].priority, line);
+        let mut passing = Passing::default();
+        let mut used: Vec<usize> = self.tags().filter_map(|tag| of(&tag)).collect();
+        used.sort_unstable();
+        used.dedup();
+        for tag in self.tags() {
+            let own = of(&tag).ok_or(Uncovered("a class has no queue"))?;
+            if tag.class == Class::BestEffort {
+                continue;
+            }
+            passing.urgent |= self.ordered(lines[own].order)?;
+            for other in self.tags().filter(|_| selection == Selection::Priority) {
+                let line = of(&other).ok_or(Uncovered("a class has no queue"))?;
+                if place(line) >= place(own) {
+                    continue;
+                }
+                if other.class == Class::BestEffort {
+                    return Err(Uncovered("best effort passes real time within the adapter"));
+                }
+                if !self.by_level || other.level >= tag.level {
+                    return Err(Uncovered("the adapter's queues go by another order than the host"));
+                }
+            }
+        }
+        let guaranteed = self.tags().filter(|tag| tag.class == Class::RealTime).filter_map(|tag| of(&tag));
+        let queues: u64 = used.iter().map(|line| u64::from(lines[*line].spread)).sum();
+        let in_turn = match selection {
+            Selection::RoundRobin => queues,
+            // Equal queues of one rank.
+            Selection::Priority => guaranteed.map(|line| u64::from(lines[line].spread)).max().unwrap_or(1),
+        };
+        passing.packets = u64::from(self.depth).saturating_mul(in_turn.saturating_sub(1));
+        let mixed = |line: &usize| lines[*line].order != Order::Fifo;
+        passing.urgent |= queues > 1 || used.iter().any(mixed);
+        Ok(passing)
+    }
+
+    /// Whether in a queue of this order the urgent pass.
+    fn ordered(&self, order: Order) -> Result<bool, Uncovered> {
+        match order {
+            Order::Fifo => Ok(false),
+            _ if !self.nothing_early => {
+                Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"))
+            }
+            Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(true),
+            Order::FixedPriority if self.by_level => Ok(true),
+            Order::Edf | Order::MultiClassEdf | Order::FixedPriority => {
+                Err(Uncovered("host and adapter go by different orders"))
+            }
+            Order::VirtualClock => Err(Uncovered("no analysis covers VirtualClock in an adapter")),
+        }
+    }
+}
+
+/// Whether the servers of `stage` are done in the order in which they began.
+///
+/// What comes first takes all alike, whatever their size and number; and what is left, if anything, is one phase for which they wait for the same resources, of which
+/// one has a single server: among those of a stage it is for the oldest.
+fn keeps_order(stage: &Stage, description: &Description) -> bool {
+    let alike = |phase: &Phase| {
+        let delay = &phase.delay;
+        let bytes = [delay.per_byte, delay.per_byte_past, delay.per_segment];
+        let grows =
+            bytes.iter().any(|part| !part.is_zero()) || stage.batch > 1 && !delay.per_packet.is_zero();
+        !grows
+            && phase.is_for_all()
+            && phase.holds.is_empty()
+            && !phase.medium
+            && phase.tells == Tells::Nothing
+    };
+    let in_order = |phase: &Phase| {
+        let single = |r: &usize| description.resources[*r].servers == 1;
+        phase.holds.iter().any(single)
+            && !phase.medium
+            && phase.tells == Tells::Nothing
+            && !phase.since_service
+    };
+    match stage.phases.split_last() {
+        Some((last, before)) => before.iter().all(alike) && (alike(last) || in_order(last)),
+        None => true,
+    }
+}

@@ -1,0 +1,79 @@
+//! What a described adapter's frames go over, and what a token ring leaves a node.
+
+use laxity_model::adapter::Description;
+use laxity_model::network::TokenRingParameters;
+use laxity_qos::station::{Medium, Turns};
+use laxity_units::Span;
+
+use super::Uncovered;
+use super::station::largest;
+use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
+
+/// The medium that frames of `node` ask for.
+pub(super) fn medium(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+) -> Result<Medium, Uncovered> {
+    let mut turns = None;
+    for network in experiment.networks.iter().filter(|network| network.members.contains(&node)) {
+        match &network.medium {
+            MediumSpec::PointToPoint => {}
+            MediumSpec::Csma(_) => {
+                return Err(Uncovered("collisions have a probability, and no number of them is the last"));
+            }
+            MediumSpec::TokenRing(_) if !description.asks_for_medium() => {
+                return Err(Uncovered("frames go onto a ring without a token"));
+            }
+            MediumSpec::TokenRing(ring) => {
+                let only =
+                    experiment.networks.iter().filter(|other| other.members.contains(&node)).count() == 1;
+                if !only {
+                    return Err(Uncovered("no analysis covers an adapter at a ring and at other networks"));
+                }
+                turns = Some(self::turns(experiment, network, ring, node)?);
+            }
+        }
+    }
+    Ok(turns.map_or(Medium::Own, Medium::Ring))
+}
+
+/// What the token of `network` leaves `node`.
+fn turns(
+    experiment: &Experiment,
+    network: &Network,
+    ring: &TokenRingParameters,
+    node: usize,
+) -> Result<Turns, Uncovered> {
+    let TokenRingParameters { rotation, holding, latency: _, handling } = ring;
+    // Passing it on is part of the rotation.
+    if experiment.faults.iter().any(|fault| network.members.contains(&fault.node)) {
+        return Err(Uncovered("nothing bounds for how long a fault keeps the token"));
+    }
+    let (mut longest, mut others, mut own) = (Span::ZERO, Span::ZERO, Span::ZERO);
+    for (place, member) in network.members.iter().enumerate() {
+        let frame = frame(experiment, *member)?.saturating_add(handling.saturating_mul(2));
+        if *member == node {
+            (longest, own) = (frame, holding[place]);
+        } else {
+            others = others.saturating_add(frame);
+        }
+    }
+    Ok(Turns { rotation: *rotation, holding: own, handling: *handling, longest, others })
+}
+
+/// The longest frame that `node` sends, in time.
+fn frame(experiment: &Experiment, node: usize) -> Result<Span, Uncovered> {
+    let Adapter::Described(description) = experiment.adapter(node) else {
+        return Err(Uncovered("an adapter at the ring does not ask for the token"));
+    };
+    let phases = description.transmit.iter().flat_map(|stage| &stage.phases);
+    let Some(phase) = phases.into_iter().find(|phase| phase.medium) else {
+        return Err(Uncovered("an adapter at the ring does not ask for the token"));
+    };
+    if !phase.holds.is_empty() {
+        return Err(Uncovered("a frame that waits for its adapter keeps the token for as long"));
+    }
+    let most = largest(experiment, node);
+    Ok(phase.delay.of(phase.up_to.map_or(most, |end| end.min(most))))
+}

@@ -1,0 +1,101 @@
+//! How many frames may leave a station in a time: where they come in each is an interrupt.
+//!
+//! *By the link.* Frames are as far apart as the shortest takes, whatever is done before: in `Δ` at most `1 + Δ/x`.
+//!
+//! *By the host*, where that is slower. Every frame of a host was made and started by its CPU. Let a handler take at least `C` for a packet, its start `c`, and
+//! reading its completion `r`; let `D` be with the adapter at most, and `B` be the buffers of all that send there, one of which each packet has from when it is made until it
+//! is complete. Of `n` packets that are started in `Δ` all but `B` and one are made in it, and all but `D` are read of, so
+//!
+//! ```text
+//! n c + (n − D) r + (n − B − 1) C ≤ Δ + c,   frames ≤ D + n ≤ D + (Δ + c + D r + (B + 1) C)/(C + c + r).   (1)
+//! ```
+//!
+//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: of those only the link is known.
+
+use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
+use laxity_units::{Bytes, Span};
+
+use crate::coverage::{Uncovered, frames_apart};
+use crate::experiment::{Experiment, Task};
+
+/// At most `burst` frames and one in each `interval`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Departures {
+    pub(super) burst: u64,
+    pub(super) interval: Span,
+}
+
+impl Departures {
+    /// Of `station`, whose frames have sizes from the one to the other, where each costs `cost`: by the way by which that comes to less.
+    pub(super) fn of(
+        experiment: &Experiment,
+        station: usize,
+        sizes: (Bytes, Bytes),
+        cost: Span,
+    ) -> Result<Self, Uncovered> {
+        let by_link = Self { burst: 1, interval: frames_apart(experiment, station, sizes) };
+        let ways = [Some(by_link), Self::by_host(experiment, station)];
+        let best =
+            ways.into_iter().flatten().filter(|way| !way.interval.is_zero()).min_by_key(|way| way.busy(cost));
+        best.ok_or(Uncovered("packets that take no time to send come in any number at once"))
+    }
+
+    /// By (1).
+    fn by_host(experiment: &Experiment, station: usize) -> Option<Self> {
+        experiment.nodes.get(station)?;
+        let host = experiment.host(station);
+        let link = &host.subsystem.link;
+        let buffers = buffers(experiment, station)?;
+        // Immediately preemptible handlers may each have a packet half made.
+        let halves = if host.subsystem.preemption.immediate { experiment.channels.len() as u64 } else { 1 };
+        let depth = u64::from(link.depth).min(buffers);
+        let start = match link.paradigm {
+            LinkParadigm::Adapter => host.costs.hand_over,
+            LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => host.costs.link_scheduling,
+        };
+        let read = host.costs.response;
+        let made = makes(experiment, station);
+        let interval = made.saturating_add(start).saturating_add(read);
+        let ahead = start
+            .saturating_add(read.saturating_mul(depth))
+            .saturating_add(made.saturating_mul(buffers.saturating_add(halves)));
+        let several = if interval.is_zero() { return None } else { ahead.div_ceil(interval) };
+        Some(Self { burst: depth.saturating_add(several).saturating_add(1), interval })
+    }
+
+    /// How long somebody is busy with these alone, where each takes him `cost`, in picoseconds.
+    fn busy(&self, cost: Span) -> u64 {
+        match self.interval.saturating_sub(cost).as_ps() {
+            0 => u64::MAX,
+            free => {
+                let parts =
+                    u128::from(cost.saturating_mul(self.burst).as_ps()) * u128::from(self.interval.as_ps());
+                u64::try_from(parts / u128::from(free)).unwrap_or(u64::MAX - 1)
+            }
+        }
+    }
+}
+
+/// The least that a handler at `node` takes for a packet, whatever bytes it has.
+pub(super) fn makes(experiment: &Experiment, node: usize) -> Span {
+    let costs = &experiment.host(node).costs;
+    let relays = experiment.channels.iter().any(|channel| channel.hop(node).is_some_and(|hop| hop > 0));
+    let made = costs.first_packet.min(costs.packet);
+    if relays { made.min(costs.receive_packet) } else { made }
+}
+
+/// `B`: packets that may be between a handler of `node` and their completion, if only such as start there are sent.
+fn buffers(experiment: &Experiment, node: usize) -> Option<u64> {
+    // Without traffic enforcement queues have no end, and of copies nobody knows yet how many there will be.
+    if matches!(experiment.task, Task::Fill(_)) || !experiment.host(node).subsystem.enforcement {
+        return None;
+    }
+    experiment.channels.iter().filter(|channel| channel.senders().contains(&node)).try_fold(
+        0u64,
+        |all, channel| {
+            let own = channel.route[0] == node && channel.packet_overflow != PacketOverflow::DecayDeadline;
+            let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
+            own.then(|| all.saturating_add(channel.packet_slots.saturating_mul(lanes)))
+        },
+    )
+}
