@@ -178,6 +178,23 @@ impl Drop for Memory {
     }
 }
 
+/// Puts shared pages in the place of those from `address` on, with what is in them, and gives the file that others map.
+///
+/// # Safety
+/// `address` is that of a page; the pages up to `address + length` may be read and written, and nobody writes to them meanwhile.
+pub(crate) unsafe fn share_in_place(address: *mut u8, length: usize) -> io::Result<OwnedFd> {
+    let (memory, file) = Memory::create("laxity-vi", length)?;
+    // SAFETY: as the caller vouches, for whole pages.
+    memory.write(0, unsafe { std::slice::from_raw_parts(address, memory.bytes()) });
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    let place = NonZeroUsize::new(address.addr());
+    // SAFETY: what was there is the caller's, and the same bytes are there again.
+    unsafe {
+        mmap(place, memory.length, access, MapFlags::MAP_SHARED | MapFlags::MAP_FIXED, file.as_fd(), 0)?
+    };
+    Ok(file)
+}
+
 /// Bytes before the first aligned word, of `length` from `offset` on.
 fn lead(offset: usize, length: usize) -> usize {
     (offset.next_multiple_of(8) - offset).min(length)

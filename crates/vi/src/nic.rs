@@ -75,6 +75,18 @@ pub(crate) fn garbled() -> Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Tag(pub(crate) u32);
 
+impl Tag {
+    /// The provider's number of it, which C programs have.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The tag of that number. One that is none is refused wherever it is used.
+    pub fn numbered(number: u32) -> Self {
+        Self(number)
+    }
+}
+
 /// Somebody who wants to be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
@@ -123,6 +135,33 @@ impl Nic {
         let (memory, file) = Memory::create("laxity-vi", length)?;
         let handle = self.register_file(&file, memory.base(), length as u64, tag, access)?;
         Ok(Region { link: self.link.clone(), memory, handle, length })
+    }
+
+    /// Registers memory that the program has already: its pages are shared from now on, with what is in them. The handle that descriptors
+    /// name it by is to be [deregistered](Self::deregister). The address must be that of a page.
+    ///
+    /// # Safety
+    /// The pages are the program's to write to, are mapped privately, and nobody writes to them during the call. References into them
+    /// are none to what another process changes.
+    #[allow(unsafe_code, reason = "it replaces pages of the program")]
+    pub unsafe fn register_in_place(
+        &self,
+        address: *mut u8,
+        length: usize,
+        tag: Tag,
+        access: Access,
+    ) -> Result<u32, Error> {
+        if !address.addr().is_multiple_of(crate::memory::PAGE) || length == 0 {
+            return Err(Refusal::InvalidParameter.into());
+        }
+        // SAFETY: as the caller vouches.
+        let file = unsafe { crate::memory::share_in_place(address, length)? };
+        self.register_file(&file, address as u64, length as u64, tag, access)
+    }
+
+    /// The adapter touches memory of that handle no longer (`VipDeregisterMem`).
+    pub fn deregister(&self, handle: u32) -> Result<(), Error> {
+        self.link.ask(Request::Deregister(handle), None).map(drop)
     }
 
     /// The handle of memory that is in `file`, and lies at `base` in this process.
