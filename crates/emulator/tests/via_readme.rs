@@ -20,6 +20,14 @@ mod sink {
     }
 }
 
+mod ping {
+    include!("../examples/vi/ping.rs");
+
+    pub(super) fn run() {
+        main().unwrap();
+    }
+}
+
 use laxity_model::via::{Firmware, Limits, ViaConfig};
 use laxity_units::Rate;
 use support::{Role, Site, adapter};
@@ -63,4 +71,23 @@ fn the_program_keeps_its_bandwidth_beside_a_flood() {
     let config = ViaConfig { limits: own, ..adapter(Firmware::QualityOfService) };
     let [film, flood] = beside_a_flood(config, test);
     assert!(2 * film > 3 * flood, "{film} beside {flood}");
+}
+
+#[test]
+fn ping_pong_and_ping_bulk_come_to_their_end() {
+    Role::new("answers").play(|_| ping::run());
+    Role::new("plays").play(|_| ping::run());
+    let site = Site::new("ping_pong_and_ping_bulk_come_to_their_end", adapter(Firmware::QualityOfService));
+    let mut answers = site.start("answers", 1);
+    answers.waits_for("ready");
+    let played = site.start("plays", 0).ended_well();
+    answers.ended_well();
+    println!("{played}");
+    for size in ["4", "1024", "4096", "16384"] {
+        assert!(played.lines().any(|line| line.split_whitespace().next() == Some(size)), "{played}");
+    }
+    let served = site.end();
+    // Rounds of one message each way, and a tenth as many of sixteen, for each size.
+    let each = 4 * (300 + 30 * 16) * 2;
+    assert_eq!((served.tally.received, served.tally.lost, served.tally.errors), (each, 0, 0));
 }

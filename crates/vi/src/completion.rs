@@ -1,7 +1,7 @@
 //! Completion queues: one place to look at for many virtual interfaces.
 //!
 //! An entry says of which queue of which virtual interface a descriptor is complete; what came of it is there. A queue that was not
-//! emptied in time loses entries, and says so.
+//! emptied in time loses entries: give it as many as all that may be posted.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
