@@ -332,6 +332,11 @@ fn what_is_asked_for_wrongly_is_refused() {
     assert_eq!(raw.refused(nowhere, None), Refusal::NotReachable);
     assert_eq!(raw.refused(Request::Accept { call: 1, vi }, None), Refusal::NoMatch);
     assert_eq!(raw.refused(Request::DestroyTag(tag), None), Refusal::Resource, "it is in use");
+    let other = Raw::open(&site.socket(0));
+    for theirs in [Request::DestroyVi(vi), Request::Disconnect(vi), Request::Renegotiate(vi, Bandwidth::None)]
+    {
+        assert_eq!(other.refused(theirs, None), Refusal::InvalidParameter, "it is another process's");
+    }
     for _ in 2..64 {
         raw.make(create(tag, Bandwidth::None, [None; 2]));
     }
@@ -376,4 +381,25 @@ fn a_process_that_dies_leaves_nothing_and_its_partner_knows() {
     drop(there);
     let served = site.end();
     assert_eq!((served.tally.sent, served.tally.received, served.tally.lost), (3, 3, 0));
+}
+
+#[test]
+fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
+    let slow = Engine { startup: Span::from_ms(100), per_byte: Span::ZERO };
+    let engines = Engines { up: slow, ..zero(Firmware::QualityOfService).engines };
+    let config = ViaConfig { engines, ..zero(Firmware::QualityOfService) };
+    let site = Site::new("what_was_on_its_way_when_a_connection_ended_comes_to_nothing", config);
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    there.receive(0..4);
+    assert!(here.send(&[here.memory.segment(0..4)]).is_done());
+    there.vi.disconnect().unwrap();
+    if there.vi.wait_receive(PATIENCE).unwrap().status.is_done() {
+        println!("this process stood still for longer than the transfer took");
+    } else {
+        // Room for another connection is not for what the last one had under way.
+        there.receive(0..4);
+        let came = there.vi.wait_receive(Some(Duration::from_millis(300)));
+        assert!(came.as_ref().is_err_and(|error| error.is(Refusal::Timeout)), "{came:?}");
+        assert_eq!(site.end().tally.received, 0);
+    }
 }
