@@ -107,6 +107,11 @@ impl LogicalClock {
         LogicalArrival { at, stretch, early: at > now, oversize: pieces > 1 }
     }
 
+    /// From now on messages may come `min_interval` apart. The next is due when it was.
+    pub fn renegotiate(&mut self, min_interval: Span) {
+        self.spec.min_interval = min_interval;
+    }
+
     /// Takes back the latest arrival, at `logical`, for a message of which nothing was sent.
     ///
     /// Without this a source that overruns its buffers would push its own logical time ahead with every
@@ -130,6 +135,16 @@ mod tests {
 
     fn ms(n: u64) -> Time {
         Time::ZERO + Span::from_ms(n)
+    }
+
+    #[test]
+    fn another_rate_holds_from_the_next_message_on() {
+        let mut clock = LogicalClock::new(SPEC);
+        let arrive = |clock: &mut LogicalClock| clock.arrive(ms(10), SPEC.max_message).at;
+        let before = [arrive(&mut clock), arrive(&mut clock)];
+        clock.renegotiate(Span::from_ms(20));
+        let after = [arrive(&mut clock), arrive(&mut clock), arrive(&mut clock)];
+        assert_eq!((before, after), ([ms(10), ms(60)], [ms(110), ms(130), ms(150)]));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
     Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, HostPlace, InterfaceSpec,
-    LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
+    LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -115,7 +115,7 @@ pub(crate) fn experiment(
                 return Err(cx.fault(&networks.span(), "virtual interfaces have no other network", help));
             }
             via.as_ref().map_err(|reported| *reported).and_then(|via| {
-                let nodes = via.as_ref().map_or(1, |(_, nodes)| *nodes);
+                let nodes = via.as_ref().map_or(1, |(_, nodes, _)| *nodes);
                 topology::of_virtual_interfaces(cx, nodes)
             })
         }
@@ -167,6 +167,13 @@ pub(crate) fn experiment(
     let commands = match (&interfaces, &channels) {
         (Ok(interfaces), Ok(channels)) => command::commands(cx, command, interfaces, channels),
         (Err(reported), _) | (_, Err(reported)) => Err(*reported),
+    };
+    let via = match (via, &channels) {
+        (Ok(Some((spec, _, list))), Ok(channels)) => via::renegotiations(cx, list, channels)
+            .map(|renegotiations| Some(ViaSpec { renegotiations, ..spec })),
+        (Ok(None), _) => Ok(None),
+        (Err(reported), _) => Err(reported),
+        (_, Err(reported)) => Err(*reported),
     };
     let fill = match (&admission, &channels) {
         (Ok((_, Some(fill))), Ok(channels)) => self::fill(cx, fill, channels, around.analysed).map(Some),
@@ -223,7 +230,7 @@ pub(crate) fn experiment(
         interfaces: interfaces?,
         programs: programs?,
         commands: commands?,
-        via: via?.map(|(via, _)| via),
+        via: via?,
         channels: channels?,
         curves: false,
     };

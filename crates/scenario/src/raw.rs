@@ -34,7 +34,7 @@ pub(crate) use networks::RawNetworks;
 pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
 pub(crate) use tune::{RawNeed, RawTune};
-pub(crate) use via::{RawVia, RawViaCosts};
+pub(crate) use via::{RawRenegotiation, RawVia, RawViaCosts};
 
 /// A number of packets that a handler does between two preemption points.
 pub(crate) type Packets = Whole<1, 1_000_000>;

@@ -18,7 +18,7 @@ use laxity_units::{Bytes, Span};
 
 pub use channel::{ChannelSpec, SourceSpec};
 pub use topology::{Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
-pub use via::ViaSpec;
+pub use via::{Renegotiation, ViaSpec};
 
 /// One point of the sweep, valid throughout.
 #[derive(Debug, Clone)]

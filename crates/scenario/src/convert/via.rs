@@ -1,21 +1,28 @@
 //! `[via]`: nodes whose adapters have virtual interfaces.
 
 use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
-use laxity_units::Bytes;
-use laxity_world::experiment::ViaSpec;
+use laxity_units::{Bytes, Time};
+use laxity_world::experiment::{Renegotiation, ViaSpec};
 
 use super::*;
 use crate::choice::FirmwareKind;
 use crate::leaf::Cost;
-use crate::raw::{RawVia, RawViaCosts};
+use crate::raw::{RawRenegotiation, RawVia, RawViaCosts};
+use crate::written::List;
 
 /// What programs and wires take where nothing is said: a Pentium Pro of 400 MHz that writes a descriptor and a doorbell across PCI, or
 /// finds completion information by polling, and a Myrinet switch. The paper prints neither, so its claims are judged over a range.
 const PROGRAM: Span = Span::from_us(2);
 const LATENCY: Span = Span::from_ns(500);
 
-/// The cluster, and its nodes.
-pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, usize), Reported> {
+/// The longest time between two messages that is a bandwidth.
+const LONGEST: Span = Span::from_secs(1_000_000);
+
+/// The cluster, its nodes, and what is to be read when there are channels.
+pub(super) type Read = (ViaSpec, usize, Option<List<Part<RawRenegotiation>>>);
+
+/// Reads `[via]`.
+pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Reported> {
     let part = cx.part(part)?;
     let (owner, raw) = (part.span(), part.into_inner());
     let RawVia {
@@ -35,6 +42,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, 
         best_effort,
         speedup,
         costs,
+        renegotiate,
     } = raw;
     let kind = cx.required(firmware, "firmware", &owner, "the cluster").map(Spanned::into_inner);
     if let Ok(kind) = kind {
@@ -97,8 +105,52 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<(ViaSpec, 
         receives,
         credits,
         depth,
+        renegotiations: Vec::new(),
     };
-    Ok((spec, nodes? as usize))
+    Ok((spec, nodes? as usize, renegotiate))
+}
+
+/// What `channels` negotiate anew, in the order of time.
+pub(super) fn renegotiations(
+    cx: &mut Context<'_>,
+    list: Option<List<Part<RawRenegotiation>>>,
+    channels: &[ChannelSpec],
+) -> Result<Vec<Renegotiation>, Reported> {
+    let parts = cx.items(list)?;
+    let all: Vec<_> = parts.into_iter().map(|part| renegotiation(cx, part, channels)).collect();
+    let mut all: Vec<Renegotiation> = all.into_iter().collect::<Result<_, _>>()?;
+    all.sort_by_key(|new| new.at);
+    Ok(all)
+}
+
+fn renegotiation(
+    cx: &mut Context<'_>,
+    part: Part<RawRenegotiation>,
+    channels: &[ChannelSpec],
+) -> Result<Renegotiation, Reported> {
+    let part = cx.part(part)?;
+    let (owner, raw) = (part.span(), part.into_inner());
+    let RawRenegotiation { channel, at, rate } = raw;
+    let what = "the renegotiation";
+    let name = cx.required(channel, "channel", &owner, what);
+    let at = cx.required(at, "at", &owner, what);
+    let rate = cx.required(rate, "rate", &owner, what);
+    let (name, at, rate) = (name?, Time::ZERO + at?.into_inner().get(), rate?);
+    let Some(channel) = channels.iter().position(|channel| channel.name == name.get_ref().0) else {
+        let help = format!("channels are {}", list(channels.iter().map(|channel| &channel.name)));
+        return Err(cx.fault(&name.span(), format!("there is no channel `{}`", name.get_ref().0), help));
+    };
+    if channels[channel].class == Class::BestEffort {
+        let reason = format!("`{}` is best effort and has no bandwidth", name.get_ref().0);
+        return Err(cx.fault(&name.span(), reason, "name a channel of the class `real_time`"));
+    }
+    let (span, rate) = (rate.span(), rate.into_inner().get());
+    let interval = rate.time_for_ceil(channels[channel].spec.max_message);
+    if interval > LONGEST {
+        let reason = format!("a message every {interval} is no bandwidth");
+        return Err(cx.fault(&span, reason, format!("let there be one every {LONGEST} at least")));
+    }
+    Ok(Renegotiation { at, channel, interval })
 }
 
 /// Refuses a key that another firmware has no use for.

@@ -12,7 +12,9 @@ use super::sketch::{
 use super::source::TRACES;
 use super::theme::Theme;
 use crate::choice::{FirmwareKind, FormulaWord, SourceKind};
-use crate::raw::{RawAdmission, RawChannel, RawScenario, RawSizes, RawSource, RawVia, RawViaCosts};
+use crate::raw::{
+    RawAdmission, RawChannel, RawRenegotiation, RawScenario, RawSizes, RawSource, RawVia, RawViaCosts,
+};
 
 /// What the tables of such a scenario have to agree on.
 struct Plan {
@@ -33,8 +35,11 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         careless: theme.careless,
     };
     let rounds = dice.chance(0.2);
+    // The first channel, if there is one, negotiates anew.
+    let again = dice.chance(0.25);
     let others = if rounds { dice.below(3) } else { dice.between(1, 5) };
-    let mut channels: Vec<Drafted<RawChannel>> = (0..others).map(|n| channel(dice, n, &plan)).collect();
+    let mut channels: Vec<Drafted<RawChannel>> =
+        (0..others).map(|n| channel(dice, n, again && n == 0, &plan)).collect();
     if rounds {
         let window = dice.between(1, 5);
         let interval = plan.work * dice.between(4, 60);
@@ -68,7 +73,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         interface: unsaid(),
         program: unsaid(),
         command: unsaid(),
-        via: part(via(dice, &plan)),
+        via: part(via(dice, again && others > 0, length, &plan)),
         channel: parts(channels),
         emulation: unsaid(),
         port: unsaid(),
@@ -80,7 +85,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
     })
 }
 
-fn via(dice: &mut Dice, plan: &Plan) -> Drafted<RawVia> {
+fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVia> {
     let firmware = dice.pick(&words::<FirmwareKind>());
     let is = |of: &[&str]| plan.careless || of.contains(&firmware);
     let few = |dice: &mut Dice| dice.pick(&[1, 2, 3, 8, 64]);
@@ -141,6 +146,20 @@ fn via(dice: &mut Dice, plan: &Plan) -> Drafted<RawVia> {
         },
         speedup: dice.maybe(0.1, |dice| factor(dice.pick(&[0.5, 3.0]))),
         costs: part(costs),
+        renegotiate: match again {
+            true => parts((0..dice.between(1, 3)).map(|_| renegotiation(dice, length, plan)).collect()),
+            false => unsaid(),
+        },
+    })
+}
+
+/// Another bandwidth of the first channel.
+fn renegotiation(dice: &mut Dice, length: Span, plan: &Plan) -> Drafted<RawRenegotiation> {
+    let interval = plan.work * if plan.modest { dice.between(4, 60) } else { dice.between(1, 8) };
+    table!(RawRenegotiation {
+        channel: name("vi0"),
+        at: quantity(dice.part_of(length)),
+        rate: quantity(Rate::from_bytes_per_sec((4096.0 / interval.as_secs_f64()) as u64 + 1)),
     })
 }
 
@@ -149,9 +168,9 @@ fn ends(dice: &mut Dice, plan: &Plan) -> (u64, u64) {
     (from, (from + dice.between(1, plan.nodes - 1)) % plan.nodes)
 }
 
-fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
+fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChannel> {
     let (from, to) = ends(dice, plan);
-    let real_time = dice.chance(0.6);
+    let real_time = again || dice.chance(0.6);
     let small = dice.chance(0.3);
     let interval = match plan.modest {
         true => plan.work * dice.between(4, 60),
@@ -215,7 +234,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         from: dice.maybe(if from == 0 { 0.5 } else { 1.0 }, |_| this(whole(from))),
         to: this(whole(to)),
         route: unsaid(),
-        count: dice.maybe(0.2, |_| whole(2)),
+        count: if again { unsaid() } else { dice.maybe(0.2, |_| whole(2)) },
         max_message: quantity(size),
         min_message: unsaid(),
         burst: whole(burst),

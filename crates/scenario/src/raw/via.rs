@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::choice::FirmwareKind;
-use crate::leaf::{Bounded, Cost, Delay, Factor, Flow, PerByte, Whole};
-use crate::written::{Part, Written};
+use crate::leaf::{Bounded, Cost, Delay, Factor, Flow, Name, PerByte, Whole};
+use crate::written::{List, Part, Written};
 
 /// A cluster of nodes whose adapters have virtual interfaces. Then every channel is one, from a node to another; what it reserves is
 /// its `rate`, or `max_message` every `min_interval`, and messages larger than `max_message` are sent as several. There are no hosts that
@@ -49,6 +49,24 @@ pub(crate) struct RawVia {
     pub(crate) speedup: Option<Written<Factor>>,
     /// Single costs, in place of those of the paper's Table 1.
     pub(crate) costs: Option<Part<RawViaCosts>>,
+    /// What virtual interfaces negotiate anew during the run.
+    pub(crate) renegotiate: Option<List<Part<RawRenegotiation>>>,
+}
+
+/// Another bandwidth for a virtual interface from a time on.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawRenegotiation {
+    /// Whose: a channel of the class `real_time`, by its name; of several copies `NAME-1` is the first.
+    #[schemars(required)]
+    pub(crate) channel: Option<Written<Name>>,
+    /// From when on.
+    #[schemars(required)]
+    pub(crate) at: Option<Written<Bounded<Delay>>>,
+    /// What it reserves then. What it has used up of the old bandwidth stays used up. If it has a bound, it is for the largest that it ever
+    /// has.
+    #[schemars(required)]
+    pub(crate) rate: Option<Written<Bounded<Flow>>>,
 }
 
 /// Costs of an adapter with virtual interfaces. Default: those of Table 1 for its firmware.

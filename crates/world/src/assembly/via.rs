@@ -7,24 +7,27 @@
 //! A message is *sent* when its program hands it over, and *received* when the other program has seen it: that is how the paper
 //! measures, at the host.
 
+mod outcome;
 mod programs;
+mod traced;
 
-use laxity_engine::trace::{Trace, Track};
+use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, Stop, Stream, VirtualClock, World};
 use laxity_model::source::Source;
-use laxity_model::via::{Doorbell, Message, Step, Unit, Via, ViaOutput, ViaReport};
+use laxity_model::via::{Doorbell, Message, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 use programs::{Handed, Program};
+use traced::Traced;
 
 use super::state::Asked;
 use super::window::Window;
-use super::{limits, outcome, source_stream};
-use crate::causes;
-use crate::experiment::{Experiment, RunLength, SourceSpec, ViaSpec};
+use super::{limits, source_stream};
+use crate::experiment::{Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
 use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
 use crate::promise::{self, Promise};
-use crate::results::{Channel, Resource, Run};
+use crate::results::Run;
 
 /// Bytes of the message that returns credits.
 const CREDIT: Bytes = Bytes::new(16);
@@ -69,6 +72,8 @@ enum Event {
     Reach { node: u32, message: Message },
     /// An adapter asked to be called; stale if it has asked anew since.
     Adapter { node: u32, asked: u64 },
+    /// What stands so in the list of renegotiations is so from now on.
+    Renegotiated { number: u32 },
     /// The window opens or closes.
     Window,
 }
@@ -88,24 +93,6 @@ impl Snapshot {
             reports: adapters.iter().map(Via::report).collect(),
             tallies: meters.iter().map(|meter| meter.tally.clone()).collect(),
         }
-    }
-}
-
-/// What is traced of a run.
-struct Traced<'a> {
-    trace: &'a mut dyn Trace,
-    /// Per node: of the processor, HDMA, NSDMA, NRDMA.
-    units: Vec<[Track; 4]>,
-    channels: Vec<Track>,
-}
-
-impl<'a> Traced<'a> {
-    fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
-        let mut unit = |node: usize, name: &str| trace.track(&format!("{name}{}", experiment.suffix(node)));
-        let units = (0..experiment.nodes.len()).map(|node| UNITS.map(|name| unit(node, name))).collect();
-        let channels = experiment.channels.iter();
-        let channels = channels.map(|channel| trace.track(&format!("channel {}", channel.name))).collect();
-        Self { trace, units, channels }
     }
 }
 
@@ -178,6 +165,9 @@ impl<'a> Cluster<'a> {
             calendar.schedule(edge, Event::Window);
         }
         self.look_at_window(Time::ZERO);
+        for (number, new) in (0..).zip(&self.spec.renegotiations) {
+            calendar.schedule(new.at, Event::Renegotiated { number });
+        }
         for source in 0..self.sources.len() {
             self.schedule_arrival(source, calendar);
         }
@@ -230,7 +220,8 @@ impl<'a> Cluster<'a> {
                 let accepted = laxity_qos::channel::Sent::Accepted { message: number };
                 punctuality.answer(now, piece, accepted, counted);
             }
-            self.programs[channel].offer(Handed { at: now, size: piece, last: left.is_zero() });
+            let negotiation = self.gaps[channel].current();
+            self.programs[channel].offer(Handed { at: now, size: piece, last: left.is_zero(), negotiation });
         }
         self.post(now, channel, calendar);
     }
@@ -313,41 +304,14 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    fn trace_step(&mut self, now: Time, step: Step, message: Message, base: Time) {
-        let channels = self.experiment.channels.len();
-        let Some(traced) = self.traced.as_mut().filter(|_| (message.vi as usize) < channels) else { return };
-        let nanoseconds = now.saturating_since(base).as_ps() / 1000;
-        let arguments = [("message", message.number), ("nanoseconds", nanoseconds)];
-        traced.trace.instant(traced.channels[message.vi as usize], step.words(), now, &arguments);
-    }
-
-    fn trace_work(
-        &mut self,
-        node: usize,
-        unit: Unit,
-        what: &str,
-        message: Message,
-        (since, now): (Time, Time),
-    ) {
-        let Some(traced) = &mut self.traced else { return };
-        let place = match unit {
-            Unit::Processor | Unit::Doorbells => 0,
-            Unit::Hdma => 1,
-            Unit::Nsdma => 2,
-            Unit::Nrdma => 3,
-        };
-        let arguments = [("vi", u64::from(message.vi)), ("message", message.number)];
-        traced.trace.span(traced.units[node][place], what, since, now, &arguments);
-    }
-
     /// A program has a message.
     fn taken(&mut self, now: Time, channel: usize, number: u64, calendar: &mut Calendar<Event>) {
         let counted = self.counts();
         let spec = &self.experiment.channels[channel];
-        let mut last = false;
+        let (mut last, mut negotiation) = (false, 0);
         if let Some(handed) = self.programs[channel].end(number) {
             let (meter, sent) = (&mut self.meters[channel], handed.at);
-            last = handed.last;
+            (last, negotiation) = (handed.last, handed.negotiation);
             meter.take(now, sent, handed.size, counted);
             if let Some(punctuality) = &mut meter.punctuality {
                 punctuality.arrive(now, number, sent);
@@ -356,7 +320,7 @@ impl<'a> Cluster<'a> {
                 meter.delivery_worst = meter.delivery_worst.max(Some(now.saturating_since(sent)));
             }
         }
-        self.gaps[channel].receive(now, counted);
+        self.gaps[channel].receive(now, negotiation, counted);
         let (receiver, node) = (self.programs[channel].receiver, spec.route[1] as u32);
         if self.spec.receives.is_some() {
             let at = self.busy(receiver, now, self.spec.post);
@@ -377,6 +341,22 @@ impl<'a> Cluster<'a> {
         self.ended(now);
     }
 
+    /// Program and both adapters go by what is negotiated anew.
+    fn renegotiate(&mut self, now: Time, number: usize, calendar: &mut Calendar<Event>) {
+        let Renegotiation { at: _, channel, interval } = self.spec.renegotiations[number];
+        if self.promises[channel].is_refused() {
+            return;
+        }
+        self.gaps[channel].renegotiate(interval);
+        self.programs[channel].renegotiate(now, interval, self.gaps[channel].current());
+        let spec = &self.experiment.channels[channel];
+        let vtick = Vtick { interval, size: spec.spec.max_message };
+        for node in [spec.route[0], spec.route[1]] {
+            self.adapters[node].renegotiate(now, channel as u32, Some(vtick));
+            self.settle(now, node, calendar);
+        }
+    }
+
     fn ended(&mut self, now: Time) {
         self.window.through += 1;
         if matches!(self.window.length, RunLength::Packets { .. }) {
@@ -391,102 +371,6 @@ impl<'a> Cluster<'a> {
     fn look_at_window(&mut self, now: Time) {
         let Self { window, adapters, meters, .. } = self;
         window.look(now, |_| Snapshot::of(now, adapters, meters));
-    }
-
-    fn into_run(mut self, end: Time) -> Run {
-        let ended = Snapshot::of(end, &self.adapters, &self.meters);
-        let opened = self.window.opened.take().unwrap_or_else(|| ended.clone());
-        let closed = self.window.closed.take().unwrap_or_else(|| ended.clone());
-        let window = closed.at.saturating_since(opened.at).as_secs_f64();
-        let channels: Vec<Channel> = (0..self.meters.len())
-            .map(|i| {
-                self.channel(i, (&opened.tallies[i], &closed.tallies[i], &ended.tallies[i]), window, end)
-            })
-            .collect();
-        let mut run = Run { simulated: end.as_secs_f64(), window, channels, ..Run::default() };
-        for node in 0..self.adapters.len() {
-            let suffix = self.experiment.suffix(node);
-            let (from, to) = (&opened.reports[node], &closed.reports[node]);
-            let units = |report: &ViaReport| [report.processor, report.hdma, report.nsdma, report.nrdma];
-            for ((name, from), to) in UNITS.iter().zip(units(from)).zip(units(to)) {
-                let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
-                // A transfer that ended in the window counts whole, so it may be a little more than there was.
-                let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
-                run.resources.push(Resource {
-                    name: format!("{name}{suffix}"),
-                    utilisation,
-                    ..Resource::default()
-                });
-            }
-            let report = &ended.reports[node];
-            let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
-            for step in Step::ALL {
-                if let Some(mean) = report.steps.mean(*step) {
-                    note(step.figure(), mean.as_secs_f64());
-                }
-            }
-            note("displaced_requests", report.displaced as f64);
-            note("longest_doorbells", report.longest_doorbells as f64);
-            note("longest_hdma_queue", report.longest_hdma as f64);
-            note("longest_nsdma_queue", report.longest_nsdma as f64);
-            note("longest_best_effort_wait", report.longest_outside.as_secs_f64());
-            note("left_in_adapter", self.adapters[node].backlog() as f64);
-        }
-        let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
-        let received = run.channels.iter().filter_map(|channel| channel.delivered).sum();
-        run.figures.insert("received_per_second".into(), per_second(received));
-        if self.experiment.admission.formula.is_some() {
-            let refused = self.promises.iter().filter(|promise| promise.is_refused()).count();
-            run.figures.insert("refused".into(), refused as f64);
-        }
-        run
-    }
-
-    fn channel(
-        &mut self,
-        i: usize,
-        (opened, closed, ended): (&Tally, &Tally, &Tally),
-        window: f64,
-        end: Time,
-    ) -> Channel {
-        let spec = &self.experiment.channels[i];
-        let mut meter = std::mem::take(&mut self.meters[i]);
-        let counted = closed.since(opened);
-        let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
-        let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
-        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
-        let promise = &self.promises[i];
-        Channel {
-            name: spec.name.clone(),
-            class: if real_time { "real_time" } else { "best_effort" }.into(),
-            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
-            deadline: spec.deadline.map(Span::as_secs_f64),
-            delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
-            delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
-            refused: outcome::refused(self.experiment, i, promise),
-            no_bound: outcome::no_bound(self.experiment, i, promise),
-            offered: rate(counted.offered.get() as f64),
-            throughput: rate(counted.transmitted.get() as f64),
-            messages: counted.messages,
-            completed: counted.completed,
-            packets: counted.packets,
-            delivered: Some(counted.delivered),
-            delivered_late: spec.deadline.map(|_| counted.delivered_late),
-            late_outside: ended.late() - counted.late(),
-            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
-            drops: drops.collect(),
-            dropped_packets: counted.dropped_packets,
-            delivery: meter.delivery.summary(self.experiment.curves),
-            latency: meter.latency.summary(self.experiment.curves),
-            jitter_duration: self.gaps[i].mean(),
-            jitter_fraction: self.gaps[i].fraction(),
-            jitter_fraction_bound: match promise {
-                Promise::Connected(connection) => Some(connection.jitter_fraction),
-                _ => None,
-            },
-            jittered: self.gaps[i].share(),
-            ..Channel::default()
-        }
     }
 }
 
@@ -549,6 +433,7 @@ impl World for Cluster<'_> {
                 self.programs[channel as usize].credited();
                 self.post(now, channel as usize, calendar);
             }
+            Event::Renegotiated { number } => self.renegotiate(now, number as usize, calendar),
             Event::Window => self.look_at_window(now),
         }
     }

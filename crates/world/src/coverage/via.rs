@@ -134,7 +134,7 @@ pub(crate) fn server_name(experiment: &Experiment, taken: Taken, server: usize) 
 /// The cluster of `experiment` with units `taken` as one, if there is an analysis of it.
 pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, Uncovered> {
     let spec = experiment.via.as_ref().ok_or(Uncovered("there are no virtual interfaces"))?;
-    let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth } = spec;
+    let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth, renegotiations: _ } = spec;
     let ViaConfig { firmware, costs: _, engines: _, limits } = adapter;
     let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort } = limits;
     if send_buffers.is_some() || receive_buffers.is_some() {
@@ -385,7 +385,8 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
     };
     path.on_way(received, receiver, exactly(spec.reap));
     let slots = match channel.class {
-        Class::RealTime => Slots { count: 1, interval: channel.spec.min_interval },
+        // Whatever is negotiated when, no two come closer than the largest bandwidth has it.
+        Class::RealTime => Slots { count: 1, interval: spec.least_interval(i, channel) },
         Class::BestEffort => {
             let silent = matches!(channel.source, SourceSpec::None);
             let depth = if silent { 0 } else { spec.depth.unwrap_or(0) };

@@ -3,12 +3,23 @@
 use laxity_model::via::{Vi, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::Span;
+use laxity_units::{Span, Time};
 
 use super::ChannelSpec;
 
-/// The nodes of a cluster.
+/// Another bandwidth for a virtual interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renegotiation {
+    /// From when on.
+    pub at: Time,
+    /// The channel.
+    pub channel: usize,
+    /// What it has negotiated then: a message of the largest size in this time.
+    pub interval: Span,
+}
+
+/// The nodes of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViaSpec {
     /// What every adapter is like.
     pub adapter: ViaConfig,
@@ -27,6 +38,16 @@ pub struct ViaSpec {
     /// Descriptors that the send queue of a virtual interface without a bandwidth holds, whose program then waits; `None` for any
     /// number.
     pub depth: Option<u32>,
+    /// What is negotiated anew during the run.
+    pub renegotiations: Vec<Renegotiation>,
+}
+
+impl ViaSpec {
+    /// The least inter-arrival time that `channel`, the `i`th, ever has.
+    pub fn least_interval(&self, i: usize, channel: &ChannelSpec) -> Span {
+        let later = self.renegotiations.iter().filter(|new| new.channel == i).map(|new| new.interval);
+        later.fold(channel.spec.min_interval, Span::min)
+    }
 }
 
 impl ChannelSpec {

@@ -11,45 +11,79 @@ use laxity_units::{Span, Time};
 /// What one channel's receiver has seen.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Gaps {
-    negotiated: Option<Span>,
-    last: Option<Time>,
+    /// One after the other; none of a channel that has negotiated nothing.
+    negotiated: Vec<Negotiated>,
+    /// When the last came, and under which negotiation it was sent.
+    last: Option<(Time, usize)>,
+}
+
+/// What was seen of messages of one negotiation.
+#[derive(Debug, Clone, Copy)]
+struct Negotiated {
+    interval: Span,
     counted: u64,
     jittered: u64,
     sum: u128,
 }
 
+impl Negotiated {
+    fn mean(&self) -> f64 {
+        self.sum as f64 / self.counted as f64 / 1e12
+    }
+}
+
 impl Gaps {
     /// Of a channel with that inter-arrival time; `None` for one that has negotiated nothing.
     pub(crate) fn new(negotiated: Option<Span>) -> Self {
-        Self { negotiated, ..Self::default() }
+        let mut gaps = Self::default();
+        negotiated.into_iter().for_each(|interval| gaps.renegotiate(interval));
+        gaps
     }
 
-    /// A message is received; `counted` if within the window.
-    pub(crate) fn receive(&mut self, now: Time, counted: bool) {
-        let (last, negotiated) = (self.last.replace(now), self.negotiated);
-        let (Some(last), Some(negotiated)) = (last, negotiated) else { return };
-        if !counted {
-            return;
-        }
-        let duration = now.since(last).saturating_sub(negotiated);
-        self.counted += 1;
-        self.jittered += u64::from(!duration.is_zero());
-        self.sum += u128::from(duration.as_ps());
+    /// From now on messages are sent under another.
+    pub(crate) fn renegotiate(&mut self, interval: Span) {
+        self.negotiated.push(Negotiated { interval, counted: 0, jittered: 0, sum: 0 });
+    }
+
+    /// Under which negotiation, counted from 0, messages are sent now.
+    pub(crate) fn current(&self) -> usize {
+        self.negotiated.len().saturating_sub(1)
+    }
+
+    /// A message is received that was sent under negotiation `of`; `counted` if within the window. Nothing was negotiated between the
+    /// last message of one and the first of the next.
+    pub(crate) fn receive(&mut self, now: Time, of: usize, counted: bool) {
+        let last = self.last.replace((now, of));
+        let Some((last, _)) = last.filter(|(_, before)| counted && *before == of) else { return };
+        let Some(negotiated) = self.negotiated.get_mut(of) else { return };
+        let duration = now.since(last).saturating_sub(negotiated.interval);
+        negotiated.counted += 1;
+        negotiated.jittered += u64::from(!duration.is_zero());
+        negotiated.sum += u128::from(duration.as_ps());
+    }
+
+    /// Each negotiation with messages, and its share of all.
+    fn shares(&self) -> Option<impl Iterator<Item = (&Negotiated, f64)>> {
+        let all: u64 = self.negotiated.iter().map(|negotiated| negotiated.counted).sum();
+        let some = self.negotiated.iter().filter(|negotiated| negotiated.counted > 0);
+        (all > 0).then(|| some.map(move |negotiated| (negotiated, negotiated.counted as f64 / all as f64)))
     }
 
     /// Mean jitter duration over all messages with one before, seconds.
     pub(crate) fn mean(&self) -> Option<f64> {
-        (self.counted > 0).then(|| self.sum as f64 / self.counted as f64 / 1e12)
+        Some(self.shares()?.map(|(negotiated, share)| share * negotiated.mean()).sum())
     }
 
     /// θ.
     pub(crate) fn fraction(&self) -> Option<f64> {
-        Some(self.mean()? / self.negotiated?.as_secs_f64())
+        let of = |(one, share): (&Negotiated, f64)| share * (one.mean() / one.interval.as_secs_f64());
+        Some(self.shares()?.map(of).sum())
     }
 
     /// The share of messages that incurred a jitter.
     pub(crate) fn share(&self) -> Option<f64> {
-        (self.counted > 0).then(|| self.jittered as f64 / self.counted as f64)
+        let of = |(one, share): (&Negotiated, f64)| share * (one.jittered as f64 / one.counted as f64);
+        Some(self.shares()?.map(of).sum())
     }
 }
 
@@ -63,15 +97,31 @@ mod tests {
         let at = |us: u64| Time::ZERO + Span::from_us(us);
         // Apart by 100, 130, 70 and 110; the first two are before the window.
         for (us, counted) in [(0, false), (100, false), (230, true), (300, true), (410, true)] {
-            gaps.receive(at(us), counted);
+            gaps.receive(at(us), 0, counted);
         }
         let near = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-15;
         assert!(near(gaps.mean(), 40e-6 / 3.0));
         assert!(near(gaps.fraction(), 0.4 / 3.0));
         assert!(near(gaps.share(), 2.0 / 3.0));
         let mut none = Gaps::new(None);
-        none.receive(at(0), true);
-        none.receive(at(1), true);
+        none.receive(at(0), 0, true);
+        none.receive(at(1), 0, true);
         assert_eq!((none.mean(), none.fraction(), none.share()), (None, None, None));
+    }
+
+    #[test]
+    fn each_message_is_held_to_what_was_negotiated_when_it_was_sent() {
+        let mut gaps = Gaps::new(Some(Span::from_us(100)));
+        let at = |us: u64| Time::ZERO + Span::from_us(us);
+        gaps.receive(at(0), 0, true);
+        gaps.renegotiate(Span::from_us(50));
+        // One that was on its way, 20 late of 100; then a gap that nobody negotiated; then 5 and 0 late of 50.
+        for (us, of) in [(120, 0), (500, 1), (555, 1), (600, 1)] {
+            gaps.receive(at(us), of, true);
+        }
+        let near = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-12;
+        assert!(near(gaps.mean(), 25e-6 / 3.0));
+        assert!(near(gaps.fraction(), (0.2 + 0.1) / 3.0));
+        assert!(near(gaps.share(), 2.0 / 3.0));
     }
 }

@@ -112,7 +112,11 @@ pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncov
         let longest = answers.min().expect("somebody admitted it");
         let shortest = views[0].cluster.paths[i].shortest;
         let spread = longest.saturating_sub(shortest).as_secs_f64();
-        let jitter_fraction = spread / channels[i].spec.min_interval.as_secs_f64();
+        let interval = experiment
+            .via
+            .as_ref()
+            .map_or(channels[i].spec.min_interval, |spec| spec.least_interval(i, &channels[i]));
+        let jitter_fraction = spread / interval.as_secs_f64();
         promises[i] = Promise::Connected(Connection { longest, shortest, jitter_fraction });
     }
     Ok(promises)

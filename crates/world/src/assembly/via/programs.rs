@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::LogicalClock;
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
 use crate::experiment::{Experiment, SourceSpec, ViaSpec};
 use crate::promise::Promise;
@@ -46,6 +46,8 @@ pub(super) struct Handed {
     pub(super) size: Bytes,
     /// It is the last of what was handed over as one.
     pub(super) last: bool,
+    /// Which negotiation of its channel's bandwidth it is sent under, counted from 0.
+    pub(super) negotiation: usize,
 }
 
 /// A round of messages that is answered by another.
@@ -112,6 +114,24 @@ impl Program {
         self.under_way.push_back(Some(message));
         self.unnoted.push_back(message);
         self.handed += 1;
+    }
+
+    /// Messages are sent at another rate from now on, under negotiation `number`. The first that waits for its time keeps it, and those
+    /// behind follow at the new rate.
+    pub(super) fn renegotiate(&mut self, now: Time, interval: Span, number: usize) {
+        let Some(clock) = &mut self.clock else { return };
+        clock.renegotiate(interval);
+        let unposted = self.unnoted.len() - self.waiting.len();
+        let early: Vec<usize> = (0..self.waiting.len()).filter(|k| self.waiting[*k].1.at > now).collect();
+        if let Some(first) = early.first() {
+            clock.retract(self.waiting[*first].1.at);
+        }
+        for k in early {
+            let (place, message) = &mut self.waiting[k];
+            *message = Handed { at: clock.arrive(now, message.size).at, negotiation: number, ..*message };
+            self.under_way[(*place - self.first) as usize] = Some(*message);
+            self.unnoted[unposted + k] = *message;
+        }
     }
 
     /// The next message to post now, if one waits and there is credit and room for it.

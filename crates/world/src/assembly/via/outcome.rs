@@ -1,0 +1,109 @@
+//! What a run of virtual interfaces leaves behind.
+
+use laxity_model::via::{Step, ViaReport};
+use laxity_units::{Span, Time};
+
+use super::super::outcome;
+use super::{Cluster, Snapshot, UNITS};
+use crate::causes;
+use crate::measure::Tally;
+use crate::promise::Promise;
+use crate::results::{Channel, Resource, Run};
+
+impl Cluster<'_> {
+    pub(super) fn into_run(mut self, end: Time) -> Run {
+        let ended = Snapshot::of(end, &self.adapters, &self.meters);
+        let opened = self.window.opened.take().unwrap_or_else(|| ended.clone());
+        let closed = self.window.closed.take().unwrap_or_else(|| ended.clone());
+        let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let channels: Vec<Channel> = (0..self.meters.len())
+            .map(|i| {
+                self.channel(i, (&opened.tallies[i], &closed.tallies[i], &ended.tallies[i]), window, end)
+            })
+            .collect();
+        let mut run = Run { simulated: end.as_secs_f64(), window, channels, ..Run::default() };
+        for node in 0..self.adapters.len() {
+            let suffix = self.experiment.suffix(node);
+            let (from, to) = (&opened.reports[node], &closed.reports[node]);
+            let units = |report: &ViaReport| [report.processor, report.hdma, report.nsdma, report.nrdma];
+            for ((name, from), to) in UNITS.iter().zip(units(from)).zip(units(to)) {
+                let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
+                // A transfer that ended in the window counts whole, so it may be a little more than there was.
+                let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
+                run.resources.push(Resource {
+                    name: format!("{name}{suffix}"),
+                    utilisation,
+                    ..Resource::default()
+                });
+            }
+            let report = &ended.reports[node];
+            let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
+            for step in Step::ALL {
+                if let Some(mean) = report.steps.mean(*step) {
+                    note(step.figure(), mean.as_secs_f64());
+                }
+            }
+            note("displaced_requests", report.displaced as f64);
+            note("longest_doorbells", report.longest_doorbells as f64);
+            note("longest_hdma_queue", report.longest_hdma as f64);
+            note("longest_nsdma_queue", report.longest_nsdma as f64);
+            note("longest_best_effort_wait", report.longest_outside.as_secs_f64());
+            note("left_in_adapter", self.adapters[node].backlog() as f64);
+        }
+        let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
+        let received = run.channels.iter().filter_map(|channel| channel.delivered).sum();
+        run.figures.insert("received_per_second".into(), per_second(received));
+        if self.experiment.admission.formula.is_some() {
+            let refused = self.promises.iter().filter(|promise| promise.is_refused()).count();
+            run.figures.insert("refused".into(), refused as f64);
+        }
+        run
+    }
+
+    fn channel(
+        &mut self,
+        i: usize,
+        (opened, closed, ended): (&Tally, &Tally, &Tally),
+        window: f64,
+        end: Time,
+    ) -> Channel {
+        let spec = &self.experiment.channels[i];
+        let mut meter = std::mem::take(&mut self.meters[i]);
+        let counted = closed.since(opened);
+        let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
+        let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
+        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
+        let promise = &self.promises[i];
+        Channel {
+            name: spec.name.clone(),
+            class: if real_time { "real_time" } else { "best_effort" }.into(),
+            reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
+            deadline: spec.deadline.map(Span::as_secs_f64),
+            delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
+            delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
+            refused: outcome::refused(self.experiment, i, promise),
+            no_bound: outcome::no_bound(self.experiment, i, promise),
+            offered: rate(counted.offered.get() as f64),
+            throughput: rate(counted.transmitted.get() as f64),
+            messages: counted.messages,
+            completed: counted.completed,
+            packets: counted.packets,
+            delivered: Some(counted.delivered),
+            delivered_late: spec.deadline.map(|_| counted.delivered_late),
+            late_outside: ended.late() - counted.late(),
+            on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
+            drops: drops.collect(),
+            dropped_packets: counted.dropped_packets,
+            delivery: meter.delivery.summary(self.experiment.curves),
+            latency: meter.latency.summary(self.experiment.curves),
+            jitter_duration: self.gaps[i].mean(),
+            jitter_fraction: self.gaps[i].fraction(),
+            jitter_fraction_bound: match promise {
+                Promise::Connected(connection) => Some(connection.jitter_fraction),
+                _ => None,
+            },
+            jittered: self.gaps[i].share(),
+            ..Channel::default()
+        }
+    }
+}

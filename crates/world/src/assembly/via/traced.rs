@@ -1,0 +1,55 @@
+//! What is traced of virtual interfaces: the units' work, and each step of a message.
+
+use laxity_engine::trace::{Trace, Track};
+use laxity_model::via::{Message, Step, Unit};
+use laxity_units::Time;
+
+use super::{Cluster, UNITS};
+use crate::experiment::Experiment;
+
+/// What is traced of a run.
+pub(super) struct Traced<'a> {
+    trace: &'a mut dyn Trace,
+    /// Per node: of the processor, HDMA, NSDMA, NRDMA.
+    units: Vec<[Track; 4]>,
+    channels: Vec<Track>,
+}
+
+impl<'a> Traced<'a> {
+    pub(super) fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
+        let mut unit = |node: usize, name: &str| trace.track(&format!("{name}{}", experiment.suffix(node)));
+        let units = (0..experiment.nodes.len()).map(|node| UNITS.map(|name| unit(node, name))).collect();
+        let channels = experiment.channels.iter();
+        let channels = channels.map(|channel| trace.track(&format!("channel {}", channel.name))).collect();
+        Self { trace, units, channels }
+    }
+}
+
+impl Cluster<'_> {
+    pub(super) fn trace_step(&mut self, now: Time, step: Step, message: Message, base: Time) {
+        let channels = self.experiment.channels.len();
+        let Some(traced) = self.traced.as_mut().filter(|_| (message.vi as usize) < channels) else { return };
+        let nanoseconds = now.saturating_since(base).as_ps() / 1000;
+        let arguments = [("message", message.number), ("nanoseconds", nanoseconds)];
+        traced.trace.instant(traced.channels[message.vi as usize], step.words(), now, &arguments);
+    }
+
+    pub(super) fn trace_work(
+        &mut self,
+        node: usize,
+        unit: Unit,
+        what: &str,
+        message: Message,
+        (since, now): (Time, Time),
+    ) {
+        let Some(traced) = &mut self.traced else { return };
+        let place = match unit {
+            Unit::Processor | Unit::Doorbells => 0,
+            Unit::Hdma => 1,
+            Unit::Nsdma => 2,
+            Unit::Nrdma => 3,
+        };
+        let arguments = [("vi", u64::from(message.vi)), ("message", message.number)];
+        traced.trace.span(traced.units[node][place], what, since, now, &arguments);
+    }
+}
