@@ -20,8 +20,9 @@ mod contest {
     use laxity_machine::place::{Placement, cores, spawn_on};
     use laxity_machine::ring::ring;
     use laxity_model::adapter::{Command, Response};
-    use laxity_qos::channel::{ChannelId, Packet};
+    use laxity_qos::channel::{Carried, ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
+    use laxity_qos::virtual_clock::Vtick;
     use laxity_scenario::Scenario;
     use laxity_units::{Bytes, Span, Time};
     use laxity_world::experiment::Experiment;
@@ -73,7 +74,7 @@ source = { kind = "continuous" }
             class: Class::BestEffort,
             logical_arrival: Time::ZERO,
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level: 31,
         };
         let size = Bytes::new(1500);
@@ -89,6 +90,7 @@ source = { kind = "continuous" }
             sent: Time::ZERO,
             created: Time::ZERO,
             handed: Time::ZERO,
+            carried: Carried::NOTHING,
         }
     }
 

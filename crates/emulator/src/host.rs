@@ -80,7 +80,7 @@ impl<'a> Host<'a> {
     /// The host of node 0 of `experiment`, with its channels open.
     pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
         let host = experiment.host(0);
-        let mut subsystem = Subsystem::new(host.subsystem);
+        let mut subsystem = Subsystem::new(experiment.subsystem(0));
         for (i, promise) in promises.iter().enumerate() {
             subsystem.open(channel_config(experiment, i, promise));
         }

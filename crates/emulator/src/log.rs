@@ -14,7 +14,7 @@
 //! # Format
 //!
 //! ```text
-//! laxity log 4\n   then blocks:   length, u32 │ CRC-32, u32 │ that many bytes of postcard
+//! laxity log 5\n   then blocks:   length, u32 │ CRC-32, u32 │ that many bytes of postcard
 //! first block: Header     further blocks: Vec<Wake>     last block: End, marked by the first byte of each
 //! ```
 //!
@@ -47,7 +47,7 @@ pub use read::{Log, LogError};
 pub use write::{Journal, Recorder};
 
 /// By which a log of this format begins.
-const MAGIC: &str = "laxity log 4\n";
+const MAGIC: &str = "laxity log 5\n";
 /// The longest block: a header may hold traces, which may be long.
 const LONGEST: usize = 1 << 30;
 

@@ -429,7 +429,7 @@ impl Host {
         // What is left of a switch is lost: whoever comes back is switched to again.
         let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
         self.left.insert(thread, left);
-        self.subsystem.preempt();
+        self.subsystem.preempt(now);
         true
     }
 }

@@ -26,7 +26,8 @@ use std::collections::BTreeMap;
 
 use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Tag};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Request, Server, Tag};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 /// A port on its way out.
@@ -38,6 +39,8 @@ pub struct PortConfig {
     pub order: Order,
     /// What frames may do that are ahead of their time.
     pub early: EarlyPolicy,
+    /// The shortest frame of time, in orders that have frames.
+    pub frame: Span,
     /// Memory that no other port takes.
     pub memory: Bytes,
 }
@@ -49,8 +52,8 @@ pub struct Flow {
     pub class: Class,
     /// Its deadline here, from the logical arrival; unused for best effort.
     pub deadline: Span,
-    /// The interval of its contract; unused for best effort.
-    pub tick: Span,
+    /// Its rate where rates are shared; [`Vtick::NONE`] for what is left.
+    pub tick: Vtick,
     /// Fixed priority, 0 the most urgent.
     pub level: u8,
     /// Packets for which there is always room.
@@ -79,7 +82,8 @@ enum Room {
 #[derive(Debug)]
 struct Port {
     link: LinkCosts,
-    queue: Discipline<(Slot, Room)>,
+    /// With when each came.
+    queue: Discipline<(Slot, Room, Time)>,
     sending: Option<(Slot, Room)>,
     /// When the last bit of what is sent leaves, or a held frame may; `Time::MAX` for neither.
     due: Time,
@@ -142,7 +146,11 @@ impl Switch {
     pub fn new(ports: impl IntoIterator<Item = PortConfig>, shared: Bytes) -> Self {
         let port = |config: PortConfig| Port {
             link: config.link,
-            queue: config.order.discipline(config.early),
+            queue: config.order.discipline(&Server {
+                early: config.early,
+                speed: config.link,
+                frame: config.frame,
+            }),
             sending: None,
             due: Time::MAX,
             memory: Memory::of(config.memory),
@@ -168,6 +176,7 @@ impl Switch {
         let (flow, used) = port.flows.get_mut(&packet.channel).expect("a frame keeps to its route");
         let mut packet = *packet;
         packet.tag = tag(flow, &packet.tag, now);
+        packet.arrive();
         let guaranteed = packet.tag.class == Class::RealTime;
         let room = if guaranteed && *used < flow.reserved {
             *used += 1;
@@ -181,7 +190,7 @@ impl Switch {
             tell(SwitchOutput::Discarded(packet));
             return;
         };
-        port.queue.enqueue(packet.tag, (packets.put(&packet), room));
+        port.queue.enqueue(now, &Request::of(&packet), (packets.put(&packet), room, now));
         port.start(now, packets, tell);
         port.report.longest = port.report.longest.max(port.queue.len());
     }
@@ -224,14 +233,20 @@ impl Switch {
 
 impl Port {
     /// Begins the next frame, if the link is free and one may go.
-    fn start(&mut self, now: Time, packets: &Slots, tell: &mut impl FnMut(SwitchOutput)) {
+    fn start(&mut self, now: Time, packets: &mut Slots, tell: &mut impl FnMut(SwitchOutput)) {
         if self.sending.is_some() {
             return;
         }
-        let Some((_, (slot, room))) = self.queue.select(now) else {
+        let Some((_, (slot, room, came))) = self.queue.select(now) else {
+            if self.queue.is_empty() {
+                self.queue.idle();
+            }
             self.due = self.queue.next_eligible(now).unwrap_or(Time::MAX);
             return;
         };
+        if let Some(usual) = self.queue.usual_wait() {
+            packets.at_mut(slot).waited(now.since(came), usual);
+        }
         let packet = *packets.at(slot);
         let time = self.link.transmit(packet.size);
         self.sending = Some((slot, room));
@@ -248,7 +263,8 @@ fn tag(flow: &Flow, tag: &Tag, now: Time) -> Tag {
         (Class::RealTime, Class::RealTime) => {
             Tag::real_time(tag.deadline, flow.deadline, flow.tick, flow.level)
         }
-        _ => Tag::best_effort(now),
+        (Class::RealTime, Class::BestEffort) => Tag::best_effort(now),
+        (Class::BestEffort, _) => Tag::sharing(now, flow.tick),
     }
 }
 

@@ -39,7 +39,14 @@ fn config(paradigm: LinkParadigm, p: u32) -> Config {
         order: Order::MultiClassEdf,
         early: EarlyPolicy::HOLD,
         preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
-        link: LinkConfig { paradigm, order: Order::MultiClassEdf, early: EarlyPolicy::HOLD, depth: 1 },
+        link: LinkConfig {
+            paradigm,
+            order: Order::MultiClassEdf,
+            early: EarlyPolicy::HOLD,
+            depth: 1,
+            speed: LinkCosts::default(),
+            frame: Span::ZERO,
+        },
         packet: PACKET,
         enforcement: true,
     }

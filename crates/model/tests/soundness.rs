@@ -206,7 +206,14 @@ impl Case {
                 best_effort: Block::Packets(self.best_effort_block),
                 immediate: self.model == ResourceModel::Ideal,
             },
-            link: LinkConfig { paradigm, order, early: self.link_early, depth: self.depth },
+            link: LinkConfig {
+                paradigm,
+                order,
+                early: self.link_early,
+                depth: self.depth,
+                speed: LinkCosts::default(),
+                frame: Span::ZERO,
+            },
             packet: self.packet,
             enforcement: true,
         }

@@ -25,10 +25,10 @@ mod step;
 mod subsystem;
 
 pub use by_channel::ByChannel;
-pub use message::{ChannelId, Delivery, Packet};
+pub use message::{Carried, ChannelId, Delivery, Packet};
 pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,
-    Preemption, Processing, Role,
+    Preemption, Processing, Role, Way,
 };
 pub use slots::{Slot, Slots};
 pub use step::{Dropped, Finished, Sent, Step, Thread, Work};

@@ -1,76 +1,74 @@
 //! Scheduling disciplines: who is next.
 //!
-//! A discipline owns no time and no resource. It is handed items with a [`Tag`], and asked, at some
-//! `now`, which one to serve. The resource that asks (CPU, link, adapter stage) knows when it is free
-//! and what service costs. That split keeps each discipline to a page and lets the same five order
+//! A discipline owns no time and no resource. It is handed items, each with a [`Request`], and asked, at some
+//! `now`, which one to serve. The resource that asks (CPU, link, adapter stage, port) knows when it is free
+//! and what service costs. That split keeps each discipline to a page and lets the same ones order
 //! handlers on a CPU, packets on a link and descriptors on an adapter.
 //!
-//! | discipline | orders by | holds early items |
+//! | discipline | orders by | holds items |
 //! |---|---|---|
 //! | [`Fifo`] | arrival | no |
-//! | [`FixedPriority`] | level, then arrival | yes |
+//! | [`FixedPriority`] | level, then arrival | until `ℓ` |
 //! | [`Edf`] | deadline | no |
-//! | [`VirtualClock`] | stamp: one interval of the contract after `ℓ` | no |
-//! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | yes |
+//! | [`MultiClassEdf`] | current real time by deadline, best effort by arrival, early by `ℓ` | until `ℓ` |
+//! | [`VirtualClock`] | when an item would be done at its flow's own rate | no |
+//! | [`WeightedFair`] (WFQ, PGPS) | when the fluid server would be done with it | no |
+//! | [`WorstCaseFair`] (WF2Q+) | the same, of what that server would have begun | no |
+//! | [`SelfClocked`] (SCFQ) | finish tags; the clock is the tag in service | no |
+//! | [`StartTimeFair`] (SFQ) | start tags; the clock is the tag in service | no |
+//! | [`DeficitRoundRobin`] (DRR) | turns, each worth the same time at one's own rate | no |
+//! | [`StopAndGo`] | length of frames, then arrival | until the frame in which they came is over |
+//! | [`HierarchicalRoundRobin`] (HRR) | length of frames, then turns | when a frame's worth is used up |
+//! | [`RateControlled`] (RCSP) | level, then when they were let go | until they are due at their flow's rate |
+//! | [`FifoPlus`] (FIFO+) | arrival, had they waited at each hop so far as is usual there | no |
+//! | [`HopLaxity`] | time left for each link that is left | no |
+//!
+//! Those that share by rates take a flow's from its [`Tag::tick`]. What has none, best effort that says no `share` and what
+//! exceeds a contract, goes by arrival when nothing else waits.
 
+mod bounds;
+mod deficit_round_robin;
 mod early;
 mod edf;
 mod fifo;
+mod fifo_plus;
 mod fixed_priority;
+mod frames;
+mod hierarchical_round_robin;
+mod hop_laxity;
 mod keyed;
 mod multiclass_edf;
+mod rate_controlled;
+mod request;
+mod self_clocked;
+mod stamped;
+mod start_time;
+mod stop_and_go;
 mod virtual_clock;
+mod virtual_time;
+mod weighted_fair;
+mod worst_case_fair;
 
+pub use bounds::{Share, Sharing};
+pub use deficit_round_robin::DeficitRoundRobin;
 pub use early::EarlyPolicy;
 pub use edf::Edf;
 pub use fifo::Fifo;
+pub use fifo_plus::FifoPlus;
 pub use fixed_priority::{FixedPriority, LEVELS};
+pub use hierarchical_round_robin::HierarchicalRoundRobin;
+pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
+pub use rate_controlled::RateControlled;
+pub use request::{Class, Rank, Request, Server, Tag};
+pub use self_clocked::SelfClocked;
+pub use start_time::StartTimeFair;
+pub use stop_and_go::StopAndGo;
 pub use virtual_clock::VirtualClock;
+pub use weighted_fair::WeightedFair;
+pub use worst_case_fair::WorstCaseFair;
 
 use laxity_units::{Span, Time};
-
-/// Whether an item has a guarantee.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
-    /// Admitted with a bound.
-    RealTime,
-    /// Served with what is left.
-    BestEffort,
-}
-
-/// What a discipline may know of an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tag {
-    /// Class of service.
-    pub class: Class,
-    /// `ℓ`: when the item is current; the arrival time for best effort.
-    pub logical_arrival: Time,
-    /// Absolute deadline; [`Time::MAX`] for best effort.
-    pub deadline: Time,
-    /// `Vtick`: the interval of its contract; [`Span::MAX`] for best effort.
-    pub tick: Span,
-    /// Fixed priority, 0 the most urgent, below [`LEVELS`].
-    pub level: u8,
-}
-
-impl Tag {
-    /// What has a guarantee, one in every `tick`, and counts as come at `at`; its deadline is `within` of that.
-    pub fn real_time(at: Time, within: Span, tick: Span, level: u8) -> Self {
-        let deadline = at.saturating_add(within);
-        Self { class: Class::RealTime, logical_arrival: at, deadline, tick, level }
-    }
-
-    /// What has none, and came `now`.
-    pub fn best_effort(now: Time) -> Self {
-        let level = LEVELS as u8 - 1;
-        Self { class: Class::BestEffort, logical_arrival: now, deadline: Time::MAX, tick: Span::MAX, level }
-    }
-}
-
-/// How urgent an item is; the smaller is served first. Comparable within one discipline at one `now`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rank(pub(crate) u8, pub(crate) Time);
 
 /// Declares every discipline once: its type and name, how the field abbreviates it, and an empty queue of it.
 macro_rules! disciplines {
@@ -85,10 +83,10 @@ macro_rules! disciplines {
             /// Every one.
             pub const ALL: &'static [Order] = &[$(Order::$discipline),*];
 
-            /// An empty queue of this discipline.
-            pub fn discipline<T>(self, early: EarlyPolicy) -> Discipline<T> {
+            /// An empty queue of this discipline before `server`.
+            pub fn discipline<T>(self, server: &Server) -> Discipline<T> {
                 match self {
-                    $(Order::$discipline => Discipline::$discipline($empty(early)),)*
+                    $(Order::$discipline => Discipline::$discipline($empty(server)),)*
                 }
             }
 
@@ -107,11 +105,11 @@ macro_rules! disciplines {
         }
 
         impl<T> Discipline<T> {
-            /// Adds an item.
+            /// Adds an item that comes `now`.
             #[inline]
-            pub fn enqueue(&mut self, tag: Tag, item: T) {
+            pub fn enqueue(&mut self, now: Time, request: &Request, item: T) {
                 match self {
-                    $(Discipline::$discipline(queue) => queue.enqueue(tag, item),)*
+                    $(Discipline::$discipline(queue) => queue.enqueue(now, request, item),)*
                 }
             }
 
@@ -145,6 +143,29 @@ macro_rules! disciplines {
                 }
             }
 
+            /// Whoever was served last has been, and nobody waits: what was taken then is nobody's loss.
+            #[inline]
+            pub fn idle(&mut self) {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.idle(),)*
+                }
+            }
+
+            /// Removes the best-effort item that would be served last, of flows whose items with a rate are all of one class. Takes time with the
+            /// number of items.
+            pub fn evict(&mut self) -> Option<T> {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.evict(),)*
+                }
+            }
+
+            /// Removes every item, eligible or not.
+            pub fn drain(&mut self) -> Vec<T> {
+                match self {
+                    $(Discipline::$discipline(queue) => queue.drain(),)*
+                }
+            }
+
             /// How many items wait, eligible or not.
             #[inline]
             pub fn len(&self) -> usize {
@@ -162,13 +183,51 @@ macro_rules! disciplines {
     };
 }
 
-disciplines! {
-    MultiClassEdf "multi-class EDF" MultiClassEdf::new;
-    FixedPriority "FP" FixedPriority::new;
-    Edf "EDF" |_| Edf::default();
-    VirtualClock "VC" |_| VirtualClock::default();
-    Fifo "FIFO" |_| Fifo::default();
+impl<T> Discipline<T> {
+    /// What real time waits here, where that is counted for what items carry on.
+    pub fn usual_wait(&self) -> Option<Span> {
+        match self {
+            Discipline::FifoPlus(queue) => Some(queue.usual_wait()),
+            _ => None,
+        }
+    }
 }
 
+impl Order {
+    /// Whether it lets a resource idle that could serve what waits, whatever early items may do.
+    pub fn holds(self) -> bool {
+        self.has_frames() || self == Order::RateControlled
+    }
+
+    /// Whether it needs to be told a frame.
+    pub fn has_frames(self) -> bool {
+        matches!(self, Order::StopAndGo | Order::HierarchicalRoundRobin)
+    }
+}
+
+disciplines! {
+    MultiClassEdf "multi-class EDF" |server: &Server| MultiClassEdf::new(server.early);
+    FixedPriority "FP" |server: &Server| FixedPriority::new(server.early);
+    Edf "EDF" |_| Edf::default();
+    Fifo "FIFO" |_| Fifo::default();
+    VirtualClock "VC" |_| VirtualClock::default();
+    WeightedFair "WFQ" |server: &Server| WeightedFair::of(server);
+    WorstCaseFair "WF2Q+" |_| WorstCaseFair::default();
+    SelfClocked "SCFQ" |_| SelfClocked::default();
+    StartTimeFair "SFQ" |_| StartTimeFair::default();
+    DeficitRoundRobin "DRR" |_| DeficitRoundRobin::default();
+    StopAndGo "S&G" |server: &Server| StopAndGo::of(server);
+    HierarchicalRoundRobin "HRR" |server: &Server| HierarchicalRoundRobin::of(server);
+    RateControlled "RCSP" |_| RateControlled::default();
+    FifoPlus "FIFO+" |_| FifoPlus::default();
+    HopLaxity "HL" |_| HopLaxity::default();
+}
+
+#[cfg(test)]
+mod fairness;
+#[cfg(test)]
+mod holding;
+#[cfg(test)]
+mod server;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,7 @@
 use laxity_units::{Bytes, Rate, Span, Time};
 
 use crate::fragment::{Cut, Fragmentation};
+use crate::virtual_clock::Vtick;
 
 /// What a channel promises to send at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,11 @@ impl TrafficSpec {
     /// `R_max × M_max`: the rate that the channel reserves.
     pub fn rate(&self) -> Rate {
         Rate::of(self.max_message, self.min_interval)
+    }
+
+    /// The same as `Vtick`: the largest message in each interval.
+    pub fn tick(&self) -> Vtick {
+        Vtick { interval: self.min_interval, size: self.max_message }
     }
 
     /// How a message of `size` falls into packets, if it is carried under this contract.

@@ -22,6 +22,15 @@ pub struct Vtick {
 }
 
 impl Vtick {
+    /// Without an end: of a flow that has reserved nothing.
+    pub const NONE: Self = Self { interval: Span::MAX, size: Bytes::new(1) };
+
+    /// Whether it has no end.
+    #[inline]
+    pub fn is_none(self) -> bool {
+        self.interval == Span::MAX
+    }
+
     /// The tick of an item of `size`, rounded up.
     pub fn of(self, size: Bytes) -> Span {
         let ps = u128::from(self.interval.as_ps()) * u128::from(size.get());

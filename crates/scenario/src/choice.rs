@@ -59,6 +59,32 @@ impl Choice for Order {
             "By VirtualClock's stamps: one interval of the contract after the logical arrival; best effort when nothing else waits.",
         ),
         ("fifo", Order::Fifo, "By arrival."),
+        (
+            "wfq",
+            Order::WeightedFair,
+            "Weighted fair queueing: by when a fluid server would be done. Here and below up to `hrr` what has no rate goes when nothing else may.",
+        ),
+        ("wf2q_plus", Order::WorstCaseFair, "WF2Q+: the same, of what that server would have begun."),
+        ("scfq", Order::SelfClocked, "Self-clocked fair queueing: by finish tags."),
+        ("sfq", Order::StartTimeFair, "Start-time fair queueing: by start tags."),
+        ("drr", Order::DeficitRoundRobin, "Deficit round robin, with quanta in proportion to rates."),
+        (
+            "rcsp",
+            Order::RateControlled,
+            "Rate-controlled static priority: held to the flow's rate, then by `level`.",
+        ),
+        ("stop_and_go", Order::StopAndGo, "What came in one `frame` goes in the next."),
+        (
+            "hrr",
+            Order::HierarchicalRoundRobin,
+            "Hierarchical round robin: so much in each `frame`, and no more.",
+        ),
+        (
+            "fifo_plus",
+            Order::FifoPlus,
+            "FIFO+: by arrival, had it waited at each hop as is usual there; then best effort.",
+        ),
+        ("hop_laxity", Order::HopLaxity, "By the time left for each link that is left; then best effort."),
     ];
 }
 

@@ -14,6 +14,7 @@ mod topology;
 mod via;
 mod way;
 
+pub(crate) use host::frame;
 use std::ops::Range;
 
 use laxity_model::host::Applications;

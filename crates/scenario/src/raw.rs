@@ -216,6 +216,8 @@ pub(crate) struct RawLink {
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
+    /// The shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
+    pub(crate) frame: Option<Written<Bounded<Interval>>>,
     /// How long before its logical arrival time a packet may leave if nothing on time waits. Default `0 us`; where a
     /// channel `carries` frames, `250 ms`. A program that sends at its contract's rate never makes up for a time in
     /// which the platform stood still, so after one all its frames are early, and would be held for the rest of the
@@ -313,6 +315,9 @@ pub(crate) struct RawChannel {
     pub(crate) deadline: Option<Written<Bounded<Interval>>>,
     /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
     pub(crate) refusal: Option<Written<Refusal>>,
+    /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what is left. Real time has that of its
+    /// contract.
+    pub(crate) share: Option<Written<Bounded<Flow>>>,
     /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
     pub(crate) level: Option<Written<Whole<0, 31>>>,
     /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the interval, one more for

@@ -248,11 +248,23 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory is for what has no
     // guarantee.
     let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
-    let PortConfig { link, order, early: _, memory: _ } = config;
+    let PortConfig { link, order, frame: _, early: _, memory: _ } = config;
     let by_level = match order {
         Order::MultiClassEdf => false,
         Order::FixedPriority => true,
-        Order::Edf | Order::VirtualClock | Order::Fifo => {
+        Order::Edf
+        | Order::Fifo
+        | Order::VirtualClock
+        | Order::WeightedFair
+        | Order::WorstCaseFair
+        | Order::SelfClocked
+        | Order::StartTimeFair
+        | Order::DeficitRoundRobin
+        | Order::StopAndGo
+        | Order::HierarchicalRoundRobin
+        | Order::RateControlled
+        | Order::FifoPlus
+        | Order::HopLaxity => {
             return Err(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"));
         }
     };
@@ -292,7 +304,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
-    let LinkConfig { paradigm, order: link_order, early: _, depth } = link_config;
+    let LinkConfig { paradigm, order: link_order, early: _, depth, frame: _, speed: _ } = link_config;
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
@@ -305,10 +317,27 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let by_level = match (order, link_order) {
         (Order::MultiClassEdf, Order::MultiClassEdf) => false,
         (Order::FixedPriority, Order::FixedPriority) => true,
-        // Nothing ever waits at the host's link.
-        (Order::MultiClassEdf, _) if !scheduled => false,
-        (Order::FixedPriority, _) if !scheduled => true,
-        (Order::MultiClassEdf | Order::FixedPriority | Order::Edf | Order::VirtualClock | Order::Fifo, _) => {
+        // Nothing ever waits at the host's link, unless it is held there.
+        (Order::MultiClassEdf, at_link) if !scheduled && !at_link.holds() => false,
+        (Order::FixedPriority, at_link) if !scheduled && !at_link.holds() => true,
+        (
+            Order::MultiClassEdf
+            | Order::FixedPriority
+            | Order::Edf
+            | Order::Fifo
+            | Order::VirtualClock
+            | Order::WeightedFair
+            | Order::WorstCaseFair
+            | Order::SelfClocked
+            | Order::StartTimeFair
+            | Order::DeficitRoundRobin
+            | Order::StopAndGo
+            | Order::HierarchicalRoundRobin
+            | Order::RateControlled
+            | Order::FifoPlus
+            | Order::HopLaxity,
+            _,
+        ) => {
             return Err(Uncovered(
                 "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
             ));
@@ -373,6 +402,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         deadline: _,
         // What a refusal says of the run is said after it.
         refusal: _,
+        // No proof covers who shares by rates.
+        share: _,
         // See `policies_at`.
         level: _,
         packet_overflow: _,

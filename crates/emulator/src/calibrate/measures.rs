@@ -122,6 +122,8 @@ fn config(packet: Bytes) -> Config {
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
+            speed: laxity_qos::costs::LinkCosts::default(),
+            frame: laxity_units::Span::ZERO,
         },
         packet,
         enforcement: true,

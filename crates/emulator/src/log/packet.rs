@@ -1,8 +1,9 @@
 //! Inputs as they stand in a log: the shape here is the format, and does not follow when the model's types change.
 
 use laxity_model::adapter::Command;
-use laxity_qos::channel::{ChannelId, Packet};
+use laxity_qos::channel::{Carried, ChannelId, Packet};
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::Input;
 use serde::{Deserialize, Serialize};
@@ -30,11 +31,16 @@ pub(super) struct LoggedPacket {
     logical_arrival: u64,
     deadline: u64,
     tick: u64,
+    per: u64,
     level: u8,
     due_from: u64,
     sent: u64,
     created: u64,
     handed: u64,
+    due: u64,
+    excess: i64,
+    hops: u8,
+    waits: bool,
 }
 
 impl From<Input> for LoggedInput {
@@ -89,12 +95,17 @@ impl From<Packet> for LoggedPacket {
             real_time: packet.tag.class == Class::RealTime,
             logical_arrival: packet.tag.logical_arrival.as_ps(),
             deadline: packet.tag.deadline.as_ps(),
-            tick: packet.tag.tick.as_ps(),
+            tick: packet.tag.tick.interval.as_ps(),
+            per: packet.tag.tick.size.get(),
             level: packet.tag.level,
             due_from: packet.due_from.as_ps(),
             sent: packet.sent.as_ps(),
             created: packet.created.as_ps(),
             handed: packet.handed.as_ps(),
+            due: packet.carried.due.as_ps(),
+            excess: packet.carried.excess,
+            hops: packet.carried.hops,
+            waits: packet.carried.waits,
         }
     }
 }
@@ -112,13 +123,19 @@ impl From<LoggedPacket> for Packet {
                 class: if packet.real_time { Class::RealTime } else { Class::BestEffort },
                 logical_arrival: Time::from_ps(packet.logical_arrival),
                 deadline: Time::from_ps(packet.deadline),
-                tick: Span::from_ps(packet.tick),
+                tick: Vtick { interval: Span::from_ps(packet.tick), size: Bytes::new(packet.per) },
                 level: packet.level,
             },
             due_from: Time::from_ps(packet.due_from),
             sent: Time::from_ps(packet.sent),
             created: Time::from_ps(packet.created),
             handed: Time::from_ps(packet.handed),
+            carried: Carried {
+                due: Time::from_ps(packet.due),
+                excess: packet.excess,
+                hops: packet.hops,
+                waits: packet.waits,
+            },
         }
     }
 }

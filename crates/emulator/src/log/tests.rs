@@ -122,9 +122,9 @@ fn what_is_no_log_is_refused_in_words() {
         (&b""[..], "too short"),
         (b"#!/usr/bin/env python3", "no log of an emulation"),
         (b"laxity log 1\n and so on", "does not know"),
-        (b"laxity log 4\n\0\0\0\0\0\0\0\0", "0 bytes"),
-        (b"laxity log 4\n\x05\0\0\0\0\0\0\0hello", "checksum"),
-        (b"laxity log 4\n\xff\xff\xff\x3f\0\0\0\0hello", "without its end"),
+        (b"laxity log 5\n\0\0\0\0\0\0\0\0", "0 bytes"),
+        (b"laxity log 5\n\x05\0\0\0\0\0\0\0hello", "checksum"),
+        (b"laxity log 5\n\xff\xff\xff\x3f\0\0\0\0hello", "without its end"),
     ] {
         let error = read(bytes).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

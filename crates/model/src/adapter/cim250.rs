@@ -180,8 +180,9 @@ fn stage(name: &str, servers: u32, phases: Vec<Phase>) -> Stage {
 
 #[cfg(test)]
 mod tests {
-    use laxity_qos::channel::{ChannelId, Packet};
+    use laxity_qos::channel::{Carried, ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
+    use laxity_qos::virtual_clock::Vtick;
     use laxity_units::Time;
 
     use super::*;
@@ -212,7 +213,7 @@ mod tests {
             class: Class::BestEffort,
             logical_arrival: at,
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level: 31,
         };
         let (channel, size) = (ChannelId(0), Bytes::new(1024));
@@ -229,6 +230,7 @@ mod tests {
             sent,
             created,
             handed,
+            carried: Carried::NOTHING,
         }
     }
 

@@ -104,6 +104,15 @@ impl Stage {
     }
 }
 
+impl Stage {
+    /// The line through its times for nothing and for 64 KiB, which they lie below where bytes past a knee cost more: for disciplines that follow a fluid server.
+    pub fn speed(&self) -> LinkCosts {
+        const LARGE: Bytes = Bytes::from_kib(64);
+        let (least, most) = (self.service(Bytes::ZERO), self.service(LARGE));
+        LinkCosts::new(least, most.saturating_sub(least).scale_ceil(1, LARGE.get()))
+    }
+}
+
 /// Which of a stage's queues is served next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selection {
@@ -121,6 +130,8 @@ pub struct Queue {
     pub takes: Takes,
     /// In which order they leave.
     pub order: Order,
+    /// The shortest frame of time, in orders that have frames.
+    pub frame: Span,
     /// Rank among the stage's queues, 0 before all.
     pub priority: u8,
     /// Packets that it holds; `None` for as many as there are.
@@ -133,8 +144,8 @@ pub struct Queue {
 
 impl Default for Queue {
     fn default() -> Self {
-        let (order, overload) = (Order::Fifo, Overload::Block);
-        Self { takes: Takes::All, order, priority: 0, slots: None, overload, spread: 1 }
+        let (order, frame, overload) = (Order::Fifo, Span::ZERO, Overload::Block);
+        Self { takes: Takes::All, order, frame, priority: 0, slots: None, overload, spread: 1 }
     }
 }
 

@@ -108,8 +108,9 @@ impl Null {
 
 #[cfg(test)]
 mod tests {
-    use laxity_qos::channel::{ChannelId, Packet};
+    use laxity_qos::channel::{Carried, ChannelId, Packet};
     use laxity_qos::discipline::{Class, Tag};
+    use laxity_qos::virtual_clock::Vtick;
     use laxity_units::Bytes;
 
     use super::*;
@@ -129,7 +130,7 @@ mod tests {
             class: Class::BestEffort,
             logical_arrival: at(0),
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level: 31,
         };
         let (channel, size) = (ChannelId(0), Bytes::new(size));
@@ -146,6 +147,7 @@ mod tests {
             sent,
             created,
             handed,
+            carried: Carried::NOTHING,
         }
     }
 

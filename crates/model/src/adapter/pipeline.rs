@@ -181,7 +181,7 @@ impl Pipeline {
     pub(super) fn receive(&mut self, now: Time, slot: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.stopped || !self.receive_buffers.take(around.packets().at(slot)) {
             let makes_room = self.receive_buffers.overload() == Overload::Priority && !self.stopped;
-            if !makes_room || !self.make_room(now, Direction::Receive, slot, around) {
+            if !makes_room || !self.make_room(Direction::Receive, slot, around) {
                 return around.tell(AdapterOutput::Discarded(slot, Loss::Overload));
             }
         }

@@ -242,9 +242,10 @@ fn reaches(loses: &mut Option<(f64, Stream)>, report: &mut DriverReport) -> bool
 #[cfg(test)]
 mod tests {
     use laxity_engine::Seed;
-    use laxity_qos::channel::{ChannelId, Slots};
+    use laxity_qos::channel::{Carried, ChannelId, Slots};
     use laxity_qos::costs::LinkCosts;
     use laxity_qos::discipline::Tag;
+    use laxity_qos::virtual_clock::Vtick;
     use laxity_units::Bytes;
 
     use super::*;
@@ -262,7 +263,7 @@ mod tests {
             class: Class::RealTime,
             logical_arrival: at(0),
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level: 31,
         };
         let size = Bytes::new(5);
@@ -279,6 +280,7 @@ mod tests {
             sent,
             created,
             handed,
+            carried: Carried::NOTHING,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Timelines worked out by hand, and conservation over random ones.
 
 use laxity_engine::Seed;
+use laxity_qos::channel::Carried;
 use laxity_qos::discipline::LEVELS;
 use proptest::prelude::*;
 
@@ -13,19 +14,25 @@ fn at(us: u64) -> Time {
 /// 1 us for each byte.
 fn port(order: Order, memory: u64) -> PortConfig {
     let link = LinkCosts { per_byte: Span::from_us(1), ..LinkCosts::default() };
-    PortConfig { link, order, early: EarlyPolicy::HOLD, memory: Bytes::new(memory) }
+    PortConfig { link, order, early: EarlyPolicy::HOLD, frame: Span::from_us(3), memory: Bytes::new(memory) }
 }
 
 fn flow(class: Class, deadline: u64, reserved: u64) -> Flow {
     let level = if class == Class::RealTime { 0 } else { LEVELS as u8 - 1 };
-    Flow { class, deadline: Span::from_us(deadline), tick: Span::from_ms(1), level, reserved }
+    Flow {
+        class,
+        deadline: Span::from_us(deadline),
+        tick: Vtick { interval: Span::from_ms(1), size: Bytes::new(10) },
+        level,
+        reserved,
+    }
 }
 
 /// A packet that was due at the place before at `due`.
 fn packet(channel: u32, message: u64, size: u64, class: Class, due: u64) -> Packet {
     let size = Bytes::new(size);
     let deadline = if class == Class::RealTime { at(due) } else { Time::MAX };
-    let tag = Tag { class, logical_arrival: at(0), deadline, tick: Span::MAX, level: 0 };
+    let tag = Tag { class, logical_arrival: at(0), deadline, tick: Vtick::NONE, level: 0 };
     Packet {
         channel: ChannelId(channel),
         message,
@@ -38,6 +45,7 @@ fn packet(channel: u32, message: u64, size: u64, class: Class, due: u64) -> Pack
         sent: at(0),
         created: at(0),
         handed: at(0),
+        carried: Carried::NOTHING,
     }
 }
 
@@ -215,4 +223,23 @@ proptest! {
         prop_assert_eq!(switch.shared.taken, 0);
         prop_assert_eq!(left + lost.len() as u64, frames);
     }
+}
+
+/// Of a port in the order of FIFO+ the second frame waits 10 us, of which a 64th is what one waits from then on.
+#[test]
+fn a_port_adds_to_what_a_frame_carries() {
+    let mut switch = Switch::new([port(Order::FifoPlus, 1000)], Bytes::ZERO);
+    switch.open(0, ChannelId(0), flow(Class::RealTime, 20, 4));
+    let mut left = Vec::new();
+    for message in 0..2 {
+        switch.receive(at(0), 0, &packet(0, message, 10, Class::RealTime, 50), &mut |_| {});
+    }
+    for now in [10, 20] {
+        switch.timer(at(now), 0, &mut |output| {
+            if let SwitchOutput::Departed(packet) = output {
+                left.push(packet.carried.excess);
+            }
+        });
+    }
+    assert_eq!(left, [0, 10_000_000 - 10_000_000 / 64]);
 }

@@ -5,9 +5,10 @@ use laxity_model::adapter::{
     Answers, Buffers, CommandQueue, Delay, Description, Interface, Moderation, Notification, Overload, Phase,
     Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
 };
-use laxity_qos::channel::{ChannelId, Order, Packet};
+use laxity_qos::channel::{Carried, ChannelId, Order, Packet};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 /// The largest packet of a case.
@@ -162,7 +163,7 @@ fn lines(dice: &mut Dice) -> Vec<Takes> {
 }
 
 fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -> Stage {
-    let orders = [Order::Fifo, Order::Fifo, Order::Edf, Order::MultiClassEdf, Order::FixedPriority];
+    let orders = [&[Order::Fifo; 8], Order::ALL].concat();
     let overloads = [Overload::Block, Overload::Block, Overload::Drop, Overload::Priority];
     let queues = lines(dice)
         .into_iter()
@@ -172,6 +173,7 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
             Queue {
                 takes,
                 order: dice.pick(&orders),
+                frame: Span::from_us(1 + dice.below(400)),
                 priority: dice.below(3) as u8,
                 slots: slots(dice).filter(|_| !holds_up_the_medium),
                 overload,
@@ -245,6 +247,11 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
     let size = Bytes::new(1 + dice.below(LARGEST));
     // A channel's own: queues that go by it would else part its packets.
     let level = if class == Class::RealTime { 2 * channel as u8 } else { 31 };
+    // A channel's own, too, and one of best effort has none.
+    let tick = match channel {
+        3 => Vtick::NONE,
+        _ => Vtick { interval: Span::from_us(700), size: Bytes::new(LARGEST) },
+    };
     Packet {
         channel: ChannelId(channel),
         message: number,
@@ -252,11 +259,12 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
         count: 1,
         size,
         message_size: size,
-        tag: Tag { class, logical_arrival: now, deadline, tick: Span::MAX, level },
+        tag: Tag { class, logical_arrival: now, deadline, tick, level },
         due_from: now,
         sent: now,
         created: now,
         handed: now,
+        carried: Carried::NOTHING,
     }
 }
 

@@ -10,11 +10,12 @@ use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkParadigm, MessageOverflow, Order,
-    Packet, PacketOverflow, Preemption, Processing, Role,
+    Packet, PacketOverflow, Preemption, Processing, Role, Way,
 };
-use laxity_qos::costs::HostCosts;
+use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_qos::traffic::TrafficSpec;
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 use super::cases::{Dice, LARGEST, description, keeps_order, packet};
@@ -36,7 +37,6 @@ enum Act {
 fn config(dice: &mut Dice) -> Config {
     let block = Block::Packets(1 + dice.below(4) as u32);
     let paradigms = [LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3, LinkParadigm::Adapter];
-    let orders = [Order::Fifo, Order::Edf, Order::MultiClassEdf, Order::FixedPriority];
     Config {
         processing: dice.pick(&[Processing::PerChannel, Processing::PerMessage]),
         order: dice.pick(&[Order::MultiClassEdf, Order::FixedPriority]),
@@ -49,9 +49,11 @@ fn config(dice: &mut Dice) -> Config {
         },
         link: LinkConfig {
             paradigm: dice.pick(&paradigms),
-            order: dice.pick(&orders),
+            order: dice.pick(Order::ALL),
             early: EarlyPolicy::HOLD,
             depth: dice.pick(&[1, 2, 5, 1000]),
+            speed: LinkCosts::new(Span::from_us(5), Span::from_ns(50)),
+            frame: Span::from_us(1 + dice.below(400)),
         },
         packet: Bytes::new(LARGEST / 3),
         enforcement: true,
@@ -73,6 +75,8 @@ fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
         spec,
         deadline: if class == Class::RealTime { Span::from_ms(2) } else { Span::MAX },
         level: if class == Class::RealTime { 0 } else { 31 },
+        share: if class == Class::RealTime { spec.tick() } else { dice.pick(&[spec.tick(), Vtick::NONE]) },
+        way: Way { links: 1 + dice.below(4) as u8, deadline: Span::from_ms(2) },
         message_slots: 1 + dice.below(4) as u32,
         packet_slots: 1 + dice.below(8),
         message_overflow: dice.pick(&[

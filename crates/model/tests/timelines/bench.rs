@@ -8,7 +8,7 @@ use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
     Thread,
 };
-use laxity_qos::costs::HostCosts;
+use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span, Time};
@@ -51,7 +51,14 @@ pub(crate) fn config(paradigm: LinkParadigm) -> Config {
         order: Order::MultiClassEdf,
         early: EarlyPolicy::HOLD,
         preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
-        link: LinkConfig { paradigm, order: Order::MultiClassEdf, early: EarlyPolicy::HOLD, depth: 1 },
+        link: LinkConfig {
+            paradigm,
+            order: Order::MultiClassEdf,
+            early: EarlyPolicy::HOLD,
+            depth: 1,
+            speed: LinkCosts::default(),
+            frame: Span::ZERO,
+        },
         packet: PACKET,
         enforcement: true,
     }

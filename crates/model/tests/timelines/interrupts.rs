@@ -2,8 +2,11 @@
 
 use laxity_model::host::{Applications, Host, Interrupt, Output};
 use laxity_model::told::Told;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Packet, Role};
+use laxity_qos::channel::{
+    Carried, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Packet, Role,
+};
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
 use super::bench::{Bench, COSTS, Input, Offer, PACKET, best_effort, config, real_time};
@@ -24,13 +27,14 @@ fn incoming(index: u32, count: u32) -> Input {
             class: Class::BestEffort,
             logical_arrival: Time::ZERO,
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level: 31,
         },
         due_from: Time::ZERO,
         sent: Time::ZERO,
         created: Time::ZERO,
         handed: Time::ZERO,
+        carried: Carried::NOTHING,
     };
     Input::Interrupt(Interrupt::Received(packet))
 }

@@ -10,9 +10,10 @@ use laxity_model::host::{Applications, Endless, Host, Output, Use};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
-use laxity_qos::channel::{ChannelId, LinkParadigm, Packet};
+use laxity_qos::channel::{Carried, ChannelId, LinkParadigm, Packet};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
 use super::bench::{COSTS, PACKET, at, best_effort, config};
@@ -82,13 +83,14 @@ fn packet(message: u64) -> Packet {
             class: Class::BestEffort,
             logical_arrival: at(0),
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level: 31,
         },
         due_from: at(0),
         sent: at(0),
         created: at(0),
         handed: at(0),
+        carried: Carried::NOTHING,
     }
 }
 

@@ -41,6 +41,27 @@ impl<T> ByChannel<T> {
         self.all.push(value);
     }
 
+    /// Where the value of `channel` lies among all that there are, which it does from now on; made if it has none.
+    #[inline]
+    pub(crate) fn place(&mut self, channel: ChannelId) -> usize
+    where
+        T: Default,
+    {
+        match self.places.get(channel.index()) {
+            Some(&place) if place != NOWHERE => place as usize,
+            _ => {
+                self.insert(channel, T::default());
+                self.all.len() - 1
+            }
+        }
+    }
+
+    /// All values, by the place where each lies.
+    #[inline]
+    pub(crate) fn all_mut(&mut self) -> &mut [T] {
+        &mut self.all
+    }
+
     /// All values with their channels, by number.
     pub fn iter(&self) -> impl Iterator<Item = (ChannelId, &T)> {
         let places = (0..).zip(&self.places).filter(|(_, place)| **place != NOWHERE);

@@ -1,10 +1,10 @@
 //! The link scheduler: which packet is next, and whether the adapter takes one.
 
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use super::policy::LinkConfig;
 use super::slots::Slot;
-use crate::discipline::{Discipline, Tag};
+use crate::discipline::{Discipline, Request};
 
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
@@ -17,11 +17,16 @@ pub(super) struct LinkScheduler {
 impl LinkScheduler {
     pub(super) fn new(config: &LinkConfig) -> Self {
         assert!(config.depth > 0, "an adapter takes at least one packet");
-        Self { queue: config.order.discipline(config.early), depth: config.depth, in_flight: 0, longest: 0 }
+        Self {
+            queue: config.order.discipline(&config.server()),
+            depth: config.depth,
+            in_flight: 0,
+            longest: 0,
+        }
     }
 
-    pub(super) fn enqueue(&mut self, tag: Tag, packet: Slot) {
-        self.queue.enqueue(tag, packet);
+    pub(super) fn enqueue(&mut self, now: Time, request: &Request, packet: Slot) {
+        self.queue.enqueue(now, request, packet);
         self.longest = self.longest.max(self.queue.len());
     }
 
@@ -43,12 +48,20 @@ impl LinkScheduler {
 
     pub(super) fn complete(&mut self) {
         self.in_flight = self.in_flight.checked_sub(1).expect("a completed packet was in flight");
+        if self.in_flight == 0 && self.queue.is_empty() {
+            self.queue.idle();
+        }
     }
 
     /// When a held packet becomes eligible, if the adapter could take it.
     #[inline]
     pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.in_flight == self.depth { None } else { self.queue.next_eligible(now) }
+    }
+
+    /// What real time waits here, if that is counted.
+    pub(super) fn usual_wait(&self) -> Option<Span> {
+        self.queue.usual_wait()
     }
 
     pub(super) fn len(&self) -> usize {

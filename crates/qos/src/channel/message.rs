@@ -2,6 +2,7 @@
 
 use laxity_units::{Bytes, Span, Time};
 
+use super::policy::Way;
 use crate::discipline::{Class, Tag};
 use crate::fragment::Cut;
 
@@ -62,7 +63,7 @@ impl Message {
     }
 
     /// The next packet, created at `now`.
-    pub(super) fn next_packet(&mut self, channel: ChannelId, now: Time) -> Packet {
+    pub(super) fn next_packet(&mut self, channel: ChannelId, way: Way, now: Time) -> Packet {
         let index = self.made;
         self.made += 1;
         Packet {
@@ -77,6 +78,14 @@ impl Message {
             sent: self.sent,
             created: now,
             handed: now,
+            carried: Carried {
+                due: match self.tag.class {
+                    Class::RealTime => self.due_from.saturating_add(way.deadline),
+                    Class::BestEffort => Time::MAX,
+                },
+                hops: way.links,
+                ..Carried::NOTHING
+            },
         }
     }
 
@@ -111,6 +120,28 @@ pub struct Packet {
     pub created: Time,
     /// When it was handed to the adapter; until then as `created`.
     pub handed: Time,
+    /// What it carries for queues further on.
+    pub carried: Carried,
+}
+
+/// What a packet says of its way, for disciplines that look at more than one hop.
+///
+/// A network would have it in a header. Ours does not ([`wire`](crate::wire)): it is in the simulated packet only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    /// When it is due at the end of its way; [`Time::MAX`] for best effort.
+    pub due: Time,
+    /// By how much it waited longer than is usual, so far, in picoseconds; less than nothing if it had luck.
+    pub excess: i64,
+    /// Links to its receiver, the next included.
+    pub hops: u8,
+    /// Whether the wait at the host that it left last is still to be added to `excess`, of which the usual one was taken.
+    pub waits: bool,
+}
+
+impl Carried {
+    /// Of a packet that says nothing.
+    pub const NOTHING: Self = Self { due: Time::MAX, excess: 0, hops: 1, waits: false };
 }
 
 impl Packet {
@@ -124,10 +155,33 @@ impl Packet {
         (self.channel, self.message, self.index)
     }
 
+    /// It joins a queue of a host in which `usual` is what one waits, if that is counted there.
+    pub(super) fn join(&mut self, usual: Option<Span>) {
+        self.carried.waits = usual.is_some();
+        self.carried.excess = self.carried.excess.saturating_sub(signed(usual.unwrap_or_default()));
+    }
+
+    /// It was in a queue for `waited`, where `usual` is what one waits.
+    pub fn waited(&mut self, waited: Span, usual: Span) {
+        self.carried.excess = self.carried.excess.saturating_add(signed(waited) - signed(usual));
+    }
+
+    /// It comes to the next host or switch.
+    pub fn arrive(&mut self) {
+        if std::mem::take(&mut self.carried.waits) {
+            self.waited(self.handed.saturating_since(self.created), Span::ZERO);
+        }
+        self.carried.hops = self.carried.hops.saturating_sub(1).max(1);
+    }
+
     /// Whether `other` is this packet.
     pub fn is_same(&self, other: &Packet) -> bool {
         self.name() == other.name()
     }
+}
+
+fn signed(span: Span) -> i64 {
+    i64::try_from(span.as_ps()).unwrap_or(i64::MAX)
 }
 
 /// A message handed to the receiving application.

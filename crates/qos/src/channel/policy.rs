@@ -2,9 +2,11 @@
 
 use laxity_units::{Bytes, Span};
 
+use crate::costs::LinkCosts;
 pub use crate::discipline::Order;
-use crate::discipline::{Class, EarlyPolicy};
+use crate::discipline::{Class, EarlyPolicy, Server};
 use crate::traffic::TrafficSpec;
+use crate::virtual_clock::Vtick;
 
 /// Which thread processes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +67,17 @@ pub struct LinkConfig {
     pub early: EarlyPolicy,
     /// Packets handed to the adapter and not yet completed, at most: the pipeline depth, at least 1.
     pub depth: u32,
+    /// How long a packet of a size is on the link at most, for disciplines that follow a fluid link.
+    pub speed: LinkCosts,
+    /// The shortest frame, for disciplines that have frames.
+    pub frame: Span,
+}
+
+impl LinkConfig {
+    /// What a discipline may know of it.
+    pub fn server(&self) -> Server {
+        Server { early: self.early, speed: self.speed, frame: self.frame }
+    }
 }
 
 /// The whole subsystem's policies.
@@ -121,6 +134,15 @@ pub enum Role {
     Receive,
 }
 
+/// The way of a channel's packets, from where they are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// Links on it.
+    pub links: u8,
+    /// Deadline at its end, counted as the local one is; unused for best effort.
+    pub deadline: Span,
+}
+
 /// One channel at this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelConfig {
@@ -134,6 +156,11 @@ pub struct ChannelConfig {
     pub deadline: Span,
     /// Fixed priority, 0 the most urgent.
     pub level: u8,
+    /// What it has of the rate of resources that are shared by rates: its contract's, or what best effort is given; [`Vtick::NONE`] for
+    /// what is left.
+    pub share: Vtick,
+    /// Its way from here.
+    pub way: Way,
     /// Message queue slots; the papers have `B_max`.
     pub message_slots: u32,
     /// Packet buffers; the papers have `B_max × N_pkts`.
@@ -153,6 +180,8 @@ impl ChannelConfig {
             spec,
             deadline,
             level: 0,
+            share: spec.tick(),
+            way: Way { links: 1, deadline },
             message_slots: spec.burst,
             packet_slots: u64::from(spec.burst) * spec.fragmentation(packet).packets(),
             message_overflow: MessageOverflow::Drop,
@@ -169,6 +198,7 @@ impl ChannelConfig {
             min_interval: Span::from_ps(1),
         };
         let level = crate::discipline::LEVELS as u8 - 1;
-        Self { class: Class::BestEffort, level, ..Self::real_time(spec, Span::MAX, packet) }
+        let share = Vtick::NONE;
+        Self { class: Class::BestEffort, level, share, ..Self::real_time(spec, Span::MAX, packet) }
     }
 }

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Time};
 
 use super::handler::{Doing, Running};
-use super::message::{Delivery, Message, Packet};
+use super::message::{Carried, Delivery, Message, Packet};
 use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
 use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
-use crate::discipline::{Class, Tag};
+use crate::discipline::{Class, Request, Tag};
 
 impl Subsystem {
     /// What the CPU is to do, now that it is free to be given something.
@@ -30,7 +30,7 @@ impl Subsystem {
             if self.continues() {
                 return self.begin(now);
             }
-            self.yield_cpu();
+            self.yield_cpu(now);
         }
         if let Some(step) = self.link_thread(now) {
             return step;
@@ -123,7 +123,7 @@ impl Subsystem {
         running.doing = Doing::Packet;
         let index = running.handler;
         if self.must_block(index) {
-            self.yield_cpu();
+            self.yield_cpu(now);
             return self.next_step(now);
         }
         let handler = &mut self.handlers[index];
@@ -153,10 +153,10 @@ impl Subsystem {
     }
 
     /// The driver stopped the packet in progress; it is resumed when its handler is next chosen.
-    pub fn preempt(&mut self) {
+    pub fn preempt(&mut self, now: Time) {
         let running = self.running.expect("a handler runs");
         self.handlers[running.handler].mid_packet = true;
-        self.yield_cpu();
+        self.yield_cpu(now);
     }
 
     /// The work of the last [`Step::Process`] is done; a packet that was made is put into `packets`, until somebody who was given
@@ -210,14 +210,15 @@ impl Subsystem {
             }
             lane.used_packets += 1;
             lane.made(message.id);
-            let packet = message.next_packet(channel, now);
+            let mut packet = message.next_packet(channel, lane.config.way, now);
+            packet.join(self.link.usual_wait());
             let turned = message.turn_to_next_piece(lane.config.spec.min_interval);
             if let (true, Some(running)) = (turned, &mut self.running) {
                 // The next piece is as early as a message would be, and so is whoever makes it.
                 running.budget = Some(0);
             }
             self.channels[channel].counters.created += 1;
-            self.link.enqueue(packet.tag, packets.put(&packet));
+            self.link.enqueue(now, &Request::of(&packet), packets.put(&packet));
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
             self.end_message(index);
@@ -251,11 +252,12 @@ impl Subsystem {
         self.end_received_block(lane, &packet);
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
+            packet.join(self.link.usual_wait());
             self.channels[channel].counters.created += 1;
-            self.link.enqueue(packet.tag, packets.put(&packet));
+            self.link.enqueue(now, &Request::of(&packet), packets.put(&packet));
             return None;
         }
-        self.release_buffer(lane);
+        self.release_buffer(now, lane);
         let reassembled = self.lanes[lane].reassembler.accept(packet.message, packet.index, packet.count);
         let state = &mut self.channels[channel];
         if reassembled.discarded > 0 {
@@ -291,7 +293,7 @@ impl Subsystem {
     }
 
     /// The running handler gives up the CPU: to the scheduler's queues if it has more to do.
-    fn yield_cpu(&mut self) {
+    fn yield_cpu(&mut self, now: Time) {
         let Some(running) = self.running.take() else { return };
         let index = running.handler;
         self.handlers[index].active = false;
@@ -308,26 +310,36 @@ impl Subsystem {
             let message = self.handlers[index].message.as_ref().map_or(0, |message| message.id);
             self.lanes[lane].blocked.insert((message, index));
         } else if self.handlers[index].message.is_some() || !self.lanes[lane].packets.is_empty() {
-            self.activate(index);
+            self.activate(now, index);
         }
     }
 
     /// An idle handler takes the next message of its queue, if there is one.
-    pub(super) fn take_message(&mut self, index: usize) {
+    pub(super) fn take_message(&mut self, now: Time, index: usize) {
         let handler = &mut self.handlers[index];
         if handler.message.is_some() || handler.active {
             return;
         }
         if let Some(message) = self.lanes[handler.lane].messages.pop_front() {
             handler.message = Some(message);
-            self.activate(index);
+            self.activate(now, index);
         }
     }
 
-    pub(super) fn activate(&mut self, index: usize) {
+    pub(super) fn activate(&mut self, now: Time, index: usize) {
         self.handlers[index].active = true;
+        let request = self.request(index);
+        self.cpu.enqueue(now, &request, index);
+    }
+
+    /// What a handler asks of the CPU: where that is shared by rates, a block counts as the bytes of its first packet.
+    fn request(&self, index: usize) -> Request {
+        let handler = &self.handlers[index];
+        let lane = &self.lanes[handler.lane];
+        let received = || lane.packets.front().map_or(Bytes::ZERO, |packet| packet.size);
+        let size = handler.message.as_ref().map_or_else(received, Message::next_size);
         let tag = self.tag(index);
-        self.cpu.enqueue(tag, index);
+        Request { flow: lane.channel, size, tag, carried: Carried { due: tag.deadline, ..Carried::NOTHING } }
     }
 
     /// By what the scheduler ranks a handler: its message's tag, or its first packet's.

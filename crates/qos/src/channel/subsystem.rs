@@ -12,7 +12,7 @@ use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
 use super::slots::Slot;
 use super::step::{Dropped, Sent};
-use crate::discipline::{Class, Discipline, Tag};
+use crate::discipline::{Class, Discipline, Server, Tag};
 use crate::fragment::{Cut, Reassembler};
 use crate::traffic::LogicalClock;
 
@@ -78,7 +78,7 @@ impl Subsystem {
             handlers: Vec::new(),
             free_handlers: Vec::new(),
             threads: 0,
-            cpu: config.order.discipline(config.early),
+            cpu: config.order.discipline(&Server::with(config.early)),
             link: LinkScheduler::new(&config.link),
             link_threads: 0,
             link_threads_created: 0,
@@ -187,7 +187,7 @@ impl Subsystem {
     /// The application sends a message of `size` bytes on `channel`.
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
         let Channel { config, lane, excess, sent: id, .. } = self.channels[channel];
-        let best_effort = Tag::best_effort(now);
+        let best_effort = Tag::sharing(now, config.share);
         let real_time = config.class == Class::RealTime;
         if let Some(cause) = self.outside_contract(&config, size) {
             return self.drop_message(channel, size, cause);
@@ -201,7 +201,7 @@ impl Subsystem {
                 } else {
                     (now, now)
                 };
-                (lane, Tag::real_time(at, config.deadline, config.spec.min_interval, config.level), due_from)
+                (lane, Tag::real_time(at, config.deadline, config.share, config.level), due_from)
             } else {
                 (lane, best_effort, now)
             }
@@ -211,7 +211,7 @@ impl Subsystem {
                 (MessageOverflow::BestEffort, Some(excess))
                     if self.lanes[excess].room(self.config.processing) > 0 =>
                 {
-                    (excess, best_effort, now)
+                    (excess, Tag::best_effort(now), now)
                 }
                 _ => return self.drop_message(channel, size, Dropped::MessageQueue),
             }
@@ -224,12 +224,12 @@ impl Subsystem {
         match self.lanes[lane].handler {
             Some(handler) => {
                 self.lanes[lane].messages.push_back(message);
-                self.take_message(handler);
+                self.take_message(now, handler);
             }
             None => {
                 self.lanes[lane].unfinished.insert(id, message.packets());
                 let handler = self.add_handler(lane, Some(message));
-                self.activate(handler);
+                self.activate(now, handler);
             }
         }
         if Some(lane) == excess {
@@ -305,16 +305,18 @@ impl Subsystem {
         packet.tag = match config.class {
             Class::RealTime if excess.is_none() => {
                 let at = if self.config.enforcement { packet.tag.deadline } else { now };
-                Tag::real_time(at, config.deadline, config.spec.min_interval, config.level)
+                Tag::real_time(at, config.deadline, config.share, config.level)
             }
-            Class::RealTime | Class::BestEffort => Tag::best_effort(now),
+            Class::RealTime => Tag::best_effort(now),
+            Class::BestEffort => Tag::sharing(now, config.share),
         };
         packet.channel = channel;
+        packet.arrive();
         self.lanes[lane].used_packets += 1;
         self.lanes[lane].packets.push_back(packet);
         let handler = self.lanes[lane].handler.expect("a receiving lane has a handler");
         if !self.handlers[handler].active {
-            self.activate(handler);
+            self.activate(now, handler);
         }
         Ok(())
     }
@@ -345,16 +347,16 @@ impl Subsystem {
             (Class::BestEffort, Some(excess)) => excess,
             _ => channel.lane,
         };
-        self.release_buffer(lane);
+        self.release_buffer(now, lane);
         if self.config.link.paradigm == LinkParadigm::O3 && self.link.can_start(now) {
             self.link_threads += 1;
         }
     }
 
-    pub(super) fn release_buffer(&mut self, lane: usize) {
+    pub(super) fn release_buffer(&mut self, now: Time, lane: usize) {
         self.lanes[lane].used_packets -= 1;
         if let Some(handler) = self.lanes[lane].blocked.pop_first() {
-            self.activate(handler.1);
+            self.activate(now, handler.1);
         }
     }
 

@@ -12,8 +12,10 @@ use std::ops::{Deref, DerefMut};
 use laxity_units::{Bytes, Span, Time};
 
 use super::*;
+use crate::costs::LinkCosts;
 use crate::discipline::{Class, EarlyPolicy, Tag};
 use crate::traffic::TrafficSpec;
+use crate::virtual_clock::Vtick;
 
 const PACKET: Bytes = Bytes::from_kib(4);
 const SPEC: TrafficSpec = TrafficSpec {
@@ -39,6 +41,8 @@ fn config() -> Config {
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
+            speed: LinkCosts::default(),
+            frame: Span::ZERO,
         },
         packet: PACKET,
         enforcement: true,

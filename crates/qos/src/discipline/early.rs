@@ -74,6 +74,10 @@ impl<T> EarlyQueue<T> {
         Some(if ahead > now { ahead } else { at })
     }
 
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Tag, T)> {
+        self.queue.drain()
+    }
+
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.queue.len() == 0

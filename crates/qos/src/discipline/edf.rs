@@ -7,7 +7,7 @@
 use laxity_units::Time;
 
 use super::keyed::Keyed;
-use super::{Rank, Tag};
+use super::{Rank, Request, Tag};
 
 /// A queue served by deadline, equal deadlines in order of arrival.
 #[derive(Debug, Clone)]
@@ -22,7 +22,8 @@ impl<T> Default for Edf<T> {
 }
 
 impl<T> Edf<T> {
-    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+        let tag = request.tag;
         self.queue.push(tag.deadline, tag, item);
     }
 
@@ -40,6 +41,16 @@ impl<T> Edf<T> {
 
     pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
         None
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        self.queue.evict()
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.queue.drain().map(|(_, item)| item).collect()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 
 use laxity_units::Time;
 
-use super::{Rank, Tag};
+use super::keyed::evict;
+use super::{Rank, Request, Tag};
 
 /// A queue served in order of arrival.
 #[derive(Debug, Clone)]
@@ -22,7 +23,8 @@ impl<T> Default for Fifo<T> {
 }
 
 impl<T> Fifo<T> {
-    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+        let tag = request.tag;
         self.queue.push_back((tag, item));
     }
 
@@ -40,6 +42,16 @@ impl<T> Fifo<T> {
 
     pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
         None
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        evict(&mut self.queue)
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.queue.drain(..).map(|(_, item)| item).collect()
     }
 
     pub(super) fn len(&self) -> usize {

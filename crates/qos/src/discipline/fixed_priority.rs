@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use laxity_units::Time;
 
 use super::early::EarlyQueue;
-use super::{Class, EarlyPolicy, Rank, Tag};
+use super::keyed::evict;
+use super::{Class, EarlyPolicy, Rank, Request, Tag};
 
 /// Number of priority levels.
 pub const LEVELS: usize = 32;
@@ -33,7 +34,8 @@ impl<T> FixedPriority<T> {
         }
     }
 
-    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+        let tag = request.tag;
         if tag.class == Class::RealTime {
             self.early.push(tag, item);
         } else {
@@ -105,6 +107,20 @@ impl<T> FixedPriority<T> {
         }
         self.promote(now);
         self.early.next_eligible(now)
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        let evicted = self.levels.iter_mut().rev().find_map(evict);
+        self.waiting -= usize::from(evicted.is_some());
+        evicted
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.waiting = 0;
+        let all = self.levels.iter_mut().flat_map(|level| level.drain(..)).chain(self.early.drain());
+        all.map(|(_, item)| item).collect()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,49 +1,55 @@
-//! A heap of items by an instant, ties in order of arrival.
+//! A heap of items by a key, ties in order of arrival.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use laxity_units::Time;
 
-use super::Tag;
+use super::{Class, Tag};
+
+/// Removes the last best-effort item of a queue.
+pub(super) fn evict<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
+    let last = queue.iter().rposition(|(tag, _)| tag.class == Class::BestEffort)?;
+    queue.remove(last).map(|(_, item)| item)
+}
 
 /// Smallest key first; equal keys first in, first out, which a bare heap does not promise.
 #[derive(Debug, Clone)]
-pub(super) struct Keyed<T> {
-    heap: BinaryHeap<Reverse<Entry<T>>>,
+pub(super) struct Keyed<T, K = Time> {
+    heap: BinaryHeap<Reverse<Entry<T, K>>>,
     arrivals: u64,
 }
 
 #[derive(Debug, Clone)]
-struct Entry<T> {
-    key: (Time, u64),
+struct Entry<T, K> {
+    key: (K, u64),
     tag: Tag,
     item: T,
 }
 
-impl<T> PartialEq for Entry<T> {
+impl<T, K: Ord> PartialEq for Entry<T, K> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
-impl<T> Eq for Entry<T> {}
-impl<T> PartialOrd for Entry<T> {
+impl<T, K: Ord> Eq for Entry<T, K> {}
+impl<T, K: Ord> PartialOrd for Entry<T, K> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl<T> Ord for Entry<T> {
+impl<T, K: Ord> Ord for Entry<T, K> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }
 }
 
-impl<T> Keyed<T> {
+impl<T, K: Ord + Copy> Keyed<T, K> {
     pub(super) fn new() -> Self {
         Self { heap: BinaryHeap::new(), arrivals: 0 }
     }
 
-    pub(super) fn push(&mut self, key: Time, tag: Tag, item: T) {
+    pub(super) fn push(&mut self, key: K, tag: Tag, item: T) {
         self.heap.push(Reverse(Entry { key: (key, self.arrivals), tag, item }));
         self.arrivals += 1;
     }
@@ -52,13 +58,35 @@ impl<T> Keyed<T> {
         self.heap.pop().map(|Reverse(entry)| (entry.tag, entry.item))
     }
 
+    /// The first item with its key.
+    pub(super) fn pop_keyed(&mut self) -> Option<(K, Tag, T)> {
+        self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.tag, entry.item))
+    }
+
     #[inline]
-    pub(super) fn first(&self) -> Option<Time> {
+    pub(super) fn first(&self) -> Option<K> {
         self.heap.peek().map(|Reverse(entry)| entry.key.0)
     }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.heap.len()
+    }
+
+    /// Removes the last best-effort item: linear, for what is rare.
+    pub(super) fn evict(&mut self) -> Option<T> {
+        let mut entries = std::mem::take(&mut self.heap).into_vec();
+        let best_effort =
+            |(_, Reverse(entry)): &(usize, &Reverse<Entry<T, K>>)| entry.tag.class == Class::BestEffort;
+        let found = entries.iter().enumerate().filter(best_effort);
+        let last = found.max_by(|(_, Reverse(a)), (_, Reverse(b))| a.cmp(b)).map(|(n, _)| n);
+        let evicted = last.map(|n| entries.swap_remove(n));
+        self.heap = entries.into();
+        evicted.map(|Reverse(entry)| entry.item)
+    }
+
+    /// Removes everything, in no order.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Tag, T)> {
+        self.heap.drain().map(|Reverse(entry)| (entry.tag, entry.item))
     }
 }

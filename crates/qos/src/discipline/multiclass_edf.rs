@@ -16,7 +16,7 @@ use laxity_units::Time;
 
 use super::early::EarlyQueue;
 use super::keyed::Keyed;
-use super::{Class, EarlyPolicy, Rank, Tag};
+use super::{Class, EarlyPolicy, Rank, Request, Tag};
 
 /// The three queues.
 #[derive(Debug, Clone)]
@@ -32,7 +32,8 @@ impl<T> MultiClassEdf<T> {
         Self { current: Keyed::new(), best_effort: VecDeque::new(), early: EarlyQueue::new(policy) }
     }
 
-    pub(super) fn enqueue(&mut self, tag: Tag, item: T) {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+        let tag = request.tag;
         // What is current on arrival passes through queue 3 as well and leaves it at the next select:
         // one way in, and no need to know the time here.
         match tag.class {
@@ -87,6 +88,17 @@ impl<T> MultiClassEdf<T> {
         }
         self.promote(now);
         self.early.next_eligible(now)
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        self.best_effort.pop_back().map(|(_, item)| item)
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        let all = self.current.drain().chain(self.best_effort.drain(..)).chain(self.early.drain());
+        all.map(|(_, item)| item).collect()
     }
 
     pub(super) fn len(&self) -> usize {

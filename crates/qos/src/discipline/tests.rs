@@ -1,7 +1,10 @@
-use laxity_units::{Span, Time};
+use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 use super::*;
+use crate::channel::{Carried, ChannelId};
+use crate::costs::LinkCosts;
+use crate::virtual_clock::Vtick;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
@@ -12,21 +15,50 @@ fn real_time(arrival: u64, deadline: u64) -> Tag {
         class: Class::RealTime,
         logical_arrival: at(arrival),
         deadline: at(deadline),
-        tick: Span::MAX,
+        tick: Vtick::NONE,
         level: 3,
     }
 }
 
 fn best_effort() -> Tag {
-    Tag { class: Class::BestEffort, logical_arrival: at(0), deadline: Time::MAX, tick: Span::MAX, level: 31 }
+    Tag {
+        class: Class::BestEffort,
+        logical_arrival: at(0),
+        deadline: Time::MAX,
+        tick: Vtick::NONE,
+        level: 31,
+    }
+}
+
+/// A microsecond for each byte.
+fn server(early: EarlyPolicy) -> Server {
+    let (speed, frame) = (LinkCosts::new(Span::ZERO, Span::from_us(1)), Span::from_ms(4));
+    Server { early, speed, frame }
 }
 
 fn all(policy: EarlyPolicy) -> impl Iterator<Item = Discipline<u32>> {
-    Order::ALL.iter().map(move |order| order.discipline(policy))
+    Order::ALL.iter().map(move |order| order.discipline(&server(policy)))
 }
 
 fn order(mut queue: Discipline<u32>, now: Time) -> Vec<u32> {
     std::iter::from_fn(|| queue.select(now).map(|(_, item)| item)).collect()
+}
+
+/// All items, each as soon as it may go; more than the longest wait for the next is none.
+fn in_time(mut queue: Discipline<u32>, mut now: Time) -> Vec<u32> {
+    let mut out = Vec::new();
+    while !queue.is_empty() {
+        match queue.select(now) {
+            Some((_, item)) => out.push(item),
+            None => now = queue.next_eligible(now).filter(|at| *at > now).expect("what is held says when"),
+        }
+    }
+    out
+}
+
+/// A byte of flow 0, which is on its own where it is not said.
+fn one(tag: Tag) -> Request {
+    Request { flow: ChannelId(0), size: Bytes::new(1), tag, carried: Carried::NOTHING }
 }
 
 #[test]
@@ -39,10 +71,10 @@ fn three_classes_in_order() {
         (EarlyPolicy { horizon: Span::from_ms(39), above_best_effort: false }, vec![1, 0, 2]),
     ] {
         let mut queue = Discipline::MultiClassEdf(MultiClassEdf::new(policy));
-        queue.enqueue(real_time(5, 30), 0);
-        queue.enqueue(real_time(8, 20), 1);
-        queue.enqueue(best_effort(), 2);
-        queue.enqueue(real_time(50, 60), 3);
+        queue.enqueue(at(0), &one(real_time(5, 30)), 0);
+        queue.enqueue(at(0), &one(real_time(8, 20)), 1);
+        queue.enqueue(at(0), &one(best_effort()), 2);
+        queue.enqueue(at(0), &one(real_time(50, 60)), 3);
         assert_eq!(order(queue, at(10)), expected, "{policy:?}");
     }
 }
@@ -50,7 +82,7 @@ fn three_classes_in_order() {
 #[test]
 fn a_held_item_says_when() {
     let mut queue = Discipline::MultiClassEdf(MultiClassEdf::new(EarlyPolicy::HOLD));
-    queue.enqueue(real_time(50, 60), 0);
+    queue.enqueue(at(0), &one(real_time(50, 60)), 0);
     assert_eq!(queue.select(at(49)), None);
     assert_eq!(queue.next_eligible(at(49)), Some(at(50)));
     assert!(queue.select(at(50)).is_some());
@@ -64,7 +96,7 @@ fn an_item_that_may_be_early_says_when_for_both() {
         Discipline::MultiClassEdf(MultiClassEdf::new(policy)),
         Discipline::FixedPriority(FixedPriority::new(policy)),
     ] {
-        queue.enqueue(real_time(50, 60), 0);
+        queue.enqueue(at(0), &one(real_time(50, 60)), 0);
         let eligible = [39, 40, 49].map(|now| queue.next_eligible(at(now)));
         assert_eq!(eligible, [at(40), at(50), at(50)].map(Some));
         assert_eq!(queue.next_eligible(at(50)), None);
@@ -75,49 +107,90 @@ fn an_item_that_may_be_early_says_when_for_both() {
 fn levels_before_arrival() {
     let mut queue = Discipline::FixedPriority(FixedPriority::new(EarlyPolicy::HOLD));
     for (level, item) in [(2, 0), (1, 1), (2, 2), (1, 3)] {
-        queue.enqueue(Tag { tick: Span::MAX, level, ..real_time(0, 10) }, item);
+        queue.enqueue(at(0), &one(Tag { level, ..real_time(0, 10) }), item);
     }
-    queue.enqueue(best_effort(), 4);
+    queue.enqueue(at(0), &one(best_effort()), 4);
     assert_eq!(order(queue, at(0)), [1, 3, 0, 2, 4]);
 }
 
-fn tags() -> impl Strategy<Value = Vec<Tag>> {
-    let tag = (any::<bool>(), 0u64..50, 0u64..50, 0u8..31).prop_map(|(rt, arrival, length, level)| {
-        if rt {
-            Tag { tick: Span::MAX, level, ..real_time(arrival, arrival + length) }
-        } else {
-            best_effort()
-        }
+/// Of four flows, two of them guaranteed; items say the rate of their flow, or none, and some exceed their contracts.
+fn requests() -> impl Strategy<Value = Vec<Request>> {
+    let rate = (1u64..40).prop_map(|ms| Vtick { interval: Span::from_ms(ms), size: Bytes::new(8) });
+    let rate = prop_oneof![Just(Vtick::NONE), rate];
+    let request = (any::<bool>(), 0u64..50, 0u64..50, 0u8..31, rate, 0u32..4, 1u64..64);
+    let request = request.prop_map(|(exceeds, arrival, length, level, tick, flow, size)| {
+        let tag = match (flow, exceeds) {
+            (0 | 1, false) => Tag { tick, level, ..real_time(arrival, arrival + length) },
+            (_, false) => Tag { tick, ..best_effort() },
+            (_, true) => best_effort(),
+        };
+        Request { flow: ChannelId(flow), size: Bytes::new(size), tag, carried: Carried::NOTHING }
     });
-    prop::collection::vec(tag, 0..60)
+    prop::collection::vec(request, 0..60)
+}
+
+fn queued(mut queue: Discipline<u32>, requests: &[Request]) -> Discipline<u32> {
+    for (i, request) in requests.iter().enumerate() {
+        queue.enqueue(at(0), request, i as u32);
+    }
+    queue
+}
+
+fn sorted(mut items: Vec<u32>) -> Vec<u32> {
+    items.sort_unstable();
+    items
 }
 
 proptest! {
     /// Nothing is lost, nothing is made up, and a work-conserving discipline never withholds.
     #[test]
-    fn everything_comes_out_once(tags in tags()) {
+    fn everything_comes_out_once(requests in requests()) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
-            for mut queue in all(policy) {
-                for (i, tag) in tags.iter().enumerate() {
-                    queue.enqueue(*tag, i as u32);
+            for order in Order::ALL {
+                let queue = order.discipline(&server(policy));
+                let mut queue = queued(queue, &requests);
+                prop_assert_eq!(queue.len(), requests.len());
+                let all = (0..requests.len() as u32).collect::<Vec<_>>();
+                prop_assert_eq!(sorted(in_time(queue.clone(), at(0))), &all[..]);
+                prop_assert_eq!(sorted(queue.drain()), &all[..]);
+                prop_assert!(queue.is_empty() && queue.select(at(1000)).is_none());
+                if policy == EarlyPolicy::CONSERVE && !order.holds() {
+                    let now = super::tests::order(queued(queue, &requests), at(0));
+                    prop_assert_eq!(sorted(now), all);
                 }
-                prop_assert_eq!(queue.len(), tags.len());
-                let now = if policy == EarlyPolicy::HOLD { at(50) } else { at(0) };
-                let mut out = order(queue, now);
-                out.sort_unstable();
-                prop_assert_eq!(out, (0..tags.len() as u32).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Who is put out is best effort, and all others leave as they would have: in their order, if it is that of stamps.
+    #[test]
+    fn only_best_effort_is_put_out(requests in requests()) {
+        for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
+            for queue in all(policy) {
+                let mut queue = queued(queue, &requests);
+                let before = in_time(queue.clone(), at(0));
+                let best_effort = |n: &u32| requests[*n as usize].tag.class == Class::BestEffort;
+                let evicted = queue.evict();
+                prop_assert_eq!(evicted.is_some(), before.iter().any(best_effort));
+                prop_assert!(evicted.iter().all(best_effort));
+                let after = in_time(queue.clone(), at(0));
+                prop_assert_eq!(queue.len(), after.len());
+                let left: Vec<u32> = before.into_iter().filter(|n| Some(*n) != evicted).collect();
+                if let Discipline::DeficitRoundRobin(_) = queue {
+                    prop_assert_eq!(sorted(after), sorted(left));
+                } else {
+                    prop_assert_eq!(after, left);
+                }
             }
         }
     }
 
     /// What `best` announces is the rank of what `select` returns, and no waiting item outranks it.
     #[test]
-    fn the_best_is_selected(tags in tags(), now in 0u64..60) {
+    fn the_best_is_selected(requests in requests(), now in 0u64..60) {
         for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE, EarlyPolicy { above_best_effort: true, ..EarlyPolicy::CONSERVE }] {
-            for mut queue in all(policy) {
-                for (i, tag) in tags.iter().enumerate() {
-                    queue.enqueue(*tag, i as u32);
-                }
+            for queue in all(policy) {
+                let mut queue = queued(queue, &requests);
                 let mut last = None;
                 loop {
                     let best = queue.best(at(now));
@@ -136,13 +209,11 @@ proptest! {
 
     /// Items of equal tag leave in the order they came: FIFO within a channel.
     #[test]
-    fn equals_are_first_in_first_out(tag in tags(), copies in 1usize..20) {
-        for tag in tag.iter().take(3) {
-            for mut queue in all(EarlyPolicy::CONSERVE) {
-                for i in 0..copies {
-                    queue.enqueue(*tag, i as u32);
-                }
-                prop_assert_eq!(order(queue, at(25)), (0..copies as u32).collect::<Vec<_>>());
+    fn equals_are_first_in_first_out(requests in requests(), copies in 1usize..20) {
+        for request in requests.iter().take(3) {
+            for queue in all(EarlyPolicy::CONSERVE) {
+                let queue = queued(queue, &vec![*request; copies]);
+                prop_assert_eq!(in_time(queue, at(25)), (0..copies as u32).collect::<Vec<_>>());
             }
         }
     }
@@ -152,9 +223,8 @@ proptest! {
 fn what_is_empty_says_so() {
     for mut queue in all(EarlyPolicy::HOLD) {
         assert!(queue.is_empty());
-        queue.enqueue(real_time(50, 60), 0);
+        queue.enqueue(at(0), &one(real_time(50, 60)), 0);
         assert!(!queue.is_empty(), "what is held waits all the same");
-        assert!(queue.select(at(50)).is_some());
-        assert!(queue.is_empty());
+        assert_eq!(in_time(queue, at(50)), [0]);
     }
 }

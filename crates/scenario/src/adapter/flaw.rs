@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use laxity_model::adapter::{Description, Flaw, Overload, Stage};
 use laxity_qos::discipline::{Class, LEVELS, Tag};
-use laxity_units::{Span, Time};
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::Time;
 
 use super::places::{Places, Side};
 
@@ -24,7 +25,7 @@ pub(super) fn explain(
     };
     let unserved = |stage: &Stage, class| {
         let tag =
-            |level| Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Span::MAX, level };
+            |level| Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Vtick::NONE, level };
         let takes = |tag: &Tag| stage.queues.iter().any(|queue| queue.takes.admits(tag));
         (0..LEVELS as u8).any(|level| !takes(&tag(level)))
     };

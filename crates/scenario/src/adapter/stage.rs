@@ -138,7 +138,7 @@ fn queue(
 ) -> Result<Queue, Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawQueue { takes, spread, order, priority, slots, overload, source } = part.into_inner();
+    let RawQueue { takes, spread, order, frame, priority, slots, overload, source } = part.into_inner();
     let cited = sources.cite(cx, source, slots.is_some() || spread.is_some(), &span, what);
     let takes = takes::takes(cx, takes);
     let spread = takes::spread(cx, spread);
@@ -154,7 +154,9 @@ fn queue(
     }
     cited?;
     let overload = overload.map_or(Overload::Block, Spanned::into_inner);
-    Ok(Queue { takes: takes?, order: order?, priority: rank(priority?), slots, overload, spread: spread? })
+    let order = order?;
+    let frame = crate::convert::frame(cx, frame, order, &span)?;
+    Ok(Queue { takes: takes?, order, frame, priority: rank(priority?), slots, overload, spread: spread? })
 }
 
 fn phase(

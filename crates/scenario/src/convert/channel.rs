@@ -3,6 +3,7 @@
 use laxity_qos::channel::MessageOverflow;
 use laxity_qos::fragment::Reassembler;
 use laxity_qos::traffic::TrafficSpec;
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
 
 use super::source::{Allowed, interval_of, staggered};
@@ -131,6 +132,7 @@ fn channel(
         rate,
         deadline,
         refusal,
+        share,
         level,
         message_slots,
         packet_slots,
@@ -160,6 +162,7 @@ fn channel(
     if around.cluster {
         let of_queues = "a virtual interface has no queues at a host, and no levels";
         let help = "remove this";
+        cx.foreign(share.as_ref(), of_queues, help)?;
         cx.foreign(level.as_ref(), of_queues, help)?;
         cx.foreign(message_slots.as_ref(), of_queues, help)?;
         cx.foreign(packet_slots.as_ref(), of_queues, help)?;
@@ -189,6 +192,13 @@ fn channel(
             cx.foreign(refusal.as_ref(), "best effort is not admitted", help).map(|()| None)
         }
         _ => cx.optional(refusal),
+    };
+    let share = match class.as_ref().map(|class| *class.get_ref()) {
+        Ok(Class::RealTime) => {
+            let help = "remove this: its share is the rate of its contract";
+            cx.foreign(share.as_ref(), "a contract says a rate", help).map(|()| None)
+        }
+        _ => cx.optional(share),
     };
     let level = cx.optional(level);
     let message_slots = cx.optional(message_slots);
@@ -321,6 +331,11 @@ fn channel(
         spec,
         deadline,
         refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
+        share: match share? {
+            Some(rate) => Vtick { interval: rate.into_inner().get().time_for_ceil(size), size },
+            None if contract.is_some() => spec.tick(),
+            None => Vtick::NONE,
+        },
         level: level?.map(|level| level.into_inner().small() as u8),
         message_slots,
         packet_slots: packet_slots?.map_or_else(

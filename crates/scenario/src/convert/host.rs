@@ -2,16 +2,16 @@
 
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
-use laxity_qos::costs::HostCosts;
+use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Span};
 
 use super::*;
 use crate::choice::{PreemptionWord, Resources};
-use crate::leaf::{Cost, Factor};
+use crate::leaf::{Cost, Factor, Interval};
 use crate::profile::{Profile, Unmeasured};
 use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
-use crate::written::Either;
+use crate::written::{Either, Written};
 
 /// `S` where the file says nothing.
 pub(super) const DEFAULT_PACKET: Bytes = Bytes::from_kib(4);
@@ -211,7 +211,15 @@ fn subsystem(
     let RawSubsystem { processing, cpu, early, preemption, resources, enforcement, packet, link } =
         part.into_inner();
     let processing = cx.or(processing, Processing::PerChannel);
-    let order = cx.or(cpu, Order::MultiClassEdf);
+    let cpu_at = cpu.as_ref().map_or_else(|| span.clone(), |cpu| cpu.span.clone());
+    let order = cx.or(cpu, Order::MultiClassEdf).and_then(|order| match order.has_frames() {
+        true => Err(cx.fault(
+            &cpu_at,
+            "frames are of packets, and a CPU has none",
+            "choose another order for the CPU",
+        )),
+        false => Ok(order),
+    });
     let early = cx.optional(early);
     let preemption = self::preemption(cx, preemption);
     let resources = cx.or(resources, Resources::Real);
@@ -270,6 +278,22 @@ fn preemption(
     }
 }
 
+/// The shortest frame of a queue, which an order that has frames needs; others leave it, so that orders can be swept.
+pub(crate) fn frame(
+    cx: &mut Context<'_>,
+    frame: Option<Written<Bounded<Interval>>>,
+    order: Order,
+    owner: &Range<usize>,
+) -> Result<Span, Reported> {
+    match cx.optional(frame)? {
+        Some(frame) => Ok(frame.into_inner().get()),
+        None if order.has_frames() => {
+            Err(cx.fault(owner, "this order is in frames of time", "say `frame`, such as `\"1 ms\"`"))
+        }
+        None => Ok(Span::ZERO),
+    }
+}
+
 fn link(
     cx: &mut Context<'_>,
     part: Option<Part<RawLink>>,
@@ -277,7 +301,7 @@ fn link(
 ) -> Result<(LinkConfig, HostSpans), Reported> {
     let part = cx.part_or_empty(part, owner)?;
     let span = part.span();
-    let RawLink { paradigm, order, horizon, depth, early_above_best_effort } = part.into_inner();
+    let RawLink { paradigm, order, frame, horizon, depth, early_above_best_effort } = part.into_inner();
     let paradigm = cx.optional(paradigm);
     let order = cx.optional(order);
     let horizon = cx.optional(horizon).map(|horizon| horizon.map(|horizon| horizon.into_inner().get()));
@@ -286,16 +310,21 @@ fn link(
     let paradigm = paradigm?;
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
     let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
-    let spans = HostSpans { paradigm: paradigm.as_ref().map_or(span, Spanned::span), unsaid, packet: None };
+    let spans =
+        HostSpans { paradigm: paradigm.as_ref().map_or(span.clone(), Spanned::span), unsaid, packet: None };
     let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
     // Where the adapter schedules, the host neither orders nor limits what it hands over.
     let (usual_order, usual_depth) = match paradigm {
         LinkParadigm::Adapter => (Order::Fifo, u32::MAX),
         _ => (Order::MultiClassEdf, 1),
     };
+    let order = order?.map_or(usual_order, Spanned::into_inner);
     let config = LinkConfig {
         paradigm,
-        order: order?.map_or(usual_order, Spanned::into_inner),
+        order,
+        frame: self::frame(cx, frame, order, &span)?,
+        // What it is, the adapter says.
+        speed: LinkCosts::default(),
         early: EarlyPolicy {
             horizon: horizon.unwrap_or_default(),
             above_best_effort: above_best_effort.unwrap_or_default(),

@@ -40,6 +40,7 @@ struct Link {
 /// A switch, as far as its own table has it.
 struct Ports {
     order: Order,
+    frame: Span,
     early: EarlyPolicy,
     memory: Bytes,
 }
@@ -168,6 +169,7 @@ impl Builder {
             forwarding,
             latency,
             order,
+            frame,
             horizon,
             early_above_best_effort,
             memory,
@@ -183,6 +185,7 @@ impl Builder {
                 cx.foreign(forwarding.as_ref(), reason, help)?;
                 cx.foreign(latency.as_ref(), reason, help)?;
                 cx.foreign(order.as_ref(), reason, help)?;
+                cx.foreign(frame.as_ref(), reason, help)?;
                 cx.foreign(horizon.as_ref(), reason, help)?;
                 cx.foreign(early_above_best_effort.as_ref(), reason, help)?;
                 cx.foreign(memory.as_ref(), reason, help)?;
@@ -236,9 +239,10 @@ impl Builder {
                     shared: shared?.map_or(Bytes::ZERO, |shared| shared.into_inner().get()),
                 };
                 let order = order?;
+                let frame = host::frame(cx, frame, order, &name.span())?;
                 for copy in self.copies(cx, name, count)? {
                     self.switches.push(SwitchSpec { name: copy.clone(), ..switch.clone() });
-                    self.ports.push(Ports { order, early, memory });
+                    self.ports.push(Ports { order, frame, early, memory });
                     self.place(name.get_ref(), copy, Place::Switch(self.switches.len() - 1));
                 }
                 return Ok(());

@@ -6,6 +6,7 @@ use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
+use super::host::frame;
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, name, names, part, parts, quantity, scalar, table, text, that, this,
     unsaid, whole, word,
@@ -227,6 +228,7 @@ fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> 
             takes: scalar(word::<Takes>(takes)),
             spread: unsaid(),
             order: word::<Order>(order),
+            frame: unsaid(),
             priority: whole(priority),
             slots: slots.map_or_else(unsaid, whole),
             overload: when(slots.is_some(), || word::<Overload>("block")),
@@ -291,10 +293,19 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
         false => dice.word::<Overload>("block", 0.3),
     };
     let ends = dice.chance(0.5);
+    let (takes, spread) = (takes_of(dice, takes), spread(dice));
+    // An analysis covers hardly any of those that share by rates, hold or look further, so one in five is enough.
+    let picked = dice.pick(&["multiclass_edf", "fixed_priority", "edf", "virtual_clock", "fifo"]);
+    let order = match (dice.chance(0.7), picked) {
+        (false, _) => None,
+        (true, "virtual_clock") => Some(dice.word::<Order>("virtual_clock", 0.0)),
+        (true, known) => Some(known),
+    };
     table!(RawQueue {
-        takes: takes_of(dice, takes),
-        spread: spread(dice),
-        order: dice.any::<Order>(0.7),
+        takes: takes,
+        spread: spread,
+        order: order.map_or_else(unsaid, word::<Order>),
+        frame: order.map_or_else(unsaid, |order| frame(dice, order)),
         priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
         slots: when(ends, || whole(dice.between(1, 6))),
         overload: when(ends, || word::<Overload>(overload)),

@@ -166,6 +166,7 @@ impl Channels {
             min_interval: if as_rate { unsaid() } else { quantity(interval) },
             rate: if as_rate { quantity(rate) } else { unsaid() },
             deadline: quantity(deadline),
+            share: unsaid(),
             level: dice.maybe(by_hand, |dice| whole(dice.below(32))),
             message_slots: message_slots,
             packet_slots: packet_slots,
@@ -240,6 +241,11 @@ impl Channels {
             min_interval: unsaid(),
             rate: unsaid(),
             deadline: unsaid(),
+            // Where no rates are shared it says nothing.
+            share: match theme.scheduling == Scheduling::Anything {
+                true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
+                false => unsaid(),
+            },
             level: dice.maybe(0.03, |dice| whole(dice.below(32))),
             message_slots: message_slots,
             packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),

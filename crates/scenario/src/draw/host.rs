@@ -12,7 +12,7 @@ use super::sketch::{
 };
 use super::theme::{Place, Scheduling, Theme};
 use crate::choice::{PreemptionWord, Resources};
-use crate::leaf::Or;
+use crate::leaf::{Bounded, Interval, Or};
 use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::written::{Either, Written};
 
@@ -77,7 +77,12 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
             let order = dice.pick(&["multiclass_edf", "multiclass_edf", "fixed_priority"]);
             (order, order)
         }
-        false => (dice.word::<Order>("multiclass_edf", 0.3), dice.word::<Order>("multiclass_edf", 0.3)),
+        false => {
+            let cpu = dice.word::<Order>("multiclass_edf", 0.3);
+            // A CPU has no frames.
+            let cpu = if FRAMED.contains(&cpu) { "fifo" } else { cpu };
+            (cpu, dice.word::<Order>("multiclass_edf", 0.3))
+        }
     };
     let link = link(dice, theme, link_order);
     table!(RawSubsystem {
@@ -134,10 +139,22 @@ fn block(dice: &mut Dice) -> Drawn<Option<Written<Or<Packets, Block>>>> {
     }
 }
 
+/// Orders that are in frames of time.
+const FRAMED: [&str; 2] = ["stop_and_go", "hrr"];
+
+/// The frame of a queue in `order`, which says one if it needs to.
+pub(super) fn frame(dice: &mut Dice, order: &str) -> Drawn<Option<Written<Bounded<Interval>>>> {
+    match FRAMED.contains(&order) {
+        true => quantity(dice.span(Span::from_us(10), Span::from_ms(20))),
+        false => unsaid(),
+    }
+}
+
 fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
     table!(RawLink {
         paradigm: word::<LinkParadigm>(theme.paradigm),
         order: word::<Order>(order),
+        frame: frame(dice, order),
         horizon: dice.maybe(0.3, |dice| {
             let most = dice.pick(&[1, 10, 1000]);
             quantity(dice.span(Span::from_us(100), Span::from_ms(most)))

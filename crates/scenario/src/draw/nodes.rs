@@ -6,7 +6,7 @@ use laxity_world::experiment::Forwarding;
 
 use super::adapter::adapter;
 use super::dice::Dice;
-use super::host::host;
+use super::host::{frame, host};
 use super::network::impairments;
 use super::sketch::{
     Drafted, Drawn, boolean, entries, names, networks, part, quantity, table, unsaid, whole, word,
@@ -83,6 +83,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         forwarding: unsaid(),
         latency: unsaid(),
         order: unsaid(),
+        frame: unsaid(),
         horizon: unsaid(),
         early_above_best_effort: unsaid(),
         memory: unsaid(),
@@ -91,20 +92,24 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
 }
 
 fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
+    let forwarding = match theme.null() && !theme.mixed {
+        true => dice.any::<Forwarding>(0.6),
+        false => dice.maybe(0.3, |_| word::<Forwarding>("store_and_forward")),
+    };
+    let latency = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(100))));
+    let order = match dice.chance(0.8) {
+        true => dice.chance(0.3).then_some("multiclass_edf"),
+        false => Some(dice.word::<Order>("fixed_priority", 0.2)),
+    };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),
         host: unsaid(),
         adapter: unsaid(),
-        forwarding: match theme.null() && !theme.mixed {
-            true => dice.any::<Forwarding>(0.6),
-            false => dice.maybe(0.3, |_| word::<Forwarding>("store_and_forward")),
-        },
-        latency: dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(100)))),
-        order: match dice.chance(0.8) {
-            true => dice.maybe(0.3, |_| word::<Order>("multiclass_edf")),
-            false => word::<Order>(dice.word::<Order>("fixed_priority", 0.4)),
-        },
+        forwarding: forwarding,
+        latency: latency,
+        order: order.map_or_else(unsaid, word::<Order>),
+        frame: order.map_or_else(unsaid, |order| frame(dice, order)),
         horizon: dice.maybe(0.3, |dice| quantity(dice.span(Span::from_us(100), Span::from_ms(50)))),
         early_above_best_effort: dice.maybe(0.2, |dice| boolean(dice.chance(0.7))),
         memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),

@@ -216,6 +216,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         min_interval: if real_time { quantity(interval) } else { unsaid() },
         rate: unsaid(),
         deadline: if real_time { quantity(dice.rounded(deadline)) } else { unsaid() },
+        share: unsaid(),
         level: unsaid(),
         message_slots: unsaid(),
         packet_slots: unsaid(),

@@ -245,6 +245,8 @@ pub(crate) struct RawQueue {
     pub(crate) spread: Option<Written<Spread>>,
     /// In which order they leave. Default `fifo`.
     pub(crate) order: Option<Written<Order>>,
+    /// The shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
+    pub(crate) frame: Option<Written<Bounded<Interval>>>,
     /// Rank among the stage's queues, 0 before all. Default 0.
     pub(crate) priority: Option<Written<Rank>>,
     /// Packets that it holds. Default: as many as there are.

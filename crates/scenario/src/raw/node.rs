@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{RawAdapter, RawHost};
 use crate::choice::NodeKind;
-use crate::leaf::{Bounded, Delay, Size, Whole};
+use crate::leaf::{Bounded, Delay, Interval, Size, Whole};
 use crate::written::{Part, Written};
 
 /// A node, or several that are alike: what it has that is not as `[host]` and `[adapter]` say.
@@ -28,6 +28,8 @@ pub(crate) struct RawNode {
     pub(crate) latency: Option<Written<Bounded<Delay>>>,
     /// Switch: in which order frames leave each port. Default `multiclass_edf`.
     pub(crate) order: Option<Written<Order>>,
+    /// Switch: the shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.
+    pub(crate) frame: Option<Written<Bounded<Interval>>>,
     /// Switch: how long before its logical arrival time a frame may leave if nothing on time waits. Default `0 us`.
     pub(crate) horizon: Option<Written<Bounded<Delay>>>,
     /// Switch: whether early frames within the horizon go before best effort. Default `false`.

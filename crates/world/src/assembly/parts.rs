@@ -6,7 +6,7 @@ use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
 use laxity_model::switch::{Flow, Switch};
-use laxity_qos::channel::{ChannelConfig, ChannelId, Role};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Role, Way};
 use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
@@ -23,7 +23,11 @@ pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -
         }
     };
     let mut node = match host_is_here {
-        true => Node::new(Host::new(host.costs, host.subsystem, host.applications), host.driver, adapter),
+        true => Node::new(
+            Host::new(host.costs, experiment.subsystem(number), host.applications),
+            host.driver,
+            adapter,
+        ),
         false => Node::without_host(adapter),
     };
     node.record_stages();
@@ -107,6 +111,11 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) 
         spec: spec.spec,
         deadline: local_deadline(experiment, i, promise, node),
         level: spec.level.unwrap_or(level),
+        share: spec.share,
+        way: Way {
+            links: u8::try_from(spec.senders().len()).unwrap_or(u8::MAX),
+            deadline: experiment.deadline_through(spec, spec.senders().len()).unwrap_or(Span::MAX),
+        },
         message_slots: spec.message_slots,
         packet_slots: spec.packet_slots,
         message_overflow: spec.message_overflow,
@@ -165,7 +174,7 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
                 }
                 _ => 0,
             };
-            let (tick, level) = (config.spec.min_interval, config.level);
+            let (tick, level) = (config.share, config.level);
             let flow = Flow { class: config.class, deadline: config.deadline, tick, level, reserved };
             switches[switch].open(port, ChannelId(i as u32), flow);
         }

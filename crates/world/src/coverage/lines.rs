@@ -13,7 +13,8 @@ use laxity_model::adapter::{
 };
 use laxity_qos::channel::{MessageOverflow, Order};
 use laxity_qos::discipline::{Class, LEVELS, Tag};
-use laxity_units::{Span, Time};
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::Time;
 
 use super::Uncovered;
 use crate::experiment::Experiment;
@@ -83,7 +84,7 @@ impl Kind {
             class: self.class,
             logical_arrival: Time::ZERO,
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level,
         })
     }
@@ -136,6 +137,9 @@ impl Window {
         stage: &Stage,
         description: &Description,
     ) -> Result<(Passing, Option<u32>), Uncovered> {
+        if stage.queues.iter().any(|queue| queue.order.holds()) {
+            return Err(Uncovered("no analysis covers an adapter that holds packets back"));
+        }
         if self.is_one() {
             return Ok((Passing::default(), None));
         }
@@ -143,7 +147,7 @@ impl Window {
             return Err(Uncovered("packets that are served side by side may pass each other"));
         }
         let line = |queue: &Queue| {
-            let Queue { takes, order, priority, slots: _, overload: _, spread } = *queue;
+            let Queue { takes, order, frame: _, priority, slots: _, overload: _, spread } = *queue;
             Line { takes, priority, spread, order }
         };
         // A packet joins the first by rank that takes it.
@@ -214,7 +218,21 @@ impl Window {
             Order::Edf | Order::MultiClassEdf | Order::FixedPriority => {
                 Err(Uncovered("host and adapter go by different orders"))
             }
-            Order::VirtualClock => Err(Uncovered("no analysis covers VirtualClock in an adapter")),
+            Order::VirtualClock
+            | Order::WeightedFair
+            | Order::WorstCaseFair
+            | Order::SelfClocked
+            | Order::StartTimeFair
+            | Order::DeficitRoundRobin => {
+                Err(Uncovered("no analysis covers an adapter that is shared by rates"))
+            }
+            // Even alone: see `stage`.
+            Order::StopAndGo | Order::HierarchicalRoundRobin | Order::RateControlled => {
+                Err(Uncovered("no analysis covers an adapter that holds packets back"))
+            }
+            Order::FifoPlus | Order::HopLaxity => {
+                Err(Uncovered("no analysis covers an adapter that goes by what packets carry"))
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ use laxity_qos::channel::{LinkConfig, LinkParadigm, MessageOverflow, Order, Pack
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::station::{self, Behind, Closed, Link, Open, Overtaking, Station};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 use super::incoming::{incoming, told};
@@ -31,7 +32,8 @@ pub(super) fn covered(
     description: &Description,
     host: &Covered,
 ) -> Result<Covered, Uncovered> {
-    let LinkConfig { paradigm: _, order: _, early, depth } = experiment.host(node).subsystem.link;
+    let LinkConfig { paradigm: _, order: _, early, depth, frame: _, speed: _ } =
+        experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
     let kinds = kinds(experiment, node, host.by_level);
     let window = |depth, nothing_early| {
@@ -157,7 +159,7 @@ fn lines(stage: &Stage) -> Result<(Vec<&Queue>, usize, usize), Uncovered> {
 
 /// That of any packet of `class`, where its level makes no difference.
 fn tag(class: Class) -> Tag {
-    Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Span::MAX, level: 0 }
+    Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Vtick::NONE, level: 0 }
 }
 
 /// What is behind the link scheduler of `node`, with so many packets under way.

@@ -6,6 +6,7 @@ use laxity_model::source::{Sizes, Source, SourceParameters, Start};
 use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
 use super::{Carries, Refusal};
@@ -29,6 +30,9 @@ pub struct ChannelSpec {
     pub deadline: Option<Span>,
     /// What it says of the run if admission refuses it.
     pub refusal: Refusal,
+    /// Its rate where resources are shared by rates: that of its contract, or what best effort is to have; [`Vtick::NONE`] for what
+    /// is left.
+    pub share: Vtick,
     /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
     pub level: Option<u8>,
     /// Message queue slots; at least 1.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use laxity_model::adapter::Stage;
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::switch::PortConfig;
-use laxity_qos::channel::{Order, Role};
+use laxity_qos::channel::{Config, Order, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span};
 
@@ -75,6 +76,20 @@ impl Experiment {
             Some(NodeSpec { name: None, .. }) => format!("host {station}"),
             _ => self.name(station),
         }
+    }
+
+    /// How the host of `node` is told to work, and how fast its link is: that of its adapter, or of a described one what holds a packet for
+    /// longest.
+    pub fn subsystem(&self, node: usize) -> Config {
+        let mut config = self.host(node).subsystem;
+        config.link.speed = match self.adapter(node) {
+            Adapter::Null(link) => *link,
+            Adapter::Described(description) => {
+                let stages = description.transmit.iter().map(Stage::speed);
+                stages.max_by_key(|speed| speed.transmit(config.packet)).unwrap_or_default()
+            }
+        };
+        config
     }
 
     /// The link behind `station`, as far as packets of it take a time that can be said.

@@ -1,7 +1,8 @@
 //! Whether a description is an adapter: every packet has a way through, and nothing has room for nothing.
 
 use laxity_qos::discipline::{Class, LEVELS, Tag};
-use laxity_units::{Span, Time};
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::Time;
 
 use super::{Answers, Buffers, Description, Overload, Phase, Pool, ResponseQueue, Stage, Takes, Tells};
 
@@ -39,7 +40,7 @@ pub enum Flaw {
 fn all_admitted(class: Class, rules: impl Iterator<Item = Takes>) -> bool {
     let rules: Vec<Takes> = rules.collect();
     (0..LEVELS as u8).all(|level| {
-        let tag = Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Span::MAX, level };
+        let tag = Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Vtick::NONE, level };
         rules.iter().any(|takes| takes.admits(&tag))
     })
 }
@@ -143,7 +144,7 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use laxity_qos::costs::LinkCosts;
-    use laxity_units::Bytes;
+    use laxity_units::{Bytes, Span};
 
     use super::*;
     use crate::adapter::{

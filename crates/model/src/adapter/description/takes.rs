@@ -53,7 +53,8 @@ fn hash(channel: ChannelId) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use laxity_units::{Span, Time};
+    use laxity_qos::virtual_clock::Vtick;
+    use laxity_units::Time;
 
     use super::*;
 
@@ -64,7 +65,7 @@ mod tests {
             class,
             logical_arrival: Time::ZERO,
             deadline: Time::MAX,
-            tick: Span::MAX,
+            tick: Vtick::NONE,
             level,
         };
         let levels = [2, 3, 5, 6].map(|level| Takes::Levels(3, 5).admits(&tag(Class::RealTime, level)));

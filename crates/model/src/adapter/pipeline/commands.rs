@@ -173,7 +173,7 @@ impl Pipeline {
                     return false;
                 }
                 let evicts = self.transmit_buffers.overload() == Overload::Priority;
-                if !evicts || !self.make_room(now, Direction::Transmit, slot, around) {
+                if !evicts || !self.make_room(Direction::Transmit, slot, around) {
                     self.rings[ring].remove(*at);
                     self.fail(slot, Loss::Overload, around);
                     return true;

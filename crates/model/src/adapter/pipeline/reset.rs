@@ -41,7 +41,6 @@ impl Pipeline {
     /// has one.
     pub(super) fn make_room(
         &mut self,
-        now: Time,
         direction: Direction,
         slot: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
@@ -54,7 +53,7 @@ impl Pipeline {
             Direction::Receive => self.transmitting..self.stations.len(),
         };
         // The one furthest from being done loses least.
-        let evicted = stations.find_map(|i| Some((i, self.stations[i].evict(now)?)));
+        let evicted = stations.find_map(|i| Some((i, self.stations[i].evict()?)));
         let Some((i, evicted)) = evicted else { return false };
         self.lose(direction, evicted, self.loss_at(i, Loss::Overload), around);
         match direction {

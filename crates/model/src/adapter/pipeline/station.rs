@@ -1,7 +1,7 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
 use laxity_qos::channel::{Order, Packet, Slot};
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Request, Server};
 use laxity_units::{Span, Time};
 
 use super::{Direction, StageReport};
@@ -123,6 +123,8 @@ pub(super) struct Station {
     turns: Vec<usize>,
     /// Since when a server waits for company.
     lingers: Option<Time>,
+    /// When the first may be served of those that wait, if none may now.
+    held: Option<Time>,
     pub(super) jobs: Vec<Job>,
     /// When the first phase ends of those that run; `Time::MAX` if none does.
     pub(super) ends: Time,
@@ -135,10 +137,10 @@ pub(super) struct Station {
 
 impl Station {
     pub(super) fn new(stage: Stage, direction: Direction) -> Self {
-        let line = |(queue, number): (&Queue, u32)| Line {
-            queue: queue.clone(),
-            number: number as usize,
-            waiting: queue.order.discipline(AT_ONCE),
+        let speed = stage.speed();
+        let line = |(queue, number): (&Queue, u32)| {
+            let server = Server { early: AT_ONCE, speed, frame: queue.frame };
+            Line { queue: queue.clone(), number: number as usize, waiting: queue.order.discipline(&server) }
         };
         let each = stage.queues.iter().flat_map(|queue| (0..queue.spread).map(move |number| (queue, number)));
         let mut lines: Vec<Line> = each.map(line).collect();
@@ -155,6 +157,7 @@ impl Station {
             turn: 0,
             turns,
             lingers: None,
+            held: None,
             jobs: Vec::new(),
             ends: Time::MAX,
             astir: false,
@@ -178,9 +181,10 @@ impl Station {
     /// It has done all it could: what is it waiting for?
     #[inline]
     pub(super) fn rest(&mut self) {
-        (self.ends, self.astir) = match self.lingers {
-            Some(since) => (since + self.stage.linger, false),
-            None => (Time::MAX, self.waiting > 0 && self.has_free_server()),
+        (self.ends, self.astir) = match (self.lingers, self.held) {
+            (Some(since), _) => (since + self.stage.linger, false),
+            (None, Some(at)) => (if self.has_free_server() { at } else { Time::MAX }, false),
+            (None, None) => (Time::MAX, self.waiting > 0 && self.has_free_server()),
         };
         for job in &self.jobs {
             match job.at {
@@ -230,7 +234,7 @@ impl Station {
         let tag = &packet.tag;
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
         let serves = self.has_free_server() && self.waiting == 0;
-        self.astir = true;
+        (self.astir, self.held) = (true, None);
         if serves && self.first_come {
             self.longest = self.longest.max(1);
             self.serve(now, slot, now);
@@ -249,14 +253,14 @@ impl Station {
                 Overload::Drop => return Joined::Lost,
                 Overload::Priority if tag.class == Class::BestEffort => return Joined::Lost,
                 Overload::Priority => {
-                    evicted = line.evict(now);
+                    evicted = line.evict();
                     if evicted.is_none() {
                         return Joined::Lost;
                     }
                 }
             }
         }
-        self.lines[line].waiting.enqueue(*tag, (slot, now));
+        self.lines[line].waiting.enqueue(now, &Request::of(packet), (slot, now));
         self.waiting += 1;
         self.waiting -= usize::from(evicted.is_some());
         self.longest = self.longest.max(self.waiting);
@@ -320,39 +324,48 @@ impl Station {
         } else {
             self.jobs.remove(n);
         }
+        if self.jobs.is_empty() && self.waiting == 0 && !self.first_come {
+            self.lines.iter_mut().for_each(|line| line.waiting.idle());
+        }
     }
 
     fn select(&mut self, now: Time) -> Option<(Slot, Time)> {
         if self.waiting == 0 {
             return None;
         }
-        self.waiting -= 1;
+        self.held = None;
         let count = self.lines.len();
         let first = if self.stage.selection == Selection::RoundRobin { self.turn } else { 0 };
-        let line = (0..count).map(|n| (first + n) % count).find(|n| !self.lines[*n].waiting.is_empty())?;
-        let line = if self.stage.selection == Selection::Priority { self.in_turn(line) } else { line };
+        let ready = (0..count).map(|n| (first + n) % count).find(|n| self.lines[*n].is_ready(now));
+        let Some(line) = ready else {
+            self.held = self.lines.iter_mut().filter_map(|line| line.waiting.next_eligible(now)).min();
+            return None;
+        };
+        let line = if self.stage.selection == Selection::Priority { self.in_turn(line, now) } else { line };
         self.turn = (line + 1) % count;
+        self.waiting -= 1;
         self.lines[line].waiting.select(now).map(|(_, item)| item)
     }
 
-    /// Whose turn it is of the lines that are equal to `line`, which is the first of them that is not empty.
-    fn in_turn(&mut self, line: usize) -> usize {
+    /// Whose turn it is of the lines that are equal to `line`, which is the first of them of which one may go.
+    fn in_turn(&mut self, line: usize, now: Time) -> usize {
         let several = self.lines[line].queue.spread as usize;
         if several == 1 {
             return line;
         }
         let first = line - self.lines[line].number;
         let turns = (0..several).map(|n| first + (self.turns[first] + n) % several);
-        let line = turns.into_iter().find(|n| !self.lines[*n].waiting.is_empty()).unwrap_or(line);
+        let line = turns.into_iter().find(|n| self.lines[*n].is_ready(now)).unwrap_or(line);
         self.turns[first] = (line - first + 1) % several;
         line
     }
 
     /// Removes the best-effort packet that would be served last.
-    pub(super) fn evict(&mut self, now: Time) -> Option<Slot> {
-        let evicted = self.lines.iter_mut().rev().find_map(|line| line.evict(now));
+    pub(super) fn evict(&mut self) -> Option<Slot> {
+        let evicted = self.lines.iter_mut().rev().find_map(Line::evict);
         self.waiting -= usize::from(evicted.is_some());
-        if self.waiting == 0 && self.lingers.take().is_some() {
+        if self.waiting == 0 && (self.lingers.is_some() || self.held.is_some()) {
+            (self.lingers, self.held) = (None, None);
             self.rest();
         }
         evicted
@@ -366,28 +379,27 @@ impl Station {
             swept.extend(job.all().map(|(slot, _)| slot));
         }
         for line in &mut self.lines {
-            swept.extend(std::iter::from_fn(|| line.waiting.select(now)).map(|(_, (slot, _))| slot));
+            swept.extend(line.waiting.drain().into_iter().map(|(slot, _)| slot));
+            line.waiting.idle();
         }
-        (self.waiting, self.lingers) = (0, None);
+        (self.waiting, self.lingers, self.held) = (0, None, None);
         self.rest();
         swept
     }
 }
 
 impl Line {
+    /// Whether somebody waits who may go; an adapter itself holds nobody.
+    fn is_ready(&mut self, now: Time) -> bool {
+        !self.waiting.is_empty() && (!self.queue.order.holds() || self.waiting.best(now).is_some())
+    }
+
     fn is_full(&self) -> bool {
         self.queue.slots.is_some_and(|slots| self.waiting.len() >= slots as usize)
     }
 
-    fn evict(&mut self, now: Time) -> Option<Slot> {
-        // Rare enough to take the queue apart, so that disciplines need no way to remove from the middle.
-        let mut items: Vec<_> = std::iter::from_fn(|| self.waiting.select(now)).collect();
-        let last = items.iter().rposition(|(tag, _)| tag.class == Class::BestEffort);
-        let evicted = last.map(|n| items.remove(n).1.0);
-        for (tag, item) in items {
-            self.waiting.enqueue(tag, item);
-        }
-        evicted
+    fn evict(&mut self) -> Option<Slot> {
+        self.waiting.evict().map(|(slot, _)| slot)
     }
 }
 

@@ -5,9 +5,10 @@ mod responses;
 mod rings;
 mod stations;
 
-use laxity_qos::channel::{ChannelId, Order};
+use laxity_qos::channel::{Carried, ChannelId, Order};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
 
 use super::*;
@@ -27,11 +28,12 @@ fn packet(number: u64, class: Class, deadline: u64) -> Packet {
         count: 1,
         size: Bytes::new(100),
         message_size: Bytes::new(100),
-        tag: Tag { class, logical_arrival: Time::ZERO, deadline, tick: Span::MAX, level: 31 },
+        tag: Tag { class, logical_arrival: Time::ZERO, deadline, tick: Vtick::NONE, level: 31 },
         due_from: Time::ZERO,
         sent: Time::ZERO,
         created: Time::ZERO,
         handed: Time::ZERO,
+        carried: Carried::NOTHING,
     }
 }
 

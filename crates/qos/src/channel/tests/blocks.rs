@@ -104,7 +104,7 @@ fn immediate_preemption_is_for_the_more_urgent() {
         s.send(at(0), fast, PACKET);
         assert_eq!(s.wants_preemption(at(0)), immediate);
         if immediate {
-            s.preempt();
+            s.preempt(at(0));
             let mut steps = Vec::new();
             loop {
                 match s.next_step(at(0)) {

@@ -3,7 +3,7 @@
 use super::*;
 
 fn packet(class: Class, message: u64, index: u32, count: u32, deadline: u64) -> Packet {
-    let tag = Tag { class, logical_arrival: at(0), deadline: at(deadline), tick: Span::MAX, level: 4 };
+    let tag = Tag { class, logical_arrival: at(0), deadline: at(deadline), tick: Vtick::NONE, level: 4 };
     Packet {
         channel: ChannelId(9),
         message,
@@ -16,6 +16,7 @@ fn packet(class: Class, message: u64, index: u32, count: u32, deadline: u64) -> 
         sent: at(0),
         created: at(0),
         handed: at(0),
+        carried: Carried::NOTHING,
     }
 }
 
@@ -56,13 +57,8 @@ fn a_relayed_packet_is_tagged_anew() {
     s.receive(at(1), id, packet(Class::RealTime, 0, 0, 1, 5)).unwrap();
     assert_eq!(s.next_wakeup(at(1)), Some(at(5)), "early until it was due there");
     let (_, sent) = drain(&mut s, at(5));
-    let expected = Tag {
-        class: Class::RealTime,
-        logical_arrival: at(5),
-        deadline: at(12),
-        tick: Span::from_ms(10),
-        level: 6,
-    };
+    let expected =
+        Tag { class: Class::RealTime, logical_arrival: at(5), deadline: at(12), tick: SPEC.tick(), level: 6 };
     assert_eq!((sent[0].tag, sent[0].channel, sent[0].created), (expected, id, at(5)));
     // Without enforcement it counts from now.
     let (mut s, id) = receiving(Role::Relay, Config { enforcement: false, ..config() });
@@ -82,7 +78,7 @@ fn best_effort_is_tagged_as_such() {
         class: Class::BestEffort,
         logical_arrival: at(3),
         deadline: Time::MAX,
-        tick: Span::MAX,
+        tick: Vtick::NONE,
         level: 31,
     };
     assert_eq!(sent[0].tag, expected);
@@ -214,4 +210,23 @@ fn a_received_block_ends_with_the_message() {
         }
         assert_eq!(threads(&drain(&mut s, at(5)).0), [0, 0, 0, 1], "{block:?}");
     }
+}
+
+/// A link in the order of FIFO+: of what a packet waited here, what is usual here is taken, and the next host knows.
+#[test]
+fn a_packet_carries_what_it_waited_too_long() {
+    let base = config();
+    let link = LinkConfig { order: Order::FifoPlus, ..base.link };
+    let mut s = Subsystem::new(Config { link, ..base });
+    let id = s.open(ChannelConfig { way: Way { links: 3, deadline: Span::from_ms(50) }, ..real_time(7) });
+    s.send(at(0), id, PACKET);
+    let (_, sent) = drain(&mut s, at(0));
+    let mut first = sent[0];
+    assert_eq!((first.carried.hops, first.carried.due), (3, at(50)));
+    // Nobody has waited yet, so waiting at all is unusual; it waited 4.
+    first.handed = at(4);
+    first.arrive();
+    assert_eq!((first.carried.hops, first.carried.excess), (2, 4_000_000_000));
+    first.arrive();
+    assert_eq!((first.carried.hops, first.carried.excess), (1, 4_000_000_000), "it is counted once");
 }

@@ -130,12 +130,12 @@ impl Builder {
                         format!("nothing says how fast the links of switch `{}` are", self.graph.names[from]);
                     return Err(cx.fault(&name.span(), reason, help));
                 };
-                let Ports { order, early, memory } = self.ports[switch];
+                let Ports { order, frame, early, memory } = self.ports[switch];
                 self.graph.ports.insert((from, to), self.nodes.len() + self.outlets.len());
                 self.outlets.push(Outlet {
                     switch,
                     to: self.graph.names[to].clone(),
-                    config: PortConfig { link, order, early, memory },
+                    config: PortConfig { link, order, early, frame, memory },
                 });
                 Ok(())
             }

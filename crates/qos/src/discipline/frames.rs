@@ -1,0 +1,70 @@
+//! Frames: time cut into pieces that begin at the same instants for everybody.
+//!
+//! There are frames of `T`, `2 T`, `4 T`, … for a base `T`, each beginning with one of those half as long. A flow's is as long as fits
+//! the interval of its contract, for a framing discipline ties delay to it: short ones for who sends often, long ones for who may wait.
+
+use laxity_units::{Span, Time};
+
+/// The base of frames, and so all of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frames {
+    base: Span,
+}
+
+impl Frames {
+    /// Of a base of at least a picosecond.
+    pub(super) fn of(base: Span) -> Self {
+        Self { base: base.max(Span::from_ps(1)) }
+    }
+
+    /// The longest that is not longer than `interval`, as a power of two of the base; the base, if even that is longer.
+    pub(super) fn within(self, interval: Span) -> u8 {
+        interval.div_floor(self.base).checked_ilog2().unwrap_or(0) as u8
+    }
+
+    /// The shortest that is not shorter than `interval`.
+    pub(super) fn around(self, interval: Span) -> u8 {
+        interval.div_ceil(self.base).max(1).checked_next_power_of_two().map_or(63, u64::ilog2) as u8
+    }
+
+    /// How long those of a level are.
+    pub(super) fn length(self, level: u8) -> Span {
+        self.base.saturating_mul(1u64.checked_shl(u32::from(level)).unwrap_or(u64::MAX))
+    }
+
+    /// How many of a level have ended by `now`.
+    pub(super) fn number(self, level: u8, now: Time) -> u64 {
+        now.saturating_since(Time::ZERO).div_floor(self.length(level))
+    }
+
+    /// When the one of a level that `now` lies in ends.
+    pub(super) fn end(self, level: u8, now: Time) -> Time {
+        let frames = self.number(level, now).saturating_add(1);
+        Time::ZERO.saturating_add(self.length(level).saturating_mul(frames))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_fit_intervals_from_both_sides() {
+        let frames = Frames::of(Span::from_us(10));
+        let level = [1, 10, 19, 20, 39, 40].map(|us| frames.within(Span::from_us(us)));
+        assert_eq!(level, [0, 0, 0, 1, 1, 2]);
+        let level = [1, 10, 11, 20, 21, 40].map(|us| frames.around(Span::from_us(us)));
+        assert_eq!(level, [0, 0, 1, 1, 2, 2]);
+        assert_eq!(frames.length(3), Span::from_us(80));
+        let at = |us| Time::ZERO + Span::from_us(us);
+        assert_eq!([0, 39, 40, 41].map(|us| frames.end(2, at(us))), [40, 40, 80, 80].map(at));
+        assert_eq!([0, 39, 40, 80].map(|us| frames.number(2, at(us))), [0, 0, 1, 2]);
+    }
+
+    #[test]
+    fn without_a_base_there_are_frames_all_the_same() {
+        let frames = Frames::of(Span::ZERO);
+        assert_eq!((frames.length(0), frames.length(63)), (Span::from_ps(1), Span::from_ps(1 << 63)));
+        assert_eq!((frames.within(Span::MAX), frames.around(Span::MAX)), (63, 63));
+    }
+}

@@ -1,0 +1,253 @@
+//! Hierarchical round robin: so much in each frame, and no more.
+//!
+//! Kalmanek, Kanakia and Keshav ("Rate controlled servers for very high-speed networks", GLOBECOM 1990) cut a link's time into frames of slots; a flow has
+//! a number of slots in each, which it may use at any time within it, and is served round robin with the others of its frame. Frames
+//! of several lengths share the link: those of short frames go first, and leave to those of longer ones what they did not reserve. A flow that has used its
+//! slots waits for the next frame even if the link idles, so it leaves at most a frame's worth at once and needs no more room at the next hop.
+//!
+//! **Here** items are not cells. A flow's slots are the time `T` of its frame at its own rate, an item takes `L / r` of it, and what is left
+//! because the next item does not fit is kept for the next frame, as in deficit round robin; what could have been used is not.
+//! A flow's frame is the shortest `2^k T` that an interval of its contract fits in, so that a frame's worth covers the largest message.
+//!
+//! **Guarantee**, beside flows that send what they like. In a frame of its length a flow with items of `L` leaves no more than `T + L / r` of its time, so if for each length
+//!
+//! ```text
+//! Σ_{T_p ≤ T_g} (T_g / T_p) · (r_p T_p + L_p) / C  +  L_max / C  ≤  T_g
+//! ```
+//!
+//! all that it may use of a frame when that begins is used within it. For a token bucket
+//!
+//! ```text
+//! D ≤ σ / r + 2 T_g
+//! ```
+//!
+//! Let the flow have something waiting from `t0` on, the item come at `t` and the first frame after `t0` begin at `t1 ≤ t0 + T`. By the end of the `n`-th frame from `t1` on it has
+//! been given `n T`, and what came by `t` is at most `σ / r + t − t0`; so it is gone by the end of the first frame with `n T` not below that:
+//! `t1 + n T < t0 + T + (σ / r + t − t0) + T`. In print it is `2 T` for cells of which no more than a frame's worth come in any frame *of the server's*: then nothing is
+//! left over from one to the next. It is not so for a bucket of a frame's worth that comes around the edge of a frame.
+//!
+//! What has no rate goes when nothing else may. Not work-conserving. `O(1)` an item: a flow is looked at again when its frame is over, once for each frame in which it
+//! leaves something, and levels are at most 64.
+
+use std::collections::VecDeque;
+
+use laxity_units::{Span, Time};
+
+use super::bounds::Sharing;
+use super::frames::Frames;
+use super::keyed::evict;
+use super::stamped::{RATED, rank};
+use super::virtual_time::Virtual;
+use super::{Class, Rank, Request, Server, Tag};
+use crate::channel::ByChannel;
+
+/// Rounds of each length; behind them what has no rate.
+#[derive(Debug, Clone)]
+pub struct HierarchicalRoundRobin<T> {
+    frames: Frames,
+    flows: ByChannel<Flow<T>>,
+    /// By the length of frames.
+    levels: Vec<Level>,
+    waiting: usize,
+    without: VecDeque<(Tag, T)>,
+}
+
+/// Flows with items, of one length of frames.
+#[derive(Debug, Clone, Default)]
+struct Level {
+    /// Which frame it is.
+    frame: u64,
+    /// Who may send, in the order of their turns.
+    turns: VecDeque<usize>,
+    /// Whose frame's worth is used up.
+    spent: Vec<usize>,
+}
+
+#[derive(Debug, Clone)]
+struct Flow<T> {
+    items: VecDeque<(Virtual, Tag, T)>,
+    /// What it may still use of `frame`.
+    left: Virtual,
+    frame: Option<u64>,
+}
+
+impl<T> Default for Flow<T> {
+    fn default() -> Self {
+        Self { items: VecDeque::new(), left: Virtual::default(), frame: None }
+    }
+}
+
+impl<T> Flow<T> {
+    /// It is frame `number`, which is worth so much; what is left of the last is kept as far as it would not have covered the first item.
+    fn enter(&mut self, number: u64, worth: Virtual) {
+        if self.frame == Some(number) {
+            return;
+        }
+        let first = self.items.front().map_or(Virtual::default(), |(tick, ..)| *tick);
+        let kept = if self.frame.is_some() && self.left < first { self.left } else { Virtual::default() };
+        (self.left, self.frame) = (kept + worth, Some(number));
+    }
+
+    /// Whether what is left covers its first item.
+    fn may_send(&self) -> bool {
+        self.items.front().is_some_and(|(tick, ..)| *tick <= self.left)
+    }
+}
+
+impl<T> HierarchicalRoundRobin<T> {
+    /// An empty queue before `server`, whose frame is the shortest.
+    pub fn of(server: &Server) -> Self {
+        let frames = Frames::of(server.frame);
+        let (flows, without) = (ByChannel::default(), VecDeque::new());
+        Self { frames, flows, levels: Vec::new(), waiting: 0, without }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+        let Request { flow, size, tag, .. } = *request;
+        if tag.tick.is_none() {
+            self.without.push_back((tag, item));
+            return;
+        }
+        let number = self.frames.around(tag.tick.interval);
+        while self.levels.len() <= usize::from(number) {
+            self.levels.push(Level::default());
+        }
+        self.turn(now);
+        let place = self.flows.place(flow);
+        let flow = &mut self.flows.all_mut()[place];
+        flow.items.push_back((Virtual::tick(tag.tick, size), tag, item));
+        self.waiting += 1;
+        if flow.items.len() == 1 {
+            let level = &mut self.levels[usize::from(number)];
+            level.frame = self.frames.number(number, now);
+            // Who had nothing waiting has kept nothing.
+            if flow.frame != Some(level.frame) {
+                flow.frame = None;
+            }
+            flow.enter(level.frame, Virtual::of(self.frames.length(number)));
+            match flow.may_send() {
+                true => level.turns.push_back(place),
+                false => level.spent.push(place),
+            }
+        }
+    }
+
+    /// Gives those whose frame is over the next.
+    fn turn(&mut self, now: Time) {
+        for (number, level) in (0..).zip(&mut self.levels) {
+            if level.spent.is_empty() && level.turns.is_empty() {
+                continue;
+            }
+            let frame = self.frames.number(number, now);
+            if level.frame == frame {
+                continue;
+            }
+            level.frame = frame;
+            let worth = Virtual::of(self.frames.length(number));
+            let flows = self.flows.all_mut();
+            level.turns.iter().for_each(|place| flows[*place].enter(frame, worth));
+            let mut still = Vec::new();
+            for place in level.spent.drain(..) {
+                flows[place].enter(frame, worth);
+                match flows[place].may_send() {
+                    true => level.turns.push_back(place),
+                    // An item that is worth more than a frame takes several.
+                    false => still.push(place),
+                }
+            }
+            level.spent = still;
+        }
+    }
+
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        self.turn(now);
+        let Some(level) = self.levels.iter_mut().find(|level| !level.turns.is_empty()) else {
+            return self.without.pop_front();
+        };
+        let place = level.turns.pop_front().expect("somebody has a turn");
+        let flow = &mut self.flows.all_mut()[place];
+        let (tick, tag, item) = flow.items.pop_front().expect("who has a turn has items");
+        flow.left = flow.left.since(tick);
+        self.waiting -= 1;
+        if flow.may_send() {
+            level.turns.push_back(place);
+        } else if !flow.items.is_empty() {
+            level.spent.push(place);
+        }
+        Some((tag, item))
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        self.turn(now);
+        match self.levels.iter().any(|level| !level.turns.is_empty()) {
+            true => Some(RATED),
+            false => self.without.front().map(|(tag, _)| self.rank(tag, now)),
+        }
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        rank(tag)
+    }
+
+    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        self.turn(now);
+        let levels = (0..).zip(&self.levels).filter(|(_, level)| !level.spent.is_empty());
+        levels.map(|(number, _)| self.frames.end(number, now)).min()
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        if let Some(item) = evict(&mut self.without) {
+            return Some(item);
+        }
+        let flows = self.flows.all_mut();
+        let best_effort = |place: &usize| {
+            flows[*place].items.back().is_some_and(|(_, tag, _)| tag.class == Class::BestEffort)
+        };
+        let waiting = |level: &Level| level.turns.iter().chain(&level.spent).copied().rfind(best_effort);
+        let place = self.levels.iter().rev().find_map(waiting)?;
+        let (.., item) = flows[place].items.pop_back()?;
+        self.waiting -= 1;
+        if flows[place].items.is_empty() {
+            for level in &mut self.levels {
+                level.turns.retain(|other| *other != place);
+                level.spent.retain(|other| *other != place);
+            }
+        }
+        Some(item)
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.waiting = 0;
+        self.levels.clear();
+        let flows = self.flows.all_mut().iter_mut().flat_map(|flow| flow.items.drain(..));
+        flows.map(|(.., item)| item).chain(self.without.drain(..).map(|(_, item)| item)).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting + self.without.len()
+    }
+}
+
+/// `σ / r + 2 T_g`, if the frames that are not longer have room for what is given in them; nothing if they have not.
+pub(super) fn bound(sharing: &Sharing, of: usize, frame: Span) -> Option<Span> {
+    let frames = Frames::of(frame);
+    let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval);
+    let own = level(of);
+    let all = 0..sharing.flows.len();
+    for length in (0..=own).filter(|length| all.clone().any(|flow| level(flow) == *length)) {
+        let (inside, longer): (Vec<usize>, Vec<usize>) = all.clone().partition(|flow| level(*flow) <= length);
+        let of_flow = |flow: usize| {
+            let times = 1u64 << (length - level(flow));
+            let worth = frames.length(level(flow)).saturating_add(sharing.flows[flow].largest_tick());
+            sharing.share_of(flow, worth).saturating_mul(times)
+        };
+        let work = inside.into_iter().map(of_flow).fold(Span::ZERO, Span::saturating_add);
+        let begun = longer.into_iter().map(|flow| sharing.item(flow)).fold(sharing.without(), Span::max);
+        if work.saturating_add(begun) > frames.length(length) {
+            return None;
+        }
+    }
+    Some(sharing.at_its_rate(of).saturating_add(frames.length(own).saturating_mul(2)))
+}

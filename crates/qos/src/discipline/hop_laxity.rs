@@ -1,0 +1,103 @@
+//! Hop laxity: whoever has least time left for each hop that is left.
+//!
+//! Earliest deadline first by the deadline at the last hop forgets that a packet with five links to go has to share out what it has over all five.
+//! Schulzrinne, Kurose and Towsley ("An evaluation of scheduling mechanisms for providing best-effort, real-time communication in wide-area
+//! networks", INFOCOM 1994) order by
+//!
+//! ```text
+//! (deadline at the end of the way − now) / links left, this one included
+//! ```
+//!
+//! the least first. What is late has a negative one, and goes before all that is not; of two that are as late, who has fewer links left.
+//!
+//! The order of two items changes with time, so there is no key for a heap. But of items with as many links left it does not: a heap by deadline for
+//! each number of links, and the first of each are compared, in whole numbers, by multiplying crosswise. `O(log n + h)` an item for ways of up to `h` links.
+//!
+//! **What it gives.** Predicted service: no guarantee is in print, but that ways of many links and of few are late about as often (ibid., by simulation and on DARTnet). It does not
+//! isolate, and takes the deadlines of everybody at their word. At its only hop it is earliest deadline first. Best effort goes by arrival when nothing else
+//! waits. Work-conserving. Deadline and links left stand in the simulated packet ([`Carried`](crate::channel::Carried)), the wire's header has no such fields.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use laxity_units::Time;
+
+use super::keyed::{Keyed, evict};
+use super::{Class, Rank, Request, Tag};
+
+/// Queues by deadline for each number of links left; behind them best effort.
+#[derive(Debug, Clone)]
+pub struct HopLaxity<T> {
+    by_hops: BTreeMap<u8, Keyed<T>>,
+    waiting: usize,
+    best_effort: VecDeque<(Tag, T)>,
+}
+
+impl<T> Default for HopLaxity<T> {
+    fn default() -> Self {
+        Self { by_hops: BTreeMap::new(), waiting: 0, best_effort: VecDeque::new() }
+    }
+}
+
+impl<T> HopLaxity<T> {
+    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+        let Request { tag, carried, .. } = *request;
+        match tag.class {
+            Class::RealTime => {
+                self.by_hops.entry(carried.hops.max(1)).or_insert_with(Keyed::new).push(
+                    carried.due,
+                    tag,
+                    item,
+                );
+                self.waiting += 1;
+            }
+            Class::BestEffort => self.best_effort.push_back((tag, item)),
+        }
+    }
+
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        let mut least: Option<(i128, i128, u8)> = None;
+        for (&hops, queue) in &self.by_hops {
+            let Some(due) = queue.first() else { continue };
+            let (laxity, links) = (i128::from(due.as_ps()) - i128::from(now.as_ps()), i128::from(hops));
+            // laxity / links < l / n, all links being positive.
+            if least.is_none_or(|(l, n, _)| laxity * n < l * links) {
+                least = Some((laxity, links, hops));
+            }
+        }
+        let Some((.., hops)) = least else { return self.best_effort.pop_front() };
+        self.waiting -= 1;
+        self.by_hops.get_mut(&hops).and_then(Keyed::pop)
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        match self.waiting {
+            0 => self.best_effort.front().map(|(tag, _)| self.rank(tag, now)),
+            _ => Some(Rank(0, Time::ZERO)),
+        }
+    }
+
+    /// Laxity is the packet's and no tag's, so ranks tell classes apart and no more.
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        Rank(u8::from(tag.class == Class::BestEffort), Time::ZERO)
+    }
+
+    pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        evict(&mut self.best_effort)
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.waiting = 0;
+        let all = self.by_hops.values_mut().flat_map(Keyed::drain).chain(self.best_effort.drain(..));
+        all.map(|(_, item)| item).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting + self.best_effort.len()
+    }
+}

@@ -1,0 +1,156 @@
+//! Rate-controlled static priority: first everybody is made to keep his rate, then the more urgent go first.
+//!
+//! ```text
+//! item ─▶ regulator of its flow ─▶ queue of its level ─▶ link
+//!         (held until it is due)   (first in, first out)
+//! ```
+//!
+//! Zhang and Ferrari ("Rate-controlled static-priority queueing", INFOCOM 1993) take apart what fair queueing has in one number, a flow's rate and its delay: a regulator
+//! holds each item until the ones before it would be done at its flow's rate,
+//!
+//! ```text
+//! E ← max(t, E of the flow's last + L / r of that)
+//! ```
+//!
+//! (the rate-jitter controlling one), and of those that it let go the first of the most urgent level is sent. So who needs little and soon can have it.
+//!
+//! **Guarantee**, whatever others send, since they are regulated too: of flows in levels up to that of flow `i` no more than an item each and then one in each `X = L / r`
+//! come to the queues, and if
+//!
+//! ```text
+//! Σ_{levels up to m} ⌈d / X_j⌉ L_j / C  +  L_max / C  ≤  d
+//! ```
+//!
+//! (ibid., Theorem 1; `L_max` of a less urgent one that was just begun) no item of level `m` is in its queue for longer than `d`: the link is not busy with these levels for longer at once. The
+//! regulator adds what the bucket exceeds an item by,
+//!
+//! ```text
+//! D ≤ (σ − L) / r + d
+//! ```
+//!
+//! For items of different sizes `⌈d / X⌉ L` is short of what may come, an item that is due at once after the last of a series of small ones; there it is `d r + L`. The least such `d` is found by
+//! going on from `L_max / C`.
+//!
+//! What has no rate goes when nothing else may. Not work-conserving. `O(log n)` an item, for the regulators' calendar; in print that is one of hardware's slots.
+
+use std::collections::VecDeque;
+
+use laxity_units::{Span, Time};
+
+use super::bounds::Sharing;
+use super::keyed::{Keyed, evict};
+use super::stamped::{RATED, rank};
+use super::virtual_time::Virtual;
+use super::{LEVELS, Rank, Request, Tag};
+use crate::channel::ByChannel;
+
+/// Regulators, and queues of what they let go.
+#[derive(Debug, Clone)]
+pub struct RateControlled<T> {
+    /// When each flow's next item may be due at the earliest.
+    flows: ByChannel<Virtual>,
+    /// By when they are due.
+    held: Keyed<T>,
+    levels: Vec<VecDeque<(Tag, T)>>,
+    without: VecDeque<(Tag, T)>,
+}
+
+impl<T> Default for RateControlled<T> {
+    fn default() -> Self {
+        let levels = (0..LEVELS).map(|_| VecDeque::new()).collect();
+        Self { flows: ByChannel::default(), held: Keyed::new(), levels, without: VecDeque::new() }
+    }
+}
+
+impl<T> RateControlled<T> {
+    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+        let Request { flow, size, tag, .. } = *request;
+        if tag.tick.is_none() {
+            self.without.push_back((tag, item));
+            return;
+        }
+        let place = self.flows.place(flow);
+        let next = &mut self.flows.all_mut()[place];
+        let due = (*next).max(Virtual::at(now));
+        *next = due + Virtual::tick(tag.tick, size);
+        self.held.push(due.time_ceil(), tag, item);
+    }
+
+    fn promote(&mut self, now: Time) {
+        while self.held.first().is_some_and(|at| at <= now) {
+            let Some((tag, item)) = self.held.pop() else { break };
+            self.levels[usize::from(tag.level)].push_back((tag, item));
+        }
+    }
+
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        self.promote(now);
+        self.levels.iter_mut().find_map(VecDeque::pop_front).or_else(|| self.without.pop_front())
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        self.promote(now);
+        match self.levels.iter().any(|level| !level.is_empty()) {
+            true => Some(RATED),
+            false => self.without.front().map(|(tag, _)| self.rank(tag, now)),
+        }
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        rank(tag)
+    }
+
+    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        self.promote(now);
+        self.held.first()
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        let evicted = evict(&mut self.without).or_else(|| self.held.evict());
+        evicted.or_else(|| self.levels.iter_mut().rev().find_map(evict))
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        let ready = self.levels.iter_mut().flat_map(|level| level.drain(..));
+        let all = self.held.drain().chain(ready).chain(self.without.drain(..));
+        all.map(|(_, item)| item).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.held.len() + self.levels.iter().map(VecDeque::len).sum::<usize>() + self.without.len()
+    }
+}
+
+/// `(σ − L) / r + d`; nothing if the levels up to this one are never done.
+pub(super) fn bound(sharing: &Sharing, of: usize) -> Option<Span> {
+    let level = sharing.flows[of].level;
+    let all = 0..sharing.flows.len();
+    let (urgent, others): (Vec<usize>, Vec<usize>) =
+        all.partition(|flow| sharing.flows[*flow].level <= level);
+    let begun = others.into_iter().map(|flow| sharing.item(flow)).fold(sharing.without(), Span::max);
+    let comes = |time: Span| {
+        let of_flow = |flow: &usize| {
+            let share = sharing.flows[*flow];
+            match share.smallest == share.largest {
+                true => sharing.item(*flow).saturating_mul(time.div_ceil(share.largest_tick())),
+                false => sharing.share_of(*flow, time).saturating_add(sharing.item(*flow)),
+            }
+        };
+        urgent.iter().map(of_flow).fold(begun, Span::saturating_add)
+    };
+    let mut busy = comes(Span::from_ps(1));
+    // It grows by an item at least with each step, and not beyond where rates alone would take all of the time.
+    for _ in 0..STEPS {
+        let next = comes(busy);
+        if next <= busy {
+            return Some(sharing.before_the_last(of).saturating_add(busy));
+        }
+        busy = next;
+    }
+    None
+}
+
+/// After so many steps a busy period counts as endless.
+const STEPS: usize = 100_000;

@@ -1,0 +1,159 @@
+//! A link and its queue, for tests: whoever is next is sent, one after the other. And traffic for it.
+
+use laxity_units::{Bytes, Span, Time};
+use proptest::prelude::*;
+
+use super::{EarlyPolicy, Order, Request, Server, Share, Sharing, Tag};
+use crate::channel::{Carried, ChannelId};
+use crate::costs::LinkCosts;
+use crate::virtual_clock::Vtick;
+
+/// An item on its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    /// Which of those that came.
+    pub(super) item: usize,
+    pub(super) flow: usize,
+    pub(super) came: Time,
+    pub(super) began: Time,
+    pub(super) left: Time,
+}
+
+/// What comes: when, and what it asks.
+pub(super) type Arrivals = Vec<(Time, Request)>;
+
+/// Sends all `arrivals`, which are in order. Panics if the link idles while something waits, but for those who hold it.
+pub(super) fn send(order: Order, server: &Server, arrivals: &Arrivals, conserving: bool) -> Vec<Sent> {
+    let mut queue = order.discipline(server);
+    let mut sent = Vec::new();
+    let (mut coming, mut now) = (arrivals.iter().enumerate().peekable(), Time::ZERO);
+    while sent.len() < arrivals.len() {
+        while let Some((item, (at, request))) = coming.next_if(|(_, (at, _))| *at <= now) {
+            queue.enqueue(now.max(*at), request, item);
+        }
+        let next = coming.peek().map(|(_, (at, _))| *at);
+        if let Some((_, item)) = queue.select(now) {
+            let (came, request) = arrivals[item];
+            let left = now + server.speed.transmit(request.size);
+            // Whoever comes meanwhile comes then, and finds somebody served.
+            while let Some((item, (at, request))) = coming.next_if(|(_, (at, _))| *at < left) {
+                queue.enqueue(*at, request, item);
+            }
+            sent.push(Sent { item, flow: request.flow.0 as usize, came, began: now, left });
+            now = left;
+        } else {
+            assert!(!conserving || queue.is_empty(), "{order:?} idles at {now} with {} waiting", queue.len());
+            if queue.is_empty() {
+                queue.idle();
+            }
+            let held = queue.next_eligible(now);
+            assert!(held.is_none_or(|at| at > now), "{order:?} is to be asked at {held:?}, now it is {now}");
+            now = Time::earlier(next, held).expect("whoever waits goes some time");
+        }
+    }
+    sent
+}
+
+/// `size` bytes of `flow`, which has such a rate.
+pub(super) fn item(flow: usize, size: u64, tick: Vtick, at: Time) -> Request {
+    let tag = Tag::real_time(at, Span::from_ms(1), tick, flow.min(30) as u8);
+    Request { flow: ChannelId(flow as u32), size: Bytes::new(size), tag, carried: Carried::NOTHING }
+}
+
+/// A flow as it is drawn.
+#[derive(Debug, Clone)]
+struct Drawn {
+    /// Its part of what is reserved.
+    weight: u64,
+    sizes: (u64, u64),
+    /// How many of its largest items the bucket holds.
+    burst: u64,
+    /// Whether it sends what it likes.
+    cheats: bool,
+    /// What it would like to send: how long after the one before, and how large between its smallest and largest.
+    wants: Vec<(u64, u64)>,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let gap = prop_oneof![3 => Just(0u64), 1 => 0u64..20_000, 1 => 0u64..400];
+    let size = prop_oneof![Just(0u64), Just(u64::MAX), any::<u64>()];
+    let sizes = prop_oneof![(1u64..1500, Just(0u64)), (1u64..200, 0u64..1400)];
+    let wants = prop::collection::vec((gap, size), 1..40);
+    (1u64..30, sizes, 1u64..5, prop::bool::weighted(0.3), wants).prop_map(
+        |(weight, (least, more), burst, cheats, wants)| Drawn {
+            weight,
+            sizes: (least, least + more),
+            burst,
+            cheats,
+            wants,
+        },
+    )
+}
+
+/// A link with a nanosecond for a byte, and some with an overhead; flows that reserve all of it or a part; best effort.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) sharing: Sharing,
+    pub(super) cheats: Vec<bool>,
+    pub(super) arrivals: Arrivals,
+}
+
+impl Case {
+    /// Whether all flows keep their buckets.
+    pub(super) fn is_honest(&self) -> bool {
+        !self.cheats.contains(&true)
+    }
+}
+
+pub(super) fn cases() -> impl Strategy<Value = Case> {
+    let best_effort = prop::collection::vec((0u64..40_000, 1u64..1500), 0..12);
+    let slack = prop_oneof![Just(0u64), 0u64..60];
+    (prop::collection::vec(drawn(), 1..7), best_effort, slack, 0u64..2, -3i32..5).prop_map(
+        |(flows, others, slack, startup, shift)| {
+            let speed = LinkCosts::new(Span::from_ns(startup * 20), Span::from_ns(1));
+            let weights: u64 = flows.iter().map(|flow| flow.weight).sum::<u64>() * (4 + slack) / 4 + 1;
+            let share = |(n, flow): (usize, &Drawn)| {
+                let (smallest, largest) = (Bytes::new(flow.sizes.0), Bytes::new(flow.sizes.1));
+                let of_smallest = speed.transmit(smallest).scale_ceil(weights, flow.weight);
+                let interval = of_smallest.scale_ceil(largest.get(), smallest.get());
+                let tick = Vtick { interval, size: largest };
+                Share { tick, burst: largest * flow.burst, largest, smallest, level: n as u8 }
+            };
+            let shares: Vec<Share> = flows.iter().enumerate().map(share).collect();
+            let frame = shares[0].tick.interval;
+            let frame = Span::from_ps((frame.as_ps() << shift.max(0)) >> (-shift).max(0));
+            let mut arrivals = Vec::new();
+            for (n, (flow, share)) in flows.iter().zip(&shares).enumerate() {
+                let (mut at, mut full) = (Time::ZERO, Time::ZERO);
+                for (gap, size) in &flow.wants {
+                    let size = flow.sizes.0 + size % (flow.sizes.1 - flow.sizes.0 + 1);
+                    at += Span::from_ns(*gap);
+                    let (tick, bucket) = (share.tick.of(Bytes::new(size)), share.tick.of(share.burst));
+                    if !flow.cheats {
+                        // The bucket is full again at `full`, and so has room for this from then less what it holds beyond.
+                        at = at.max(full.max(at).saturating_add(tick).saturating_sub(bucket));
+                        full = full.max(at) + tick;
+                    }
+                    arrivals.push((at, item(n, size, share.tick, at)));
+                }
+            }
+            for (at, size) in &others {
+                let at = Time::ZERO + Span::from_ns(*at);
+                let (flow, tag) = (ChannelId(100), Tag::best_effort(at));
+                arrivals
+                    .push((at, Request { flow, size: Bytes::new(*size), tag, carried: Carried::NOTHING }));
+            }
+            arrivals.sort_by_key(|(at, _)| *at);
+            let without = Bytes::new(others.iter().map(|(_, size)| *size).max().unwrap_or(0));
+            Case {
+                sharing: Sharing { speed, flows: shares, without, frame },
+                cheats: flows.iter().map(|flow| flow.cheats).collect(),
+                arrivals,
+            }
+        },
+    )
+}
+
+pub(super) fn server(sharing: &Sharing) -> Server {
+    Server { early: EarlyPolicy::CONSERVE, speed: sharing.speed, frame: sharing.frame }
+}

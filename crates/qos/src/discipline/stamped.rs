@@ -1,0 +1,126 @@
+//! Disciplines that give each item a stamp when it comes and serve by stamps.
+//!
+//! What differs between them is the clock that stamps are read from, so that is all a file of theirs has. The rest is here: a heap of what has
+//! a rate, and a queue behind it, by arrival, of what has none.
+
+use std::collections::VecDeque;
+
+use laxity_units::{Bytes, Time};
+
+use super::keyed::{Keyed, evict};
+use super::virtual_time::Virtual;
+use super::{Rank, Request, Tag};
+use crate::channel::ChannelId;
+
+/// A clock that stamps are read from.
+pub trait Stamps {
+    /// The stamp of an item of `flow` that comes `now`.
+    fn stamp(&mut self, now: Time, flow: ChannelId, item: Item) -> Stamp;
+
+    /// An item with this stamp is begun.
+    fn begun(&mut self, _stamp: Stamp) {}
+
+    /// What was begun last is done, and nobody waits.
+    fn idle(&mut self) {}
+}
+
+/// How much an item is.
+#[derive(Debug, Clone, Copy)]
+pub struct Item {
+    /// What it takes at the rate of its flow.
+    pub(super) tick: Virtual,
+    /// Its bytes.
+    pub(super) size: Bytes,
+}
+
+/// What an item is served by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stamp(pub(super) Virtual);
+
+/// A queue served by the stamps of `S`, equal stamps in order of arrival; behind it what has no rate.
+#[derive(Debug, Clone)]
+pub struct Stamped<S, T> {
+    stamps: S,
+    queue: Keyed<T, Stamp>,
+    without: VecDeque<(Tag, T)>,
+}
+
+impl<S: Stamps + Default, T> Default for Stamped<S, T> {
+    fn default() -> Self {
+        Self::by(S::default())
+    }
+}
+
+impl<S: Stamps, T> Stamped<S, T> {
+    /// An empty queue.
+    pub(super) fn by(stamps: S) -> Self {
+        Self { stamps, queue: Keyed::new(), without: VecDeque::new() }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+        let Request { flow, size, tag, .. } = *request;
+        if tag.tick.is_none() {
+            self.without.push_back((tag, item));
+            return;
+        }
+        let stamp = self.stamps.stamp(now, flow, Item { tick: Virtual::tick(tag.tick, size), size });
+        self.queue.push(stamp, tag, item);
+    }
+
+    #[inline]
+    pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
+        match self.queue.pop_keyed() {
+            Some((stamp, tag, item)) => {
+                self.stamps.begun(stamp);
+                Some((tag, item))
+            }
+            None => self.without.pop_front(),
+        }
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        match self.queue.first() {
+            Some(_) => Some(RATED),
+            None => self.without.front().map(|(tag, _)| self.rank(tag, now)),
+        }
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        rank(tag)
+    }
+
+    pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    pub(super) fn idle(&mut self) {
+        self.stamps.idle();
+    }
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        evict(&mut self.without).or_else(|| self.queue.evict())
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.queue.drain().chain(self.without.drain(..)).map(|(_, item)| item).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len() + self.without.len()
+    }
+}
+
+/// Of whatever has a rate: who shares by rates has no items that cannot wait for another to end, and stops none for one.
+pub(super) const RATED: Rank = Rank(0, Time::ZERO);
+
+/// Where rates are shared, whether there is one is all that ranks tell.
+pub(super) fn rank(tag: &Tag) -> Rank {
+    if tag.tick.is_none() { Rank(1, Time::ZERO) } else { RATED }
+}
+
+/// The whole picoseconds of a stamp.
+#[cfg(test)]
+pub(super) fn whole(stamp: Stamp) -> laxity_units::Span {
+    laxity_units::Span::from_ps(u64::try_from(stamp.0.raw() >> 32).expect("it is short"))
+}

@@ -1,0 +1,69 @@
+//! Start-time fair queueing: whoever should have begun first is first.
+//!
+//! ```text
+//! S ← max(F of the flow's last, v),   F = S + L / r          v = S of the item in service
+//! ```
+//!
+//! served by `S` (Goyal, Vin and Cheng, "Start-time fair queuing: a scheduling algorithm for integrated services packet switching
+//! networks", SIGCOMM 1996). When all is served the clock goes to the latest `F`.
+//!
+//! **Fairness** is that of self-clocked fair queueing, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j / r_j`, and like it asks nothing of the
+//! server: it may be as slow as it likes for as long as it likes, be a CPU or a link below other traffic. Of an item its place does not hang
+//! on how long *it* is, so who sends much in an item is not served later for it. That is why a flow of a small rate has less delay here:
+//!
+//! **Delay.** With `EAT` the time by which the flow's earlier items would be done at its own rate,
+//!
+//! ```text
+//! departure ≤ EAT + Σ_{j ≠ i} L_j / C + L / C          so          D_i ≤ (σ_i − L) / r_i + Σ_{j ≠ i} L_j / C + L / C
+//! ```
+//!
+//! for a token bucket whose last item is `L` (ibid., Theorem 4): `L / r_i` less than self-clocked, `L / C` more. `bound` takes the smallest item,
+//! which makes it larger. Work-conserving, `O(log n)` an item.
+
+use laxity_units::{Span, Time};
+
+use super::bounds::Sharing;
+use super::stamped::{Item, Stamp, Stamped, Stamps};
+use super::virtual_time::Virtual;
+use crate::channel::{ByChannel, ChannelId};
+
+/// A queue served by start tags, equal tags in order of arrival.
+pub type StartTimeFair<T> = Stamped<StartTags, T>;
+
+/// The clock that is the start tag in service.
+#[derive(Debug, Clone, Default)]
+pub struct StartTags {
+    now: Virtual,
+    /// The latest finish tag that was given.
+    latest: Virtual,
+    /// The last finish tag of each flow.
+    flows: ByChannel<Virtual>,
+}
+
+impl Stamps for StartTags {
+    #[inline]
+    fn stamp(&mut self, _now: Time, flow: ChannelId, item: Item) -> Stamp {
+        let place = self.flows.place(flow);
+        let finish = &mut self.flows.all_mut()[place];
+        let start = (*finish).max(self.now);
+        *finish = start + item.tick;
+        self.latest = self.latest.max(*finish);
+        Stamp(start)
+    }
+
+    #[inline]
+    fn begun(&mut self, stamp: Stamp) {
+        self.now = stamp.0;
+    }
+
+    fn idle(&mut self) {
+        self.now = self.latest;
+    }
+}
+
+/// `(σ − L) / r + Σ_{j ≠ i} L_j / C + L / C`, and an item without a rate that was begun before.
+pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
+    let all = (0..sharing.flows.len()).map(|flow| sharing.item(flow));
+    let all = all.fold(sharing.without(), Span::saturating_add);
+    sharing.before_the_last(of).saturating_add(all)
+}
