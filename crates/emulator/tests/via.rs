@@ -183,22 +183,29 @@ fn what_a_hostile_process_does_others_do_not_notice() {
     let rate = Bandwidth::Constant { bytes_per_second: 1_000_000, message: 4096 };
     Role::new("ping").play(|socket| ping_pong(socket, true, rate, 2000));
     Role::new("pong").play(|socket| ping_pong(socket, false, rate, 2000));
+    Role::new("slow ping").play(|socket| ping_pong(socket, true, rate, 30));
+    Role::new("slow pong").play(|socket| ping_pong(socket, false, rate, 30));
     Role::new("rage").play(|socket| rage(socket, 0x9e37_79b9));
     Role::new("more rage").play(|socket| rage(socket, 0x1234_5677));
     let test = "what_a_hostile_process_does_others_do_not_notice";
-    for config in [zero(Firmware::QualityOfService), zero(Firmware::Parallel)] {
+    for (config, rounds, parts) in [
+        (zero(Firmware::QualityOfService), 2000, ["pong", "ping"]),
+        (zero(Firmware::Parallel), 2000, ["pong", "ping"]),
+        (adapter(Firmware::QualityOfService), 30, ["slow pong", "slow ping"]),
+    ] {
         let site = Site::new(test, config);
         let raging = [site.start("rage", 0), site.start("more rage", 1)].map(|mut hostile| {
             hostile.waits_for("rages");
             hostile
         });
-        let players = [site.start("pong", 1), site.start("ping", 0)];
-        players.into_iter().for_each(|player| assert!(player.ended_well().contains("2000 rounds")));
+        let players = [site.start(parts[0], 1), site.start(parts[1], 0)];
+        let all = format!("{rounds} rounds");
+        players.into_iter().for_each(|player| assert!(player.ended_well().contains(&all)));
         drop(raging);
         let served = site.end();
         let done = served.violations;
         println!("{done:?} {:?}", served.tally);
-        assert!(served.tally.received >= 4000);
+        assert!(served.tally.received >= 2 * rounds);
         assert!(
             done.foreign_doorbells > 0 && done.garbled_doorbells > 0 && done.overruns > 0,
             "it was hostile: {done:?}"

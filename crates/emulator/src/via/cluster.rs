@@ -238,7 +238,8 @@ impl Cluster {
                 interface.receives.push_back(found);
                 interface.unposted += 1;
                 let (node, endpoint) = (interface.node as usize, interface.endpoint);
-                self.adapters[node].ring(now, Doorbell::Receive(endpoint));
+                let told = interface.turns[which as usize].ring(Doorbell::Receive(endpoint));
+                told.into_iter().for_each(|doorbell| self.adapters[node].ring(now, doorbell));
             }
         }
         true
@@ -257,7 +258,15 @@ impl Cluster {
             Message { vi: interface.endpoint, number: interface.outgoing.next(), size, directed: false };
         interface.outgoing.push(outgoing);
         let node = interface.node as usize;
-        self.adapters[node].ring(now, Doorbell::Send(message));
+        let told = interface.turns[Which::Send as usize].ring(Doorbell::Send(message));
+        told.into_iter().for_each(|doorbell| self.adapters[node].ring(now, doorbell));
+    }
+
+    /// The firmware is done with a doorbell of `vi`, and is told of the next.
+    fn rung_out(&mut self, now: Time, vi: u32, which: Which) {
+        let Some(interface) = self.interface(vi) else { return };
+        let (node, next) = (interface.node as usize, interface.turns[which as usize].done());
+        next.into_iter().for_each(|doorbell| self.adapters[node].ring(now, doorbell));
     }
 
     /// Tells what an adapter did, and asks when it wants to be called next.
@@ -291,6 +300,7 @@ impl Cluster {
             }
             ViaOutput::Sent(message) => {
                 let Some(vi) = whose(message.vi) else { return };
+                self.rung_out(now, vi, Which::Send);
                 if let Some(outgoing) = self.interface(vi).and_then(|own| own.outgoing.item(message.number)) {
                     outgoing.sent = true;
                 }
@@ -320,6 +330,7 @@ impl Cluster {
                 if let Some(interface) = self.interface(vi) {
                     interface.unposted = interface.unposted.saturating_sub(1);
                 }
+                self.rung_out(now, vi, Which::Receive);
                 self.sweep(now, vi);
             }
         }
