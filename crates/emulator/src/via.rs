@@ -15,6 +15,7 @@ mod load;
 mod messages;
 mod regions;
 mod requests;
+mod turns;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@
 //! Doorbells are heard by turns, so many of each process, and no process has more under way than its queues hold.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use laxity_engine::{Calendar, Doorbell as Bell, Epoch, World};
@@ -20,6 +21,7 @@ use laxity_vi::{Completion, DEPTH, Operation, Reliability, State, Status};
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
 use super::requests::{Call, Desk};
+use super::turns::{Share, Turns};
 use super::{Recorded, Setup};
 
 /// Doorbells of one process that are heard before it is another's turn.
@@ -124,6 +126,8 @@ pub(super) struct Cluster {
     pub(super) bells: Rc<Bells>,
     pub(super) desk: Rc<Desk>,
     pub(super) interfaces: Vec<Option<Interface>>,
+    /// The doorbells that the firmware is told of in turn.
+    turns: BTreeMap<Share, Turns>,
     /// Per adapter, whose an endpoint of its firmware is.
     pub(super) endpoints: Vec<Vec<Option<u32>>>,
     pub(super) calls: Vec<Call>,
@@ -153,6 +157,7 @@ impl Cluster {
             bells: Rc::default(),
             desk: Rc::new(desk),
             interfaces: Vec::new(),
+            turns: BTreeMap::new(),
             calls: Vec::new(),
             calls_made: 0,
             pool: Vec::new(),
@@ -235,11 +240,11 @@ impl Cluster {
                 self.ring(now, vi, Outgoing::new(posted, flaw));
             }
             Which::Receive => {
+                let (share, endpoint) = (interface.shares(), interface.endpoint);
                 interface.receives.push_back(found);
                 interface.unposted += 1;
-                let (node, endpoint) = (interface.node as usize, interface.endpoint);
-                let told = interface.turns[which as usize].ring(Doorbell::Receive(endpoint));
-                told.into_iter().for_each(|doorbell| self.adapters[node].ring(now, doorbell));
+                self.turns.entry(share).or_default().ring(vi, which, Doorbell::Receive(endpoint));
+                self.tell(now, share);
             }
         }
         true
@@ -256,17 +261,29 @@ impl Cluster {
         };
         let message =
             Message { vi: interface.endpoint, number: interface.outgoing.next(), size, directed: false };
+        let share = interface.shares();
         interface.outgoing.push(outgoing);
-        let node = interface.node as usize;
-        let told = interface.turns[Which::Send as usize].ring(Doorbell::Send(message));
-        told.into_iter().for_each(|doorbell| self.adapters[node].ring(now, doorbell));
+        self.turns.entry(share).or_default().ring(vi, Which::Send, Doorbell::Send(message));
+        self.tell(now, share);
     }
 
-    /// The firmware is done with a doorbell of `vi`, and is told of the next.
-    fn rung_out(&mut self, now: Time, vi: u32, which: Which) {
+    /// The firmware is done with a doorbell of `vi`, and is told of the next that shares with it.
+    fn rung_out(&mut self, now: Time, vi: u32) {
         let Some(interface) = self.interface(vi) else { return };
-        let (node, next) = (interface.node as usize, interface.turns[which as usize].done());
-        next.into_iter().for_each(|doorbell| self.adapters[node].ring(now, doorbell));
+        let share = interface.share;
+        self.turns.entry(share).or_default().done();
+        self.tell(now, share);
+    }
+
+    /// The firmware is told of as many doorbells as it may have.
+    fn tell(&mut self, now: Time, share: Share) {
+        while let Some((vi, doorbell)) = self.turns.entry(share).or_default().next() {
+            let node = self.interface(vi).map(|interface| interface.node as usize);
+            node.into_iter().for_each(|node| self.adapters[node].ring(now, doorbell));
+        }
+        if self.turns.get(&share).is_some_and(Turns::is_empty) {
+            self.turns.remove(&share);
+        }
     }
 
     /// Tells what an adapter did, and asks when it wants to be called next.
@@ -300,7 +317,7 @@ impl Cluster {
             }
             ViaOutput::Sent(message) => {
                 let Some(vi) = whose(message.vi) else { return };
-                self.rung_out(now, vi, Which::Send);
+                self.rung_out(now, vi);
                 if let Some(outgoing) = self.interface(vi).and_then(|own| own.outgoing.item(message.number)) {
                     outgoing.sent = true;
                 }
@@ -330,7 +347,7 @@ impl Cluster {
                 if let Some(interface) = self.interface(vi) {
                     interface.unposted = interface.unposted.saturating_sub(1);
                 }
-                self.rung_out(now, vi, Which::Receive);
+                self.rung_out(now, vi);
                 self.sweep(now, vi);
             }
         }

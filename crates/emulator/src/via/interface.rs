@@ -5,9 +5,10 @@
 
 use std::collections::VecDeque;
 
-use laxity_model::via::Doorbell;
 use laxity_vi::provider::{Posted, ViQueues, Which};
 use laxity_vi::{Bandwidth, Completion, DEPTH, Operation, Reliability, Remote, State, Status};
+
+use super::turns::Share;
 
 /// Things numbered in the order in which they came, of which the oldest goes first.
 #[derive(Debug)]
@@ -190,40 +191,9 @@ pub(super) struct Interface {
     pub(super) arrivals: Lane<Arrival>,
     /// Receive doorbells that the firmware has not handled.
     pub(super) unposted: u32,
-    /// Doorbells of each kind that wait for those that the firmware has of it.
-    pub(super) turns: [Turns; 2],
+    /// With whom those doorbells are counted that the firmware has.
+    pub(super) share: Share,
     pub(super) tally: Tally,
-}
-
-/// Doorbells of one kind that the firmware may have of a virtual interface at a time. More than a message has units to be at gain
-/// nothing, and all the others wait for them: the firmware takes doorbells first come, first served.
-const AHEAD: u32 = 8;
-
-/// Doorbells that the firmware has, and those that wait until it has fewer.
-#[derive(Debug, Default)]
-pub(super) struct Turns {
-    ahead: u32,
-    behind: VecDeque<Doorbell>,
-}
-
-impl Turns {
-    /// One more; what the firmware is told now, if it is its turn.
-    pub(super) fn ring(&mut self, doorbell: Doorbell) -> Option<Doorbell> {
-        self.behind.push_back(doorbell);
-        self.next()
-    }
-
-    /// The firmware is done with one; what it is told instead.
-    pub(super) fn done(&mut self) -> Option<Doorbell> {
-        self.ahead = self.ahead.saturating_sub(1);
-        self.next()
-    }
-
-    fn next(&mut self) -> Option<Doorbell> {
-        let next = (self.ahead < AHEAD).then(|| self.behind.pop_front()).flatten();
-        self.ahead += u32::from(next.is_some());
-        next
-    }
 }
 
 /// What a virtual interface is made of.
@@ -261,7 +231,7 @@ impl Interface {
             receives: VecDeque::new(),
             arrivals: Lane::default(),
             unposted: 0,
-            turns: Default::default(),
+            share: Share { process: owner, reserved: None },
             tally: Tally::default(),
         }
     }
@@ -279,6 +249,15 @@ impl Interface {
         }
         self.heard[which as usize] = number.wrapping_add(1);
         Some(number)
+    }
+
+    /// With whom the doorbell that it is about to ring is counted. Another bandwidth changes that once the firmware has none of it.
+    pub(super) fn shares(&mut self) -> Share {
+        if self.outgoing.len() == 0 && self.unposted == 0 {
+            let reserved = (self.bandwidth != Bandwidth::None).then_some(self.endpoint);
+            self.share = Share { process: self.owner, reserved };
+        }
+        self.share
     }
 
     /// The oldest descriptor of `which` is complete.
@@ -326,21 +305,5 @@ impl Interface {
         if let Some(queues) = &self.queues {
             queues.show(state);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_firmware_has_a_few_doorbells_of_each_and_all_of_them_in_the_end() {
-        let mut turns = Turns::default();
-        let told: Vec<bool> = (0..AHEAD + 3).map(|vi| turns.ring(Doorbell::Receive(vi)).is_some()).collect();
-        assert_eq!(told.iter().filter(|told| **told).count(), AHEAD as usize);
-        let rest: Vec<_> = (0..AHEAD + 3).map(|_| turns.done()).collect();
-        let waited = (AHEAD..AHEAD + 3).map(|vi| Some(Doorbell::Receive(vi)));
-        assert!(rest.iter().copied().eq(waited.chain((0..AHEAD).map(|_| None))), "{rest:?}");
-        assert!(turns.ring(Doorbell::Receive(0)).is_some());
     }
 }
