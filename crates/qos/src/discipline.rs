@@ -34,6 +34,7 @@ mod fifo;
 mod fifo_plus;
 mod fixed_priority;
 mod frames;
+mod held;
 mod hierarchical_round_robin;
 mod hop_laxity;
 mod keyed;

@@ -5,9 +5,11 @@
 
 use laxity_units::{Span, Time};
 
+use super::bounds::Sharing;
+
 /// The base of frames, and so all of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Frames {
+pub struct Frames {
     base: Span,
 }
 
@@ -41,6 +43,27 @@ impl Frames {
     pub(super) fn end(self, level: u8, now: Time) -> Time {
         let frames = self.number(level, now).saturating_add(1);
         Time::ZERO.saturating_add(self.length(level).saturating_mul(frames))
+    }
+
+    /// Whether every frame up to level `own` has room for all that has to leave in it, and for one item of others that was begun before; each flow has frames of
+    /// a `level`, and `work` in each of them. All levels that are not longer, as what has to leave in those has to before this.
+    pub(super) fn have_room(
+        self,
+        sharing: &Sharing,
+        own: u8,
+        level: impl Fn(usize) -> u8,
+        work: impl Fn(usize) -> Span,
+    ) -> bool {
+        let all = 0..sharing.flows.len();
+        let mut lengths = (0..=own).filter(|length| all.clone().any(|flow| level(flow) == *length));
+        lengths.all(|length| {
+            let (inside, longer): (Vec<usize>, Vec<usize>) =
+                all.clone().partition(|flow| level(*flow) <= length);
+            let of_flow = |flow: usize| work(flow).saturating_mul(1u64 << (length - level(flow)));
+            let leaves = inside.into_iter().map(of_flow).fold(Span::ZERO, Span::saturating_add);
+            let begun = longer.into_iter().map(|flow| sharing.item(flow)).fold(sharing.without(), Span::max);
+            leaves.saturating_add(begun) <= self.length(length)
+        })
     }
 }
 

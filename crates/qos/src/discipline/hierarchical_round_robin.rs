@@ -234,20 +234,11 @@ impl<T> HierarchicalRoundRobin<T> {
 pub(super) fn bound(sharing: &Sharing, of: usize, frame: Span) -> Option<Span> {
     let frames = Frames::of(frame);
     let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval);
-    let own = level(of);
-    let all = 0..sharing.flows.len();
-    for length in (0..=own).filter(|length| all.clone().any(|flow| level(flow) == *length)) {
-        let (inside, longer): (Vec<usize>, Vec<usize>) = all.clone().partition(|flow| level(*flow) <= length);
-        let of_flow = |flow: usize| {
-            let times = 1u64 << (length - level(flow));
-            let worth = frames.length(level(flow)).saturating_add(sharing.flows[flow].largest_tick());
-            sharing.share_of(flow, worth).saturating_mul(times)
-        };
-        let work = inside.into_iter().map(of_flow).fold(Span::ZERO, Span::saturating_add);
-        let begun = longer.into_iter().map(|flow| sharing.item(flow)).fold(sharing.without(), Span::max);
-        if work.saturating_add(begun) > frames.length(length) {
-            return None;
-        }
-    }
-    Some(sharing.at_its_rate(of).saturating_add(frames.length(own).saturating_mul(2)))
+    let given = |flow: usize| {
+        let worth = frames.length(level(flow)).saturating_add(sharing.flows[flow].largest_tick());
+        sharing.share_of(flow, worth)
+    };
+    let own = frames.length(level(of)).saturating_mul(2);
+    let room = frames.have_room(sharing, level(of), level, given);
+    room.then(|| sharing.at_its_rate(of).saturating_add(own))
 }

@@ -33,93 +33,29 @@
 //!
 //! What has no rate goes when nothing else may. Not work-conserving. `O(log n)` an item, for the regulators' calendar; in print that is one of hardware's slots.
 
-use std::collections::VecDeque;
-
 use laxity_units::{Span, Time};
 
+use super::Request;
 use super::bounds::Sharing;
-use super::keyed::{Keyed, evict};
-use super::stamped::{RATED, rank};
+use super::held::{Held, Holds};
 use super::virtual_time::Virtual;
-use super::{LEVELS, Rank, Request, Tag};
 use crate::channel::ByChannel;
 
 /// Regulators, and queues of what they let go.
-#[derive(Debug, Clone)]
-pub struct RateControlled<T> {
-    /// When each flow's next item may be due at the earliest.
-    flows: ByChannel<Virtual>,
-    /// By when they are due.
-    held: Keyed<T>,
-    levels: Vec<VecDeque<(Tag, T)>>,
-    without: VecDeque<(Tag, T)>,
-}
+pub type RateControlled<T> = Held<Regulators, T>;
 
-impl<T> Default for RateControlled<T> {
-    fn default() -> Self {
-        let levels = (0..LEVELS).map(|_| VecDeque::new()).collect();
-        Self { flows: ByChannel::default(), held: Keyed::new(), levels, without: VecDeque::new() }
-    }
-}
+/// When each flow's next item may be due at the earliest.
+#[derive(Debug, Clone, Default)]
+pub struct Regulators(ByChannel<Virtual>);
 
-impl<T> RateControlled<T> {
-    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+impl Holds for Regulators {
+    fn hold(&mut self, now: Time, request: &Request) -> (Time, u8) {
         let Request { flow, size, tag, .. } = *request;
-        if tag.tick.is_none() {
-            self.without.push_back((tag, item));
-            return;
-        }
-        let place = self.flows.place(flow);
-        let next = &mut self.flows.all_mut()[place];
+        let place = self.0.place(flow);
+        let next = &mut self.0.all_mut()[place];
         let due = (*next).max(Virtual::at(now));
         *next = due + Virtual::tick(tag.tick, size);
-        self.held.push(due.time_ceil(), tag, item);
-    }
-
-    fn promote(&mut self, now: Time) {
-        while self.held.first().is_some_and(|at| at <= now) {
-            let Some((tag, item)) = self.held.pop() else { break };
-            self.levels[usize::from(tag.level)].push_back((tag, item));
-        }
-    }
-
-    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
-        self.promote(now);
-        self.levels.iter_mut().find_map(VecDeque::pop_front).or_else(|| self.without.pop_front())
-    }
-
-    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
-        self.promote(now);
-        match self.levels.iter().any(|level| !level.is_empty()) {
-            true => Some(RATED),
-            false => self.without.front().map(|(tag, _)| self.rank(tag, now)),
-        }
-    }
-
-    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
-        rank(tag)
-    }
-
-    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
-        self.promote(now);
-        self.held.first()
-    }
-
-    pub(super) fn idle(&mut self) {}
-
-    pub(super) fn evict(&mut self) -> Option<T> {
-        let evicted = evict(&mut self.without).or_else(|| self.held.evict());
-        evicted.or_else(|| self.levels.iter_mut().rev().find_map(evict))
-    }
-
-    pub(super) fn drain(&mut self) -> Vec<T> {
-        let ready = self.levels.iter_mut().flat_map(|level| level.drain(..));
-        let all = self.held.drain().chain(ready).chain(self.without.drain(..));
-        all.map(|(_, item)| item).collect()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.held.len() + self.levels.iter().map(VecDeque::len).sum::<usize>() + self.without.len()
+        (due.time_ceil(), tag.level)
     }
 }
 

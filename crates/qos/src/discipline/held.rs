@@ -1,0 +1,104 @@
+//! Disciplines that hold each item until it may go and then serve by levels.
+//!
+//! What differs between them is who says until when and at which level, so that is all a file of theirs has. The rest is here: a heap of what is held, a
+//! queue for each level of what may go, and behind them one, by arrival, of what has no rate.
+
+use std::collections::VecDeque;
+
+use laxity_units::Time;
+
+use super::keyed::{Keyed, evict};
+use super::stamped::{RATED, rank};
+use super::{Rank, Request, Tag};
+
+/// Who lets items go.
+pub trait Holds {
+    /// Until when an item that comes `now` with this request, which has a rate, is held; and its level then, 0 going first.
+    fn hold(&mut self, now: Time, request: &Request) -> (Time, u8);
+}
+
+/// A queue that holds items as `H` says and serves those it has let go by levels, each in the order in which they were let go; behind them
+/// what has no rate.
+#[derive(Debug, Clone)]
+pub struct Held<H, T> {
+    by: H,
+    /// By when they may go.
+    held: Keyed<(u8, T)>,
+    levels: Vec<VecDeque<(Tag, T)>>,
+    without: VecDeque<(Tag, T)>,
+}
+
+impl<H: Holds + Default, T> Default for Held<H, T> {
+    fn default() -> Self {
+        Self::by(H::default())
+    }
+}
+
+impl<H: Holds, T> Held<H, T> {
+    /// An empty queue.
+    pub(super) fn by(by: H) -> Self {
+        Self { by, held: Keyed::new(), levels: Vec::new(), without: VecDeque::new() }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Time, request: &Request, item: T) {
+        let tag = request.tag;
+        if tag.tick.is_none() {
+            self.without.push_back((tag, item));
+            return;
+        }
+        let (until, level) = self.by.hold(now, request);
+        self.held.push(until, tag, (level, item));
+    }
+
+    fn promote(&mut self, now: Time) {
+        while self.held.first().is_some_and(|at| at <= now) {
+            let Some((tag, (level, item))) = self.held.pop() else { break };
+            let level = usize::from(level);
+            if self.levels.len() <= level {
+                self.levels.resize_with(level + 1, VecDeque::new);
+            }
+            self.levels[level].push_back((tag, item));
+        }
+    }
+
+    pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
+        self.promote(now);
+        self.levels.iter_mut().find_map(VecDeque::pop_front).or_else(|| self.without.pop_front())
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        self.promote(now);
+        match self.levels.iter().any(|level| !level.is_empty()) {
+            true => Some(RATED),
+            false => self.without.front().map(|(tag, _)| self.rank(tag, now)),
+        }
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        rank(tag)
+    }
+
+    pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
+        self.promote(now);
+        self.held.first()
+    }
+
+    pub(super) fn idle(&mut self) {}
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        let held = |queue: &mut Keyed<(u8, T)>| queue.evict().map(|(_, item)| item);
+        let evicted = evict(&mut self.without).or_else(|| held(&mut self.held));
+        evicted.or_else(|| self.levels.iter_mut().rev().find_map(evict))
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        let held = self.held.drain().map(|(_, (_, item))| item);
+        let levels = self.levels.iter_mut().flat_map(|level| level.drain(..));
+        let others = levels.chain(self.without.drain(..)).map(|(_, item)| item);
+        held.chain(others).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.held.len() + self.levels.iter().map(VecDeque::len).sum::<usize>() + self.without.len()
+    }
+}
