@@ -249,25 +249,8 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     // guarantee.
     let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
     let PortConfig { link, order, frame: _, early: _, memory: _ } = config;
-    let by_level = match order {
-        Order::MultiClassEdf => false,
-        Order::FixedPriority => true,
-        Order::Edf
-        | Order::Fifo
-        | Order::VirtualClock
-        | Order::WeightedFair
-        | Order::WorstCaseFair
-        | Order::SelfClocked
-        | Order::StartTimeFair
-        | Order::DeficitRoundRobin
-        | Order::StopAndGo
-        | Order::HierarchicalRoundRobin
-        | Order::RateControlled
-        | Order::FifoPlus
-        | Order::HopLaxity => {
-            return Err(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"));
-        }
-    };
+    let by_level = by_level(*order)
+        .ok_or(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"))?;
     let levels = levels(by_level);
     let link = (*link).into();
     Ok(Covered { model: ResourceModel::Ideal, link, by_level, levels, ahead: false, depth: 1 })
@@ -314,35 +297,12 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         (LinkParadigm::Adapter, false) => ResourceModel::Handed,
     };
     let scheduled = *paradigm != LinkParadigm::Adapter;
-    let by_level = match (order, link_order) {
-        (Order::MultiClassEdf, Order::MultiClassEdf) => false,
-        (Order::FixedPriority, Order::FixedPriority) => true,
-        // Nothing ever waits at the host's link, unless it is held there.
-        (Order::MultiClassEdf, at_link) if !scheduled && !at_link.holds() => false,
-        (Order::FixedPriority, at_link) if !scheduled && !at_link.holds() => true,
-        (
-            Order::MultiClassEdf
-            | Order::FixedPriority
-            | Order::Edf
-            | Order::Fifo
-            | Order::VirtualClock
-            | Order::WeightedFair
-            | Order::WorstCaseFair
-            | Order::SelfClocked
-            | Order::StartTimeFair
-            | Order::DeficitRoundRobin
-            | Order::StopAndGo
-            | Order::HierarchicalRoundRobin
-            | Order::RateControlled
-            | Order::FifoPlus
-            | Order::HopLaxity,
-            _,
-        ) => {
-            return Err(Uncovered(
-                "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
-            ));
-        }
-    };
+    let (by_level, at_link) = (by_level(*order), by_level(*link_order));
+    // Nothing ever waits at the host's link, unless it is held there.
+    let passes = !scheduled && !link_order.holds();
+    let by_level = by_level.filter(|_| passes || by_level == at_link).ok_or(Uncovered(
+        "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
+    ))?;
     let EarlyPolicy { horizon, above_best_effort: _ } = early;
     let ahead = !horizon.is_zero();
     if ahead && early_block != real_time {
@@ -358,6 +318,28 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     }
     let link = LinkCosts::default().into();
     Ok(Covered { model, link, by_level, levels: levels(by_level), ahead, depth: *depth })
+}
+
+/// Whether who goes by `order` goes by fixed priorities, or by EDF of current work before best effort; no promise is made from
+/// the others.
+fn by_level(order: Order) -> Option<bool> {
+    match order {
+        Order::MultiClassEdf => Some(false),
+        Order::FixedPriority => Some(true),
+        Order::Edf
+        | Order::Fifo
+        | Order::VirtualClock
+        | Order::WeightedFair
+        | Order::WorstCaseFair
+        | Order::SelfClocked
+        | Order::StartTimeFair
+        | Order::DeficitRoundRobin
+        | Order::StopAndGo
+        | Order::HierarchicalRoundRobin
+        | Order::RateControlled
+        | Order::FifoPlus
+        | Order::HopLaxity => None,
+    }
 }
 
 /// Levels that real-time channels share under fixed priorities; the last one is best effort's.

@@ -16,6 +16,7 @@ use laxity_world::results::Run;
 use serde::{Deserialize, Serialize};
 
 use super::Found;
+use super::ground::promised;
 
 /// All that was found of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,7 +136,7 @@ impl Record {
             let seconds = |text: &str| text.parse::<Span>().ok().map(Span::as_secs_f64);
             let channel = run.channels.iter_mut().find(|channel| channel.name == attacked.name);
             if let Some(channel) = channel
-                && channel.bound.or(channel.delivery_bound) == seconds(&attacked.bound)
+                && promised(channel) == attacked.bound.parse().ok()
             {
                 channel.worst_found = seconds(&attacked.worst);
             }
