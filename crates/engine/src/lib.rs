@@ -40,6 +40,7 @@
 //! assert_eq!((world.ticks, outcome.stop), (101, Stop::Until));
 //! ```
 
+mod asked;
 mod calendar;
 mod capture;
 mod clock;
@@ -49,6 +50,7 @@ mod random;
 pub mod trace;
 mod world;
 
+pub use asked::Asked;
 pub use calendar::Calendar;
 pub use capture::{FrameCapture, Interface, LinkType};
 #[cfg(not(target_family = "wasm"))]

@@ -166,16 +166,29 @@ pub enum ViaOutput {
 /// What of an adapter can be busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
-    /// The queue of doorbells; nothing works there.
-    Doorbells,
+    /// The processor.
+    Processor,
     /// Between host memory and adapter memory.
     Hdma,
     /// From adapter memory to the network.
     Nsdma,
     /// From the network to adapter memory.
     Nrdma,
-    /// The processor.
-    Processor,
+}
+
+impl Unit {
+    /// Every one, each at the place of its number.
+    pub const ALL: [Self; 4] = [Self::Processor, Self::Hdma, Self::Nsdma, Self::Nrdma];
+
+    /// What it is called as a resource of a node.
+    pub fn resource(self) -> &'static str {
+        match self {
+            Self::Processor => "lanai",
+            Self::Hdma => "hdma",
+            Self::Nsdma => "nsdma",
+            Self::Nrdma => "nrdma",
+        }
+    }
 }
 
 /// A message under way, on one side.
@@ -352,7 +365,7 @@ impl Via {
                 Unit::Hdma => self.hdma_ends(at),
                 Unit::Nsdma => self.nsdma_ends(at),
                 Unit::Nrdma => self.nrdma_ends(at),
-                Unit::Processor | Unit::Doorbells => self.processor_turns(at),
+                Unit::Processor => self.processor_turns(at),
             }
         }
     }
@@ -394,7 +407,7 @@ impl Via {
 
     fn hdma_ends(&mut self, at: Time) {
         let (request, since) = self.hdma.end(at, &self.config.engines);
-        self.report.hdma.note(since, at);
+        self.report.units[Unit::Hdma as usize].note(since, at);
         self.worked(at, Unit::Hdma, request.transfer.name(), request.job.message, since);
         match request.transfer {
             units::Transfer::Status(Direction::Send) => self.tell(at, ViaOutput::Sent(request.job.message)),
@@ -410,7 +423,7 @@ impl Via {
 
     fn nsdma_ends(&mut self, at: Time) {
         let (job, since) = self.nsdma.end(at);
-        self.report.nsdma.note(since, at);
+        self.report.units[Unit::Nsdma as usize].note(since, at);
         self.worked(at, Unit::Nsdma, "message out", job.message, since);
         // With a queue of its own it goes on by itself.
         if self.config.limits.nsdma_queue {
@@ -427,7 +440,7 @@ impl Via {
 
     fn nrdma_ends(&mut self, at: Time) {
         let (message, since) = self.nrdma.end(at, self.config.engines.network);
-        self.report.nrdma.note(since, at);
+        self.report.units[Unit::Nrdma as usize].note(since, at);
         self.worked(at, Unit::Nrdma, "message in", message, since);
     }
 }

@@ -19,7 +19,7 @@ mod window;
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
-use laxity_engine::{Calendar, Limits, Seed, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, Limits, Seed, VirtualClock, World};
 use laxity_model::host::Endless;
 use laxity_model::node::Node;
 use laxity_model::source::Source;
@@ -37,7 +37,7 @@ pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, source_stream};
 pub use state::Event;
-use state::{Asked, Snapshot};
+use state::Snapshot;
 use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
@@ -348,8 +348,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             false => self.nodes[node].next_deadline(),
             true => self.switches.next_deadline(node),
         };
-        if let Some(at) = asked.change(deadline) {
-            calendar.schedule(at, Event::Node { node: node as u32, asked: asked.times });
+        if let Some((at, asked)) = asked.change(deadline) {
+            calendar.schedule(at, Event::Node { node: node as u32, asked });
         }
     }
 
@@ -367,8 +367,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         }
         while let Some((network, deadline)) = self.around.networks.poll_called() {
             let asked = &mut self.media_asked[network];
-            if let Some(at) = asked.change(deadline) {
-                calendar.schedule(at, Event::Medium { network: network as u32, asked: asked.times });
+            if let Some((at, asked)) = asked.change(deadline) {
+                calendar.schedule(at, Event::Medium { network: network as u32, asked });
             }
         }
     }
@@ -414,17 +414,15 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 self.schedule_arrival(channel as usize, calendar);
                 self.offer(now, channel as usize, size, calendar);
             }
-            Event::Node { node, asked } if self.asked[node as usize].times == asked => {
+            Event::Node { node, asked } if self.asked[node as usize].comes(asked) => {
                 let node = node as usize;
-                self.asked[node].at = None;
                 match self.switches.has(node) {
                     false => self.nodes[node].timer(now, &mut self.around.of(node, now, calendar)),
                     true => self.switches.timer(now, node, &mut self.around.of_port(node, now, calendar)),
                 }
                 self.acted(node, now, calendar);
             }
-            Event::Medium { network, asked } if self.media_asked[network as usize].times == asked => {
-                self.media_asked[network as usize].at = None;
+            Event::Medium { network, asked } if self.media_asked[network as usize].comes(asked) => {
                 self.around.networks.timer(now, network as usize);
                 self.settle(now, calendar);
             }

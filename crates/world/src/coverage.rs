@@ -58,7 +58,7 @@ use crate::experiment::{
 
 pub(crate) use incoming::{frames_apart, incoming, notices, sources};
 pub(crate) use receiving::receiving;
-pub(crate) use via::{Cluster, Path, Taken, cluster, server_name};
+pub(crate) use via::{Cluster, Taken, cluster, server_name};
 
 /// Why no analysis covers an experiment's policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -210,27 +210,22 @@ fn fitness(served: &Served, terminal: &mut Terminal) {
 /// What adapters did, for Perfetto: a track for each unit, and one for the steps at each.
 fn write(recorded: &[Recorded], nodes: usize, draft: Draft, file: std::fs::File) -> Result<(), Error> {
     let mut trace = PerfettoTrace::new(BufWriter::new(file));
-    let names = ["lanai", "hdma", "nsdma", "nrdma", "steps"];
-    let tracks: Vec<_> =
-        (0..nodes).map(|node| names.map(|name| trace.track(&format!("{name}@{node}")))).collect();
+    let mut track = |name: &str, node: usize| trace.track(&format!("{name}@{node}"));
+    let tracks: Vec<_> = (0..nodes)
+        .map(|node| (Unit::ALL.map(|unit| track(unit.resource(), node)), track("steps", node)))
+        .collect();
     for Recorded { node, at, output } in recorded {
-        let tracks = &tracks[*node as usize];
+        let (units, steps) = &tracks[*node as usize];
         match output {
             ViaOutput::Worked(unit, what, message, since) => {
-                let place = match unit {
-                    Unit::Processor | Unit::Doorbells => 0,
-                    Unit::Hdma => 1,
-                    Unit::Nsdma => 2,
-                    Unit::Nrdma => 3,
-                };
                 let arguments = [("vi", u64::from(message.vi)), ("message", message.number)];
-                trace.span(tracks[place], what, *since, *at, &arguments);
+                trace.span(units[*unit as usize], what, *since, *at, &arguments);
             }
             ViaOutput::Did(step, message, base) => {
                 let after = at.saturating_since(*base).as_ps() / 1000;
                 let arguments =
                     [("vi", u64::from(message.vi)), ("message", message.number), ("nanoseconds", after)];
-                trace.instant(tracks[4], step.words(), *at, &arguments);
+                trace.instant(*steps, step.words(), *at, &arguments);
             }
             _ => {}
         }

@@ -52,6 +52,12 @@ pub struct Engines {
 }
 
 impl Engines {
+    /// Everything takes no time.
+    pub const FREE: Self = {
+        let nothing = Engine { startup: Span::ZERO, per_byte: Span::ZERO };
+        Self { down: nothing, up: nothing, descriptor: Span::ZERO, status: Span::ZERO, network: nothing }
+    };
+
     /// Those of Table 1.
     pub const TABLE_1: Self = Self {
         down: Engine { startup: Span::from_ns(1600), per_byte: Span::from_ps(7850) },
@@ -88,6 +94,20 @@ pub struct FirmwareCosts {
 }
 
 impl FirmwareCosts {
+    /// Everything takes no time.
+    pub const FREE: Self = Self {
+        poll: Span::ZERO,
+        doorbell: Span::ZERO,
+        note: Span::ZERO,
+        data: Span::ZERO,
+        fragment: Span::ZERO,
+        queue: Span::ZERO,
+        start: Span::ZERO,
+        status: Span::ZERO,
+        finish: Span::ZERO,
+        scan: Span::ZERO,
+    };
+
     /// A look, where nothing is said.
     pub const LOOK: Span = Span::from_ns(100);
 

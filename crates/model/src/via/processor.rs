@@ -16,13 +16,22 @@ use super::{Direction, Doorbell, Firmware, Job, Message, Step, Unit, Via, ViaOut
 /// Bytes that one programmed entry moves.
 const FRAGMENT: laxity_units::Bytes = laxity_units::Bytes::from_kib(1);
 
+/// Where the processor looks whether something has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Doorbells,
+    Hdma,
+    Nsdma,
+    Nrdma,
+}
+
 /// What the processor is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duty {
     /// It looks at one unit after the other.
     Polling { from: Time },
     /// It waits for a transfer, and nothing else.
-    Waiting { unit: Unit, since: Time },
+    Waiting { place: Place, since: Time },
     /// It handles something.
     Working { task: Task, since: Time, until: Time },
 }
@@ -113,32 +122,31 @@ impl Task {
 }
 
 impl Via {
-    /// The units that are looked at, in their order.
-    fn round(&self) -> &'static [Unit] {
+    /// Where it looks, in that order.
+    fn round(&self) -> &'static [Place] {
         match self.config.firmware {
-            Firmware::Sequential { overlap: false } => &[Unit::Doorbells, Unit::Nrdma],
-            Firmware::Sequential { overlap: true } => &[Unit::Doorbells, Unit::Nsdma, Unit::Nrdma],
+            Firmware::Sequential { overlap: false } => &[Place::Doorbells, Place::Nrdma],
+            Firmware::Sequential { overlap: true } => &[Place::Doorbells, Place::Nsdma, Place::Nrdma],
             Firmware::Parallel | Firmware::QualityOfService => {
-                &[Unit::Doorbells, Unit::Hdma, Unit::Nsdma, Unit::Nrdma]
+                &[Place::Doorbells, Place::Hdma, Place::Nsdma, Place::Nrdma]
             }
         }
     }
 
-    /// Since when `unit` has something that the processor has not noticed, or from when it will have by itself.
-    fn pending(&self, unit: Unit) -> Option<Time> {
-        match unit {
-            Unit::Doorbells => {
+    /// Since when there is something at `place` that the processor has not noticed, or from when there will be by itself.
+    fn pending(&self, place: Place) -> Option<Time> {
+        match place {
+            Place::Doorbells => {
                 let rung = self.doorbells.front().map(|(_, at)| *at);
                 [rung, self.let_in_at()].into_iter().flatten().min()
             }
-            Unit::Hdma => {
+            Place::Hdma => {
                 let done = self.hdma.done.front().map(|(_, at)| *at);
                 let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
                 done.into_iter().chain(waits.then_some(self.freed)).min()
             }
-            Unit::Nsdma => self.nsdma.done.front().map(|(_, at)| *at),
-            Unit::Nrdma => self.nrdma.done.front().map(|(_, at)| *at),
-            Unit::Processor => None,
+            Place::Nsdma => self.nsdma.done.front().map(|(_, at)| *at),
+            Place::Nrdma => self.nrdma.done.front().map(|(_, at)| *at),
         }
     }
 
@@ -154,7 +162,7 @@ impl Via {
     pub(super) fn processor_due(&self) -> Option<Time> {
         match self.processor.duty {
             Duty::Working { until, .. } => Some(until),
-            Duty::Waiting { unit, since } => self.pending(unit).map(|at| at.max(since)),
+            Duty::Waiting { place, since } => self.pending(place).map(|at| at.max(since)),
             Duty::Polling { from } => self.notices(from).map(|(at, _)| at),
         }
     }
@@ -185,11 +193,11 @@ impl Via {
     pub(super) fn processor_turns(&mut self, at: Time) {
         match self.processor.duty {
             Duty::Working { task, since, .. } => {
-                self.report.processor.note(since, at);
+                self.report.units[Unit::Processor as usize].note(since, at);
                 self.worked(at, Unit::Processor, task.name(), task.job().message, since);
                 self.finish(at, task);
             }
-            Duty::Waiting { unit, .. } => self.begin(at, unit, Span::ZERO),
+            Duty::Waiting { place, .. } => self.begin(at, place, Span::ZERO),
             Duty::Polling { from } => {
                 let (_, place) = self.notices(from).expect("it was due to notice something");
                 self.processor.place = place;
@@ -198,12 +206,12 @@ impl Via {
         }
     }
 
-    /// Handles what is to be found at `unit`, after a `look` there.
-    fn begin(&mut self, at: Time, unit: Unit, look: Span) {
-        let task = match unit {
-            Unit::Doorbells => self.doorbell(at),
-            Unit::Hdma => self.transferred(at),
-            Unit::Nsdma => {
+    /// Handles what is to be found at `place`, after a `look` there.
+    fn begin(&mut self, at: Time, place: Place, look: Span) {
+        let task = match place {
+            Place::Doorbells => self.doorbell(at),
+            Place::Hdma => self.transferred(at),
+            Place::Nsdma => {
                 let (job, _) = self.nsdma.done.pop_front().expect("a message has left");
                 self.did(at, Step::SendNetworkDone, &job);
                 if let Some(buffers) = &mut self.buffers {
@@ -216,8 +224,7 @@ impl Via {
                     false => Task::Status(job, Direction::Send),
                 }
             }
-            Unit::Nrdma => self.arrived(),
-            Unit::Processor => unreachable!("nobody looks at the processor"),
+            Place::Nrdma => self.arrived(),
         };
         self.work(at, task, look);
     }
@@ -369,12 +376,12 @@ impl Via {
             Task::Fetch(job) => {
                 self.did(at, Step::SendDescriptorProgrammed, &job);
                 self.move_by_hdma(at, Transfer::Descriptor(Direction::Send), job);
-                self.go_on(at, Some(Unit::Hdma));
+                self.go_on(at, Some(Place::Hdma));
             }
             Task::FetchFor(job) => {
                 self.did(at, Step::ReceiveDescriptorProgrammed, &job);
                 self.move_by_hdma(at, Transfer::Descriptor(Direction::Receive), job);
-                self.go_on(at, Some(Unit::Hdma));
+                self.go_on(at, Some(Place::Hdma));
             }
             Task::FetchAhead(job) => {
                 self.move_by_hdma(at, Transfer::Descriptor(Direction::Receive), job);
@@ -405,7 +412,7 @@ impl Via {
                     Direction::Receive => Step::ReceiveDataProgrammed,
                 };
                 self.did(at, step, &job);
-                self.go_on(at, Some(Unit::Hdma));
+                self.go_on(at, Some(Place::Hdma));
             }
             Task::Wait(job) => {
                 self.without_buffer.insert(job.stamp, job);
@@ -418,7 +425,7 @@ impl Via {
                     self.start_nsdma(at);
                 }
                 let goes_on = free && self.config.firmware == Firmware::Sequential { overlap: true };
-                self.go_on(at, (!goes_on).then_some(Unit::Nsdma));
+                self.go_on(at, (!goes_on).then_some(Place::Nsdma));
             }
             Task::Restart(job) => {
                 self.start_nsdma(at);
@@ -431,7 +438,7 @@ impl Via {
                 };
                 self.did(at, step, &job);
                 self.move_by_hdma(at, Transfer::Status(direction), job);
-                self.go_on(at, Some(Unit::Hdma));
+                self.go_on(at, Some(Place::Hdma));
             }
             Task::Finish(job, direction) => {
                 let step = match direction {
@@ -449,9 +456,9 @@ impl Via {
     }
 
     /// The next look; or, in a sequence, the end of what was begun.
-    fn go_on(&mut self, at: Time, sequence: Option<Unit>) {
+    fn go_on(&mut self, at: Time, sequence: Option<Place>) {
         self.processor.duty = match sequence.filter(|_| self.config.firmware.is_sequential()) {
-            Some(unit) => Duty::Waiting { unit, since: at },
+            Some(place) => Duty::Waiting { place, since: at },
             None => {
                 self.processor.place = (self.processor.place + 1) % self.round().len();
                 Duty::Polling { from: at }

@@ -97,14 +97,8 @@ impl UnitReport {
 /// What an adapter has been through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViaReport {
-    /// Its processor, looks in vain not counted.
-    pub processor: UnitReport,
-    /// HDMA.
-    pub hdma: UnitReport,
-    /// NSDMA.
-    pub nsdma: UnitReport,
-    /// NRDMA.
-    pub nrdma: UnitReport,
+    /// What each of [its units](super::Unit::ALL) has done; of the processor, looks in vain not counted.
+    pub units: [UnitReport; 4],
     /// The steps of Table 1.
     pub steps: StepTimes,
     /// Requests that went behind where their stamps belong, so near the head of a queue did they belong.

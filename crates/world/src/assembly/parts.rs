@@ -40,7 +40,7 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     for number in 0..experiment.nodes.len() {
         let suffix = experiment.suffix(number);
         if experiment.via.is_some() {
-            names.extend(super::via::UNITS.map(|unit| format!("{unit}{suffix}")));
+            names.extend(laxity_model::via::Unit::ALL.map(|unit| format!("{}{suffix}", unit.resource())));
             continue;
         }
         names.push(format!("cpu{suffix}"));

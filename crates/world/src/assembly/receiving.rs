@@ -11,7 +11,7 @@ mod outcome;
 mod traced;
 
 use laxity_engine::trace::Trace;
-use laxity_engine::{Calendar, Seed, Stop, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, Seed, Stop, VirtualClock, World};
 use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_model::source::Source;
 use laxity_qos::channel::{Dropped, Sent};
@@ -21,7 +21,6 @@ use laxity_units::{Bytes, Span, Time};
 
 pub use host::ReceivingHost;
 
-use super::state::Asked;
 use super::window::Window;
 use super::{limits, source_stream};
 use crate::experiment::{Command, Experiment, RunLength};
@@ -233,8 +232,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         if let Some(traced) = &mut self.traced {
             traced.look_at(now, self.receiver.work());
         }
-        if let Some(at) = self.asked.change(self.receiver.next_deadline()) {
-            calendar.schedule(at.max(now), Event::Host { asked: self.asked.times });
+        if let Some((at, asked)) = self.asked.change(self.receiver.next_deadline()) {
+            calendar.schedule(at.max(now), Event::Host { asked });
         }
     }
 
@@ -304,8 +303,7 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
             Event::Command { number } => {
                 self.command(now, self.experiment.commands[number as usize].command, calendar);
             }
-            Event::Host { asked } if self.asked.times == asked => {
-                self.asked.at = None;
+            Event::Host { asked } if self.asked.comes(asked) => {
                 self.receiver.timer(now);
             }
             Event::Arrival { .. } | Event::Host { .. } => return,

@@ -90,22 +90,3 @@ impl Snapshot {
         self
     }
 }
-
-/// When a component is to be called, and how often that has changed.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Asked {
-    pub(super) at: Option<Time>,
-    pub(super) times: u64,
-}
-
-impl Asked {
-    /// Answers whether a new event is due for `deadline`, and when.
-    pub(super) fn change(&mut self, deadline: Option<Time>) -> Option<Time> {
-        if self.at == deadline {
-            return None;
-        }
-        self.at = deadline;
-        self.times += 1;
-        deadline
-    }
-}

@@ -12,7 +12,7 @@ mod programs;
 mod traced;
 
 use laxity_engine::trace::Trace;
-use laxity_engine::{Calendar, Stop, Stream, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, Stop, Stream, VirtualClock, World};
 use laxity_model::source::Source;
 use laxity_model::via::{Doorbell, Message, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
@@ -21,7 +21,6 @@ use laxity_units::{Bytes, Span, Time};
 use programs::{Handed, Program};
 use traced::Traced;
 
-use super::state::Asked;
 use super::window::Window;
 use super::{limits, source_stream};
 use crate::experiment::{Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
@@ -95,9 +94,6 @@ impl Snapshot {
         }
     }
 }
-
-/// What the resources of a node are called.
-pub(crate) const UNITS: [&str; 4] = ["lanai", "hdma", "nsdma", "nrdma"];
 
 /// Nodes, wires and what is counted.
 struct Cluster<'a> {
@@ -252,9 +248,8 @@ impl<'a> Cluster<'a> {
         while let Some((at, output)) = self.adapters[node].next_output() {
             self.hear(at.max(now), node, output, calendar);
         }
-        if let Some(at) = self.asked[node].change(self.adapters[node].next_deadline()) {
-            calendar
-                .schedule(at.max(now), Event::Adapter { node: node as u32, asked: self.asked[node].times });
+        if let Some((at, asked)) = self.asked[node].change(self.adapters[node].next_deadline()) {
+            calendar.schedule(at.max(now), Event::Adapter { node: node as u32, asked });
         }
     }
 
@@ -405,8 +400,7 @@ impl World for Cluster<'_> {
                 self.adapters[node as usize].reach(now, message);
                 self.settle(now, node as usize, calendar);
             }
-            Event::Adapter { node, asked } if self.asked[node as usize].times == asked => {
-                self.asked[node as usize].at = None;
+            Event::Adapter { node, asked } if self.asked[node as usize].comes(asked) => {
                 self.adapters[node as usize].timer(now);
                 self.settle(now, node as usize, calendar);
             }

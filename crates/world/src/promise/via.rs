@@ -9,7 +9,7 @@ use laxity_qos::holistic::{Flow, Overloaded, Response, responses};
 use laxity_units::Span;
 
 use super::{Promise, Uncovered};
-use crate::coverage::{Cluster, Path, Taken, cluster, server_name};
+use crate::coverage::{Cluster, Taken, cluster, server_name};
 use crate::experiment::Experiment;
 
 /// What a virtual interface is promised.
@@ -21,11 +21,6 @@ pub struct Connection {
     pub shortest: Span,
     /// The bound on θ of messages that are sent at the rate that was negotiated.
     pub jitter_fraction: f64,
-}
-
-fn longest(path: &Path, responses: &[Response]) -> Span {
-    let way = path.critical.iter().map(|k| responses[path.flow.stages[*k].server].urgent);
-    way.fold(path.wire, Span::saturating_add).saturating_sub(path.taken_back)
 }
 
 /// One way to look at a cluster, and whom it can admit.
@@ -57,7 +52,9 @@ impl View {
 
     /// The longest delay of channel `i`, if these are the responses.
     fn longest(&self, i: usize, responses: &[Response]) -> Span {
-        longest(&self.cluster.paths[i], responses)
+        let path = &self.cluster.paths[i];
+        let way = path.critical.iter().map(|k| responses[path.flow.stages[*k].server].urgent);
+        way.fold(path.wire, Span::saturating_add).saturating_sub(path.taken_back)
     }
 }
 

@@ -109,8 +109,8 @@ proptest! {
             spans.fold(Span::ZERO, |all, span| all + span)
         };
         let report = bench.via.report();
-        prop_assert_eq!(busy(Unit::Hdma), report.hdma.busy);
-        prop_assert_eq!(busy(Unit::Processor), report.processor.busy);
+        prop_assert_eq!(busy(Unit::Hdma), report.units[Unit::Hdma as usize].busy);
+        prop_assert_eq!(busy(Unit::Processor), report.units[Unit::Processor as usize].busy);
         // HDMA moved each message's descriptor, data and status, and nothing else.
         let engines = config.engines;
         let out = departed.iter().map(|m| engines.down.takes(m.size) + engines.descriptor + engines.status);
@@ -119,7 +119,7 @@ proptest! {
         };
         let inward = received.iter().map(|m| engines.up.takes(m.size) + engines.status);
         let moved = out.chain(inward).fold(engines.descriptor * fetched, |all, span| all + span);
-        prop_assert_eq!(report.hdma.busy, moved);
+        prop_assert_eq!(report.units[Unit::Hdma as usize].busy, moved);
     }
 
     /// Called more often, it does the same: nothing depends on when it is asked.

@@ -1,10 +1,10 @@
 //! What a run of virtual interfaces leaves behind.
 
-use laxity_model::via::{Step, ViaReport};
+use laxity_model::via::{Step, Unit};
 use laxity_units::{Span, Time};
 
 use super::super::outcome;
-use super::{Cluster, Snapshot, UNITS};
+use super::{Cluster, Snapshot};
 use crate::causes;
 use crate::measure::Tally;
 use crate::promise::Promise;
@@ -25,13 +25,12 @@ impl Cluster<'_> {
         for node in 0..self.adapters.len() {
             let suffix = self.experiment.suffix(node);
             let (from, to) = (&opened.reports[node], &closed.reports[node]);
-            let units = |report: &ViaReport| [report.processor, report.hdma, report.nsdma, report.nrdma];
-            for ((name, from), to) in UNITS.iter().zip(units(from)).zip(units(to)) {
+            for ((unit, from), to) in Unit::ALL.into_iter().zip(from.units).zip(to.units) {
                 let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
                 // A transfer that ended in the window counts whole, so it may be a little more than there was.
                 let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
                 run.resources.push(Resource {
-                    name: format!("{name}{suffix}"),
+                    name: format!("{}{suffix}", unit.resource()),
                     utilisation,
                     ..Resource::default()
                 });

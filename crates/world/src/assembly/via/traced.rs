@@ -4,13 +4,13 @@ use laxity_engine::trace::{Trace, Track};
 use laxity_model::via::{Message, Step, Unit};
 use laxity_units::Time;
 
-use super::{Cluster, UNITS};
+use super::Cluster;
 use crate::experiment::Experiment;
 
 /// What is traced of a run.
 pub(super) struct Traced<'a> {
     trace: &'a mut dyn Trace,
-    /// Per node: of the processor, HDMA, NSDMA, NRDMA.
+    /// Per node, of each unit.
     units: Vec<[Track; 4]>,
     channels: Vec<Track>,
 }
@@ -18,7 +18,8 @@ pub(super) struct Traced<'a> {
 impl<'a> Traced<'a> {
     pub(super) fn new(experiment: &Experiment, trace: &'a mut dyn Trace) -> Self {
         let mut unit = |node: usize, name: &str| trace.track(&format!("{name}{}", experiment.suffix(node)));
-        let units = (0..experiment.nodes.len()).map(|node| UNITS.map(|name| unit(node, name))).collect();
+        let units =
+            (0..experiment.nodes.len()).map(|node| Unit::ALL.map(|of| unit(node, of.resource()))).collect();
         let channels = experiment.channels.iter();
         let channels = channels.map(|channel| trace.track(&format!("channel {}", channel.name))).collect();
         Self { trace, units, channels }
@@ -43,13 +44,7 @@ impl Cluster<'_> {
         (since, now): (Time, Time),
     ) {
         let Some(traced) = &mut self.traced else { return };
-        let place = match unit {
-            Unit::Processor | Unit::Doorbells => 0,
-            Unit::Hdma => 1,
-            Unit::Nsdma => 2,
-            Unit::Nrdma => 3,
-        };
         let arguments = [("vi", u64::from(message.vi)), ("message", message.number)];
-        traced.trace.span(traced.units[node][place], what, since, now, &arguments);
+        traced.trace.span(traced.units[node][unit as usize], what, since, now, &arguments);
     }
 }
