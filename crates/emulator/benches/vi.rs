@@ -4,6 +4,9 @@
 //! the same rounds, the same programs over the same rings with a bare forwarder in END's place: it hears doorbells, reads
 //! descriptors, copies and completes, and that is all. What is left of its rate is the price of the firmware.
 //!
+//! With `--steps N` nothing of the sort is measured: N messages go through adapters that the same thread takes forward as it posts and
+//! reaps, so that a tool that counts instructions can say what one costs, whatever else the machine does.
+//!
 //! `cargo bench -p laxity-emulator --bench vi`, or with `-- --quick` for fewer rounds. With `--fifo` END, the forwarder and the programs have a real-time
 //! priority, which a machine that does other work needs.
 
@@ -21,9 +24,9 @@ mod contest {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Instant;
 
-    use laxity_emulator::via::{Setup, serve, socket_of};
+    use laxity_emulator::via::{Setup, Stepped, serve, socket_of};
     use laxity_machine::place::{Placement, cores, place, spawn_on};
-    use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, ViaConfig};
+    use laxity_model::via::{Engines, Firmware, FirmwareCosts, ViaConfig};
     use laxity_units::Span;
     use laxity_vi::provider::{self, Answer, Hearer, Memory, Posted, Request, Socket, ViQueues, Which};
     use laxity_vi::{
@@ -144,23 +147,11 @@ mod contest {
     }
 
     fn zero() -> ViaConfig {
-        let nothing = Engine { startup: Span::ZERO, per_byte: Span::ZERO };
-        let (down, up, network) = (nothing, nothing, nothing);
-        let engines = Engines { down, up, descriptor: Span::ZERO, status: Span::ZERO, network };
-        let table = ViaConfig::table_1(Firmware::QualityOfService);
-        let costs = FirmwareCosts {
-            poll: Span::ZERO,
-            doorbell: Span::ZERO,
-            note: Span::ZERO,
-            data: Span::ZERO,
-            fragment: Span::ZERO,
-            queue: Span::ZERO,
-            start: Span::ZERO,
-            status: Span::ZERO,
-            finish: Span::ZERO,
-            scan: Span::ZERO,
-        };
-        ViaConfig { costs, engines, ..table }
+        ViaConfig {
+            costs: FirmwareCosts::FREE,
+            engines: Engines::FREE,
+            ..ViaConfig::table_1(Firmware::QualityOfService)
+        }
     }
 
     fn by_end(directory: &Path, core: usize) -> f64 {
@@ -306,7 +297,69 @@ mod contest {
         rate
     }
 
+    /// Messages that are posted before the adapters are taken forward.
+    const POSTED: u64 = 32;
+
+    /// Sends `count` messages through adapters that this thread takes forward.
+    #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
+    fn step_by_step(directory: &Path, count: u64) {
+        let setup = Setup { adapter: zero(), nodes: 2, latency: Span::ZERO, recorded: false };
+        let mut adapters = Stepped::open(setup, directory).expect("the directory is ours");
+        let sockets = [0, 1].map(|node| adapters.socket(node));
+        let programs = std::thread::spawn(move || {
+            let [(_nic, memory, mut vi), there] = sockets.map(|socket| opened(&socket));
+            std::thread::scope(|scope| {
+                let (nic, _, other) = &there;
+                scope.spawn(|| {
+                    let arrived = nic.wait_connection(1, None).expect("the other side calls");
+                    nic.accept(arrived, other).expect("this side is idle");
+                });
+                vi.connect(Address { host: 1, discriminator: 1 }, None).expect("the other side accepts");
+            });
+            ((_nic, memory, vi), there)
+        });
+        while !programs.is_finished() {
+            adapters.step();
+            std::thread::yield_now();
+        }
+        let ((nic, memory, mut vi), (other_nic, other_memory, mut other)) =
+            programs.join().expect("they connect");
+        let message = [memory.segment(0..SIZE)];
+        let room = [other_memory.segment(2048..2048 + SIZE)];
+        let began = Instant::now();
+        for _ in 0..count / POSTED {
+            (0..POSTED).for_each(|_| vi.post_send(&Descriptor::send(&message)).expect("there is room"));
+            adapters.step();
+            while vi.poll_send().is_some() {}
+            while other.poll_receive().is_some() {
+                other.post_receive(&Descriptor::receive(&room)).expect("one has just gone");
+            }
+        }
+        let each = began.elapsed().as_secs_f64() / count as f64;
+        adapters.step();
+        let (tally, _) = adapters.account();
+        assert_eq!((tally.received, tally.lost), (count / POSTED * POSTED, 0));
+        println!("{:.0} ns a message, programs included, of {}", each * 1e9, tally.received);
+        let leaving = std::thread::spawn(move || drop((vi, other, nic, other_nic)));
+        while !leaving.is_finished() {
+            adapters.step();
+        }
+        adapters.stop().expect("it goes on to its end");
+    }
+
+    /// What stands behind `--steps`.
+    fn steps() -> Option<u64> {
+        let mut arguments = std::env::args().skip_while(|argument| argument != "--steps");
+        arguments.nth(1)?.parse().ok()
+    }
+
     pub(crate) fn main() {
+        if let Some(count) = steps() {
+            let directory = std::env::temp_dir().join(format!("laxity-vi-steps-{}", std::process::id()));
+            std::fs::create_dir_all(&directory).expect("a directory can be made");
+            step_by_step(&directory, count);
+            return std::fs::remove_dir_all(&directory).expect("it is ours");
+        }
         let cores = cores();
         let [first, .., last] = cores[..] else {
             println!("skipped: END takes a processor, and there is {cores:?}");

@@ -15,13 +15,13 @@ mod load;
 mod messages;
 mod regions;
 mod requests;
+mod stepped;
 mod turns;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 
 use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Ticks};
 use laxity_machine::place::{Placed, Placement, spawn_on};
@@ -37,6 +37,7 @@ pub use control::socket_of;
 use control::{Counter, Doors};
 pub use interface::Tally;
 use requests::Desk;
+pub use stepped::Stepped;
 
 /// Adapters to be emulated.
 #[derive(Debug, Clone, Copy)]
@@ -96,11 +97,7 @@ pub struct Service {
 /// else on the last processor that no other run has taken.
 pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result<Service> {
     let doors = Doors::open(directory, setup.nodes)?;
-    let (orders, taken) = mpsc::channel();
-    let (answered, replies) = mpsc::channel();
-    let asked = Arc::new(AtomicBool::new(false));
-    let desk = Desk { orders: taken, replies: answered, asked: asked.clone() };
-    let counter = Counter { orders, replies, asked };
+    let (desk, counter) = Desk::with_counter();
     let over = Arc::new(AtomicBool::new(false));
     let claimed = claim_core(placement.core);
     let epoch = Epoch::starting_in(Span::ZERO, Ticks::calibrate(), Dilation::NONE);
@@ -111,11 +108,15 @@ pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result
     })
     .map_err(io::Error::other)?;
     let refused = std::mem::take(&mut end.refused);
-    let until = over.clone();
-    let control =
-        spawn_on(Placement::default(), "vi-control", move || control::serve(&doors, &counter, &until));
-    let control = control.map_err(io::Error::other)?;
+    let control = attend(doors, counter, over.clone())?;
     Ok(Service { end, control, over, directory: directory.to_path_buf(), refused })
+}
+
+/// A thread that talks to programs until it is over.
+fn attend(doors: Doors, counter: Counter, over: Arc<AtomicBool>) -> io::Result<Placed<()>> {
+    let control =
+        spawn_on(Placement::default(), "vi-control", move || control::serve(&doors, &counter, &over));
+    control.map_err(io::Error::other)
 }
 
 impl Service {

@@ -9,10 +9,9 @@
 //! Doorbells are heard by turns, so many of each process, and no process has more under way than its queues hold.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use laxity_engine::{Calendar, Doorbell as Bell, Epoch, World};
+use laxity_engine::{Asked, Calendar, Doorbell as Bell, Epoch, World};
 use laxity_model::via::{Direction, Doorbell, Message, Via, ViaOutput};
 use laxity_units::{Bytes, Time};
 use laxity_vi::provider::{self, Hearer, Memory, Posted, Which};
@@ -21,7 +20,7 @@ use laxity_vi::{Completion, DEPTH, Operation, Reliability, State, Status};
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
 use super::requests::{Call, Desk};
-use super::turns::{Share, Turns};
+use super::turns::{Shares, Turns};
 use super::{Recorded, Setup};
 
 /// Doorbells of one process that are heard before it is another's turn.
@@ -96,13 +95,6 @@ impl Bell for AnyBell {
     }
 }
 
-/// When a component wants to be called, and which of its wishes is the last.
-#[derive(Debug, Clone, Copy, Default)]
-struct Asked {
-    at: Option<Time>,
-    times: u64,
-}
-
 /// What went wrong that a well-behaved program does not do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Violations {
@@ -127,7 +119,7 @@ pub(super) struct Cluster {
     pub(super) desk: Rc<Desk>,
     pub(super) interfaces: Vec<Option<Interface>>,
     /// The doorbells that the firmware is told of in turn.
-    turns: BTreeMap<Share, Turns>,
+    pub(super) shares: Shares,
     /// Per adapter, whose an endpoint of its firmware is.
     pub(super) endpoints: Vec<Vec<Option<u32>>>,
     pub(super) calls: Vec<Call>,
@@ -157,7 +149,7 @@ impl Cluster {
             bells: Rc::default(),
             desk: Rc::new(desk),
             interfaces: Vec::new(),
-            turns: BTreeMap::new(),
+            shares: Shares::default(),
             calls: Vec::new(),
             calls_made: 0,
             pool: Vec::new(),
@@ -240,11 +232,10 @@ impl Cluster {
                 self.ring(now, vi, Outgoing::new(posted, flaw));
             }
             Which::Receive => {
-                let (share, endpoint) = (interface.shares(), interface.endpoint);
+                let (doorbell, fresh) = (Doorbell::Receive(interface.endpoint), interface.is_done_with());
                 interface.receives.push_back(found);
                 interface.unposted += 1;
-                self.turns.entry(share).or_default().ring(vi, which, Doorbell::Receive(endpoint));
-                self.tell(now, share);
+                self.announce(now, vi, (which, doorbell), fresh);
             }
         }
         true
@@ -261,28 +252,30 @@ impl Cluster {
         };
         let message =
             Message { vi: interface.endpoint, number: interface.outgoing.next(), size, directed: false };
-        let share = interface.shares();
+        let fresh = interface.is_done_with();
         interface.outgoing.push(outgoing);
-        self.turns.entry(share).or_default().ring(vi, Which::Send, Doorbell::Send(message));
-        self.tell(now, share);
+        self.announce(now, vi, (Which::Send, Doorbell::Send(message)), fresh);
+    }
+
+    /// The firmware is told of a doorbell, at once or in its turn. With a `fresh` one it has no other of `vi`, whose bandwidth may have
+    /// changed since it had.
+    fn announce(&mut self, now: Time, vi: u32, (which, doorbell): (Which, Doorbell), fresh: bool) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        if fresh && !self.shares.is(interface.share, interface.counted_in()) {
+            self.shares.leave(interface.share);
+            interface.share = self.shares.enter(interface.counted_in());
+        }
+        let told = self.shares.at(interface.share).and_then(|turns| turns.ring(vi, which, doorbell));
+        if let Some(told) = told {
+            self.adapters[interface.node as usize].ring(now, told);
+        }
     }
 
     /// The firmware is done with a doorbell of `vi`, and is told of the next that shares with it.
     fn rung_out(&mut self, now: Time, vi: u32) {
-        let Some(interface) = self.interface(vi) else { return };
-        let share = interface.share;
-        self.turns.entry(share).or_default().done();
-        self.tell(now, share);
-    }
-
-    /// The firmware is told of as many doorbells as it may have.
-    fn tell(&mut self, now: Time, share: Share) {
-        while let Some((vi, doorbell)) = self.turns.entry(share).or_default().next() {
-            let node = self.interface(vi).map(|interface| interface.node as usize);
-            node.into_iter().for_each(|node| self.adapters[node].ring(now, doorbell));
-        }
-        if self.turns.get(&share).is_some_and(Turns::is_empty) {
-            self.turns.remove(&share);
+        let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
+        if let Some(next) = self.shares.at(interface.share).and_then(Turns::done) {
+            self.adapters[interface.node as usize].ring(now, next);
         }
     }
 
@@ -291,13 +284,8 @@ impl Cluster {
         while let Some((at, output)) = self.adapters[node].next_output() {
             self.carry_out(at.max(now), node, output, calendar);
         }
-        let (wanted, asked) = (self.adapters[node].next_deadline(), &mut self.asked[node]);
-        if wanted != asked.at {
-            asked.at = wanted;
-            asked.times += 1;
-            if let Some(at) = wanted {
-                calendar.schedule(at.max(now), Event::Adapter { node: node as u32, asked: asked.times });
-            }
+        if let Some((at, asked)) = self.asked[node].change(self.adapters[node].next_deadline()) {
+            calendar.schedule(at.max(now), Event::Adapter { node: node as u32, asked });
         }
     }
 
@@ -382,10 +370,9 @@ impl Cluster {
     }
 
     fn ask(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
-        let asked = &mut self.asked[node];
-        asked.times += 1;
-        asked.at = Some(now);
-        calendar.schedule(now, Event::Adapter { node: node as u32, asked: asked.times });
+        if let Some((at, asked)) = self.asked[node].change(Some(now)) {
+            calendar.schedule(at, Event::Adapter { node: node as u32, asked });
+        }
     }
 
     /// Ends what a virtual interface has of a connection: all that is posted completes as flushed.
@@ -416,6 +403,7 @@ impl Cluster {
         }
         if let Some(gone) = self.interfaces[vi as usize].take_if(|own| own.is_gone()) {
             self.past.add(gone.tally);
+            self.shares.leave(gone.share);
             if let Some(Some(owner)) = self.processes.get_mut(gone.owner as usize) {
                 owner.vis = owner.vis.saturating_sub(1);
             }
@@ -455,8 +443,7 @@ impl World for Cluster {
                 self.adapters[node as usize].reach(now, message);
                 self.settle(now, node as usize, calendar);
             }
-            Event::Adapter { node, asked } if self.asked[node as usize].times == asked => {
-                self.asked[node as usize].at = None;
+            Event::Adapter { node, asked } if self.asked[node as usize].comes(asked) => {
                 self.adapters[node as usize].timer(now);
                 self.settle(now, node as usize, calendar);
             }

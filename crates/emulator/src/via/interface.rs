@@ -191,8 +191,8 @@ pub(super) struct Interface {
     pub(super) arrivals: Lane<Arrival>,
     /// Receive doorbells that the firmware has not handled.
     pub(super) unposted: u32,
-    /// With whom those doorbells are counted that the firmware has.
-    pub(super) share: Share,
+    /// The place of the share in which those doorbells are counted that the firmware has.
+    pub(super) share: usize,
     pub(super) tally: Tally,
 }
 
@@ -210,7 +210,7 @@ pub(super) struct Made {
 }
 
 impl Interface {
-    pub(super) fn new(made: Made, queues: ViQueues) -> Self {
+    pub(super) fn new(made: Made, share: usize, queues: ViQueues) -> Self {
         let Made { owner, node, endpoint, tag, reliability, access, bandwidth, announced } = made;
         Self {
             owner,
@@ -231,7 +231,7 @@ impl Interface {
             receives: VecDeque::new(),
             arrivals: Lane::default(),
             unposted: 0,
-            share: Share { process: owner, reserved: None },
+            share,
             tally: Tally::default(),
         }
     }
@@ -251,13 +251,15 @@ impl Interface {
         Some(number)
     }
 
-    /// With whom the doorbell that it is about to ring is counted. Another bandwidth changes that once the firmware has none of it.
-    pub(super) fn shares(&mut self) -> Share {
-        if self.outgoing.len() == 0 && self.unposted == 0 {
-            let reserved = (self.bandwidth != Bandwidth::None).then_some(self.endpoint);
-            self.share = Share { process: self.owner, reserved };
-        }
-        self.share
+    /// In which share its doorbells are counted. Another bandwidth changes that once the firmware is done with those that it has.
+    pub(super) fn counted_in(&self) -> Share {
+        let reserved = (self.bandwidth != Bandwidth::None).then_some(self.endpoint);
+        Share { node: self.node, process: self.owner, reserved }
+    }
+
+    /// The firmware has none of its doorbells, and none waits.
+    pub(super) fn is_done_with(&self) -> bool {
+        self.outgoing.len() == 0 && self.unposted == 0
     }
 
     /// The oldest descriptor of `which` is complete.
@@ -297,7 +299,7 @@ impl Interface {
 
     /// Whether it is destroyed, and the firmware has nothing of it in hand.
     pub(super) fn is_gone(&self) -> bool {
-        self.queues.is_none() && self.outgoing.len() + self.arrivals.len() == 0 && self.unposted == 0
+        self.queues.is_none() && self.arrivals.len() == 0 && self.is_done_with()
     }
 
     pub(super) fn show(&mut self, state: State) {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use laxity_engine::Calendar;
 use laxity_model::via::Vi;
@@ -16,9 +16,11 @@ use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
 use laxity_vi::{Address, Attributes, Bandwidth, DEPTH, Refusal, State};
 
 use super::cluster::{Cluster, Event, Process};
+use super::control::Counter;
 use super::interface::{Interface, Made};
 use super::load::Load;
 use super::regions::{self, Region, Regions};
+use super::turns::Share;
 
 /// Virtual interfaces that a process may have.
 const MOST_VIS: u32 = 64;
@@ -64,6 +66,14 @@ pub(super) struct Desk {
 }
 
 impl Desk {
+    /// A desk, and how it is reached from outside.
+    pub(super) fn with_counter() -> (Self, Counter) {
+        let (orders, taken) = mpsc::channel();
+        let (answered, replies) = mpsc::channel();
+        let asked = Arc::new(AtomicBool::new(false));
+        (Self { orders: taken, replies: answered, asked: asked.clone() }, Counter { orders, replies, asked })
+    }
+
     #[inline]
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
@@ -315,7 +325,8 @@ impl Cluster {
             bandwidth,
             announced,
         };
-        let interface = Interface::new(made, queues);
+        let share = self.shares.enter(Share { node, process, reserved: None });
+        let interface = Interface::new(made, share, queues);
         match free {
             Some(place) => self.interfaces[place] = Some(interface),
             None => self.interfaces.push(Some(interface)),

@@ -13,54 +13,94 @@ use laxity_vi::provider::Which;
 const AHEAD: u32 = 8;
 
 /// Whose doorbells are counted together: those of a process without a bandwidth, or those of one virtual interface that has one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
+    /// The adapter: what a process left there may outlive it, and another elsewhere have its number.
+    pub(super) node: u32,
     /// The process.
     pub(super) process: u32,
     /// What the firmware calls the virtual interface, if it has a bandwidth.
     pub(super) reserved: Option<u32>,
 }
 
-/// The doorbells of a share.
+/// The doorbells of a share. None waits outside while the firmware has few enough.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// Those that the firmware has.
     ahead: u32,
     /// Queues that have some which it has not, in the order of their turns.
     behind: VecDeque<(u32, Which, VecDeque<Doorbell>)>,
+    /// Rooms for such queues that are empty.
+    spare: Vec<VecDeque<Doorbell>>,
 }
 
 impl Turns {
-    /// One more, of a queue of `vi`.
-    pub(super) fn ring(&mut self, vi: u32, which: Which, doorbell: Doorbell) {
+    /// One more, of a queue of `vi`: the answer, if the firmware is to be told of it at once.
+    pub(super) fn ring(&mut self, vi: u32, which: Which, doorbell: Doorbell) -> Option<Doorbell> {
+        if self.ahead < AHEAD {
+            self.ahead += 1;
+            return Some(doorbell);
+        }
         match self.behind.iter_mut().find(|(other, queue, _)| (*other, *queue) == (vi, which)) {
             Some((_, _, waiting)) => waiting.push_back(doorbell),
-            None => self.behind.push_back((vi, which, [doorbell].into())),
+            None => {
+                let mut waiting = self.spare.pop().unwrap_or_default();
+                waiting.push_back(doorbell);
+                self.behind.push_back((vi, which, waiting));
+            }
         }
+        None
     }
 
-    /// The firmware is done with one.
-    pub(super) fn done(&mut self) {
-        self.ahead = self.ahead.saturating_sub(1);
-    }
-
-    /// Nobody waits, and the firmware has none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.ahead == 0 && self.behind.is_empty()
-    }
-
-    /// What the firmware is told next, and of which virtual interface, if it has few enough.
-    pub(super) fn next(&mut self) -> Option<(u32, Doorbell)> {
-        if self.ahead == AHEAD {
+    /// The firmware is done with one: what it is told of next.
+    pub(super) fn done(&mut self) -> Option<Doorbell> {
+        let Some((vi, which, mut waiting)) = self.behind.pop_front() else {
+            self.ahead = self.ahead.saturating_sub(1);
             return None;
+        };
+        let next = waiting.pop_front();
+        match waiting.is_empty() {
+            true => self.spare.push(waiting),
+            false => self.behind.push_back((vi, which, waiting)),
         }
-        let (vi, which, mut waiting) = self.behind.pop_front()?;
-        let next = waiting.pop_front()?;
-        if !waiting.is_empty() {
-            self.behind.push_back((vi, which, waiting));
+        next
+    }
+}
+
+/// The shares that there are, each at a place where those who are counted in it find it.
+#[derive(Debug, Default)]
+pub(super) struct Shares(Vec<Option<(Share, u32, Turns)>>);
+
+impl Shares {
+    /// One more virtual interface is counted in `share`, which is at this place.
+    pub(super) fn enter(&mut self, share: Share) -> usize {
+        let is =
+            |place: &Option<(Share, u32, Turns)>| place.as_ref().is_some_and(|(other, ..)| *other == share);
+        let place = self.0.iter().position(is).or_else(|| self.0.iter().position(Option::is_none));
+        let place = place.unwrap_or_else(|| {
+            self.0.push(None);
+            self.0.len() - 1
+        });
+        self.0[place].get_or_insert_with(|| (share, 0, Turns::default())).1 += 1;
+        place
+    }
+
+    /// A virtual interface of which the firmware has nothing, and nothing waits, is no longer counted at this place.
+    pub(super) fn leave(&mut self, place: usize) {
+        if let Some((_, users, _)) = &mut self.0[place] {
+            *users -= 1;
+            self.0[place].take_if(|(_, users, _)| *users == 0);
         }
-        self.ahead += 1;
-        Some((vi, next))
+    }
+
+    /// Whether that is at this place.
+    pub(super) fn is(&self, place: usize, share: Share) -> bool {
+        self.0[place].as_ref().is_some_and(|(other, ..)| *other == share)
+    }
+
+    /// The doorbells that are counted at this place.
+    pub(super) fn at(&mut self, place: usize) -> Option<&mut Turns> {
+        self.0[place].as_mut().map(|(.., turns)| turns)
     }
 }
 
@@ -68,27 +108,38 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn told(turns: &mut Turns) -> Vec<Doorbell> {
-        std::iter::from_fn(|| turns.next()).map(|(_, doorbell)| doorbell).collect()
-    }
-
     #[test]
     fn a_few_at_a_time_each_virtual_interface_in_its_turn() {
         let mut turns = Turns::default();
         let bell = Doorbell::Receive;
-        (0..AHEAD + 2).for_each(|n| turns.ring(1, Which::Receive, bell(n)));
-        turns.ring(2, Which::Receive, bell(100));
-        turns.ring(1, Which::Send, bell(200));
-        let first: Vec<_> = [0, 100, 200].into_iter().chain(1..AHEAD - 2).map(bell).collect();
-        assert_eq!(told(&mut turns), first);
-        turns.done();
-        turns.done();
-        assert_eq!(told(&mut turns), [bell(AHEAD - 2), bell(AHEAD - 1)]);
-        (0..AHEAD).for_each(|_| turns.done());
-        assert_eq!(told(&mut turns), [bell(AHEAD), bell(AHEAD + 1)]);
-        turns.done();
-        assert!(!turns.is_empty());
-        turns.done();
-        assert!(turns.is_empty());
+        for n in 0..AHEAD {
+            assert_eq!(turns.ring(1, Which::Receive, bell(n)), Some(bell(n)));
+        }
+        for (vi, which, n) in
+            [(1, Which::Receive, 8), (1, Which::Receive, 9), (2, Which::Receive, 100), (1, Which::Send, 200)]
+        {
+            assert_eq!(turns.ring(vi, which, bell(n)), None);
+        }
+        let told = |turns: &mut Turns, count| (0..count).map(|_| turns.done()).collect::<Vec<_>>();
+        assert_eq!(told(&mut turns, 3), [8, 100, 200].map(|n| Some(bell(n))));
+        assert_eq!(turns.ring(2, Which::Send, bell(300)), None, "the firmware has enough");
+        assert_eq!(told(&mut turns, 3), [Some(bell(9)), Some(bell(300)), None]);
+        assert_eq!(turns.ring(1, Which::Send, bell(400)), Some(bell(400)));
+        assert_eq!(turns.ring(1, Which::Send, bell(401)), None);
+    }
+
+    #[test]
+    fn a_share_is_there_while_somebody_is_counted_in_it() {
+        let (mut shares, share) = (Shares::default(), |process| Share { node: 0, process, reserved: None });
+        let places = [1, 2, 1].map(|process| shares.enter(share(process)));
+        assert_eq!(places, [0, 1, 0]);
+        shares.at(0).unwrap().ring(5, Which::Send, Doorbell::Receive(0));
+        shares.leave(0);
+        assert!(shares.is(0, share(1)) && !shares.is(0, share(2)));
+        assert_eq!(shares.at(0).unwrap().ahead, 1);
+        shares.leave(0);
+        assert!(shares.at(0).is_none());
+        assert_eq!(shares.enter(share(3)), 0);
+        assert_eq!(shares.at(0).unwrap().ahead, 0, "nobody else's are counted");
     }
 }

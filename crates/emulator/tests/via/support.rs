@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laxity_emulator::via::{Served, Service, Setup, serve, socket_of};
 use laxity_machine::place::Placement;
-use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, ViaConfig};
+use laxity_model::via::{Engines, Firmware, FirmwareCosts, ViaConfig};
 use laxity_units::Span;
 
 /// What a process plays that was started in a role, and where its adapter is.
@@ -44,22 +44,7 @@ pub(crate) fn adapter(firmware: Firmware) -> ViaConfig {
 
 /// An adapter whose stages take no time.
 pub(crate) fn zero(firmware: Firmware) -> ViaConfig {
-    let nothing = Engine { startup: Span::ZERO, per_byte: Span::ZERO };
-    let engines =
-        Engines { down: nothing, up: nothing, descriptor: Span::ZERO, status: Span::ZERO, network: nothing };
-    let costs = FirmwareCosts {
-        poll: Span::ZERO,
-        doorbell: Span::ZERO,
-        note: Span::ZERO,
-        data: Span::ZERO,
-        fragment: Span::ZERO,
-        queue: Span::ZERO,
-        start: Span::ZERO,
-        status: Span::ZERO,
-        finish: Span::ZERO,
-        scan: Span::ZERO,
-    };
-    ViaConfig { costs, engines, ..ViaConfig::table_1(firmware) }
+    ViaConfig { costs: FirmwareCosts::FREE, engines: Engines::FREE, ..ViaConfig::table_1(firmware) }
 }
 
 /// Two adapters at work, and a directory for their sockets that is removed with them.
