@@ -1,6 +1,6 @@
 //! What an event of the polling model costs, beside a loop written by hand for that model alone.
 //!
-//! `cargo bench -p laxity-lab --bench reception`. Both simulate the same: packets at a constant rate, a hard timer whose tick stops the
+//! `cargo bench -p laxity-lab --bench reception`, or with `-- --quick` for fewer rounds. Both simulate the same: packets at a constant rate, a hard timer whose tick stops the
 //! CPU for an exponential look, a quota of packets of exponential service, one queue of bounded length. Both draw the same numbers
 //! in the same order, so their counts and latencies must be equal, and are asserted to be.
 
@@ -152,7 +152,8 @@ fn main() {
     let hand = by_hand();
     assert_eq!(by_model(&scenario), (hand.delivered, hand.dropped, hand.latency), "both simulate the same");
     let (mut model, mut loops) = (Vec::new(), Vec::new());
-    for _ in 0..7 {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    for _ in 0..if quick { 1 } else { 7 } {
         loops.push(timed(|| black_box(by_hand())).1.as_secs_f64());
         model.push(timed(|| black_box(by_model(&scenario))).1.as_secs_f64());
     }

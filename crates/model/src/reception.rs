@@ -208,9 +208,7 @@ pub struct Receiver {
     /// What was stopped, by level.
     stopped: [Option<Stopped>; Level::COUNT],
     /// The batch of each context that is under way.
-    routine: Option<Open>,
-    kernel: Option<Open>,
-    thread: Option<Open>,
+    batches: [Option<Open>; 3],
     /// The programs, with what they have before them.
     programs: Programs,
     /// Receive buffers that all interfaces share.
@@ -223,6 +221,10 @@ pub struct Receiver {
     signal_is_known: bool,
     /// Whether no adapter interrupts: then nothing that comes or is taken changes when the next signal is.
     is_quiet: bool,
+    /// Whether any adapter moves packets by itself.
+    transfers: bool,
+    /// When it next wants to be called.
+    next: Option<Time>,
     /// The interface whose polling thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// The interface that is looked at first when several are ready.
@@ -244,29 +246,32 @@ impl Receiver {
         });
         let interfaces: Vec<Interface> = interfaces.collect();
         let is_quiet = !interfaces.iter().any(Interface::interrupts);
+        let transfers = interfaces.iter().any(Interface::transfers);
         let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
-        Self {
+        let mut receiver = Self {
             costs,
             random: seed.stream(&format!("{name} costs")),
             interfaces,
             running: None,
             stopped: [None; Level::COUNT],
-            routine: None,
-            kernel: None,
-            thread: None,
+            batches: [None; 3],
             programs,
             pool: 0,
             program: Span::ZERO,
             signal: None,
             signal_is_known: false,
             is_quiet,
+            transfers,
+            next: None,
             polling: None,
             turn: Turn::default(),
             spins,
             changes: false,
             uses: ReceptionUses::default(),
             output: VecDeque::new(),
-        }
+        };
+        receiver.next = receiver.look_ahead();
+        receiver
     }
 
     /// The same with these programs in place of one, at least one; the packets of stream `n` are for program `of[n]`.
@@ -281,13 +286,24 @@ impl Receiver {
         self
     }
 
-    /// A packet is whole at `interface`.
-    pub fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+    /// A packet is whole at `interface`. Whether more may have come of that than that it waits there: an output, or another
+    /// [deadline](Self::next_deadline).
+    pub fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         let output = &mut self.output;
         let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
         self.interfaces[interface].accept(now, packet, &mut lost);
+        if self.is_deaf() {
+            return !self.output.is_empty();
+        }
         self.signal_is_known &= self.is_quiet;
         self.react(now);
+        true
+    }
+
+    /// Whether a packet that comes now changes neither what the CPU does nor when that ends: it is busy, and no adapter interrupts.
+    #[inline]
+    fn is_deaf(&self) -> bool {
+        self.is_quiet && self.running.is_some() && !self.changes
     }
 
     /// `interface` is told to go by another policy. What was begun under the last one is finished first: a routine, a batch.
@@ -299,28 +315,28 @@ impl Receiver {
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
-        for interface in &mut self.interfaces {
+        for interface in self.interfaces.iter_mut().filter(|_| self.transfers) {
             self.signal_is_known &= !interface.transferred(now) || self.is_quiet;
         }
-        if self.running.as_ref().is_some_and(|running| running.ends <= now)
-            && let Some(running) = self.running.take()
-        {
+        if let Some(running) = self.running.take_if(|running| running.ends <= now) {
             self.account(&running, now);
-            self.finish(now, running.job, running.whole);
+            self.finish(now, &running.job, running.whole);
         }
         self.react(now);
     }
 
     /// When it next wants [`timer`](Self::timer) to be called.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// When what goes on ends, or a signal is heard.
+    fn look_ahead(&mut self) -> Option<Time> {
         let ends = self.running.as_ref().map(|running| running.ends);
-        let transfers = self.interfaces.iter().filter_map(Interface::transfer_ends).min();
-        let signal = match () {
-            () if !self.hears_signals() => None,
-            () if self.signal_is_known => self.signal,
-            () => self.next_signal(),
-        };
-        let signal = signal.map(|(at, _)| at);
+        let transfers = self.interfaces.iter().filter(|_| self.transfers);
+        let transfers = transfers.filter_map(Interface::transfer_ends).min();
+        let signal = if self.hears_signals() { self.signal().map(|(at, _)| at) } else { None };
         Time::earlier(Time::earlier(ends, transfers), signal)
     }
 

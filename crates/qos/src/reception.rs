@@ -245,50 +245,62 @@ macro_rules! each {
 }
 
 impl Operations for Policy {
+    #[inline]
     fn context(&self) -> Context {
         each!(self, policy => policy.context())
     }
 
+    #[inline]
     fn quota(&self) -> u32 {
         each!(self, policy => policy.quota())
     }
 
+    #[inline]
     fn posted(&mut self, now: Time) {
         each!(self, policy => policy.posted(now));
     }
 
+    #[inline]
     fn lost(&mut self, now: Time) {
         each!(self, policy => policy.lost(now));
     }
 
+    #[inline]
     fn interrupt_at(&self, posted: &Posted) -> Option<Time> {
         each!(self, policy => policy.interrupt_at(posted))
     }
 
+    #[inline]
     fn entered(&mut self, now: Time) {
         each!(self, policy => policy.entered(now));
     }
 
+    #[inline]
     fn stays(&self, load: &Load) -> bool {
         each!(self, policy => policy.stays(load))
     }
 
+    #[inline]
     fn left(&mut self, now: Time, batch: &Batch, load: &Load) -> Again {
         each!(self, policy => policy.left(now, batch, load))
     }
 
+    #[inline]
     fn idle(&mut self, now: Time) {
         each!(self, policy => policy.idle(now));
     }
 
+    #[inline]
     fn first(&self) -> Again {
         each!(self, policy => policy.first())
     }
 
+    #[inline]
     fn spins(&self) -> bool {
         each!(self, policy => policy.spins())
     }
 
+    #[inline]
     fn defers_protocol(&self) -> bool {
         each!(self, policy => policy.defers_protocol())
     }

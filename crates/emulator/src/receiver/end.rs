@@ -175,12 +175,13 @@ impl Adapters {
 }
 
 impl ReceivingHost for Adapters {
-    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         self.account.offered += 1;
         let lost = &mut self.lost;
         let mut lose = |packet, cause| *lost = Some((now, Reception::Dropped(packet, cause)));
         self.shared.interface(interface).accept(now, packet, &mut lose);
         self.look(now);
+        true
     }
 
     fn timer(&mut self, now: Time) {

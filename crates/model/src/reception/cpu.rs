@@ -5,7 +5,7 @@ use laxity_qos::reception::sharing::Taken;
 use laxity_qos::reception::{Again, Batch, Context, Operations};
 use laxity_units::{Span, Time};
 
-use super::interface::{Command, Interface, Ready};
+use super::interface::{Command, Interface, Pool, Ready};
 use super::{Arrived, Receiver, Reception, ReceptionUses};
 
 /// Who may be stopped by an interrupt, and goes on in this order.
@@ -78,6 +78,8 @@ pub(super) struct Running {
     pub(super) ends: Time,
     /// What the whole of it takes.
     pub(super) whole: Span,
+    /// How it may be stopped; `None` if it is not.
+    level: Option<Level>,
 }
 
 /// Work that an interrupt stopped.
@@ -100,12 +102,13 @@ pub(super) struct Open {
 
 impl Receiver {
     /// Whether an interrupt or tick would be heard now: not while one is, nor in a routine.
+    #[inline]
     pub(super) fn hears_signals(&self) -> bool {
-        self.routine.is_none()
-            && self.running.as_ref().is_none_or(|running| self.level(&running.job).is_some())
+        self.batches[Context::Routine as usize].is_none()
+            && self.running.as_ref().is_none_or(|running| running.level.is_some())
     }
 
-    /// `None` for what nothing stops.
+    /// How a signal may stop `job`; `None` for what nothing stops.
     fn level(&self, job: &Job) -> Option<Level> {
         match job {
             Job::Interrupt(_) | Job::Tick(_) => None,
@@ -132,13 +135,20 @@ impl Receiver {
         signals.filter_map(|(i, interface)| interface.next_signal(backlog).map(|at| (at, i))).min()
     }
 
-    /// The interface whose signal has been due for longest.
-    fn due_signal(&mut self, now: Time) -> Option<usize> {
+    /// The same, looked for only if something has happened on which it depends.
+    #[inline]
+    pub(super) fn signal(&mut self) -> Option<(Time, usize)> {
         if !self.signal_is_known {
             self.signal = self.next_signal();
             self.signal_is_known = true;
         }
-        self.signal.filter(|(at, _)| *at <= now).map(|(_, i)| i)
+        self.signal
+    }
+
+    /// The interface whose signal has been due for longest.
+    #[inline]
+    fn due_signal(&mut self, now: Time) -> Option<usize> {
+        self.signal().filter(|(at, _)| *at <= now).map(|(_, i)| i)
     }
 
     /// Stops what a signal stops, and finds the CPU something to do.
@@ -147,23 +157,26 @@ impl Receiver {
             if self.changes {
                 self.change_policies(now);
             }
-            match &self.running {
-                None => {
-                    if !self.begin(now) {
-                        return;
-                    }
-                }
-                Some(running) => {
-                    let level = self.level(&running.job).filter(|_| self.routine.is_none());
-                    let Some(level) = level.filter(|_| self.due_signal(now).is_some()) else { return };
-                    let running = self.running.take().expect("it runs");
-                    self.account(&running, now);
-                    let left = running.ends.since(now);
-                    let stopped = Stopped { job: running.job, left, whole: running.whole };
-                    self.stopped[level as usize] = Some(stopped);
-                }
+            let goes_on = match self.running {
+                None => self.begin(now),
+                Some(_) => self.due_signal(now).is_some() && self.stop(now),
+            };
+            if !goes_on {
+                break;
             }
         }
+        self.next = self.look_ahead();
+    }
+
+    /// Stops what the CPU is at, for a signal; whether it can be stopped.
+    fn stop(&mut self, now: Time) -> bool {
+        let Some(running) = self.running.filter(|_| self.hears_signals()) else { return false };
+        let Some(level) = running.level else { return false };
+        self.running = None;
+        self.account(&running, now);
+        let left = running.ends.since(now);
+        self.stopped[level as usize] = Some(Stopped { job: running.job, left, whole: running.whole });
+        true
     }
 
     /// Lets interfaces go by the policies that they were told, if nothing of theirs is under way.
@@ -185,23 +198,22 @@ impl Receiver {
             Job::Interrupt(i) | Job::Tick(i) | Job::Switch(i) | Job::Command(i, _) => *i == interface,
             Job::Program(..) => false,
         };
-        let batches = [&self.routine, &self.kernel, &self.thread];
         self.running.is_some_and(|running| of(&running.job))
             || self.stopped.iter().flatten().any(|stopped| of(&stopped.job))
-            || batches.into_iter().flatten().any(|open| open.interface == interface)
+            || self.batches.iter().flatten().any(|open| open.interface == interface)
     }
 
     /// Adds up what `running` has used of the CPU.
     pub(super) fn account(&mut self, running: &Running, now: Time) {
         let used = now.saturating_since(running.since);
         *running.job.use_of(&mut self.uses) += used;
-        match running.job {
+        match &running.job {
             Job::Program(_, packet) => {
                 self.program = self.program.saturating_add(used);
                 self.programs.charge(packet.stream, running.since, now);
             }
             Job::Command(interface, _) => {
-                if let Some(open) = self.open(interface) {
+                if let Some(open) = self.open(*interface) {
                     open.used = open.used.saturating_add(used);
                 }
             }
@@ -211,11 +223,7 @@ impl Receiver {
 
     /// The batch that is under way where an interface's would be.
     fn batch(&mut self, interface: usize) -> &mut Option<Open> {
-        match self.interfaces[interface].policy.context() {
-            Context::Routine => &mut self.routine,
-            Context::Kernel => &mut self.kernel,
-            Context::Thread => &mut self.thread,
-        }
+        &mut self.batches[self.interfaces[interface].policy.context() as usize]
     }
 
     /// The batch of an interface that is under way.
@@ -224,9 +232,11 @@ impl Receiver {
     }
 
     /// Gives the CPU to what goes first; whether anything wanted it, or changed.
+    // On its own, it is not paid for by the calls of `react` that find the CPU at work.
+    #[inline(never)]
     fn begin(&mut self, now: Time) -> bool {
-        if let Some(open) = self.routine {
-            return self.go_on(now, open);
+        if self.batches[Context::Routine as usize].is_some() {
+            return self.go_on(now, Context::Routine);
         }
         if let Some(interface) = self.due_signal(now) {
             return self.hear(now, interface);
@@ -234,8 +244,8 @@ impl Receiver {
         if self.resume(now, Level::Kernel) {
             return true;
         }
-        if let Some(open) = self.kernel {
-            return self.go_on(now, open);
+        if self.batches[Context::Kernel as usize].is_some() {
+            return self.go_on(now, Context::Kernel);
         }
         if let Some(interface) = self.ready(Context::Kernel) {
             return self.open_batch(now, interface);
@@ -243,8 +253,8 @@ impl Receiver {
         if self.resume(now, Level::Thread) {
             return true;
         }
-        if let Some(open) = self.thread {
-            return self.go_on(now, open);
+        if self.batches[Context::Thread as usize].is_some() {
+            return self.go_on(now, Context::Thread);
         }
         if self.resume(now, Level::Program) {
             return true;
@@ -301,25 +311,28 @@ impl Receiver {
         self.turn.find(self.interfaces.len(), |i| self.interfaces[i].may_begin_without_program())
     }
 
+    #[inline]
     fn start(&mut self, now: Time, job: Job, cost: Span) -> bool {
-        self.running = Some(Running { job, since: now, ends: now + cost, whole: cost });
-        if cost.is_zero() {
-            self.running = None;
-            self.finish(now, job, Span::ZERO);
+        match cost.is_zero() {
+            true => self.finish(now, &job, Span::ZERO),
+            false => {
+                let level = self.level(&job);
+                self.running = Some(Running { job, since: now, ends: now + cost, whole: cost, level });
+            }
         }
         true
     }
 
+    #[inline]
     fn resume(&mut self, now: Time, level: Level) -> bool {
-        let Some(stopped) = self.stopped[level as usize].take() else { return false };
-        let Stopped { job, left, whole } = stopped;
-        self.running = Some(Running { job, since: now, ends: now + left, whole });
+        let Some(Stopped { job, left, whole }) = self.stopped[level as usize].take() else { return false };
+        self.running = Some(Running { job, since: now, ends: now + left, whole, level: Some(level) });
         true
     }
 
     /// An interface interrupts, or its clock ticks.
     fn hear(&mut self, now: Time, interface: usize) -> bool {
-        let busy = self.thread.is_some_and(|open| open.interface == interface)
+        let busy = self.batches[Context::Thread as usize].is_some_and(|open| open.interface == interface)
             || self.stopped.iter().flatten().any(|stopped| stopped.job == Job::Switch(interface));
         self.signal_is_known = false;
         let target = &mut self.interfaces[interface];
@@ -350,25 +363,28 @@ impl Receiver {
         true
     }
 
-    /// The next command of a batch, or its end.
-    fn go_on(&mut self, now: Time, open: Open) -> bool {
-        let interface = open.interface;
-        let mut taken = open.taken;
+    /// The next command of the batch in `context`, or its end.
+    #[inline]
+    fn go_on(&mut self, now: Time, context: Context) -> bool {
         let (pool, backlog) = (self.pool(), self.backlog());
         self.signal_is_known &= self.is_quiet;
-        let output = &mut self.output;
+        let Self { batches, interfaces, output, .. } = self;
+        let open = batches[context as usize].as_mut().expect("a batch is under way");
+        let interface = open.interface;
         let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
-        let target = &mut self.interfaces[interface];
-        let command = target.take(now, (&mut taken, open.received), (pool, backlog), &mut lost);
-        if let Some(command) = command {
-            let open = self.open(interface).expect("the batch is under way");
-            (open.taken, open.received) = (taken, open.received + u32::from(command.receives()));
+        let taken = (&mut open.taken, open.received);
+        if let Some(command) = interfaces[interface].take(now, taken, (pool, backlog), &mut lost) {
+            open.received += u32::from(command.receives());
             let cost = self.cost(interface, &command);
             return self.start(now, Job::Command(interface, command), cost);
         }
-        *self.batch(interface) = None;
+        self.end_batch(now, context, pool, backlog)
+    }
+
+    fn end_batch(&mut self, now: Time, context: Context, pool: Pool, backlog: u32) -> bool {
+        let ended = self.batches[context as usize].take().expect("it was under way");
+        let Open { interface, began, taken, received, used } = ended;
         let target = &mut self.interfaces[interface];
-        let Open { began, received, used, .. } = open;
         let taken = taken.real_time + taken.best_effort;
         let batch = Batch { began, taken, received, used };
         let again = target.policy.left(now, &batch, &target.load(pool, backlog, taken, received));
@@ -391,9 +407,9 @@ impl Receiver {
     }
 
     /// A piece of work is done.
-    pub(super) fn finish(&mut self, now: Time, job: Job, took: Span) {
+    pub(super) fn finish(&mut self, now: Time, job: &Job, took: Span) {
         self.signal_is_known &= self.is_quiet;
-        match job {
+        match *job {
             Job::Interrupt(interface) | Job::Tick(interface) => {
                 match self.interfaces[interface].policy.context() {
                     Context::Routine => {
@@ -402,7 +418,8 @@ impl Receiver {
                     Context::Kernel => {
                         // A tick begins anew; what an interrupt found at work goes on.
                         if matches!(job, Job::Tick(_)) || self.open(interface).is_none() {
-                            self.kernel.take_if(|open| open.interface == interface);
+                            self.batches[Context::Kernel as usize]
+                                .take_if(|open| open.interface == interface);
                             self.interfaces[interface].ready = Ready::Now;
                         }
                     }

@@ -338,7 +338,12 @@ impl Interface {
     }
 
     /// Posts the packets whose transfer has ended; whether there were any.
+    #[inline]
     pub fn transferred(&mut self, now: Time) -> bool {
+        self.transfer_ends.is_some_and(|at| at <= now) && self.post_transferred(now)
+    }
+
+    fn post_transferred(&mut self, now: Time) -> bool {
         let mut any = false;
         while let Some(ended) = self.transfer_ends.filter(|at| *at <= now) {
             let packet = self.transfers.pop_front().expect("a transfer that ends has a packet");
@@ -348,6 +353,11 @@ impl Interface {
             any = true;
         }
         any
+    }
+
+    /// Whether it moves packets by itself between two commands.
+    pub(super) fn transfers(&self) -> bool {
+        self.handshake
     }
 
     /// When the transfer under way ends.
@@ -429,7 +439,11 @@ pub struct Turn(usize);
 
 impl Turn {
     /// The next of `count` interfaces of which it `is` so, which has the turn with that.
+    #[inline]
     pub fn find(&mut self, count: usize, is: impl Fn(usize) -> bool) -> Option<usize> {
+        if count == 1 {
+            return is(0).then_some(0);
+        }
         let from = self.0.min(count);
         let found = (from..count).chain(0..from).find(|i| is(*i))?;
         self.0 = if found + 1 == count { 0 } else { found + 1 };

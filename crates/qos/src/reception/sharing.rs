@@ -75,6 +75,7 @@ impl Sharing {
     }
 
     /// Whether classes have queues of their own.
+    #[inline]
     pub fn tells_classes_apart(self) -> bool {
         self != Sharing::Common
     }

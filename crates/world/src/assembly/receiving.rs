@@ -205,7 +205,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         }
     }
 
-    fn arrive(&mut self, now: Time, channel: usize, size: Bytes) {
+    /// A packet of `channel` comes; whether anything came of it but that it waits.
+    fn arrive(&mut self, now: Time, channel: usize, size: Bytes) -> bool {
         let counted = self.window.counts();
         let meter = &mut self.meters[channel];
         let number = meter.tally.messages;
@@ -219,9 +220,9 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let packet = Arrived { stream: channel as u32, number, class, size, at: now, due };
         if self.policers[channel].as_mut().is_some_and(|policer| !policer.passes(now)) {
             self.end(now, now, &Reception::Dropped(packet, Dropped::Contract));
-            return;
+            return false;
         }
-        self.receiver.arrive(now, self.inflows[channel].interface, packet);
+        self.receiver.arrive(now, self.inflows[channel].interface, packet)
     }
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
@@ -298,7 +299,9 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
                 let channel = channel as usize;
                 let size = self.inflows[channel].next;
                 self.schedule_arrival(channel, calendar);
-                self.arrive(now, channel, size);
+                if !self.arrive(now, channel, size) {
+                    return;
+                }
             }
             Event::Command { number } => {
                 self.command(now, self.experiment.commands[number as usize].command, calendar);

@@ -224,12 +224,13 @@ impl Handing {
 }
 
 impl ReceivingHost for Handing {
-    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         self.account.offered += 1;
         let ended = &mut self.ended;
         let mut lose = |packet, cause| ended.push_back((now, Reception::Dropped(packet, cause)));
         self.interfaces[interface].accept(now, packet, &mut lose);
         self.look(now);
+        true
     }
 
     fn timer(&mut self, now: Time) {

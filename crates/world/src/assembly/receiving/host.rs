@@ -6,8 +6,8 @@ use laxity_units::{Span, Time};
 
 /// The host that receives, and the adapters at its interfaces.
 pub trait ReceivingHost {
-    /// A packet is whole at `interface`.
-    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived);
+    /// A packet is whole at `interface`. Whether more may have come of that than that it waits there.
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool;
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come, or the clock was woken.
     fn timer(&mut self, now: Time);
@@ -43,8 +43,9 @@ pub trait ReceivingHost {
 }
 
 impl ReceivingHost for Receiver {
-    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) {
-        Receiver::arrive(self, now, interface, packet);
+    #[inline]
+    fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
+        Receiver::arrive(self, now, interface, packet)
     }
 
     fn timer(&mut self, now: Time) {
