@@ -29,7 +29,7 @@ impl Judge {
     ///
     /// What a script makes of the numbers is no concern here: a stub has none.
     fn try_on_stub(&self, axes: &[Axis], runs: Vec<Run>) -> Vec<ClaimError> {
-        if runs.len() > MOST_POINTS {
+        if self.claims.is_empty() || runs.len() > MOST_POINTS {
             return Vec::new();
         }
         let provenance = Provenance::default();

@@ -149,7 +149,9 @@ fn channel(
         Ok(name) => format!("channel `{}`", name.get_ref().0),
         Err(_) => "this channel".into(),
     };
-    let routes = around.way.routes(cx, from, to, route, &owner);
+    let count = cx.optional(count).map(|count| count.map(|count| count.into_inner().small() as usize));
+    let most = count.as_ref().ok().copied().flatten().unwrap_or(usize::MAX);
+    let routes = around.way.routes(cx, (from, to, route), most, &owner);
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
     let streams = match around.cluster {
@@ -181,8 +183,7 @@ fn channel(
         return Err(cx.fault(&owner, reason, "let `from` and `to` be two nodes"));
     }
     let each = routes.as_ref().map_or(1, Vec::len);
-    let count =
-        cx.optional(count).map(|count| count.map_or(each, |count| count.into_inner().small() as usize));
+    let count = count.map(|count| count.unwrap_or(each));
     let max_message = cx.required(max_message, "max_message", &owner, &what);
     let min_message = cx.optional(min_message);
     let burst = cx.required(burst, "burst", &owner, &what);

@@ -33,6 +33,13 @@ pub(super) enum Way {
     Unknown(Reported),
 }
 
+/// How the way of a channel is written: its ends, or all that it passes.
+pub(super) type AsWritten =
+    (Option<Written<NodeName>>, Option<Written<NodeName>>, Option<List<Written<Name>>>);
+
+/// By root: for every place the one before it.
+type Trees = BTreeMap<usize, Vec<Option<usize>>>;
+
 /// Where a place is in the experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -85,13 +92,13 @@ impl Way {
         }
     }
 
-    /// The ways from `from` to `to`, one for each of the nodes that the names stand for.
+    /// The ways from one name to another, or written, one for each of the nodes that the names stand for; of the first `most` if
+    /// there are more.
     pub(super) fn routes(
         &self,
         cx: &mut Context<'_>,
-        from: Option<Written<NodeName>>,
-        to: Option<Written<NodeName>>,
-        route: Option<List<Written<Name>>>,
+        (from, to, route): AsWritten,
+        most: usize,
         owner: &Range<usize>,
     ) -> Result<Vec<Route>, Reported> {
         match self {
@@ -115,9 +122,9 @@ impl Way {
                     let reason = "the route says where the channel starts and ends";
                     cx.foreign(from.as_ref(), reason, "remove this, or the route")?;
                     cx.foreign(to.as_ref(), reason, "remove this, or the route")?;
-                    graph.written(cx, route)
+                    graph.written(cx, route, most)
                 }
-                None => graph.found(cx, from, to, owner),
+                None => graph.found(cx, (from, to), most, owner),
             },
         }
     }
@@ -211,8 +218,8 @@ impl Graph {
     fn found(
         &self,
         cx: &mut Context<'_>,
-        from: Option<Written<NodeName>>,
-        to: Option<Written<NodeName>>,
+        (from, to): (Option<Written<NodeName>>, Option<Written<NodeName>>),
+        most: usize,
         owner: &Range<usize>,
     ) -> Result<Vec<Route>, Reported> {
         let mut end = |written: Option<Written<NodeName>>, key: &str| match written {
@@ -226,27 +233,38 @@ impl Graph {
         let (from, to) = (end(from, "from"), end(to, "to"));
         let ((from, _), (to, span)) = (from?, to?);
         let mut routes = Vec::new();
-        let mut trees: BTreeMap<usize, Vec<Option<usize>>> = BTreeMap::new();
-        for copy in 0..from.len().max(to.len()) {
+        let mut trees = Trees::new();
+        for copy in 0..from.len().max(to.len()).min(most) {
             let (from, to) = (from[copy % from.len()], to[copy % to.len()]);
             if from == to {
                 let help = "send to another node, or leave the channel out";
                 let reason = format!("`{}` would send to itself", self.names[from]);
                 return Err(cx.fault(&span, reason, help));
             }
-            let tree = trees.entry(from).or_insert_with(|| self.tree(from));
-            let mut places = vec![to];
-            while let Some(before) = tree[places[places.len() - 1]] {
-                places.push(before);
-            }
-            places.reverse();
-            if places[0] != from {
+            let Some(places) = self.path(&mut trees, from, to) else {
                 let reason = format!("nothing leads from `{}` to `{}`", self.names[from], self.names[to]);
                 return Err(cx.fault(&span, reason, "join them by a `[network.NAME]`"));
-            }
+            };
             routes.push(self.route(&places).expect("what was found is joined"));
         }
         Ok(routes)
+    }
+
+    /// The places on the way of fewest hops from one to another, both included, if there is one. `trees` keeps what was looked for.
+    fn path(&self, trees: &mut Trees, from: usize, to: usize) -> Option<Vec<usize>> {
+        // Who has one neighbour goes where that goes, so hosts at a switch share its tree.
+        let root = match self.next[from][..] {
+            [(only, _)] => only,
+            _ => from,
+        };
+        let tree = trees.entry(root).or_insert_with(|| self.tree(root));
+        let mut places: Vec<usize> = std::iter::successors(Some(to), |place| tree[*place]).collect();
+        if places.last() != Some(&root) {
+            return None;
+        }
+        places.extend(Some(from).filter(|from| *from != root));
+        places.reverse();
+        Some(places)
     }
 
     /// For every place the one before it on the way of fewest hops from `root`; of several the first in the order of `next`.
@@ -267,7 +285,12 @@ impl Graph {
     }
 
     /// The ways that are written out.
-    fn written(&self, cx: &mut Context<'_>, route: List<Written<Name>>) -> Result<Vec<Route>, Reported> {
+    fn written(
+        &self,
+        cx: &mut Context<'_>,
+        route: List<Written<Name>>,
+        most: usize,
+    ) -> Result<Vec<Route>, Reported> {
         let span = route.span.clone();
         let mut stops: Vec<(&[usize], Range<usize>)> = Vec::new();
         for name in cx.items(Some(route))? {
@@ -283,7 +306,7 @@ impl Graph {
         }
         let copies = stops.iter().map(|(places, _)| places.len()).max().unwrap_or(1);
         let mut routes = Vec::new();
-        for copy in 0..copies {
+        for copy in 0..copies.min(most) {
             let places: Vec<usize> = stops.iter().map(|(places, _)| places[copy % places.len()]).collect();
             for (at, (place, (_, span))) in places.iter().zip(&stops).enumerate() {
                 let is_end = at == 0 || at == stops.len() - 1;
@@ -331,5 +354,36 @@ impl Graph {
         let stations = places.iter().enumerate().map(station).collect::<Option<_>>()?;
         let ways = places.windows(2).map(|pair| self.network(pair[0], pair[1])).collect::<Option<_>>()?;
         Some(Route { stations, ways, received: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whoever shares the tree of its neighbour goes the way that its own tree has.
+        #[test]
+        fn a_shared_tree_changes_no_way(
+            links in proptest::collection::vec((0usize..12, 0usize..12), 0..16),
+            ends in proptest::collection::vec((0usize..12, 0usize..12), 1..20),
+        ) {
+            let mut next = vec![Vec::new(); 12];
+            for (network, (a, b)) in links.into_iter().enumerate().filter(|(_, (a, b))| a != b) {
+                next[a].push((b, network));
+                next[b].push((a, network));
+            }
+            let graph = Graph { places: (0..12).map(Place::Node).collect(), next, ..Graph::default() };
+            let mut trees = Trees::new();
+            for (from, to) in ends.into_iter().filter(|(from, to)| from != to) {
+                let own = graph.tree(from);
+                let mut places: Vec<usize> = std::iter::successors(Some(to), |place| own[*place]).collect();
+                places.reverse();
+                let found = Some(places).filter(|places| places[0] == from);
+                prop_assert_eq!(graph.path(&mut trees, from, to), found);
+            }
+        }
     }
 }
