@@ -32,6 +32,7 @@
 //! real memory moves it when told that a transfer is done, and calls when [`Via::next_deadline`] has come.
 
 mod costs;
+mod jobs;
 mod processor;
 mod queue;
 mod report;
@@ -45,9 +46,10 @@ use laxity_qos::virtual_clock::{FlowClock, Vtick};
 use laxity_units::{Bytes, Rate, Time};
 
 pub use costs::{Engine, Engines, FirmwareCosts};
+use jobs::{Job, JobId, Jobs};
 use processor::Processor;
 pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
-use units::{Hdma, Nrdma, Nsdma};
+use units::{Hdma, Nrdma, Nsdma, Unnoticed};
 
 /// How the adapter's processor goes about its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,15 +193,6 @@ impl Unit {
     }
 }
 
-/// A message under way, on one side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Job {
-    message: Message,
-    stamp: Time,
-    /// From when Table 1 counts: the doorbell, or the arrival.
-    base: Time,
-}
-
 /// What the adapter keeps of a virtual interface.
 #[derive(Debug, Clone, Copy)]
 struct Endpoint {
@@ -220,7 +213,7 @@ impl Endpoint {
 /// Best effort that waits to be let in.
 #[derive(Debug, Clone, Default)]
 struct Outside {
-    queue: VecDeque<Job>,
+    queue: VecDeque<JobId>,
     clock: FlowClock,
     last: Time,
 }
@@ -230,12 +223,13 @@ struct Outside {
 pub struct Via {
     config: ViaConfig,
     endpoints: Vec<Endpoint>,
-    doorbells: VecDeque<(Doorbell, Time)>,
+    jobs: Jobs,
+    doorbells: Unnoticed<Doorbell>,
     hdma: Hdma,
     nsdma: Nsdma,
     nrdma: Nrdma,
     /// Descriptors whose data waits for room in the adapter's memory.
-    without_buffer: queue::LiveQueue<Job>,
+    without_buffer: queue::LiveQueue<JobId>,
     /// Room in the adapter's memory for what goes out.
     buffers: Option<u32>,
     /// Since when some of it is free again.
@@ -253,7 +247,8 @@ impl Via {
         let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort: _ } = config.limits;
         Self {
             endpoints: vis.into_iter().map(Endpoint::new).collect(),
-            doorbells: VecDeque::new(),
+            jobs: Jobs::default(),
+            doorbells: Unnoticed::new(),
             hdma: Hdma::new(guard),
             nsdma: Nsdma::new(if nsdma_queue { Some(guard) } else { None }),
             nrdma: Nrdma::new(receive_buffers),
@@ -277,15 +272,17 @@ impl Via {
     /// A program rings a doorbell.
     pub fn ring(&mut self, now: Time, doorbell: Doorbell) {
         self.settle(now);
-        self.doorbells.push_back((doorbell, now));
+        self.doorbells.push(doorbell, now);
         self.report.longest_doorbells = self.report.longest_doorbells.max(self.doorbells.len());
+        self.look_again();
         self.settle(now);
     }
 
     /// The first bit of a message is there, and the rest comes as fast as the link allows.
     pub fn reach(&mut self, now: Time, message: Message) {
         self.settle(now);
-        self.nrdma.reach(now, message, self.config.engines.network);
+        let job = self.jobs.put(message, now);
+        self.nrdma.reach(now, job, self.config.engines.network, &self.jobs);
         self.settle(now);
     }
 
@@ -325,7 +322,8 @@ impl Via {
 
     /// When something next happens by itself.
     pub fn next_deadline(&self) -> Option<Time> {
-        self.next_event().map(|(at, _)| at)
+        let first = self.first();
+        (first < Time::MAX).then_some(first)
     }
 
     /// What was done and not told yet, with its time.
@@ -339,6 +337,7 @@ impl Via {
             longest_hdma: self.hdma.queue.longest(),
             longest_nsdma: self.nsdma.queue.longest(),
             displaced: self.hdma.queue.displaced() + self.nsdma.queue.displaced(),
+            backlog: self.backlog(),
             ..self.report.clone()
         }
     }
@@ -357,90 +356,87 @@ impl Via {
     /// Lets everything happen that is due by `now`, each at its own time; of what happens at one time the engines come first, so
     /// that a processor that looks sees it.
     fn settle(&mut self, now: Time) {
-        while let Some((at, what)) = self.next_event() {
-            if at > now {
+        loop {
+            let at = self.first();
+            if at > now || at == Time::MAX {
                 break;
             }
-            match what {
-                Unit::Hdma => self.hdma_ends(at),
-                Unit::Nsdma => self.nsdma_ends(at),
-                Unit::Nrdma => self.nrdma_ends(at),
-                Unit::Processor => self.processor_turns(at),
+            if at == self.hdma.in_hand.until() {
+                self.hdma_ends(at);
+            } else if at == self.nsdma.in_hand.until() {
+                self.nsdma_ends(at);
+            } else if at == self.nrdma.in_hand.until() {
+                self.nrdma_ends(at);
+            } else {
+                self.processor_turns(at);
             }
         }
     }
 
-    fn next_event(&self) -> Option<(Time, Unit)> {
-        let engines = [
-            (self.hdma.ends(), Unit::Hdma),
-            (self.nsdma.ends(), Unit::Nsdma),
-            (self.nrdma.ends(), Unit::Nrdma),
-            (self.processor_due(), Unit::Processor),
-        ];
-        let mut first: Option<(Time, Unit)> = None;
-        for (at, unit) in engines {
-            if let Some(at) = at
-                && first.is_none_or(|(earliest, _)| at < earliest)
-            {
-                first = Some((at, unit));
-            }
-        }
-        first
+    /// When something next happens by itself; [`Time::MAX`] for never.
+    #[inline]
+    fn first(&self) -> Time {
+        let engines = self.hdma.in_hand.until().min(self.nsdma.in_hand.until());
+        engines.min(self.nrdma.in_hand.until()).min(self.processor.due())
     }
 
     fn tell(&mut self, at: Time, output: ViaOutput) {
         self.outputs.push_back((at, output));
     }
 
+    #[inline]
     fn worked(&mut self, at: Time, unit: Unit, what: &'static str, message: Message, since: Time) {
         if self.watched {
             self.tell(at, ViaOutput::Worked(unit, what, message, since));
         }
     }
 
-    fn did(&mut self, at: Time, step: Step, job: &Job) {
-        self.report.steps.note(step, at.saturating_since(job.base));
+    fn did(&mut self, at: Time, step: Step, job: JobId) {
+        let Job { message, base, .. } = *self.jobs.of(job);
+        self.report.steps.note(step, at.saturating_since(base));
         if self.watched {
-            self.tell(at, ViaOutput::Did(step, job.message, job.base));
+            self.tell(at, ViaOutput::Did(step, message, base));
         }
     }
 
     fn hdma_ends(&mut self, at: Time) {
-        let (request, since) = self.hdma.end(at, &self.config.engines);
+        let (request, since) = self.hdma.end(at, &self.config.engines, &self.jobs);
+        let message = self.jobs.of(request.job).message;
         self.report.units[Unit::Hdma as usize].note(since, at);
-        self.worked(at, Unit::Hdma, request.transfer.name(), request.job.message, since);
+        self.worked(at, Unit::Hdma, request.transfer.name(), message, since);
         match request.transfer {
-            units::Transfer::Status(Direction::Send) => self.tell(at, ViaOutput::Sent(request.job.message)),
-            units::Transfer::Status(Direction::Receive) => {
-                self.tell(at, ViaOutput::Received(request.job.message));
-            }
-            units::Transfer::Data(direction) => {
-                self.tell(at, ViaOutput::Moved(direction, request.job.message));
-            }
+            units::Transfer::Status(Direction::Send) => self.tell(at, ViaOutput::Sent(message)),
+            units::Transfer::Status(Direction::Receive) => self.tell(at, ViaOutput::Received(message)),
+            units::Transfer::Data(direction) => self.tell(at, ViaOutput::Moved(direction, message)),
             units::Transfer::Descriptor(_) => {}
         }
+        self.look_again();
     }
 
     fn nsdma_ends(&mut self, at: Time) {
         let (job, since) = self.nsdma.end(at);
         self.report.units[Unit::Nsdma as usize].note(since, at);
-        self.worked(at, Unit::Nsdma, "message out", job.message, since);
+        self.worked(at, Unit::Nsdma, "message out", self.jobs.of(job).message, since);
         // With a queue of its own it goes on by itself.
         if self.config.limits.nsdma_queue {
             self.start_nsdma(at);
         }
+        self.look_again();
     }
 
     /// NSDMA begins what is next, if anything is.
     fn start_nsdma(&mut self, at: Time) {
-        if let Some(message) = self.nsdma.start(at, self.config.engines.network) {
-            self.tell(at, ViaOutput::Departs(message));
+        if let Some(job) = self.nsdma.start(at, self.config.engines.network, &self.jobs) {
+            self.tell(at, ViaOutput::Departs(self.jobs.of(job).message));
         }
     }
 
     fn nrdma_ends(&mut self, at: Time) {
-        let (message, since) = self.nrdma.end(at, self.config.engines.network);
+        let (job, since) = self.nrdma.end(at, self.config.engines.network, &self.jobs);
+        // The steps of Table 1 count from when it is there.
+        self.jobs.of_mut(job).base = at;
         self.report.units[Unit::Nrdma as usize].note(since, at);
-        self.worked(at, Unit::Nrdma, "message in", message, since);
+        self.worked(at, Unit::Nrdma, "message in", self.jobs.of(job).message, since);
+        self.look_again();
     }
 }

@@ -10,8 +10,9 @@
 
 use laxity_units::{Span, Time};
 
+use super::jobs::JobId;
 use super::units::{Request, Transfer};
-use super::{Direction, Doorbell, Firmware, Job, Message, Step, Unit, Via, ViaOutput};
+use super::{Direction, Doorbell, Firmware, Message, Step, Unit, Via, ViaOutput};
 
 /// Bytes that one programmed entry moves.
 const FRAGMENT: laxity_units::Bytes = laxity_units::Bytes::from_kib(1);
@@ -19,7 +20,7 @@ const FRAGMENT: laxity_units::Bytes = laxity_units::Bytes::from_kib(1);
 /// Where the processor looks whether something has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    Doorbells,
+    Doorbells = 0,
     Hdma,
     Nsdma,
     Nrdma,
@@ -28,27 +29,41 @@ enum Place {
 /// What the processor is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Duty {
-    /// It looks at one unit after the other.
+    /// It looks at one place after the other.
     Polling { from: Time },
     /// It waits for a transfer, and nothing else.
     Waiting { place: Place, since: Time },
     /// It handles something.
-    Working { task: Task, since: Time, until: Time },
+    Working { task: Task, job: JobId, since: Time },
 }
 
 /// The processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Processor {
     duty: Duty,
-    /// The place in the round of the look that comes next, or that found what is handled.
-    place: usize,
+    /// Where it looks next, or found what is handled.
+    place: Place,
+    /// When it next has done or notices something; [`Time::MAX`] if nothing is to be noticed.
+    due: Time,
+    /// Where it will find something then.
+    finds: Place,
 }
 
 impl Processor {
-    pub(super) const START: Self = Self { duty: Duty::Polling { from: Time::ZERO }, place: 0 };
+    pub(super) const START: Self = Self {
+        duty: Duty::Polling { from: Time::ZERO },
+        place: Place::Doorbells,
+        due: Time::MAX,
+        finds: Place::Doorbells,
+    };
 
     pub(super) fn load(&self) -> usize {
         usize::from(matches!(self.duty, Duty::Working { .. }))
+    }
+
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        self.due
     }
 }
 
@@ -56,216 +71,211 @@ impl Processor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     /// A doorbell: the descriptor is to be fetched.
-    Fetch(Job),
+    Fetch,
     /// Best effort's doorbell: it is to wait outside.
-    Hold(Job),
+    Hold,
     /// A receive doorbell, whose descriptor is fetched ahead.
-    FetchAhead(Job),
+    FetchAhead,
     /// There is a receive descriptor more: its doorbell under SVIA, its arrival under the others.
-    Note(Job),
+    Note,
     /// A message has come, and its descriptor is to be fetched: SVIA.
-    FetchFor(Job),
+    FetchFor,
     /// A message has come that nobody has room for.
-    Discard(Job),
+    Discard,
     /// The transfer of data: up to its first KiB.
-    Program(Job, Direction),
+    Program(Direction),
     /// The rest of it.
-    Fragments(Job, Direction),
+    Fragments(Direction),
     /// The data waits for room in the adapter's memory.
-    Wait(Job),
+    Wait,
     /// Data is down and goes to NSDMA, or into its queue.
-    Queue(Job),
+    Queue,
     /// NSDMA is free: the next is started, before this one's status.
-    Restart(Job),
+    Restart,
     /// The transfer of completion information.
-    Status(Job, Direction),
+    Status(Direction),
     /// It is there.
-    Finish(Job, Direction),
+    Finish(Direction),
 }
 
 impl Task {
-    fn name(&self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
-            Task::Fetch(_) => "doorbell",
-            Task::Hold(_) => "doorbell of best effort",
-            Task::FetchAhead(_) => "receive doorbell",
-            Task::Note(_) => "note a receive descriptor",
-            Task::FetchFor(_) => "program receive descriptor",
-            Task::Discard(_) => "discard",
-            Task::Program(..) => "program data",
-            Task::Fragments(..) => "program further fragments",
-            Task::Wait(_) => "no room for data",
-            Task::Queue(_) => "hand to network",
-            Task::Restart(_) => "start next on network",
-            Task::Status(..) => "program status",
-            Task::Finish(..) => "finish",
+            Task::Fetch => "doorbell",
+            Task::Hold => "doorbell of best effort",
+            Task::FetchAhead => "receive doorbell",
+            Task::Note => "note a receive descriptor",
+            Task::FetchFor => "program receive descriptor",
+            Task::Discard => "discard",
+            Task::Program(_) => "program data",
+            Task::Fragments(_) => "program further fragments",
+            Task::Wait => "no room for data",
+            Task::Queue => "hand to network",
+            Task::Restart => "start next on network",
+            Task::Status(_) => "program status",
+            Task::Finish(_) => "finish",
+        }
+    }
+}
+
+impl Firmware {
+    /// Where it looks after `place`.
+    #[inline(always)]
+    fn after(self, place: Place) -> Place {
+        match (self, place) {
+            (Firmware::Sequential { overlap: false }, Place::Doorbells) | (_, Place::Nsdma) => Place::Nrdma,
+            (Firmware::Parallel | Firmware::QualityOfService, Place::Doorbells) => Place::Hdma,
+            (Firmware::Sequential { overlap: true }, Place::Doorbells) | (_, Place::Hdma) => Place::Nsdma,
+            (_, Place::Nrdma) => Place::Doorbells,
         }
     }
 
-    fn job(&self) -> &Job {
+    /// How many places it looks at in a round.
+    fn places(self) -> u64 {
         match self {
-            Task::Fetch(job)
-            | Task::Hold(job)
-            | Task::FetchAhead(job)
-            | Task::Note(job)
-            | Task::FetchFor(job)
-            | Task::Discard(job)
-            | Task::Program(job, _)
-            | Task::Fragments(job, _)
-            | Task::Wait(job)
-            | Task::Queue(job)
-            | Task::Restart(job)
-            | Task::Status(job, _)
-            | Task::Finish(job, _) => job,
+            Firmware::Sequential { overlap: false } => 2,
+            Firmware::Sequential { overlap: true } => 3,
+            Firmware::Parallel | Firmware::QualityOfService => 4,
         }
     }
 }
 
 impl Via {
-    /// Where it looks, in that order.
-    fn round(&self) -> &'static [Place] {
-        match self.config.firmware {
-            Firmware::Sequential { overlap: false } => &[Place::Doorbells, Place::Nrdma],
-            Firmware::Sequential { overlap: true } => &[Place::Doorbells, Place::Nsdma, Place::Nrdma],
-            Firmware::Parallel | Firmware::QualityOfService => {
-                &[Place::Doorbells, Place::Hdma, Place::Nsdma, Place::Nrdma]
-            }
-        }
-    }
-
-    /// Since when there is something at `place` that the processor has not noticed, or from when there will be by itself.
-    fn pending(&self, place: Place) -> Option<Time> {
-        match place {
-            Place::Doorbells => {
-                let rung = self.doorbells.front().map(|(_, at)| *at);
-                [rung, self.let_in_at()].into_iter().flatten().min()
-            }
-            Place::Hdma => {
-                let done = self.hdma.done.front().map(|(_, at)| *at);
-                let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
-                done.into_iter().chain(waits.then_some(self.freed)).min()
-            }
-            Place::Nsdma => self.nsdma.done.front().map(|(_, at)| *at),
-            Place::Nrdma => self.nrdma.done.front().map(|(_, at)| *at),
-        }
+    /// Since when there is something at each place that the processor has not noticed, or from when there will be by itself;
+    /// [`Time::MAX`] for never.
+    #[inline(always)]
+    fn pending(&self) -> [Time; 4] {
+        let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
+        let room = if waits { self.freed } else { Time::MAX };
+        [
+            self.doorbells.since().min(self.let_in_at()),
+            self.hdma.done.since().min(room),
+            self.nsdma.done.since(),
+            self.nrdma.done.since(),
+        ]
     }
 
     /// When best effort that waits outside may come in: when its rate allows it, or HDMA has nothing to do.
-    fn let_in_at(&self) -> Option<Time> {
-        let first = self.outside.queue.front()?;
+    #[inline]
+    fn let_in_at(&self) -> Time {
+        let Some(first) = self.outside.queue.front() else { return Time::MAX };
         let allowed = self.outside.clock.reading();
         let at = self.hdma.idle_since().map_or(allowed, |idle| idle.min(allowed));
-        Some(at.max(first.base))
+        at.max(self.jobs.of(*first).base)
     }
 
-    /// When the processor next has done or notices something.
-    pub(super) fn processor_due(&self) -> Option<Time> {
+    /// Something has happened that a processor may notice that is at nothing else.
+    #[inline]
+    pub(super) fn look_again(&mut self) {
         match self.processor.duty {
-            Duty::Working { until, .. } => Some(until),
-            Duty::Waiting { place, since } => self.pending(place).map(|at| at.max(since)),
-            Duty::Polling { from } => self.notices(from).map(|(at, _)| at),
+            Duty::Working { .. } => {}
+            Duty::Waiting { place, since } => self.processor.due = self.pending()[place as usize].max(since),
+            Duty::Polling { from } => self.poll(from),
         }
     }
 
-    /// The first look, of a round that goes on from `from`, that finds something, and its place.
-    fn notices(&self, from: Time) -> Option<(Time, usize)> {
-        let (round, poll) = (self.round(), self.config.costs.poll);
-        let mut first: Option<(Time, usize)> = None;
-        for look in 0..round.len() {
-            let place = (self.processor.place + look) % round.len();
-            let Some(since) = self.pending(round[place]) else { continue };
-            let mut at = from.saturating_add(poll * look as u64);
-            if at < since {
-                let whole = poll * round.len() as u64;
-                at = match whole.is_zero() {
-                    true => since,
-                    false => at.saturating_add(whole.saturating_mul(since.since(at).div_ceil(whole))),
-                };
+    /// Finds the first look, of a round that goes on from `from`, that finds something.
+    fn poll(&mut self, from: Time) {
+        let (pending, places) = (self.pending(), self.config.firmware.places());
+        let next = self.config.costs.poll;
+        let mut place = self.processor.place;
+        let (mut first, mut finds, mut begins) = (Time::MAX, place, from);
+        for _ in 0..places {
+            let since = pending[place as usize];
+            if since <= begins {
+                // Looks after this one begin no earlier.
+                if begins < first {
+                    (first, finds) = (begins, place);
+                }
+                break;
             }
-            if first.is_none_or(|(earliest, _)| at < earliest) {
-                first = Some((at, place));
+            if since < Time::MAX {
+                let at = round_from(begins, since, next * places);
+                if at < first {
+                    (first, finds) = (at, place);
+                }
             }
+            begins = begins.saturating_add(next);
+            place = self.config.firmware.after(place);
         }
-        first
+        (self.processor.due, self.processor.finds) = (first, finds);
     }
 
-    /// What [`processor_due`](Self::processor_due) named happens.
+    /// What the processor was due to do or notice happens.
     pub(super) fn processor_turns(&mut self, at: Time) {
         match self.processor.duty {
-            Duty::Working { task, since, .. } => {
+            Duty::Working { task, job, since } => {
                 self.report.units[Unit::Processor as usize].note(since, at);
-                self.worked(at, Unit::Processor, task.name(), task.job().message, since);
-                self.finish(at, task);
+                self.worked(at, Unit::Processor, task.name(), self.jobs.of(job).message, since);
+                self.finish(at, task, job);
             }
             Duty::Waiting { place, .. } => self.begin(at, place, Span::ZERO),
-            Duty::Polling { from } => {
-                let (_, place) = self.notices(from).expect("it was due to notice something");
-                self.processor.place = place;
-                self.begin(at, self.round()[place], self.config.costs.poll);
+            Duty::Polling { .. } => {
+                self.processor.place = self.processor.finds;
+                self.begin(at, self.processor.finds, self.config.costs.poll);
             }
         }
     }
 
     /// Handles what is to be found at `place`, after a `look` there.
     fn begin(&mut self, at: Time, place: Place, look: Span) {
-        let task = match place {
+        let (task, job) = match place {
             Place::Doorbells => self.doorbell(at),
             Place::Hdma => self.transferred(at),
             Place::Nsdma => {
-                let (job, _) = self.nsdma.done.pop_front().expect("a message has left");
-                self.did(at, Step::SendNetworkDone, &job);
+                let (job, _) = self.nsdma.done.pop().expect("a message has left");
+                self.did(at, Step::SendNetworkDone, job);
                 if let Some(buffers) = &mut self.buffers {
                     *buffers += 1;
                     self.freed = at;
                 }
-                match self.nsdma.queue.len() > 0 && self.nsdma.seems_free() && !self.config.limits.nsdma_queue
-                {
-                    true => Task::Restart(job),
-                    false => Task::Status(job, Direction::Send),
-                }
+                let restarts =
+                    self.nsdma.queue.len() > 0 && self.nsdma.seems_free() && !self.config.limits.nsdma_queue;
+                (if restarts { Task::Restart } else { Task::Status(Direction::Send) }, job)
             }
             Place::Nrdma => self.arrived(),
         };
-        self.work(at, task, look);
+        self.work(at, task, job, look);
     }
 
-    fn doorbell(&mut self, at: Time) -> Task {
-        if self.let_in_at().is_some_and(|due| due <= at) {
-            return Task::Fetch(self.let_in(at));
+    fn doorbell(&mut self, at: Time) -> (Task, JobId) {
+        if self.let_in_at() <= at {
+            return (Task::Fetch, self.let_in(at));
         }
-        let (doorbell, base) = self.doorbells.pop_front().expect("somebody has rung");
+        let (doorbell, base) = self.doorbells.pop().expect("somebody has rung");
         match doorbell {
             Doorbell::Send(message) => {
+                let job = self.jobs.put(message, base);
                 let endpoint = &mut self.endpoints[message.vi as usize];
-                let mut job = Job { message, stamp: Time::ZERO, base };
                 if self.config.firmware == Firmware::QualityOfService {
                     if endpoint.vtick.is_none() && self.config.limits.best_effort.is_some() {
-                        return Task::Hold(job);
+                        return (Task::Hold, job);
                     }
                     let tick = endpoint.vtick.map(|vtick| vtick.of(message.size));
-                    job.stamp = endpoint.sends.stamp(at, tick);
+                    self.jobs.of_mut(job).stamp = endpoint.sends.stamp(at, tick);
                 }
-                Task::Fetch(job)
+                (Task::Fetch, job)
             }
             Doorbell::Receive(vi) => {
                 let message = Message { vi, number: 0, size: laxity_units::Bytes::new(0), directed: false };
                 let reserved = self.endpoints[vi as usize].vtick.is_some();
+                let job = self.jobs.put(message, base);
                 // Whatever comes next waits for it, so its clock has nothing to say.
-                let stamp = match (self.config.firmware, reserved) {
+                self.jobs.of_mut(job).stamp = match (self.config.firmware, reserved) {
                     (Firmware::QualityOfService, true) => at,
                     (Firmware::QualityOfService, false) => Time::MAX,
                     (Firmware::Parallel | Firmware::Sequential { .. }, _) => Time::ZERO,
                 };
-                let job = Job { message, stamp, base };
-                if self.config.firmware.is_sequential() { Task::Note(job) } else { Task::FetchAhead(job) }
+                (if self.config.firmware.is_sequential() { Task::Note } else { Task::FetchAhead }, job)
             }
         }
     }
 
     /// The first of best effort that waits outside, with its stamp.
-    fn let_in(&mut self, at: Time) -> Job {
+    fn let_in(&mut self, at: Time) -> JobId {
         let outside = &mut self.outside;
-        let mut job = outside.queue.pop_front().expect("it was due");
+        let place = outside.queue.pop_front().expect("it was due");
+        let job = self.jobs.of_mut(place);
         let rate =
             self.config.limits.best_effort.expect("best effort waits outside where a rate is set aside");
         let tick = rate.time_for_ceil(job.message.size);
@@ -278,191 +288,204 @@ impl Via {
         job.stamp = stamp.max(outside.last);
         outside.last = job.stamp;
         self.report.longest_outside = self.report.longest_outside.max(at.saturating_since(job.base));
-        job
+        place
     }
 
     /// HDMA has done something, or there is room for what had to wait for it.
-    fn transferred(&mut self, at: Time) -> Task {
+    fn transferred(&mut self, at: Time) -> (Task, JobId) {
         if self.without_buffer.len() > 0
             && let Some(buffers) = self.buffers.as_mut().filter(|buffers| **buffers > 0)
         {
             *buffers -= 1;
-            let job = self.without_buffer.pop().expect("one waits");
-            return Task::Program(job, Direction::Send);
+            return (Task::Program(Direction::Send), self.without_buffer.pop().expect("one waits"));
         }
-        let (Request { transfer, job }, _) = self.hdma.done.pop_front().expect("a transfer is done");
-        match transfer {
+        let (Request { transfer, job }, _) = self.hdma.done.pop().expect("a transfer is done");
+        let task = match transfer {
             Transfer::Descriptor(Direction::Send) => {
-                self.did(at, Step::SendDescriptorDown, &job);
+                self.did(at, Step::SendDescriptorDown, job);
                 match &mut self.buffers {
-                    Some(0) => Task::Wait(job),
+                    Some(0) => Task::Wait,
                     Some(buffers) => {
                         *buffers -= 1;
-                        Task::Program(job, Direction::Send)
+                        Task::Program(Direction::Send)
                     }
-                    None => Task::Program(job, Direction::Send),
+                    None => Task::Program(Direction::Send),
                 }
             }
             Transfer::Descriptor(Direction::Receive) if self.config.firmware.is_sequential() => {
-                self.did(at, Step::ReceiveDescriptorDown, &job);
-                Task::Program(job, Direction::Receive)
+                self.did(at, Step::ReceiveDescriptorDown, job);
+                Task::Program(Direction::Receive)
             }
-            Transfer::Descriptor(Direction::Receive) => Task::Note(job),
+            Transfer::Descriptor(Direction::Receive) => Task::Note,
             Transfer::Data(Direction::Send) => {
-                self.did(at, Step::SendDataDown, &job);
-                Task::Queue(job)
+                self.did(at, Step::SendDataDown, job);
+                Task::Queue
             }
             Transfer::Data(Direction::Receive) => {
-                self.did(at, Step::ReceiveDataUp, &job);
-                self.nrdma.free(at, self.config.engines.network);
-                Task::Status(job, Direction::Receive)
+                self.did(at, Step::ReceiveDataUp, job);
+                self.nrdma.free(at, self.config.engines.network, &self.jobs);
+                Task::Status(Direction::Receive)
             }
-            Transfer::Status(direction) => Task::Finish(job, direction),
-        }
+            Transfer::Status(direction) => Task::Finish(direction),
+        };
+        (task, job)
     }
 
     /// A message has come.
-    fn arrived(&mut self) -> Task {
-        let (message, base) = self.nrdma.done.pop_front().expect("a message has come");
-        let endpoint = &mut self.endpoints[message.vi as usize];
-        let mut job = Job { message, stamp: Time::ZERO, base };
-        match endpoint.descriptors.as_mut().filter(|_| !message.directed) {
-            Some(0) => return Task::Discard(job),
+    fn arrived(&mut self) -> (Task, JobId) {
+        let (place, base) = self.nrdma.done.pop().expect("a message has come");
+        let job = self.jobs.of_mut(place);
+        let endpoint = &mut self.endpoints[job.message.vi as usize];
+        match endpoint.descriptors.as_mut().filter(|_| !job.message.directed) {
+            Some(0) => return (Task::Discard, place),
             Some(descriptors) => *descriptors -= 1,
             None => {}
         }
-        match self.config.firmware {
-            Firmware::Sequential { .. } => Task::FetchFor(job),
-            Firmware::Parallel => Task::Program(job, Direction::Receive),
+        let task = match self.config.firmware {
+            Firmware::Sequential { .. } => Task::FetchFor,
+            Firmware::Parallel => Task::Program(Direction::Receive),
             Firmware::QualityOfService => {
-                let tick = endpoint.vtick.map(|vtick| vtick.of(message.size));
+                let tick = endpoint.vtick.map(|vtick| vtick.of(job.message.size));
                 job.stamp = endpoint.receives.stamp(base, tick);
-                Task::Program(job, Direction::Receive)
+                Task::Program(Direction::Receive)
             }
-        }
+        };
+        (task, place)
     }
 
     /// Begins `task` at `at`, after a `look`.
-    fn work(&mut self, at: Time, task: Task, look: Span) {
-        let costs = &self.config.costs;
-        let inserting = |stamp| costs.scan.saturating_mul(self.hdma.queue.passed(stamp));
-        let takes = match &task {
-            Task::Fetch(job) | Task::FetchAhead(job) | Task::FetchFor(job) => {
-                costs.doorbell.saturating_add(inserting(job.stamp))
-            }
-            Task::Hold(_) | Task::Note(_) | Task::Discard(_) | Task::Wait(_) => costs.note,
-            Task::Program(job, _) => costs.data.saturating_add(inserting(job.stamp)),
-            Task::Fragments(job, _) => {
+    fn work(&mut self, at: Time, task: Task, place: JobId, look: Span) {
+        let (costs, job) = (&self.config.costs, self.jobs.of(place));
+        let inserting = || costs.scan.saturating_mul(self.hdma.queue.passed(job.stamp));
+        let takes = match task {
+            Task::Fetch | Task::FetchAhead | Task::FetchFor => costs.doorbell.saturating_add(inserting()),
+            Task::Hold | Task::Note | Task::Discard | Task::Wait => costs.note,
+            Task::Program(_) => costs.data.saturating_add(inserting()),
+            Task::Fragments(_) => {
                 costs.fragment.saturating_mul(job.message.size.div_ceil(FRAGMENT).saturating_sub(1))
             }
-            Task::Queue(job) => {
+            Task::Queue => {
                 let there = match self.nsdma.seems_free() {
                     true => costs.start,
                     false => costs.scan.saturating_mul(self.nsdma.queue.passed(job.stamp)),
                 };
                 costs.queue.saturating_add(there)
             }
-            Task::Restart(_) => costs.start,
-            Task::Status(job, _) => costs.status.saturating_add(inserting(job.stamp)),
-            Task::Finish(..) => costs.finish,
+            Task::Restart => costs.start,
+            Task::Status(_) => costs.status.saturating_add(inserting()),
+            Task::Finish(_) => costs.finish,
         };
-        let until = at.saturating_add(look).saturating_add(takes);
-        self.processor.duty = Duty::Working { task, since: at, until };
+        self.processor.due = at.saturating_add(look).saturating_add(takes);
+        self.processor.duty = Duty::Working { task, job: place, since: at };
     }
 
     /// `task` is done: what it was for happens, and what comes next begins.
-    fn finish(&mut self, at: Time, task: Task) {
-        match task {
-            Task::Fetch(job) => {
-                self.did(at, Step::SendDescriptorProgrammed, &job);
+    fn finish(&mut self, at: Time, task: Task, job: JobId) {
+        let goes_on = match task {
+            Task::Fetch => {
+                self.did(at, Step::SendDescriptorProgrammed, job);
                 self.move_by_hdma(at, Transfer::Descriptor(Direction::Send), job);
-                self.go_on(at, Some(Place::Hdma));
+                Some(Place::Hdma)
             }
-            Task::FetchFor(job) => {
-                self.did(at, Step::ReceiveDescriptorProgrammed, &job);
+            Task::FetchFor => {
+                self.did(at, Step::ReceiveDescriptorProgrammed, job);
                 self.move_by_hdma(at, Transfer::Descriptor(Direction::Receive), job);
-                self.go_on(at, Some(Place::Hdma));
+                Some(Place::Hdma)
             }
-            Task::FetchAhead(job) => {
+            Task::FetchAhead => {
                 self.move_by_hdma(at, Transfer::Descriptor(Direction::Receive), job);
-                self.go_on(at, None);
+                None
             }
-            Task::Hold(job) => {
+            Task::Hold => {
                 self.outside.queue.push_back(job);
-                self.go_on(at, None);
+                None
             }
-            Task::Note(job) => {
-                let descriptors = &mut self.endpoints[job.message.vi as usize].descriptors;
+            Task::Note => {
+                let vi = self.jobs.of(job).message.vi;
+                let descriptors = &mut self.endpoints[vi as usize].descriptors;
                 *descriptors = descriptors.map(|count| count + 1);
-                self.tell(at, ViaOutput::Posted(job.message.vi));
-                self.go_on(at, None);
+                self.tell(at, ViaOutput::Posted(vi));
+                self.jobs.end(job);
+                None
             }
-            Task::Discard(job) => {
-                self.nrdma.free(at, self.config.engines.network);
-                self.tell(at, ViaOutput::Dropped(job.message));
-                self.go_on(at, None);
+            Task::Discard => {
+                self.nrdma.free(at, self.config.engines.network, &self.jobs);
+                self.tell(at, ViaOutput::Dropped(self.jobs.of(job).message));
+                self.jobs.end(job);
+                None
             }
-            Task::Program(job, direction) => {
+            Task::Program(direction) => {
                 self.move_by_hdma(at, Transfer::Data(direction), job);
-                self.work(at, Task::Fragments(job, direction), Span::ZERO);
+                return self.work(at, Task::Fragments(direction), job, Span::ZERO);
             }
-            Task::Fragments(job, direction) => {
+            Task::Fragments(direction) => {
                 let step = match direction {
                     Direction::Send => Step::SendDataProgrammed,
                     Direction::Receive => Step::ReceiveDataProgrammed,
                 };
-                self.did(at, step, &job);
-                self.go_on(at, Some(Place::Hdma));
+                self.did(at, step, job);
+                Some(Place::Hdma)
             }
-            Task::Wait(job) => {
-                self.without_buffer.insert(job.stamp, job);
-                self.go_on(at, None);
+            Task::Wait => {
+                self.without_buffer.insert(self.jobs.of(job).stamp, job);
+                None
             }
-            Task::Queue(job) => {
+            Task::Queue => {
                 let free = self.nsdma.seems_free();
-                self.nsdma.queue.insert(job.stamp, job);
+                self.nsdma.queue.insert(self.jobs.of(job).stamp, job);
                 if free {
                     self.start_nsdma(at);
                 }
-                let goes_on = free && self.config.firmware == Firmware::Sequential { overlap: true };
-                self.go_on(at, (!goes_on).then_some(Place::Nsdma));
+                let overlaps = free && self.config.firmware == Firmware::Sequential { overlap: true };
+                (!overlaps).then_some(Place::Nsdma)
             }
-            Task::Restart(job) => {
+            Task::Restart => {
                 self.start_nsdma(at);
-                self.work(at, Task::Status(job, Direction::Send), Span::ZERO);
+                return self.work(at, Task::Status(Direction::Send), job, Span::ZERO);
             }
-            Task::Status(job, direction) => {
+            Task::Status(direction) => {
                 let step = match direction {
                     Direction::Send => Step::SendStatusProgrammed,
                     Direction::Receive => Step::ReceiveStatusProgrammed,
                 };
-                self.did(at, step, &job);
+                self.did(at, step, job);
                 self.move_by_hdma(at, Transfer::Status(direction), job);
-                self.go_on(at, Some(Place::Hdma));
+                Some(Place::Hdma)
             }
-            Task::Finish(job, direction) => {
+            Task::Finish(direction) => {
                 let step = match direction {
                     Direction::Send => Step::SendStatusDone,
                     Direction::Receive => Step::ReceiveStatusDone,
                 };
-                self.did(at, step, &job);
-                self.go_on(at, None);
+                self.did(at, step, job);
+                self.jobs.end(job);
+                None
             }
-        }
-    }
-
-    fn move_by_hdma(&mut self, at: Time, transfer: Transfer, job: Job) {
-        self.hdma.push(at, Request { transfer, job }, &self.config.engines);
-    }
-
-    /// The next look; or, in a sequence, the end of what was begun.
-    fn go_on(&mut self, at: Time, sequence: Option<Place>) {
-        self.processor.duty = match sequence.filter(|_| self.config.firmware.is_sequential()) {
+        };
+        // The next look; or, in a sequence, the end of what was begun.
+        self.processor.duty = match goes_on.filter(|_| self.config.firmware.is_sequential()) {
             Some(place) => Duty::Waiting { place, since: at },
             None => {
-                self.processor.place = (self.processor.place + 1) % self.round().len();
+                self.processor.place = self.config.firmware.after(self.processor.place);
                 Duty::Polling { from: at }
             }
         };
+        self.look_again();
+    }
+
+    fn move_by_hdma(&mut self, at: Time, transfer: Transfer, job: JobId) {
+        self.hdma.push(at, Request { transfer, job }, &self.config.engines, &self.jobs);
+        // Of what happens at one time HDMA comes first, so what takes no time can happen here.
+        while self.hdma.in_hand.until() <= at {
+            self.hdma_ends(at);
+        }
+    }
+}
+
+/// The first look no earlier than `since`, at a place that is looked at first at `begins` and once in each `round` from then on.
+fn round_from(begins: Time, since: Time, round: Span) -> Time {
+    match round.is_zero() {
+        true => since,
+        false => begins.saturating_add(round.saturating_mul(since.since(begins).div_ceil(round))),
     }
 }

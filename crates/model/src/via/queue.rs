@@ -25,6 +25,11 @@ impl<T> LiveQueue<T> {
         Self { queue: VecDeque::new(), guard: guard as usize, displaced: 0, longest: 0 }
     }
 
+    /// Something comes and goes at once, since nobody waits.
+    pub(super) fn pass(&mut self) {
+        self.longest = self.longest.max(1);
+    }
+
     /// Puts `item` where its stamp belongs, or as near as is safe.
     pub(super) fn insert(&mut self, stamp: Time, item: T) {
         self.displaced += u64::from(self.queue.iter().take(self.guard).any(|(other, _)| *other > stamp));
@@ -56,6 +61,9 @@ impl<T> LiveQueue<T> {
     /// How many entries a processor passes that looks for the place from the nearer end of those with a stamp, behind which it knows
     /// where best effort begins.
     pub(super) fn passed(&self, stamp: Time) -> u64 {
+        if self.queue.is_empty() {
+            return 0;
+        }
         let (place, stamped) = (self.place(stamp), self.before(|other| other < Time::MAX));
         place.min(stamped.saturating_sub(place)) as u64
     }

@@ -111,4 +111,6 @@ pub struct ViaReport {
     pub longest_nsdma: usize,
     /// The longest that best effort waited to be let in where a rate is set aside for it.
     pub longest_outside: Span,
+    /// Messages and doorbells that it has not done with.
+    pub backlog: usize,
 }

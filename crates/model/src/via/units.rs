@@ -1,11 +1,14 @@
 //! The engines: HDMA with a hardware queue, NSDMA and NRDMA, and what each has done that the processor has not noticed.
+//!
+//! Each keeps the one time at which it is done with what it has in hand, [`Time::MAX`] for never: who comes first is then four loads.
 
 use std::collections::VecDeque;
 
 use laxity_units::Time;
 
+use super::jobs::{JobId, Jobs};
 use super::queue::LiveQueue;
-use super::{Direction, Engine, Engines, Job, Message};
+use super::{Direction, Engine, Engines};
 
 /// What HDMA moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,73 +35,132 @@ impl Transfer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) transfer: Transfer,
-    pub(super) job: Job,
+    pub(super) job: JobId,
 }
 
 impl Engines {
-    fn of(&self, request: &Request) -> laxity_units::Span {
+    fn of(&self, request: Request, jobs: &Jobs) -> laxity_units::Span {
         match request.transfer {
             Transfer::Descriptor(_) => self.descriptor,
             Transfer::Status(_) => self.status,
-            Transfer::Data(Direction::Send) => self.down.takes(request.job.message.size),
-            Transfer::Data(Direction::Receive) => self.up.takes(request.job.message.size),
+            Transfer::Data(Direction::Send) => self.down.takes(jobs.of(request.job).message.size),
+            Transfer::Data(Direction::Receive) => self.up.takes(jobs.of(request.job).message.size),
         }
     }
 }
 
-/// Something under way: what, since when and until when.
-type Busy<T> = Option<(T, Time, Time)>;
+/// What has happened somewhere and the processor has not noticed, oldest first.
+#[derive(Debug, Clone)]
+pub(super) struct Unnoticed<T> {
+    queue: VecDeque<(T, Time)>,
+    since: Time,
+}
 
-fn end_of<T>(busy: &Busy<T>) -> Option<Time> {
-    busy.as_ref().map(|(_, _, until)| *until)
+impl<T> Unnoticed<T> {
+    pub(super) fn new() -> Self {
+        Self { queue: VecDeque::new(), since: Time::MAX }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, item: T, at: Time) {
+        if self.queue.is_empty() {
+            self.since = at;
+        }
+        self.queue.push_back((item, at));
+    }
+
+    /// The oldest, and since when it is there.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<(T, Time)> {
+        let oldest = self.queue.pop_front();
+        self.since = self.queue.front().map_or(Time::MAX, |(_, at)| *at);
+        oldest
+    }
+
+    /// Since when the oldest is there; [`Time::MAX`] if nothing is.
+    #[inline]
+    pub(super) fn since(&self) -> Time {
+        self.since
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+}
+
+/// What an engine has in hand, since when and until when.
+#[derive(Debug, Clone)]
+pub(super) struct InHand<T> {
+    item: Option<(T, Time)>,
+    until: Time,
+}
+
+impl<T> InHand<T> {
+    const NOTHING: Self = Self { item: None, until: Time::MAX };
+
+    fn begin(&mut self, item: T, since: Time, takes: laxity_units::Span) {
+        (self.item, self.until) = (Some((item, since)), since.saturating_add(takes));
+    }
+
+    fn end(&mut self) -> (T, Time) {
+        self.until = Time::MAX;
+        self.item.take().expect("it was due to be done with something")
+    }
+
+    fn is_idle(&self) -> bool {
+        self.item.is_none()
+    }
+
+    /// When it is done with it; [`Time::MAX`] if it has nothing.
+    #[inline]
+    pub(super) fn until(&self) -> Time {
+        self.until
+    }
 }
 
 /// The engine between host memory and adapter memory.
 #[derive(Debug, Clone)]
 pub(super) struct Hdma {
     pub(super) queue: LiveQueue<Request>,
-    busy: Busy<Request>,
-    pub(super) done: VecDeque<(Request, Time)>,
+    pub(super) in_hand: InHand<Request>,
+    pub(super) done: Unnoticed<Request>,
     /// Since when it has nothing to do, if it has not.
     idle: Option<Time>,
 }
 
 impl Hdma {
     pub(super) fn new(guard: u32) -> Self {
-        Self { queue: LiveQueue::new(guard), busy: None, done: VecDeque::new(), idle: Some(Time::ZERO) }
+        let (queue, in_hand) = (LiveQueue::new(guard), InHand::NOTHING);
+        Self { queue, in_hand, done: Unnoticed::new(), idle: Some(Time::ZERO) }
     }
 
-    pub(super) fn push(&mut self, now: Time, request: Request, engines: &Engines) {
-        self.queue.insert(request.job.stamp, request);
-        self.start(now, engines);
-    }
-
-    fn start(&mut self, now: Time, engines: &Engines) {
-        if self.busy.is_none() {
-            self.busy =
-                self.queue.pop().map(|request| (request, now, now.saturating_add(engines.of(&request))));
-            self.idle = self.busy.is_none().then_some(now);
+    pub(super) fn push(&mut self, now: Time, request: Request, engines: &Engines, jobs: &Jobs) {
+        if self.in_hand.is_idle() && self.queue.len() == 0 {
+            self.queue.pass();
+            self.in_hand.begin(request, now, engines.of(request, jobs));
+            self.idle = None;
+        } else {
+            self.queue.insert(jobs.of(request.job).stamp, request);
         }
-    }
-
-    pub(super) fn ends(&self) -> Option<Time> {
-        end_of(&self.busy)
-    }
-
-    /// The transfer in hand is done, and the next begins.
-    pub(super) fn end(&mut self, now: Time, engines: &Engines) -> (Request, Time) {
-        let (request, since, _) = self.busy.take().expect("a transfer is in hand");
-        self.done.push_back((request, now));
-        self.start(now, engines);
-        (request, since)
     }
 
     pub(super) fn idle_since(&self) -> Option<Time> {
         self.idle
     }
 
+    /// The transfer in hand is done, and the next begins.
+    pub(super) fn end(&mut self, now: Time, engines: &Engines, jobs: &Jobs) -> (Request, Time) {
+        let (request, since) = self.in_hand.end();
+        self.done.push(request, now);
+        match self.queue.pop() {
+            Some(next) => self.in_hand.begin(next, now, engines.of(next, jobs)),
+            None => self.idle = Some(now),
+        }
+        (request, since)
+    }
+
     pub(super) fn load(&self) -> usize {
-        self.queue.len() + usize::from(self.busy.is_some()) + self.done.len()
+        self.queue.len() + usize::from(!self.in_hand.is_idle()) + self.done.len()
     }
 }
 
@@ -106,99 +168,91 @@ impl Hdma {
 #[derive(Debug, Clone)]
 pub(super) struct Nsdma {
     /// What waits for it: in software, or in hardware.
-    pub(super) queue: LiveQueue<Job>,
+    pub(super) queue: LiveQueue<JobId>,
     in_hardware: bool,
-    busy: Busy<Job>,
-    pub(super) done: VecDeque<(Job, Time)>,
+    pub(super) in_hand: InHand<JobId>,
+    pub(super) done: Unnoticed<JobId>,
 }
 
 impl Nsdma {
     /// With a hardware queue that leaves so many at its head alone, or with none.
     pub(super) fn new(guard: Option<u32>) -> Self {
-        let queue = LiveQueue::new(guard.unwrap_or(0));
-        Self { queue, in_hardware: guard.is_some(), busy: None, done: VecDeque::new() }
+        let (queue, in_hardware) = (LiveQueue::new(guard.unwrap_or(0)), guard.is_some());
+        Self { queue, in_hardware, in_hand: InHand::NOTHING, done: Unnoticed::new() }
     }
 
     /// Whether the processor, as far as it knows, may program it.
     pub(super) fn seems_free(&self) -> bool {
-        self.in_hardware || (self.busy.is_none() && self.done.is_empty())
+        self.in_hardware || (self.in_hand.is_idle() && self.done.len() == 0)
     }
 
     /// Begins what is next, if it does nothing.
-    pub(super) fn start(&mut self, now: Time, engine: Engine) -> Option<Message> {
-        if self.busy.is_some() {
+    pub(super) fn start(&mut self, now: Time, engine: Engine, jobs: &Jobs) -> Option<JobId> {
+        if !self.in_hand.is_idle() {
             return None;
         }
         let job = self.queue.pop()?;
-        self.busy = Some((job, now, now.saturating_add(engine.takes(job.message.size))));
-        Some(job.message)
+        self.in_hand.begin(job, now, engine.takes(jobs.of(job).message.size));
+        Some(job)
     }
 
-    pub(super) fn ends(&self) -> Option<Time> {
-        end_of(&self.busy)
-    }
-
-    pub(super) fn end(&mut self, now: Time) -> (Job, Time) {
-        let (job, since, _) = self.busy.take().expect("a message is on its way out");
-        self.done.push_back((job, now));
+    pub(super) fn end(&mut self, now: Time) -> (JobId, Time) {
+        let (job, since) = self.in_hand.end();
+        self.done.push(job, now);
         (job, since)
     }
 
     pub(super) fn load(&self) -> usize {
-        self.queue.len() + usize::from(self.busy.is_some()) + self.done.len()
+        self.queue.len() + usize::from(!self.in_hand.is_idle()) + self.done.len()
     }
 }
 
 /// The engine from the network to adapter memory. What it has no room for waits in the network.
 #[derive(Debug, Clone)]
 pub(super) struct Nrdma {
-    waiting: VecDeque<Message>,
-    busy: Busy<Message>,
-    pub(super) done: VecDeque<(Message, Time)>,
+    waiting: VecDeque<JobId>,
+    pub(super) in_hand: InHand<JobId>,
+    pub(super) done: Unnoticed<JobId>,
     room: Option<u32>,
 }
 
 impl Nrdma {
     pub(super) fn new(room: Option<u32>) -> Self {
-        Self { waiting: VecDeque::new(), busy: None, done: VecDeque::new(), room }
+        Self { waiting: VecDeque::new(), in_hand: InHand::NOTHING, done: Unnoticed::new(), room }
     }
 
-    pub(super) fn reach(&mut self, now: Time, message: Message, engine: Engine) {
-        self.waiting.push_back(message);
-        self.start(now, engine);
+    pub(super) fn reach(&mut self, now: Time, job: JobId, engine: Engine, jobs: &Jobs) {
+        self.waiting.push_back(job);
+        self.start(now, engine, jobs);
     }
 
-    fn start(&mut self, now: Time, engine: Engine) {
-        if self.busy.is_some() || self.room == Some(0) {
+    fn start(&mut self, now: Time, engine: Engine, jobs: &Jobs) {
+        if !self.in_hand.is_idle() || self.room == Some(0) {
             return;
         }
-        let Some(message) = self.waiting.pop_front() else { return };
+        let Some(job) = self.waiting.pop_front() else { return };
         if let Some(room) = &mut self.room {
             *room -= 1;
         }
-        self.busy = Some((message, now, now.saturating_add(engine.takes(message.size))));
+        self.in_hand.begin(job, now, engine.takes(jobs.of(job).message.size));
     }
 
     /// A message of its room has gone.
-    pub(super) fn free(&mut self, now: Time, engine: Engine) {
+    pub(super) fn free(&mut self, now: Time, engine: Engine, jobs: &Jobs) {
         if let Some(room) = &mut self.room {
             *room += 1;
         }
-        self.start(now, engine);
+        self.start(now, engine, jobs);
     }
 
-    pub(super) fn ends(&self) -> Option<Time> {
-        end_of(&self.busy)
-    }
-
-    pub(super) fn end(&mut self, now: Time, engine: Engine) -> (Message, Time) {
-        let (message, since, _) = self.busy.take().expect("a message is on its way in");
-        self.done.push_back((message, now));
-        self.start(now, engine);
-        (message, since)
+    pub(super) fn end(&mut self, now: Time, engine: Engine, jobs: &Jobs) -> (JobId, Time) {
+        let (job, since) = self.in_hand.end();
+        self.done.push(job, now);
+        self.start(now, engine, jobs);
+        (job, since)
     }
 
     pub(super) fn load(&self) -> usize {
-        self.waiting.len() + usize::from(self.busy.is_some()) + self.done.len()
+        self.waiting.len() + usize::from(!self.in_hand.is_idle()) + self.done.len()
     }
 }

@@ -1,0 +1,56 @@
+//! Messages under way on one side of an adapter. Each lies in one place until the processor has put it away; units and queues hold where.
+
+use laxity_units::Time;
+
+use super::Message;
+
+/// A message under way, on one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Job {
+    pub(super) message: Message,
+    pub(super) stamp: Time,
+    /// From when Table 1 counts: the doorbell, or the arrival.
+    pub(super) base: Time,
+}
+
+/// Where one lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct JobId(u32);
+
+/// All of them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Jobs {
+    places: Vec<Job>,
+    free: Vec<JobId>,
+}
+
+impl Jobs {
+    /// A place for `message`, without a stamp.
+    pub(super) fn put(&mut self, message: Message, base: Time) -> JobId {
+        let job = Job { message, stamp: Time::ZERO, base };
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place.0 as usize] = job;
+                place
+            }
+            None => {
+                self.places.push(job);
+                JobId(self.places.len() as u32 - 1)
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn of(&self, place: JobId) -> &Job {
+        &self.places[place.0 as usize]
+    }
+
+    pub(super) fn of_mut(&mut self, place: JobId) -> &mut Job {
+        &mut self.places[place.0 as usize]
+    }
+
+    /// Nobody holds this place any more.
+    pub(super) fn end(&mut self, place: JobId) {
+        self.free.push(place);
+    }
+}
