@@ -1,4 +1,4 @@
-//! `laxity emulate`: one point of a sweep in real time, with real programs at its ports.
+//! `laxity emulate`: one point of a sweep in real time, with real programs at its ports or adapters.
 
 mod via;
 

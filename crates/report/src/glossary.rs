@@ -96,7 +96,7 @@ fn sentence(text: &str) -> String {
 pub fn explain(word: &str) -> Result<Vec<Term>, Vec<String>> {
     let wanted = word.trim().to_lowercase();
     // As it is written in a script, a figure or a file.
-    let bare = figures::without_node(wanted.rsplit(['.', ':']).next().unwrap_or(&wanted));
+    let bare = figures::plain(wanted.rsplit(['.', ':']).next().unwrap_or(&wanted));
     let all = terms();
     let named = |name: &str| -> Vec<Term> {
         let is = |term: &&Term| {

@@ -1,12 +1,17 @@
 //! The further figures of a run, by name: what belongs to no channel and no resource.
 
-/// The name of a figure without the node that stands behind an `@`.
-pub fn without_node(name: &str) -> &str {
-    name.split('@').next().unwrap_or(name)
+/// Stands before the name of a figure of a simulation that was run beside what was measured in real time.
+pub const SIMULATED: &str = "simulated_";
+
+/// What a figure is of: its name without the node that stands behind an `@`, and without what says that it was simulated beside.
+pub fn plain(name: &str) -> &str {
+    let name = name.split('@').next().unwrap_or(name);
+    name.strip_prefix(SIMULATED).unwrap_or(name)
 }
 
-/// Figures that a run may have; at node `n` past the first with `@n` behind the name. One that it has not is absent, any other
-/// name is a slip. With what each is.
+/// Figures that a run may have; at node `n` past the first with `@n` behind the name, and with `simulated_` before it where programs used
+/// emulated adapters and the file's own channels were simulated beside. One that it has not is absent, any other name is a slip. With what
+/// each is.
 pub const ALL: &[(&str, &str)] = &[
     ("admitted", "channels that a fill admitted"),
     ("refused", "channels that were refused"),
@@ -128,6 +133,10 @@ pub const ALL: &[(&str, &str)] = &[
         "longest_best_effort_wait",
         "the longest that best effort waited where a rate is set aside for it, in seconds",
     ),
+    ("messages_sent", "messages that programs sent through emulated adapters, whose descriptors say so"),
+    ("messages_received", "those that programs received"),
+    ("messages_lost", "those that found no descriptor, or no room on the way"),
+    ("descriptors_in_error", "descriptors that completed in error, those that were flushed not counted"),
     ("left_in_adapter", "messages and doorbells that the adapter had not done with when the run ended"),
     ("driver_backlog", "the most commands that waited for room in a full command queue"),
 ];

@@ -32,6 +32,7 @@ mod steps;
 mod stub;
 pub mod text;
 
+pub use assembly::via::served;
 pub use assembly::{
     Assembly, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel, Nothing, Notice,
     Outside, Said, channel_config, limits, observe, receiving, run, run_within, source_stream,

@@ -1,7 +1,9 @@
 //! `laxity emulate` of a scenario with `[via]`: its adapters in real time, for programs that open them.
 //!
 //! Who sends, and what, is up to the programs; of the file there are the adapters, their stage times and the wires. What the file's own
-//! channels would do is simulated beside, and the paper's table stands next to both.
+//! channels would do is simulated beside, and the paper's table stands next to both. What was measured is written as of any emulation: the
+//! figures of the adapters, how well time was kept, and the simulation's figures under names that say so. Of channels nothing is, since
+//! nobody says which of them a program is, so a claim about one cannot be judged.
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -14,17 +16,24 @@ use laxity_machine::place::Placement;
 use laxity_machine::signal::StopOnSignal;
 use laxity_model::via::{Firmware, Step, Unit, ViaOutput};
 use laxity_report::output::{Draft, Error, Kind};
-use laxity_scenario::Scenario;
+use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, RunLength, Task, ViaSpec};
+use laxity_world::figures::SIMULATED;
+use laxity_world::results::Run;
 use laxity_world::text::{clean, in_words};
 
+use super::{conclude, writable};
 use crate::Exit;
 use crate::arguments::Emulate;
 use crate::terminal::Terminal;
 
 /// Serves the adapters of one point of `scenario` until its time has passed, or a signal comes.
 pub(super) fn emulate(arguments: &Emulate, scenario: &Scenario, terminal: &mut Terminal) -> Exit {
+    let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
+    if let Err(error) = writable(arguments, &out, scenario) {
+        return terminal.unwritten(&error);
+    }
     let stop = match StopOnSignal::install() {
         Ok(stop) => stop,
         Err(refused) => {
@@ -32,8 +41,7 @@ pub(super) fn emulate(arguments: &Emulate, scenario: &Scenario, terminal: &mut T
             return Exit::Broken;
         }
     };
-    let planned = plan(arguments, scenario);
-    let (experiment, time, directory) = match planned {
+    let Plan { point, experiment, time, directory } = match plan(arguments, scenario) {
         Ok(planned) => planned,
         Err(reason) => {
             terminal.error(&format!("{}: {reason}", clean(&scenario.name)));
@@ -41,12 +49,26 @@ pub(super) fn emulate(arguments: &Emulate, scenario: &Scenario, terminal: &mut T
         }
     };
     stop.while_it_may_end(|| {
-        serve_for(&experiment, (directory, time), arguments.perfetto.as_ref(), &stop, terminal)
+        let on = (directory, time);
+        match serve_for(&experiment, on, arguments.perfetto.as_ref(), &stop, terminal) {
+            Ok((run, traced)) => {
+                let results = (Some(out), arguments.no_report);
+                conclude(scenario, &point, "real", run, results, terminal).max(traced)
+            }
+            Err(exit) => exit,
+        }
     })
 }
 
-/// The experiment, how long its adapters are served, and where.
-fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<(Experiment, Span, &'a Path), String> {
+/// What is to be served.
+struct Plan<'a> {
+    point: PointIndex,
+    experiment: Experiment,
+    time: Span,
+    directory: &'a Path,
+}
+
+fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<Plan<'a>, String> {
     let last = scenario.points().count() - 1;
     let point = scenario.points().nth(arguments.point);
     let point = point.ok_or_else(|| {
@@ -66,20 +88,21 @@ fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<(Experiment, 
     };
     let directory = arguments.adapters.as_deref();
     let directory = directory.ok_or("say where programs find its adapters, as in `--adapters /tmp/via`")?;
-    Ok((experiment, time, directory))
+    Ok(Plan { point, experiment, time, directory })
 }
 
+/// What came of it, and whether a trace of it could be written.
 fn serve_for(
     experiment: &Experiment,
     (directory, time): (&Path, Span),
     perfetto: Option<&PathBuf>,
     stop: &StopOnSignal,
     terminal: &mut Terminal,
-) -> Exit {
+) -> Result<(Run, Exit), Exit> {
     let spec = experiment.via.as_ref().expect("it was asked for");
     let draft = match perfetto.map(|path| Draft::begin(path, Kind::Trace, &[])).transpose() {
         Ok(draft) => draft,
-        Err(error) => return terminal.unwritten(&error),
+        Err(error) => return Err(terminal.unwritten(&error)),
     };
     let setup = Setup {
         adapter: spec.adapter,
@@ -91,7 +114,7 @@ fn serve_for(
         Ok(service) => service,
         Err(error) => {
             terminal.error(&format!("{}: cannot open adapters there: {error}", directory.display()));
-            return Exit::Broken;
+            return Err(Exit::Broken);
         }
     };
     for node in 0..setup.nodes {
@@ -109,14 +132,37 @@ fn serve_for(
         Ok(served) => served,
         Err(error) => {
             terminal.error(&error.to_string());
-            return Exit::Broken;
+            return Err(Exit::Broken);
         }
     };
-    report(experiment, spec, &served, terminal);
-    match draft.map(|(draft, file)| write(&served.recorded, setup.nodes, draft, file)) {
+    let simulated = laxity_world::run(experiment);
+    report(experiment, spec, &served, &simulated, terminal);
+    let traced = match draft.map(|(draft, file)| write(&served.recorded, setup.nodes, draft, file)) {
         Some(Err(error)) => terminal.unwritten(&error),
         Some(Ok(())) | None => Exit::Holds,
+    };
+    Ok((measured(experiment, &served, &simulated), traced))
+}
+
+/// What was measured, with what the file's own channels come to in a simulation.
+fn measured(experiment: &Experiment, served: &Served, simulated: &Run) -> Run {
+    let mut run = laxity_world::served(experiment, &served.adapters, served.end);
+    let tally = served.tally;
+    for (name, count) in [
+        ("messages_sent", tally.sent),
+        ("messages_received", tally.received),
+        ("messages_lost", tally.lost),
+        ("descriptors_in_error", tally.errors),
+    ] {
+        run.figures.insert(name.into(), count as f64);
     }
+    if run.window > 0.0 {
+        run.figures.insert("received_per_second".into(), tally.received as f64 / run.window);
+    }
+    let beside = simulated.figures.iter().map(|(name, figure)| (format!("{SIMULATED}{name}"), *figure));
+    run.figures.extend(beside);
+    run.real_time = Some(served.kept.clone());
+    run
 }
 
 /// Table 1 of Nagar et al. in microseconds, by size (4 B, 1 KiB, 4 KiB, 16 KiB): SVIA, PVIA, QoSVIA. What a firmware fetched before
@@ -137,7 +183,13 @@ const TABLE_1: [(Step, [[u16; 4]; 3]); 13] = [
     (Step::ReceiveStatusDone, [[12, 20, 44, 141], [23, 28, 51, 146], [24, 29, 52, 147]]),
 ];
 
-fn report(experiment: &Experiment, spec: &ViaSpec, served: &Served, terminal: &mut Terminal) {
+fn report(
+    experiment: &Experiment,
+    spec: &ViaSpec,
+    served: &Served,
+    simulated: &Run,
+    terminal: &mut Terminal,
+) {
     for refused in &served.refused {
         terminal.note(&format!("warning: {refused}"));
     }
@@ -148,7 +200,6 @@ fn report(experiment: &Experiment, spec: &ViaSpec, served: &Served, terminal: &m
         Firmware::Parallel => 1,
         Firmware::QualityOfService => 2,
     };
-    let simulated = laxity_world::run(experiment);
     let size = size.map_or_else(String::new, |size| format!(", messages of {size} B"));
     terminal.line(&format!("{:<44} {:>11} {:>11} {:>8}", "us, mean", "real", "simulated", "Table 1"));
     terminal.line(&format!(

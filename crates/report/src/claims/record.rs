@@ -224,7 +224,7 @@ impl Record {
                 Ok(Dynamic::from_int(0))
             }
             None if self.kind == Kind::Figures
-                && figures::ALL.iter().any(|(figure, _)| *figure == figures::without_node(name)) =>
+                && figures::ALL.iter().any(|(figure, _)| *figure == figures::plain(name)) =>
             {
                 Ok(Absent::new(format!(
                     "there is no figure `{name}` at {}: nothing of the kind happened",

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use laxity_scenario::claim::Stalls;
-use laxity_world::figures::without_node;
+use laxity_world::figures::plain;
 use laxity_world::results::Run;
 
 /// What decides a figure.
@@ -64,7 +64,7 @@ impl Spoilt {
 
     /// Why `field` is not to be judged by; `None` if it is.
     fn why(&self, field: &str) -> Option<&String> {
-        match decides(without_node(field)) {
+        match decides(plain(field)) {
             Decides::Nothing => None,
             Decides::All => self.all.as_ref(),
             Decides::One => self.one.as_ref().or(self.all.as_ref()),

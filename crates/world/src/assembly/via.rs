@@ -11,6 +11,8 @@ mod outcome;
 mod programs;
 mod traced;
 
+pub use outcome::served;
+
 use laxity_engine::trace::Trace;
 use laxity_engine::{Asked, Calendar, Stop, Stream, VirtualClock, World};
 use laxity_model::source::Source;

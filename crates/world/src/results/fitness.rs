@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
-use crate::figures::without_node;
+use crate::figures::plain;
 use crate::text::in_words;
 
 /// More than this share of a run, and its rates and means are not those of what was emulated.
@@ -69,7 +69,7 @@ impl Fitness {
     /// Of `run`, whose own thread had the stops `stops` and events that late.
     pub fn of(run: &Run, stops: Stops, lateness: &Lateness) -> Fitness {
         let hosts = |name: &str| {
-            let here = run.figures.iter().filter(|(figure, _)| without_node(figure) == name);
+            let here = run.figures.iter().filter(|(figure, _)| plain(figure) == name);
             here.map(|(_, seconds)| *seconds).collect::<Vec<f64>>()
         };
         let tightest = run.channels.iter().filter_map(|channel| {

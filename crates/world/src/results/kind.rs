@@ -1,6 +1,6 @@
 //! What a number measures.
 
-use crate::figures::without_node;
+use crate::figures::plain;
 
 /// What a number measures; decides its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Kind {
     /// seconds; `…bytes` bytes; `…utilisation`, `…share`, `…fraction`
     /// parts of one; anything else is a count.
     pub fn of_figure(name: &str) -> Kind {
-        let name = without_node(name);
+        let name = plain(name);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         if ends(&["throughput", "rate"]) {
             Kind::Rate

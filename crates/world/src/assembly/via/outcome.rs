@@ -1,14 +1,56 @@
 //! What a run of virtual interfaces leaves behind.
 
-use laxity_model::via::{Step, Unit};
+use laxity_model::via::{Step, Unit, ViaReport};
 use laxity_units::{Span, Time};
 
 use super::super::outcome;
 use super::{Cluster, Snapshot};
 use crate::causes;
+use crate::experiment::Experiment;
 use crate::measure::Tally;
 use crate::promise::Promise;
 use crate::results::{Channel, Resource, Run};
+
+/// What came of the adapters of `experiment` that served programs of their own until `end`. Which of the file's channels those programs are
+/// nobody says, so of channels there is nothing.
+pub fn served(experiment: &Experiment, adapters: &[ViaReport], end: Time) -> Run {
+    let before = vec![ViaReport::default(); adapters.len()];
+    let mut run = Run { simulated: end.as_secs_f64(), window: end.as_secs_f64(), ..Run::default() };
+    tell_adapters(&mut run, experiment, (&before, adapters, adapters));
+    run
+}
+
+/// How busy units were between two looks, and what adapters had been through at the end.
+fn tell_adapters(
+    run: &mut Run,
+    experiment: &Experiment,
+    (opened, closed, ended): (&[ViaReport], &[ViaReport], &[ViaReport]),
+) {
+    let window = run.window;
+    for (node, report) in ended.iter().enumerate() {
+        let suffix = experiment.suffix(node);
+        let between = opened[node].units.into_iter().zip(closed[node].units);
+        for (unit, (from, to)) in Unit::ALL.into_iter().zip(between) {
+            let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
+            // A transfer that ended in the window counts whole, so it may be a little more than there was.
+            let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
+            let name = format!("{}{suffix}", unit.resource());
+            run.resources.push(Resource { name, utilisation, ..Resource::default() });
+        }
+        let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
+        for step in Step::ALL {
+            if let Some(mean) = report.steps.mean(*step) {
+                note(step.figure(), mean.as_secs_f64());
+            }
+        }
+        note("displaced_requests", report.displaced as f64);
+        note("longest_doorbells", report.longest_doorbells as f64);
+        note("longest_hdma_queue", report.longest_hdma as f64);
+        note("longest_nsdma_queue", report.longest_nsdma as f64);
+        note("longest_best_effort_wait", report.longest_outside.as_secs_f64());
+        note("left_in_adapter", report.backlog as f64);
+    }
+}
 
 impl Cluster<'_> {
     pub(super) fn into_run(mut self, end: Time) -> Run {
@@ -22,33 +64,7 @@ impl Cluster<'_> {
             })
             .collect();
         let mut run = Run { simulated: end.as_secs_f64(), window, channels, ..Run::default() };
-        for node in 0..self.adapters.len() {
-            let suffix = self.experiment.suffix(node);
-            let (from, to) = (&opened.reports[node], &closed.reports[node]);
-            for ((unit, from), to) in Unit::ALL.into_iter().zip(from.units).zip(to.units) {
-                let busy = to.busy.saturating_sub(from.busy).as_secs_f64();
-                // A transfer that ended in the window counts whole, so it may be a little more than there was.
-                let utilisation = if window > 0.0 { (busy / window).min(1.0) } else { 0.0 };
-                run.resources.push(Resource {
-                    name: format!("{}{suffix}", unit.resource()),
-                    utilisation,
-                    ..Resource::default()
-                });
-            }
-            let report = &ended.reports[node];
-            let mut note = |name: &str, value: f64| run.figures.insert(format!("{name}{suffix}"), value);
-            for step in Step::ALL {
-                if let Some(mean) = report.steps.mean(*step) {
-                    note(step.figure(), mean.as_secs_f64());
-                }
-            }
-            note("displaced_requests", report.displaced as f64);
-            note("longest_doorbells", report.longest_doorbells as f64);
-            note("longest_hdma_queue", report.longest_hdma as f64);
-            note("longest_nsdma_queue", report.longest_nsdma as f64);
-            note("longest_best_effort_wait", report.longest_outside.as_secs_f64());
-            note("left_in_adapter", self.adapters[node].backlog() as f64);
-        }
+        tell_adapters(&mut run, self.experiment, (&opened.reports, &closed.reports, &ended.reports));
         let per_second = |count: u64| if window > 0.0 { count as f64 / window } else { 0.0 };
         let received = run.channels.iter().filter_map(|channel| channel.delivered).sum();
         run.figures.insert("received_per_second".into(), per_second(received));

@@ -1,0 +1,184 @@
+//! `laxity emulate` of a scenario with `[via]`: what it writes when programs of their own used its adapters. Order and account are
+//! asserted, never milliseconds.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Output};
+use std::time::Duration;
+
+use laxity_vi::{Address, Descriptor, Nic, Vi, ViAttributes};
+use support::Here;
+
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+/// Messages that are sent one way.
+const MESSAGES: u64 = 20;
+
+const SCENARIO: &str = r#"
+title = "Two programs"
+[via]
+firmware = "qosvia"
+[admission]
+formula = "off"
+[run]
+packets = 40
+[[channel]]
+name = "there"
+class = "best_effort"
+from = 0
+to = 1
+max_message = "1 KiB"
+burst = 1
+source = { kind = "rounds", after = "back" }
+[[channel]]
+name = "back"
+class = "best_effort"
+from = 1
+to = 0
+max_message = "1 KiB"
+burst = 1
+source = { kind = "rounds", after = "there" }
+"#;
+
+/// A claim about what adapters do, which is measured if anybody sends.
+const OF_ADAPTERS: &str = r#"
+[[claim]]
+id = "in-order"
+says = "Data is down after its descriptor"
+holds = 'runs.all(|r| r.figures.send_data_down_time > r.figures.send_descriptor_down_time)'
+shows = '"it is not"'
+stalls = "accounted"
+"#;
+
+/// A claim about a channel of the file, which nobody measures here.
+const OF_A_CHANNEL: &str = r#"
+[[claim]]
+id = "received"
+says = "Messages come"
+holds = 'runs.all(|r| r.channel("there").delivered > 0)'
+shows = '"they do not"'
+"#;
+
+/// Adapters that are served until they are told to stop.
+struct Serving(Option<Child>);
+
+impl Serving {
+    fn begin(here: &Here) -> Self {
+        let mut child = here.command("emulate two.toml --adapters . --for 600s").spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.as_mut().expect("it is piped")).lines();
+        assert!(
+            lines.any(|line| line.is_ok_and(|line| line.contains("adapter 1 is open"))),
+            "it ended first"
+        );
+        Self(Some(child))
+    }
+
+    fn stop(mut self) -> Output {
+        let child = self.0.take().expect("it stops once");
+        let id = child.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        child.wait_with_output().unwrap()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A virtual interface with room for a message, and the memory that it sends from.
+fn opened(nic: &Nic) -> (laxity_vi::Region, Vi) {
+    let tag = nic.create_tag().unwrap();
+    let memory = nic.register(8192, tag, Default::default()).unwrap();
+    let mut vi = nic.create_vi(&ViAttributes::new(tag)).unwrap();
+    for _ in 0..MESSAGES {
+        vi.post_receive(&Descriptor::receive(&[memory.segment(4096..8192)])).unwrap();
+    }
+    (memory, vi)
+}
+
+/// Sends messages from adapter 0 to adapter 1, one after the other.
+fn send(directory: &Path) {
+    let [here, there] = [0, 1].map(|node| Nic::open(&directory.join(node.to_string())).unwrap());
+    let ((memory, mut sender), (_room, mut receiver)) = (opened(&here), opened(&there));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let arrived = there.wait_connection(1, PATIENCE).unwrap();
+            there.accept(arrived, &receiver).unwrap();
+        });
+        sender.connect(Address { host: 1, discriminator: 1 }, PATIENCE).unwrap();
+    });
+    for _ in 0..MESSAGES {
+        sender.post_send(&Descriptor::send(&[memory.segment(0..1024)])).unwrap();
+        assert!(sender.wait_send(PATIENCE).unwrap().status.is_done());
+        assert_eq!(receiver.wait_receive(PATIENCE).unwrap().length, 1024);
+    }
+}
+
+#[test]
+fn what_programs_did_is_written_beside_what_was_simulated() {
+    let here = Here::new("adapters");
+    here.write("two.toml", &format!("{SCENARIO}{OF_ADAPTERS}"));
+    let serving = Serving::begin(&here);
+    send(&here.0);
+    let output = serving.stop();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let results = here.read("results/two/results.json");
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    let results = &results["results"];
+    let run = &results["runs"][0];
+    let figure = |name: &str| run["figures"][name].as_f64();
+    assert_eq!(results["provenance"]["clock"], "real");
+    assert_eq!(figure("messages_sent"), Some(MESSAGES as f64), "{told}");
+    assert_eq!(figure("messages_received"), Some(MESSAGES as f64));
+    assert_eq!(figure("messages_lost"), Some(0.0));
+    // Each step is there as it was and as it is simulated, and none is done before the one before it.
+    let steps = ["send_descriptor_programmed_time", "send_descriptor_down_time", "send_data_programmed_time"];
+    let measured: Vec<f64> = steps.iter().map(|step| figure(step).expect("it was measured")).collect();
+    assert!(measured.is_sorted(), "{measured:?}");
+    assert!(steps.iter().all(|step| figure(&format!("simulated_{step}")).is_some()), "{run}");
+    assert!(figure("receive_status_done_time@1").is_some() && figure("receive_status_done_time").is_none());
+    assert_eq!(run["resources"].as_array().unwrap().len(), 8, "four units at each adapter");
+    assert!(run["real_time"]["fitness"]["stalled_share"].is_number());
+    assert!(run["channels"].as_array().unwrap().is_empty(), "nobody says whose messages those were");
+    // It holds, unless the machine stood still for so much of the time that it says nothing.
+    let hopeless = told.contains("NOT JUDGED");
+    assert_eq!(output.status.code(), Some(if hopeless { 4 } else { 0 }), "{told}");
+    assert!(hopeless || told.contains("holds"), "{told}");
+}
+
+#[test]
+fn what_was_not_measured_is_not_judged() {
+    for (claim, name, says, exit) in [
+        (OF_ADAPTERS, "nobody", "NOT JUDGED", 4),
+        // Nobody says which channel a program is: that there is none is no verdict either.
+        (OF_A_CHANNEL, "channel", "no channel `there`", 2),
+    ] {
+        let here = Here::new(&format!("adapters-{name}"));
+        here.write("two.toml", &format!("{SCENARIO}{claim}"));
+        let output = Serving::begin(&here).stop();
+        let told = [&output.stdout, &output.stderr].map(|told| String::from_utf8_lossy(told).into_owned());
+        assert!(told.concat().contains(says), "{told:?}");
+        assert_eq!(output.status.code(), Some(exit), "{told:?}");
+    }
+}
+
+#[test]
+fn results_are_not_put_where_something_else_is() {
+    let here = Here::new("adapters-slip");
+    here.write("two.toml", SCENARIO);
+    fs::create_dir(here.path("thesis")).unwrap();
+    here.write("thesis/thesis.tex", "years");
+    let output = here.laxity("emulate two.toml --adapters . --for 1s --out thesis");
+    assert_ne!(output.status.code(), Some(0));
+    assert_eq!(here.read("thesis/thesis.tex"), "years");
+    assert!(!here.path("0").exists(), "nothing was opened before that was known");
+}
