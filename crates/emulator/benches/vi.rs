@@ -22,7 +22,7 @@ mod contest {
     use std::process::{Command, Stdio};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use laxity_emulator::via::{Setup, Stepped, serve, socket_of};
     use laxity_machine::place::{Placement, cores, place, spawn_on};
@@ -30,7 +30,8 @@ mod contest {
     use laxity_units::Span;
     use laxity_vi::provider::{self, Answer, Hearer, Memory, Posted, Request, Socket, ViQueues, Which};
     use laxity_vi::{
-        Address, Attributes, Completion, DEPTH, Descriptor, Nic, Refusal, State, Status, Vi, ViAttributes,
+        Address, Attributes, Completion, DEPTH, Descriptor, Nic, Refusal, Segment, State, Status, Vi,
+        ViAttributes,
     };
 
     use crate::rounds::{interleaved, median, rounds};
@@ -234,6 +235,7 @@ mod contest {
             return;
         }
         from.hearer.hear(bells, 32, |doorbell| rung.extend(doorbell));
+        let mut moved = false;
         for doorbell in rung.drain(..) {
             for _ in 0..doorbell.count {
                 let heard = &mut from.heard[doorbell.queue as usize];
@@ -255,7 +257,12 @@ mod contest {
                 let completion = Completion { status: Status::DONE, length: length as u32, immediate: None };
                 to.queues.as_mut().expect("it is connected").complete(Which::Receive, &completion);
                 from.queues.as_mut().expect("it rings for one").complete(Which::Send, &completion);
+                moved = true;
             }
+        }
+        if moved {
+            to.queues.as_ref().expect("it is connected").tell(Which::Receive);
+            from.queues.as_ref().expect("it rings for one").tell(Which::Send);
         }
     }
 
@@ -300,6 +307,21 @@ mod contest {
     /// Messages that are posted before the adapters are taken forward.
     const POSTED: u64 = 32;
 
+    /// What is counted: so many messages are posted, moved and reaped.
+    #[inline(never)]
+    fn exchange(
+        adapters: &mut Stepped,
+        (sender, message): (&mut Vi, &[Segment]),
+        (receiver, room): (&mut Vi, &[Segment]),
+    ) {
+        (0..POSTED).for_each(|_| sender.post_send(&Descriptor::send(message)).expect("there is room"));
+        adapters.step();
+        while sender.poll_send().is_some() {}
+        while receiver.poll_receive().is_some() {
+            receiver.post_receive(&Descriptor::receive(room)).expect("one has just gone");
+        }
+    }
+
     /// Sends `count` messages through adapters that this thread takes forward.
     #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
     fn step_by_step(directory: &Path, count: u64) {
@@ -320,21 +342,14 @@ mod contest {
         });
         while !programs.is_finished() {
             adapters.step();
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(1));
         }
         let ((nic, memory, mut vi), (other_nic, other_memory, mut other)) =
             programs.join().expect("they connect");
         let message = [memory.segment(0..SIZE)];
         let room = [other_memory.segment(2048..2048 + SIZE)];
         let began = Instant::now();
-        for _ in 0..count / POSTED {
-            (0..POSTED).for_each(|_| vi.post_send(&Descriptor::send(&message)).expect("there is room"));
-            adapters.step();
-            while vi.poll_send().is_some() {}
-            while other.poll_receive().is_some() {
-                other.post_receive(&Descriptor::receive(&room)).expect("one has just gone");
-            }
-        }
+        (0..count / POSTED).for_each(|_| exchange(&mut adapters, (&mut vi, &message), (&mut other, &room)));
         let each = began.elapsed().as_secs_f64() / count as f64;
         adapters.step();
         let (tally, _) = adapters.account();
@@ -343,6 +358,7 @@ mod contest {
         let leaving = std::thread::spawn(move || drop((vi, other, nic, other_nic)));
         while !leaving.is_finished() {
             adapters.step();
+            std::thread::sleep(Duration::from_millis(1));
         }
         adapters.stop().expect("it goes on to its end");
     }

@@ -15,8 +15,8 @@ use laxity_model::via::{Engine, Engines, Firmware, ViaConfig};
 use laxity_units::Span;
 use laxity_vi::provider::{Memory, Request};
 use laxity_vi::{
-    Access, Address, Bandwidth, Descriptor, Nic, Refusal, Region, Reliability, Segment, State, Status, Tag,
-    Vi, ViAttributes,
+    Access, Address, Bandwidth, Descriptor, Fault, Nic, Refusal, Region, Reliability, Segment, State, Status,
+    Tag, Vi, ViAttributes,
 };
 use raw::{Raw, sent, write_send};
 use support::{Role, Site, adapter, zero};
@@ -146,6 +146,8 @@ fn a_message_without_a_descriptor_is_lost_or_breaks_what_is_reliable() {
     while (here.vi.state(), there.vi.state()) != (State::Error, State::Error) {
         std::thread::yield_now();
     }
+    let faults = (here.vi.fault(), there.vi.fault());
+    assert_eq!(faults, (Some(Fault::ConnectionLost), Some(Fault::ReceiveQueueEmpty)));
     assert_eq!(site.end().tally.lost, 4);
 }
 
@@ -268,10 +270,11 @@ fn descriptors_and_doorbells_that_lie_complete_in_error_or_break_their_own() {
     raw.ring(7 << 48 | u64::from(vi));
     // More descriptors than a queue has break the virtual interface, and no other.
     raw.ring(u64::from(vi) | 257 << 32);
-    while queues.word32(0).load(Ordering::Acquire) != State::Error as u32 {
+    let broken = State::Error as u32 | (Fault::Overrun as u32) << 8;
+    while queues.word32(0).load(Ordering::Acquire) != broken {
         std::thread::yield_now();
     }
-    while connected.vi.state() != State::Error {
+    while connected.vi.fault() != Some(Fault::ConnectionLost) {
         std::thread::yield_now();
     }
     there.receive(0..4);

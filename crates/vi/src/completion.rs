@@ -13,7 +13,7 @@ use crate::error::{Error, Refusal};
 use crate::layout::completions;
 use crate::memory::Memory;
 use crate::nic::{Link, garbled};
-use crate::wait::{self, Patience};
+use crate::wait::{Patience, Sleeper};
 
 /// Entries that a completion queue may have.
 pub(crate) const MOST_ENTRIES: u32 = 1 << 16;
@@ -33,7 +33,7 @@ pub(crate) fn length(entries: u32) -> usize {
 pub struct CompletionQueue {
     link: Arc<Link>,
     id: u32,
-    memory: Memory,
+    memory: Arc<Memory>,
     entries: u32,
     taken: u32,
 }
@@ -42,7 +42,7 @@ impl CompletionQueue {
     pub(crate) fn create(link: &Arc<Link>, wanted: u32) -> Result<Self, Error> {
         let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
         let (id, file) = link.make(Request::CreateQueue(entries))?;
-        let memory = Memory::map(&file.ok_or_else(garbled)?, length(entries))?;
+        let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
         Ok(Self { link: link.clone(), id, memory, entries, taken: 0 })
     }
 
@@ -64,17 +64,26 @@ impl CompletionQueue {
         Some((entry as u32, Which::of(entry >> 32)?))
     }
 
-    /// Sleeps until there is one (`VipCQWait`).
+    /// With what another thread sleeps until there is one.
+    pub fn sleeper(&self) -> Sleeper {
+        Sleeper::new(&self.link, &self.memory, (completions::PUT, completions::AWAITED))
+    }
+
+    /// Sleeps until there is one (`VipCQWait`). When the provider is [gone](Error::Lost) there will be none: what is posted is flushed, and
+    /// found at the virtual interfaces.
     pub fn wait(&mut self, most: Option<Duration>) -> Result<(u32, Which), Error> {
         let patience = Patience::new(most);
         loop {
             if let Some(entry) = self.poll() {
                 return Ok(entry);
             }
+            if self.link.is_lost() {
+                return Err(Error::Lost);
+            }
             let left = patience.left().ok_or(Refusal::Timeout)?;
             let (word, awaited) =
                 (self.memory.word32(completions::PUT), self.memory.word32(completions::AWAITED));
-            wait::sleep(word, self.taken, awaited, left);
+            self.link.sleep(word, self.taken, awaited, left);
         }
     }
 }

@@ -124,31 +124,30 @@ impl<'a> Descriptor<'a> {
     }
 }
 
-/// A descriptor as the provider found it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A descriptor as the provider found it. One of a single segment, as nearly all are, is a line of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
     /// What it is for.
     pub operation: Operation,
     /// Immediate data.
     pub immediate: Option<u32>,
-    segments: [Segment; MOST_SEGMENTS],
-    count: u8,
+    segments: Segments,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segments {
+    None,
+    One(Segment),
+    More(Box<[Segment]>),
 }
 
 impl Posted {
     /// A descriptor of nothing.
-    pub const EMPTY: Self = Self {
-        operation: Operation::Message,
-        immediate: None,
-        segments: [Segment { address: 0, handle: 0, length: 0 }; MOST_SEGMENTS],
-        count: 0,
-    };
+    pub const EMPTY: Self = Self { operation: Operation::Message, immediate: None, segments: Segments::None };
 
     /// Of one segment.
     pub fn of(segment: &Segment) -> Self {
-        let mut posted = Self { count: 1, ..Self::EMPTY };
-        posted.segments[0] = *segment;
-        posted
+        Self { segments: Segments::One(*segment), ..Self::EMPTY }
     }
 
     /// What the words of a slot say, each loaded once; the error is what such a descriptor completes with.
@@ -172,11 +171,16 @@ impl Posted {
         if control & !KNOWN != 0 || usize::from(count) > MOST_SEGMENTS || immediate_unasked {
             return Err(Status::FORMAT_ERROR);
         }
-        let mut posted = Self { operation, immediate, count, ..Self::EMPTY };
-        for (i, segment) in posted.segments.iter_mut().take(usize::from(count)).enumerate() {
+        let segment = |i: usize| {
             let (address, rest) = (word(slot::SEGMENTS + 2 * i), word(slot::SEGMENTS + 2 * i + 1));
-            *segment = Segment { address, handle: rest as u32, length: (rest >> 32) as u32 };
-        }
+            Segment { address, handle: rest as u32, length: (rest >> 32) as u32 }
+        };
+        let segments = match usize::from(count) {
+            0 => Segments::None,
+            1 => Segments::One(segment(0)),
+            count => Segments::More((0..count).map(segment).collect()),
+        };
+        let posted = Self { operation, immediate, segments };
         // Thirteen lengths of 32 bits do not overflow.
         if posted.len() != length || length > MOST_BYTES {
             return Err(Status::LENGTH_ERROR);
@@ -186,7 +190,11 @@ impl Posted {
 
     /// Its data segments.
     pub fn segments(&self) -> &[Segment] {
-        &self.segments[..usize::from(self.count)]
+        match &self.segments {
+            Segments::None => &[],
+            Segments::One(segment) => std::slice::from_ref(segment),
+            Segments::More(segments) => segments,
+        }
     }
 
     /// Bytes of all segments.

@@ -49,7 +49,10 @@ refusals! {
 pub enum Error {
     /// It was refused.
     Refused(Refusal),
-    /// The provider is not there, or no longer, or the operating system would not.
+    /// The provider was there and is gone, and with it the adapter: VIA's catastrophic error. Every connection is lost, and what is posted
+    /// completes as flushed.
+    Lost,
+    /// The provider is not there, or the operating system would not.
     System(io::Error),
 }
 
@@ -64,6 +67,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refusal) => write!(f, "refused: it {refusal}"),
+            Error::Lost => f.write_str("the adapter's provider is gone"),
             Error::System(error) => write!(f, "{error}"),
         }
     }
@@ -72,7 +76,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Refused(_) => None,
+            Error::Refused(_) | Error::Lost => None,
             Error::System(error) => Some(error),
         }
     }
@@ -86,6 +90,10 @@ impl From<Refusal> for Error {
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        Error::System(error)
+        match error.kind() {
+            // A provider that has ended, whichever call finds that.
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Error::Lost,
+            _ => Error::System(error),
+        }
     }
 }

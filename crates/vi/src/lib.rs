@@ -54,7 +54,7 @@ mod vi;
 mod wait;
 
 pub use completion::CompletionQueue;
-pub use control::{Address, Attributes, Bandwidth, Reliability, State};
+pub use control::{Address, Attributes, Bandwidth, Fault, Reliability, State};
 pub use descriptor::{Completion, Descriptor, Operation, Remote, Segment, Status};
 pub use doorbell::Which;
 pub use error::{Error, Refusal};
@@ -62,3 +62,4 @@ pub use layout::{DEPTH, MOST_SEGMENTS};
 pub use nic::{Arrived, Nic, Tag};
 pub use region::{Access, Region};
 pub use vi::{Vi, ViAttributes};
+pub use wait::Sleeper;

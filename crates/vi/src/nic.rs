@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,10 +17,19 @@ use crate::socket::Socket;
 use crate::vi::{Vi, ViAttributes};
 use crate::wait::{self, Patience};
 
+/// The longest that anybody sleeps without looking whether the provider is there.
+const LOOK: Duration = Duration::from_millis(100);
+/// Turns in vain for room among the doorbells before a look whether anybody hears them.
+const SPINS: u32 = 1 << 16;
+
 /// The connection to the provider, which all that a program has of an adapter holds on to.
 #[derive(Debug)]
 pub(crate) struct Link {
-    socket: Mutex<Socket>,
+    socket: Socket,
+    /// Held from a request to its answer.
+    asking: Mutex<()>,
+    /// The provider is known to be gone.
+    lost: AtomicBool,
     bells: Memory,
     ringer: Mutex<Ringer>,
     attributes: Attributes,
@@ -33,7 +42,34 @@ impl Link {
         request: Request,
         file: Option<&OwnedFd>,
     ) -> Result<(Answer, Option<OwnedFd>), Error> {
-        asked(&self.socket.lock().unwrap_or_else(PoisonError::into_inner), request, file)
+        let _one = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = asked(&self.socket, request, file);
+        if matches!(answer, Err(Error::Lost)) {
+            self.lost.store(true, Ordering::Release);
+        }
+        answer
+    }
+
+    /// Whether the provider is known to be gone. Makes no system call, so that it is not known before somebody has
+    /// [looked](Self::look).
+    #[inline]
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// Looks whether the provider is gone.
+    pub(crate) fn look(&self) -> bool {
+        if !self.is_lost() && self.socket.has_hung_up() {
+            self.lost.store(true, Ordering::Release);
+        }
+        self.is_lost()
+    }
+
+    /// Sleeps while `word` is `seen`, for `left` at the longest, and may come back sooner. Nobody changes a word when the provider dies, so
+    /// nobody sleeps for long without looking whether it is there.
+    pub(crate) fn sleep(&self, word: &AtomicU32, seen: u32, awaited: &AtomicU32, left: Option<Duration>) {
+        wait::sleep(word, seen, awaited, left.unwrap_or(LOOK).min(LOOK));
+        self.look();
     }
 
     /// The number of what was asked for.
@@ -44,11 +80,16 @@ impl Link {
         }
     }
 
-    /// Rings a doorbell, as soon as the provider has heard enough of the others.
+    /// Rings a doorbell, as soon as the provider has heard enough of the others; one that is gone hears nothing.
     pub(crate) fn ring(&self, doorbell: Doorbell) {
         let mut ringer = self.ringer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spins = 0_u32;
         while !ringer.ring(&self.bells, doorbell) {
             std::hint::spin_loop();
+            spins = spins.wrapping_add(1);
+            if spins.is_multiple_of(SPINS) && self.look() {
+                return;
+            }
         }
     }
 }
@@ -59,8 +100,7 @@ fn asked(
     file: Option<&OwnedFd>,
 ) -> Result<(Answer, Option<OwnedFd>), Error> {
     socket.send(&request.to_words(), file)?;
-    let gone = || std::io::Error::new(std::io::ErrorKind::ConnectionAborted, "the provider has hung up");
-    let datagram = socket.receive()?.ok_or_else(gone)?;
+    let datagram = socket.receive()?.ok_or(Error::Lost)?;
     match Answer::of(&datagram.words).ok_or_else(garbled)? {
         Answer::Refused(refusal) => Err(refusal.into()),
         answer => Ok((answer, datagram.file)),
@@ -111,8 +151,14 @@ impl Nic {
             return Err(garbled());
         };
         let bells = Memory::map(&file, bells::LENGTH)?;
-        let link = Link { socket: Mutex::new(socket), bells, ringer: Mutex::new(Ringer::new()), attributes };
-        Ok(Self { link: Arc::new(link) })
+        let (asking, ringer) = (Mutex::new(()), Mutex::new(Ringer::new()));
+        let lost = AtomicBool::new(false);
+        Ok(Self { link: Arc::new(Link { socket, asking, lost, bells, ringer, attributes }) })
+    }
+
+    /// Whether the provider is gone. Who sleeps finds that out; who only polls asks for it here, which takes a system call.
+    pub fn is_lost(&self) -> bool {
+        self.link.look()
     }
 
     /// What it has (`VipQueryNic`).
@@ -205,7 +251,7 @@ impl Nic {
                 Err(error) => return Err(error),
             }
             let left = patience.left().ok_or(Refusal::Timeout)?;
-            wait::sleep(calls, seen, self.link.bells.word32(bells::CALLS_AWAITED), left);
+            self.link.sleep(calls, seen, self.link.bells.word32(bells::CALLS_AWAITED), left);
         }
     }
 

@@ -13,7 +13,7 @@ pub use crate::memory::Memory;
 pub use crate::socket::{Datagram, Socket};
 
 use crate::completion;
-use crate::control::State;
+use crate::control::{Fault, State};
 use crate::descriptor::{Completion, Status};
 use crate::layout::{DEPTH, SLOT, bells, completions, queues};
 use crate::wait;
@@ -47,8 +47,17 @@ impl ViQueues {
 
     /// Tells the program what the virtual interface is at.
     pub fn show(&self, state: State) {
+        self.put_state(state as u32);
+    }
+
+    /// Tells the program that the virtual interface is broken, and why.
+    pub fn show_fault(&self, fault: Fault) {
+        self.put_state(State::Error as u32 | (fault as u32) << 8);
+    }
+
+    fn put_state(&self, state: u32) {
         let word = self.memory.word32(queues::STATE);
-        word.store(state as u32, Ordering::Release);
+        word.store(state, Ordering::Release);
         wait::wake(word, self.memory.word32(queues::STATE_AWAITED));
     }
 
@@ -61,15 +70,17 @@ impl ViQueues {
         Posted::read(self.memory.words(self.slot(which, number)))
     }
 
-    /// The oldest descriptor of a queue is complete.
+    /// The oldest descriptor of a queue is complete. Its program sees that once it is [told](Self::tell).
     pub fn complete(&mut self, which: Which, completion: &Completion) {
-        let completed = &mut self.completed[which as usize];
-        let number = *completed;
-        *completed = number.wrapping_add(1);
-        let counted = *completed;
+        let number = self.completed[which as usize];
+        self.completed[which as usize] = number.wrapping_add(1);
         completion.write(self.memory.words(self.slot(which, number)));
+    }
+
+    /// Tells the program of all descriptors of a queue that are complete: the line that it looks at changes once for all of them.
+    pub fn tell(&self, which: Which) {
         let word = self.memory.word32(queues::COMPLETED[which as usize]);
-        word.store(counted, Ordering::Release);
+        word.store(self.completed[which as usize], Ordering::Release);
         wait::wake(word, self.memory.word32(queues::AWAITED[which as usize]));
     }
 }
@@ -91,18 +102,18 @@ impl CompletionEntries {
         Ok((Self { memory, entries, put: 0 }, file))
     }
 
-    /// Puts an entry in; false if it is full, or a program that scribbles says so.
-    pub fn put(&mut self, vi: u32, which: Which) -> bool {
+    /// Puts `count` entries in; false if there is not room for all of them, or a program that scribbles says so.
+    pub fn put(&mut self, vi: u32, which: Which, count: u32) -> bool {
         let taken = self.memory.word32(completions::TAKEN).load(Ordering::Acquire);
-        if self.put.wrapping_sub(taken) >= self.entries {
-            return false;
+        let room = self.entries.saturating_sub(self.put.wrapping_sub(taken));
+        for _ in 0..count.min(room) {
+            let at = completions::ENTRIES + 8 * (self.put & (self.entries - 1)) as usize;
+            self.memory.word64(at).store(u64::from(vi) | (which as u64) << 32, Ordering::Relaxed);
+            self.put = self.put.wrapping_add(1);
         }
-        let at = completions::ENTRIES + 8 * (self.put & (self.entries - 1)) as usize;
-        self.memory.word64(at).store(u64::from(vi) | (which as u64) << 32, Ordering::Relaxed);
-        self.put = self.put.wrapping_add(1);
         let word = self.memory.word32(completions::PUT);
         word.store(self.put, Ordering::Release);
         wait::wake(word, self.memory.word32(completions::AWAITED));
-        true
+        count <= room
     }
 }

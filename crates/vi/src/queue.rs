@@ -3,12 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::descriptor::{Completion, Descriptor};
+use crate::descriptor::{Completion, Descriptor, Status};
 use crate::doorbell::Which;
 use crate::error::{Error, Refusal};
 use crate::layout::{DEPTH, MOST_SEGMENTS, SLOT, queues};
 use crate::memory::Memory;
-use crate::wait::{self, Patience};
+use crate::nic::Link;
+use crate::wait::Patience;
 
 /// The program's side of one queue.
 #[derive(Debug)]
@@ -18,11 +19,13 @@ pub(crate) struct Queue {
     reaped: u32,
     /// The provider's count, as it was last looked at.
     completed: u32,
+    /// The provider is gone, and its count counts no more.
+    lost: bool,
 }
 
 impl Queue {
     pub(crate) fn new(which: Which) -> Self {
-        Self { which, posted: 0, reaped: 0, completed: 0 }
+        Self { which, posted: 0, reaped: 0, completed: 0, lost: false }
     }
 
     /// Descriptors that are posted and not reaped.
@@ -53,14 +56,24 @@ impl Queue {
         self.posted = self.posted.wrapping_add(count);
     }
 
-    /// The oldest descriptor, if it is complete: a load, and of a line that changes only when something is.
+    /// The oldest descriptor, if it is complete: a load, and of a line that changes only when something is. When the provider is `lost` all
+    /// that it has not completed is flushed.
     #[inline]
-    pub(crate) fn poll(&mut self, memory: &Memory) -> Option<Completion> {
+    pub(crate) fn poll(&mut self, memory: &Memory, link: &Link) -> Option<Completion> {
         if self.reaped == self.posted {
             return None;
         }
         if self.completed == self.reaped {
-            self.completed = memory.word32(queues::COMPLETED[self.which as usize]).load(Ordering::Acquire);
+            if !self.lost {
+                // In this order: what it completed before it went counts.
+                let lost = link.is_lost();
+                let word = memory.word32(queues::COMPLETED[self.which as usize]);
+                self.completed = word.load(Ordering::Acquire);
+                self.lost = lost && self.completed == self.reaped;
+            }
+            if self.lost {
+                return Some(self.flush());
+            }
             if self.completed == self.reaped {
                 return None;
             }
@@ -70,11 +83,25 @@ impl Queue {
         Some(completion)
     }
 
+    /// The oldest descriptor comes to nothing, since there is nobody who could do anything with it.
+    #[cold]
+    fn flush(&mut self) -> Completion {
+        (self.completed, self.reaped) = (self.reaped.wrapping_add(1), self.reaped.wrapping_add(1));
+        let kind = if self.which == Which::Receive { Status::RECEIVE } else { Status::default() };
+        let status = Status::DONE.and(kind).and(Status::FLUSHED).and(Status::TRANSPORT_ERROR);
+        Completion { status, length: 0, immediate: None }
+    }
+
     /// The oldest descriptor once it is complete; sleeps until then.
-    pub(crate) fn wait(&mut self, memory: &Memory, most: Option<Duration>) -> Result<Completion, Error> {
+    pub(crate) fn wait(
+        &mut self,
+        memory: &Memory,
+        link: &Link,
+        most: Option<Duration>,
+    ) -> Result<Completion, Error> {
         let patience = Patience::new(most);
         loop {
-            if let Some(completion) = self.poll(memory) {
+            if let Some(completion) = self.poll(memory, link) {
                 return Ok(completion);
             }
             if self.reaped == self.posted {
@@ -84,7 +111,7 @@ impl Queue {
             let place = self.which as usize;
             let (word, awaited) =
                 (memory.word32(queues::COMPLETED[place]), memory.word32(queues::AWAITED[place]));
-            wait::sleep(word, self.reaped, awaited, left);
+            link.sleep(word, self.reaped, awaited, left);
         }
     }
 }

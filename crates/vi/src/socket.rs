@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
     AddressFamily, Backlog, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, UnixAddr,
     accept4, bind, connect, listen, recvmsg, sendmsg, socket,
@@ -80,6 +81,14 @@ impl Socket {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Whether the other side is gone.
+    pub fn has_hung_up(&self) -> bool {
+        let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::empty())];
+        let gone = PollFlags::POLLHUP | PollFlags::POLLERR;
+        poll(&mut asked, PollTimeout::ZERO).is_ok()
+            && asked[0].revents().is_some_and(|told| told.intersects(gone))
     }
 
     /// What has come: `None` if the other side has hung up. One that does not block answers with an error of the kind

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::completion::CompletionQueue;
-use crate::control::{Address, Bandwidth, Reliability, Request, State};
+use crate::control::{Address, Bandwidth, Fault, Reliability, Request, State};
 use crate::descriptor::{Completion, Descriptor};
 use crate::doorbell::{Doorbell, Which};
 use crate::error::{Error, Refusal};
@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::nic::{Link, Tag, garbled};
 use crate::queue::Queue;
 use crate::region::Access;
-use crate::wait::{self, Patience};
+use crate::wait::{Patience, Sleeper};
 
 /// What a virtual interface is to be.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ impl ViAttributes<'_> {
 pub struct Vi {
     link: Arc<Link>,
     id: u32,
-    memory: Memory,
+    memory: Arc<Memory>,
     sends: Queue,
     receives: Queue,
 }
@@ -69,7 +69,7 @@ impl Vi {
             bandwidth,
             queues: [send_completions, receive_completions].map(|queue| queue.map(CompletionQueue::id)),
         })?;
-        let memory = Memory::map(&file.ok_or_else(garbled)?, queues::LENGTH)?;
+        let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, queues::LENGTH)?);
         let (sends, receives) = (Queue::new(Which::Send), Queue::new(Which::Receive));
         Ok(Self { link: link.clone(), id, memory, sends, receives })
     }
@@ -81,7 +81,24 @@ impl Vi {
 
     /// What it is at (`VipQueryVi`).
     pub fn state(&self) -> State {
-        State::of(self.memory.word32(queues::STATE).load(Ordering::Acquire))
+        match self.link.is_lost() {
+            true => State::Error,
+            false => State::of(self.memory.word32(queues::STATE).load(Ordering::Acquire)),
+        }
+    }
+
+    /// Why it is broken, if it is.
+    pub fn fault(&self) -> Option<Fault> {
+        match self.link.is_lost() {
+            true => Some(Fault::Catastrophic),
+            false => Fault::of(self.memory.word32(queues::STATE).load(Ordering::Acquire)),
+        }
+    }
+
+    /// With what another thread sleeps until a descriptor of a queue is complete.
+    pub fn sleeper(&self, which: Which) -> Sleeper {
+        let words = (queues::COMPLETED[which as usize], queues::AWAITED[which as usize]);
+        Sleeper::new(&self.link, &self.memory, words)
     }
 
     /// Descriptors that are posted and not reaped: to send, and to receive.
@@ -96,6 +113,9 @@ impl Vi {
         let word = self.memory.word32(queues::STATE);
         loop {
             let seen = word.load(Ordering::Acquire);
+            if self.link.is_lost() {
+                return Err(Error::Lost);
+            }
             match State::of(seen) {
                 State::Connected => return Ok(()),
                 State::Pending => {}
@@ -107,7 +127,7 @@ impl Vi {
                 self.link.ask(Request::Disconnect(self.id), None)?;
                 return Err(Refusal::Timeout.into());
             };
-            wait::sleep(word, seen, self.memory.word32(queues::STATE_AWAITED), left);
+            self.link.sleep(word, seen, self.memory.word32(queues::STATE_AWAITED), left);
         }
     }
 
@@ -159,23 +179,23 @@ impl Vi {
     /// What came of the oldest descriptor that was to send, if it is complete (`VipSendDone`). Makes no system call.
     #[inline]
     pub fn poll_send(&mut self) -> Option<Completion> {
-        self.sends.poll(&self.memory)
+        self.sends.poll(&self.memory, &self.link)
     }
 
     /// The same for what was to be received (`VipRecvDone`).
     #[inline]
     pub fn poll_receive(&mut self) -> Option<Completion> {
-        self.receives.poll(&self.memory)
+        self.receives.poll(&self.memory, &self.link)
     }
 
     /// Sleeps until the oldest descriptor that was to send is complete (`VipSendWait`).
     pub fn wait_send(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
-        self.sends.wait(&self.memory, most)
+        self.sends.wait(&self.memory, &self.link, most)
     }
 
     /// Sleeps until a message has come (`VipRecvWait`).
     pub fn wait_receive(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
-        self.receives.wait(&self.memory, most)
+        self.receives.wait(&self.memory, &self.link, most)
     }
 }
 

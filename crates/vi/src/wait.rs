@@ -6,20 +6,23 @@
 #![allow(unsafe_code, reason = "futexes have no safe form")]
 
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::time::Duration;
 
+use crate::memory::Memory;
+use crate::nic::Link;
+
 /// Sleeps while `word` is `seen`, for `most` at the longest; may come back sooner. `awaited` says meanwhile that somebody sleeps.
-pub(crate) fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Option<Duration>) {
+pub(crate) fn sleep(word: &AtomicU32, seen: u32, awaited: &AtomicU32, most: Duration) {
     awaited.store(1, Ordering::Relaxed);
     fence(Ordering::SeqCst);
-    let time = most.map(|most| libc::timespec {
+    let time = libc::timespec {
         tv_sec: most.as_secs().min(i32::MAX as u64) as libc::time_t,
         tv_nsec: i64::from(most.subsec_nanos()),
-    });
-    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the kernel reads the word, which lives through the call, and the time, which does, or there is none.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, time) };
+    };
+    // SAFETY: the kernel reads the word and the time, which live through the call.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, ptr::from_ref(&time)) };
 }
 
 /// Wakes whoever sleeps at `word`, which has changed, if somebody has said so.
@@ -30,6 +33,38 @@ pub(crate) fn wake(word: &AtomicU32, awaited: &AtomicU32) {
         awaited.store(0, Ordering::Relaxed);
         // SAFETY: the kernel uses the word's address only.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+    }
+}
+
+/// Sleeps until something completes, without what it completes at: for a thread that waits where another one posts.
+#[derive(Debug, Clone)]
+pub struct Sleeper {
+    link: Arc<Link>,
+    memory: Arc<Memory>,
+    /// Where the count is of what is complete, and where it is said that somebody sleeps.
+    words: (usize, usize),
+}
+
+impl Sleeper {
+    pub(crate) fn new(link: &Arc<Link>, memory: &Arc<Memory>, words: (usize, usize)) -> Self {
+        Self { link: link.clone(), memory: memory.clone(), words }
+    }
+
+    /// How much is complete. Read before looking for it, it is what to [sleep](Self::sleep) on when nothing was found.
+    pub fn count(&self) -> u32 {
+        self.memory.word32(self.words.0).load(Ordering::Acquire)
+    }
+
+    /// Sleeps while no more is complete than was `seen`, for `most` at the longest; may come back sooner, as when the provider is gone.
+    pub fn sleep(&self, seen: u32, most: Option<Duration>) {
+        if !self.link.is_lost() {
+            self.link.sleep(self.memory.word32(self.words.0), seen, self.memory.word32(self.words.1), most);
+        }
+    }
+
+    /// Whether the provider is known to be gone.
+    pub fn is_lost(&self) -> bool {
+        self.link.is_lost()
     }
 }
 

@@ -36,6 +36,7 @@ typedef uint32_t VIP_RETURN;
 #define VIP_INVALID_PTAG 9
 #define VIP_DESCRIPTOR_ERROR 11
 #define VIP_INVALID_STATE 12
+#define VIP_ERROR_NAMESERVICE 13
 #define VIP_NO_MATCH 14
 #define VIP_NOT_REACHABLE 15
 
@@ -154,6 +155,49 @@ VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
 VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **DescriptorPtr);
+
+/* What is told later is told on threads of the library: a handler that is asked for once is called once. */
+VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, void *Context,
+                         void (*Handler)(void *Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                         VIP_DESCRIPTOR *DescriptorPtr));
+VIP_RETURN VipRecvNotify(VIP_VI_HANDLE ViHandle, void *Context,
+                         void (*Handler)(void *Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                         VIP_DESCRIPTOR *DescriptorPtr));
+VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, void *Context,
+                       void (*Handler)(void *Context, VIP_NIC_HANDLE NicHandle, VIP_VI_HANDLE ViHandle,
+                                       VIP_BOOLEAN RecvQueue));
+
+typedef uint32_t VIP_RESOURCE_CODE;
+#define VIP_RESOURCE_NIC 0
+#define VIP_RESOURCE_VI 1
+#define VIP_RESOURCE_CQ 2
+#define VIP_RESOURCE_DESCRIPTOR 3
+typedef uint32_t VIP_ERROR_CODE;
+#define VIP_ERROR_POST_DESC 0
+#define VIP_ERROR_CONN_LOST 1
+#define VIP_ERROR_RECVQ_EMPTY 2
+#define VIP_ERROR_VI_OVERRUN 3
+#define VIP_ERROR_RDMAW_PROT 4
+#define VIP_ERROR_RDMAR_PROT 7
+#define VIP_ERROR_CATASTROPHIC 10
+typedef struct {
+    VIP_NIC_HANDLE NicHandle;
+    VIP_VI_HANDLE ViHandle; /* null if it is none's */
+    VIP_CQ_HANDLE CQHandle;
+    VIP_DESCRIPTOR *DescriptorPtr;
+    VIP_ULONG OpCode;
+    VIP_RESOURCE_CODE ResourceCode;
+    VIP_ERROR_CODE ErrorCode;
+} VIP_ERROR_DESCRIPTOR;
+/* Null for none. */
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, void *Context,
+                            void (*Handler)(void *Context, const VIP_ERROR_DESCRIPTOR *ErrorDesc));
+
+/* NSInitInfo: the path of a file with a line "NUMBER NAME ..." for each adapter, or null if adapters are called by their numbers. */
+VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, void *NSInitInfo);
+VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, const char *Name, VIP_NET_ADDRESS *Address, VIP_ULONG NameIndex);
+VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE NicHandle, const VIP_NET_ADDRESS *Address, char *Name, VIP_ULONG *NameLen);
+VIP_RETURN VipNSShutdown(VIP_NIC_HANDLE NicHandle);
 
 #ifdef __cplusplus
 }

@@ -2,24 +2,36 @@
 //!
 //! A descriptor stays where its program has it; what is in it is copied into the adapter's queue when it is posted, and what came
 //! of it is written into its control segment when it is found to be done.
+//!
+//! What is told later ([`notify`]) is told on threads of the library, so a handle may be used by several at once: what it points to is
+//! behind a lock, which nobody holds who sleeps.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "a C interface is made of pointers that its caller vouches for")]
 #![allow(non_snake_case, non_camel_case_types, reason = "the names are VIPL's")]
 
+#[macro_use]
+mod handles;
+mod names;
+mod notify;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use laxity_vi::{
-    Access, Arrived, Completion, CompletionQueue, Error, MOST_SEGMENTS, Nic, Refusal, Reliability, Vi,
-    ViAttributes, Which,
+    Access, Arrived, Completion, CompletionQueue, Error, MOST_SEGMENTS, Nic, Refusal, Reliability, Sleeper,
+    Vi, ViAttributes, Which,
 };
 
+pub use names::{VipNSGetHostByAddr, VipNSGetHostByName, VipNSInit, VipNSShutdown};
+pub use notify::{
+    OfDescriptor, OfEntry, OfError, VIP_ERROR_DESCRIPTOR, VipCQNotify, VipErrorCallback, VipRecvNotify,
+    VipSendNotify,
+};
 pub use types::{
     VIP_ADDRESS_SEGMENT, VIP_CONTROL_SEGMENT, VIP_DATA_SEGMENT, VIP_DESCRIPTOR, VIP_DESCRIPTOR_SEGMENT,
     VIP_MEM_ATTRIBUTES, VIP_NET_ADDRESS, VIP_QOS, VIP_VI_ATTRIBUTES,
@@ -33,30 +45,51 @@ const INVALID_PARAMETER: VIP_RETURN = Refusal::InvalidParameter as u32;
 const DESCRIPTOR_ERROR: VIP_RETURN = 11;
 const INFINITE: u32 = u32::MAX;
 
-/// Virtual interfaces by what completion queues call them: the addresses of their handles.
-type Known = Arc<Mutex<BTreeMap<u32, usize>>>;
+/// Virtual interfaces by what completion queues call them.
+type Known = Arc<Mutex<BTreeMap<u32, Weak<VipVi>>>>;
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a `VIP_NIC_HANDLE` points to.
 #[derive(Debug)]
 pub struct VipNic {
     nic: Nic,
     known: Known,
+    /// Who is told of errors.
+    errors: Arc<Mutex<Option<notify::OfErrors>>>,
+    names: Mutex<Option<names::Names>>,
 }
 
 /// What a `VIP_VI_HANDLE` points to.
 #[derive(Debug)]
 pub struct VipVi {
-    vi: Vi,
+    /// Nothing once it is destroyed.
+    at: Mutex<Option<Posting>>,
+    sleepers: [Sleeper; 2],
+    id: u32,
     known: Known,
-    /// Descriptors that are posted and not found to be done: to send, to receive.
-    posted: [VecDeque<*mut VIP_DESCRIPTOR>; 2],
+    /// The handle of its adapter.
+    nic: usize,
+}
+
+/// A virtual interface, and the descriptors that are posted there and not found to be done: to send, to receive.
+#[derive(Debug)]
+struct Posting {
+    vi: Vi,
+    posted: [VecDeque<usize>; 2],
 }
 
 /// What a `VIP_CQ_HANDLE` points to.
 #[derive(Debug)]
 pub struct VipCq {
-    queue: CompletionQueue,
+    /// Nothing once it is destroyed.
+    queue: Mutex<Option<CompletionQueue>>,
+    sleeper: Sleeper,
     known: Known,
+    /// The handle of its adapter.
+    nic: usize,
 }
 
 /// What a `VIP_CONN_HANDLE` points to.
@@ -69,7 +102,7 @@ pub struct VipConn {
 fn code(error: &Error) -> VIP_RETURN {
     match error {
         Error::Refused(refusal) => *refusal as u32,
-        Error::System(_) => Refusal::Resource as u32,
+        Error::Lost | Error::System(_) => Refusal::Resource as u32,
     }
 }
 
@@ -81,56 +114,53 @@ fn answer(result: Result<(), Error>) -> VIP_RETURN {
 ///
 /// # Safety
 /// `to` is null or may be written to.
-unsafe fn give<T>(made: Result<T, Error>, to: *mut *mut T) -> VIP_RETURN {
+unsafe fn give<T>(made: Result<Arc<T>, Error>, to: *mut *mut T) -> VIP_RETURN {
     match made {
         Err(error) => code(&error),
         Ok(_) if to.is_null() => INVALID_PARAMETER,
         Ok(made) => {
             // SAFETY: as above.
-            unsafe { *to = Box::into_raw(Box::new(made)) };
+            unsafe { *to = Arc::into_raw(made).cast_mut() };
             SUCCESS
         }
     }
 }
 
+/// What is behind a handle, for longer than a call.
+///
+/// # Safety
+/// The handle was made by [`give`], and is not given back.
+unsafe fn held<T>(handle: &T) -> Arc<T> {
+    // SAFETY: as above; the count that this takes it gives back.
+    unsafe {
+        Arc::increment_strong_count(handle);
+        Arc::from_raw(handle)
+    }
+}
+
+/// Looks until there is something, or `most` has passed, and sleeps in between.
+#[allow(clippy::disallowed_methods, reason = "a program that waits so long waits by its machine's clock")]
+fn wait_for<T>(
+    sleeper: &Sleeper,
+    most: Option<Duration>,
+    mut look: impl FnMut() -> Option<T>,
+) -> Result<T, Error> {
+    let end = most.and_then(|most| Instant::now().checked_add(most));
+    loop {
+        let seen = sleeper.count();
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(Refusal::Timeout.into());
+        }
+        sleeper.sleep(seen, left);
+    }
+}
+
 fn time(milliseconds: u32) -> Option<Duration> {
     (milliseconds != INFINITE).then(|| Duration::from_millis(milliseconds.into()))
-}
-
-/// Declares a function of the library whose first argument is a handle: null is an invalid parameter.
-macro_rules! of_handle {
-    ($($(#[$doc:meta])* fn $name:ident($handle:ident: $kind:ty $(, $argument:ident: $type:ty)*) $body:block)*) => {
-        $($(#[$doc])*
-        ///
-        /// # Safety
-        /// The handle is null or one that this library gave and that is not closed, in use by no other thread; pointers are null or
-        /// good for what they point to.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($handle: *mut $kind $(, $argument: $type)*) -> VIP_RETURN {
-            // SAFETY: as the caller vouches.
-            let Some($handle) = (unsafe { $handle.as_mut() }) else { return INVALID_PARAMETER };
-            $body
-        })*
-    };
-}
-
-/// Declares the functions that give a handle back.
-macro_rules! closing {
-    ($($(#[$doc:meta])* fn $name:ident($kind:ty);)*) => {
-        $($(#[$doc])*
-        ///
-        /// # Safety
-        /// The handle is null or one that this library gave; it is not used again.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(handle: *mut $kind) -> VIP_RETURN {
-            if handle.is_null() {
-                return INVALID_PARAMETER;
-            }
-            // SAFETY: it was made by `give`, and is given back once.
-            drop(unsafe { Box::from_raw(handle) });
-            SUCCESS
-        })*
-    };
 }
 
 /// Opens the adapter whose socket is at the path `name`.
@@ -145,7 +175,7 @@ pub unsafe extern "C" fn VipOpenNic(name: *const c_char, handle: *mut *mut VipNi
     // SAFETY: as the caller vouches.
     let path = OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes());
     // SAFETY: as the caller vouches.
-    unsafe { give(Nic::open(path).map(|nic| VipNic { nic, known: Known::default() }), handle) }
+    unsafe { give(Nic::open(path).map(|nic| Arc::new(VipNic::of(nic))), handle) }
 }
 
 closing! {
@@ -157,9 +187,58 @@ closing! {
     fn VipDestroyVi(VipVi);
 }
 
-impl Drop for VipVi {
-    fn drop(&mut self) {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.vi.id());
+impl VipNic {
+    fn of(nic: Nic) -> Self {
+        Self { nic, known: Known::default(), errors: Arc::default(), names: Mutex::default() }
+    }
+
+    fn close(&self) {
+        *locked(&self.errors) = None;
+    }
+}
+
+impl VipCq {
+    fn close(&self) {
+        *locked(&self.queue) = None;
+    }
+}
+
+impl VipVi {
+    fn close(&self) {
+        locked(&self.known).remove(&self.id);
+        *locked(&self.at) = None;
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Vi) -> VIP_RETURN) -> VIP_RETURN {
+        locked(&self.at).as_mut().map_or(INVALID_PARAMETER, |at| act(&mut at.vi))
+    }
+
+    /// The oldest descriptor of a queue, if it is done; or what is wrong with asking for it.
+    fn done(&self, which: Which) -> Option<Result<*mut VIP_DESCRIPTOR, VIP_RETURN>> {
+        let mut at = locked(&self.at);
+        let Some(at) = at.as_mut() else { return Some(Err(INVALID_PARAMETER)) };
+        let done = match which {
+            Which::Send => at.vi.poll_send(),
+            Which::Receive => at.vi.poll_receive(),
+        };
+        done.map(|done| at.finish(which, done))
+    }
+}
+
+impl Posting {
+    /// What came of a descriptor is written into it.
+    fn finish(&mut self, which: Which, done: Completion) -> Result<*mut VIP_DESCRIPTOR, VIP_RETURN> {
+        let descriptor = self.posted[which as usize].pop_front().ok_or(INVALID_PARAMETER)?;
+        let descriptor = descriptor as *mut VIP_DESCRIPTOR;
+        // SAFETY: the caller vouched for it when it was posted, and until it is done.
+        unsafe {
+            (*descriptor).CS.Status = done.status.0;
+            (*descriptor).CS.Length = done.length;
+            if let Some(immediate) = done.immediate {
+                (*descriptor).CS.ImmediateData = immediate;
+            }
+        }
+        Ok(descriptor)
     }
 }
 
@@ -209,9 +288,12 @@ of_handle! {
 
     /// A completion queue.
     fn VipCreateCQ(nic: VipNic, entries: u32, handle: *mut *mut VipCq) {
-        let made = nic.nic.create_completion_queue(entries);
+        let made = nic.nic.create_completion_queue(entries).map(|queue| {
+            let (sleeper, known) = (queue.sleeper(), nic.known.clone());
+            Arc::new(VipCq { queue: Mutex::new(Some(queue)), sleeper, known, nic: std::ptr::from_ref(nic) as usize })
+        });
         // SAFETY: as the caller vouches.
-        unsafe { give(made.map(|queue| VipCq { queue, known: nic.known.clone() }), handle) }
+        unsafe { give(made, handle) }
     }
 
     /// A virtual interface, with a bandwidth if its attributes say so.
@@ -222,24 +304,30 @@ of_handle! {
         };
         let Some(bandwidth) = wanted.QoS.bandwidth() else { return Refusal::InvalidQos as u32 };
         let reliable = wanted.ReliabilityLevel & 0x2 != 0;
+        let held = [send, receive.filter(|queue| send.is_none_or(|send| !std::ptr::eq(*queue, send)))];
+        let held = held.map(|queue| queue.map(|queue| locked(&queue.queue)));
+        // One for both is locked once.
+        let places = [0, usize::from(held[1].is_some())];
+        let queue = |which: usize, asked: bool| held[places[which]].as_ref().filter(|_| asked).and_then(|queue| queue.as_ref());
         let made = nic.nic.create_vi(&ViAttributes {
             bandwidth,
             reliability: if reliable { Reliability::Reliable } else { Reliability::Unreliable },
             access: Access { rdma_write: wanted.EnableRdmaWrite != 0, rdma_read: wanted.EnableRdmaRead != 0 },
-            send_completions: send.map(|queue| &queue.queue),
-            receive_completions: receive.map(|queue| &queue.queue),
+            send_completions: queue(0, send.is_some()),
+            receive_completions: queue(1, receive.is_some()),
             ..ViAttributes::new(laxity_vi::Tag::numbered(wanted.Ptag))
         });
-        let made = made.map(|vi| VipVi { vi, known: nic.known.clone(), posted: Default::default() });
-        let id = made.as_ref().ok().map(|made| made.vi.id());
+        let made = made.map(|vi| {
+            let (id, sleepers) = (vi.id(), [Which::Send, Which::Receive].map(|which| vi.sleeper(which)));
+            let at = Mutex::new(Some(Posting { vi, posted: Default::default() }));
+            let made = Arc::new(VipVi { at, sleepers, id, known: nic.known.clone(), nic: std::ptr::from_ref(nic) as usize });
+            if !handle.is_null() {
+                locked(&nic.known).insert(id, Arc::downgrade(&made));
+            }
+            made
+        });
         // SAFETY: as the caller vouches.
-        let given = unsafe { give(made, handle) };
-        if let (Some(id), SUCCESS) = (id, given) {
-            // SAFETY: it has just been given.
-            let at = unsafe { *handle } as usize;
-            nic.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id, at);
-        }
-        given
+        unsafe { give(made, handle) }
     }
 
     /// The next who wants to be connected here.
@@ -258,19 +346,19 @@ of_handle! {
             attributes.QoS = VIP_QOS::of(arrived.bandwidth);
         }
         // SAFETY: as the caller vouches.
-        unsafe { give(Ok(VipConn { nic: nic.nic.clone(), arrived }), handle) }
+        unsafe { give(Ok(Arc::new(VipConn { nic: nic.nic.clone(), arrived })), handle) }
     }
 
     /// Connects a virtual interface to who waits at an address.
     fn VipConnectRequest(vi: VipVi, _local: *const VIP_NET_ADDRESS, remote: *const VIP_NET_ADDRESS, timeout: u32, _attributes: *mut VIP_VI_ATTRIBUTES) {
         // SAFETY: as the caller vouches.
         let Some(remote) = (unsafe { remote.as_ref() }).and_then(VIP_NET_ADDRESS::read) else { return INVALID_PARAMETER };
-        answer(vi.vi.connect(remote, time(timeout)))
+        vi.with(|vi| answer(vi.connect(remote, time(timeout))))
     }
 
     /// Ends a connection.
     fn VipDisconnect(vi: VipVi) {
-        answer(vi.vi.disconnect())
+        vi.with(|vi| answer(vi.disconnect()))
     }
 
     /// Posts a descriptor of something to send.
@@ -285,44 +373,84 @@ of_handle! {
 
     /// The oldest descriptor that was to send, if it is done.
     fn VipSendDone(vi: VipVi, descriptor: *mut *mut VIP_DESCRIPTOR) {
-        let done = vi.vi.poll_send();
-        finish(vi, Which::Send, done, descriptor)
+        found(vi.done(Which::Send), descriptor)
     }
 
     /// The oldest descriptor of room for a message, if one has come.
     fn VipRecvDone(vi: VipVi, descriptor: *mut *mut VIP_DESCRIPTOR) {
-        let done = vi.vi.poll_receive();
-        finish(vi, Which::Receive, done, descriptor)
+        found(vi.done(Which::Receive), descriptor)
     }
 
     /// The same, waited for.
     fn VipSendWait(vi: VipVi, timeout: u32, descriptor: *mut *mut VIP_DESCRIPTOR) {
-        match vi.vi.wait_send(time(timeout)) {
-            Ok(done) => finish(vi, Which::Send, Some(done), descriptor),
-            Err(error) => code(&error),
-        }
+        awaited(vi, Which::Send, timeout, descriptor)
     }
 
     /// The same, waited for.
     fn VipRecvWait(vi: VipVi, timeout: u32, descriptor: *mut *mut VIP_DESCRIPTOR) {
-        match vi.vi.wait_receive(time(timeout)) {
-            Ok(done) => finish(vi, Which::Receive, Some(done), descriptor),
-            Err(error) => code(&error),
-        }
+        awaited(vi, Which::Receive, timeout, descriptor)
     }
 
     /// Whose descriptor is done next.
     fn VipCQDone(queue: VipCq, vi: *mut *mut VipVi, receives: *mut u32) {
-        let entry = queue.queue.poll();
-        entry.map_or(NOT_DONE, |entry| tell(queue, entry, vi, receives))
+        match queue.next() {
+            Ok(Some(entry)) => tell(queue, entry, vi, receives),
+            Ok(None) => NOT_DONE,
+            Err(error) => error,
+        }
     }
 
     /// The same, waited for.
     fn VipCQWait(queue: VipCq, timeout: u32, vi: *mut *mut VipVi, receives: *mut u32) {
-        match queue.queue.wait(time(timeout)) {
-            Ok(entry) => tell(queue, entry, vi, receives),
+        match wait_for(&queue.sleeper, time(timeout), || queue.next_or_lost().transpose()) {
+            Ok(Ok(entry)) => tell(queue, entry, vi, receives),
+            Ok(Err(error)) => error,
             Err(error) => code(&error),
         }
+    }
+}
+
+impl VipCq {
+    /// The next entry, if there is one.
+    fn next(&self) -> Result<Option<(u32, Which)>, VIP_RETURN> {
+        locked(&self.queue).as_mut().map(CompletionQueue::poll).ok_or(INVALID_PARAMETER)
+    }
+
+    /// The same for who waits: without a provider there will be none.
+    fn next_or_lost(&self) -> Result<Option<(u32, Which)>, VIP_RETURN> {
+        match self.next() {
+            Ok(None) if self.sleeper.is_lost() => Err(code(&Error::Lost)),
+            other => other,
+        }
+    }
+}
+
+/// Gives the caller a descriptor that is done.
+fn found(done: Option<Result<*mut VIP_DESCRIPTOR, VIP_RETURN>>, to: *mut *mut VIP_DESCRIPTOR) -> VIP_RETURN {
+    match done {
+        None => NOT_DONE,
+        Some(Err(error)) => error,
+        Some(Ok(descriptor)) => {
+            // SAFETY: the caller vouches for `to`, and vouched for the descriptor when it was posted.
+            let status = unsafe {
+                if !to.is_null() {
+                    *to = descriptor;
+                }
+                laxity_vi::Status((*descriptor).CS.Status)
+            };
+            if status.is_error() { DESCRIPTOR_ERROR } else { SUCCESS }
+        }
+    }
+}
+
+fn awaited(vi: &VipVi, which: Which, timeout: u32, to: *mut *mut VIP_DESCRIPTOR) -> VIP_RETURN {
+    let posted = || locked(&vi.at).as_ref().is_some_and(|at| !at.posted[which as usize].is_empty());
+    if !posted() {
+        return Refusal::InvalidState as u32;
+    }
+    match wait_for(&vi.sleepers[which as usize], time(timeout), || vi.done(which)) {
+        Ok(done) => found(Some(done), to),
+        Err(error) => code(&error),
     }
 }
 
@@ -336,10 +464,10 @@ pub unsafe extern "C" fn VipConnectAccept(call: *mut VipConn, vi: *mut VipVi) ->
     let (Some(caller), Some(vi)) = (unsafe { (call.as_ref(), vi.as_ref()) }) else {
         return INVALID_PARAMETER;
     };
-    let accepted = answer(caller.nic.accept(caller.arrived, &vi.vi));
+    let accepted = vi.with(|vi| answer(caller.nic.accept(caller.arrived, vi)));
     if accepted == SUCCESS {
         // SAFETY: it was made by `give`, and is given back once.
-        drop(unsafe { Box::from_raw(call) });
+        drop(unsafe { Arc::from_raw(call) });
     }
     accepted
 }
@@ -354,58 +482,48 @@ pub unsafe extern "C" fn VipConnectReject(call: *mut VipConn) -> VIP_RETURN {
         return INVALID_PARAMETER;
     }
     // SAFETY: it was made by `give`, and is given back once.
-    let call = unsafe { Box::from_raw(call) };
+    let call = unsafe { Arc::from_raw(call) };
     answer(call.nic.reject(call.arrived))
 }
 
-fn post(vi: &mut VipVi, which: Which, descriptor: *mut VIP_DESCRIPTOR) -> VIP_RETURN {
+fn post(vi: &VipVi, which: Which, descriptor: *mut VIP_DESCRIPTOR) -> VIP_RETURN {
     // SAFETY: as the caller vouches, and only until this returns.
     let Some(wanted) = (unsafe { descriptor.as_ref() }) else { return INVALID_PARAMETER };
     let mut segments = [laxity_vi::Segment::default(); MOST_SEGMENTS];
     let Some(read) = wanted.read(&mut segments) else { return INVALID_PARAMETER };
+    let mut at = locked(&vi.at);
+    let Some(at) = at.as_mut() else { return INVALID_PARAMETER };
+    // It is known before it can be done.
+    at.posted[which as usize].push_back(descriptor as usize);
     let posted = match which {
-        Which::Send => vi.vi.post_send(&read),
-        Which::Receive => vi.vi.post_receive(&read),
+        Which::Send => at.vi.post_send(&read),
+        Which::Receive => at.vi.post_receive(&read),
     };
-    if posted.is_ok() {
-        vi.posted[which as usize].push_back(descriptor);
+    if posted.is_err() {
+        at.posted[which as usize].pop_back();
     }
     answer(posted)
 }
 
-fn finish(
-    vi: &mut VipVi,
-    which: Which,
-    done: Option<Completion>,
-    to: *mut *mut VIP_DESCRIPTOR,
-) -> VIP_RETURN {
-    let Some(done) = done else { return NOT_DONE };
-    let Some(descriptor) = vi.posted[which as usize].pop_front() else { return INVALID_PARAMETER };
-    // SAFETY: the caller vouched for it when it was posted, and until it is done.
-    unsafe {
-        (*descriptor).CS.Status = done.status.0;
-        (*descriptor).CS.Length = done.length;
-        if let Some(immediate) = done.immediate {
-            (*descriptor).CS.ImmediateData = immediate;
-        }
-        if !to.is_null() {
-            *to = descriptor;
-        }
-    }
-    if done.status.is_error() { DESCRIPTOR_ERROR } else { SUCCESS }
-}
-
 fn tell(queue: &VipCq, (id, which): (u32, Which), vi: *mut *mut VipVi, receives: *mut u32) -> VIP_RETURN {
-    let known = queue.known.lock().unwrap_or_else(PoisonError::into_inner);
     // One that was destroyed in the meantime has nothing to be found.
-    let Some(at) = known.get(&id) else { return NOT_DONE };
+    let Some(at) = queue.of(id) else { return NOT_DONE };
     if vi.is_null() || receives.is_null() {
         return INVALID_PARAMETER;
     }
     // SAFETY: as the caller vouches.
     unsafe {
-        *vi = *at as *mut VipVi;
+        *vi = at;
         *receives = u32::from(which == Which::Receive);
     }
     SUCCESS
+}
+
+impl VipCq {
+    /// The handle of the virtual interface that is called so.
+    fn of(&self, id: u32) -> Option<*mut VipVi> {
+        let known = locked(&self.known);
+        let vi = known.get(&id)?.upgrade()?;
+        Some(Arc::as_ptr(&vi).cast_mut())
+    }
 }

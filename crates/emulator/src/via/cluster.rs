@@ -7,6 +7,10 @@
 //! **Nobody pays for another's mistakes.** What is wrong with a descriptor is found here and goes the way of an empty message to the
 //! edge of its own adapter ([`Outgoing::flaw`]): it takes time of the adapter that it was rung at, in its turn, and that is all.
 //! Doorbells are heard by turns, so many of each process, and no process has more under way than its queues hold.
+//!
+//! **What is told across processors is told in batches.** A line of memory that the other side looks at costs more than a step of the
+//! firmware each time that it changes. So the clock is read once for all doorbells that are heard together, and a program is told of all
+//! its descriptors that are complete when the call is over in which they completed.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +19,7 @@ use laxity_engine::{Asked, Calendar, Doorbell as Bell, Epoch, World};
 use laxity_model::via::{Direction, Doorbell, Message, Via, ViaOutput};
 use laxity_units::{Bytes, Time};
 use laxity_vi::provider::{self, Hearer, Memory, Posted, Which};
-use laxity_vi::{Completion, DEPTH, Operation, Reliability, State, Status};
+use laxity_vi::{Completion, DEPTH, Fault, Operation, Reliability, State, Status};
 
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
@@ -32,11 +36,20 @@ const POOL: usize = 256;
 /// Records of what adapters did that are kept.
 const MOST_RECORDS: usize = 1 << 20;
 
+/// A process rang: the virtual interface that it named, the queue, how many descriptors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rung {
+    process: u32,
+    vi: u32,
+    which: Which,
+    count: u16,
+}
+
 /// What can happen.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
-    /// A process rang: the virtual interface that it named, the queue, how many descriptors.
-    Rung { process: u32, vi: u32, which: Which, count: u16 },
+    /// A doorbell that was heard when something else was due first.
+    Rung(Rung),
     /// A message reaches an adapter.
     Reach { node: u32, message: Message },
     /// Something is asked for at the desk.
@@ -118,6 +131,12 @@ pub(super) struct Cluster {
     pub(super) bells: Rc<Bells>,
     pub(super) desk: Rc<Desk>,
     pub(super) interfaces: Vec<Option<Interface>>,
+    /// Doorbells that were just heard.
+    heard: Vec<Rung>,
+    /// Adapters that have done something that was not carried out.
+    restless: Vec<usize>,
+    /// Virtual interfaces whose programs were not told of all that is complete.
+    untold: Vec<u32>,
     /// The doorbells that the firmware is told of in turn.
     pub(super) shares: Shares,
     /// Per adapter, whose an endpoint of its firmware is.
@@ -149,6 +168,9 @@ impl Cluster {
             bells: Rc::default(),
             desk: Rc::new(desk),
             interfaces: Vec::new(),
+            heard: Vec::new(),
+            restless: Vec::new(),
+            untold: Vec::new(),
             shares: Shares::default(),
             calls: Vec::new(),
             calls_made: 0,
@@ -176,26 +198,23 @@ impl Cluster {
     }
 
     /// What every process rang, so many of each at `most`.
-    fn hear(&mut self, now: Time, most: u32, calendar: &mut Calendar<Event>) {
-        let violations = &mut self.violations;
-        for (process, place) in self.bells.0.borrow_mut().iter_mut().enumerate() {
-            let Some((memory, hearer)) = place else { continue };
+    fn hear(&mut self, most: u32) {
+        let Self { heard, violations, bells, .. } = self;
+        for (process, place) in (0..).zip(bells.0.borrow_mut().iter_mut()) {
+            let Some((memory, hearer)) = place.as_mut().filter(|(memory, hearer)| hearer.is_rung(memory))
+            else {
+                continue;
+            };
             hearer.hear(memory, most, |doorbell| match doorbell {
                 Some(provider::Doorbell { vi, queue, count }) => {
-                    calendar.schedule(now, Event::Rung { process: process as u32, vi, which: queue, count });
+                    heard.push(Rung { process, vi, which: queue, count });
                 }
                 None => violations.garbled_doorbells += 1,
             });
         }
     }
 
-    fn rung(
-        &mut self,
-        now: Time,
-        process: u32,
-        (vi, which, count): (u32, Which, u16),
-        calendar: &mut Calendar<Event>,
-    ) {
+    fn rung(&mut self, now: Time, Rung { process, vi, which, count }: Rung, calendar: &mut Calendar<Event>) {
         let own = |interface: &&mut Interface| interface.owner == process && interface.queues.is_some();
         let Some(interface) = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut).filter(own)
         else {
@@ -207,9 +226,9 @@ impl Cluster {
         let heard = (0..most).all(|_| self.post(now, vi, which));
         if most < count || !heard {
             self.violations.overruns += 1;
-            self.break_off(now, vi, calendar);
+            self.break_off(now, vi, Fault::Overrun, calendar);
         }
-        self.settle(now, node, calendar);
+        self.restless.push(node);
     }
 
     /// A descriptor was posted; false if there was no room for one.
@@ -279,13 +298,31 @@ impl Cluster {
         }
     }
 
-    /// Tells what an adapter did, and asks when it wants to be called next.
+    /// Carries out what an adapter did, and what others do for that.
     pub(super) fn settle(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
-        while let Some((at, output)) = self.adapters[node].next_output() {
-            self.carry_out(at.max(now), node, output, calendar);
+        self.restless.push(node);
+        self.calm(now, calendar);
+    }
+
+    /// Carries out what adapters did, and asks when they want to be called next.
+    fn calm(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        while let Some(node) = self.restless.pop() {
+            while let Some((at, output)) = self.adapters[node].next_output() {
+                self.carry_out(at.max(now), node, output, calendar);
+            }
+            if let Some((at, asked)) = self.asked[node].change(self.adapters[node].next_deadline()) {
+                calendar.schedule(at.max(now), Event::Adapter { node: node as u32, asked });
+            }
         }
-        if let Some((at, asked)) = self.asked[node].change(self.adapters[node].next_deadline()) {
-            calendar.schedule(at.max(now), Event::Adapter { node: node as u32, asked });
+    }
+
+    /// A message is on the wire to an adapter.
+    pub(super) fn carry(&mut self, now: Time, node: u32, message: Message, calendar: &mut Calendar<Event>) {
+        if self.setup.latency.is_zero() {
+            self.adapters[node as usize].reach(now, message);
+            self.restless.push(node as usize);
+        } else {
+            calendar.schedule(now.saturating_add(self.setup.latency), Event::Reach { node, message });
         }
     }
 
@@ -325,7 +362,7 @@ impl Cluster {
                 if let Some(arrival) = interface.arrivals.item(message.number) {
                     arrival.over = true;
                     if breaks && !arrival.void {
-                        self.break_off(now, vi, calendar);
+                        self.break_off(now, vi, Fault::ReceiveQueueEmpty, calendar);
                     }
                 }
                 self.sweep(now, vi);
@@ -341,25 +378,39 @@ impl Cluster {
         }
     }
 
-    /// A descriptor is complete, and whoever should hear of it does.
+    /// A descriptor is complete.
     pub(super) fn complete(&mut self, vi: u32, which: Which, completion: &Completion) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        if interface.has_told() {
+            self.untold.push(vi);
+        }
         interface.complete(which, completion);
-        if let Some(queue) = interface.announced[which as usize]
-            && let Some(process) = self.processes[interface.owner as usize].as_mut()
-            && let Some(Some(queue)) = process.queues.get_mut(queue as usize)
-        {
-            // A queue that is full loses the entry: it is its program's own.
-            let _lost = !queue.put(vi, which);
+    }
+
+    /// Tells programs of all that is complete: at the virtual interface, and then at the completion queue.
+    pub(super) fn tell_programs(&mut self) {
+        while let Some(vi) = self.untold.pop() {
+            let Some(interface) = self.interfaces[vi as usize].as_mut() else { continue };
+            for which in [Which::Send, Which::Receive] {
+                let count = interface.tell(which);
+                if count > 0
+                    && let Some(queue) = interface.announced[which as usize]
+                    && let Some(process) = self.processes[interface.owner as usize].as_mut()
+                    && let Some(Some(queue)) = process.queues.get_mut(queue as usize)
+                {
+                    // A queue that is full loses entries: it is its program's own.
+                    let _all = queue.put(vi, which, count);
+                }
+            }
         }
     }
 
     /// Breaks a virtual interface, and with it the connection. The other side hears of it behind what was sent to it before, as
     /// from a wire.
-    pub(super) fn break_off(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
+    pub(super) fn break_off(&mut self, now: Time, vi: u32, fault: Fault, calendar: &mut Calendar<Event>) {
         let Some(own) = self.interface(vi) else { return };
         let (node, peer) = (own.node as usize, own.peer);
-        self.flush(now, vi, State::Error);
+        self.flush(now, vi, Some(fault));
         self.ask(now, node, calendar);
         if let Some(there) = peer.and_then(|peer| self.interface(peer)) {
             (there.peer, there.left) = (None, true);
@@ -375,12 +426,15 @@ impl Cluster {
         }
     }
 
-    /// Ends what a virtual interface has of a connection: all that is posted completes as flushed.
-    pub(super) fn flush(&mut self, now: Time, vi: u32, state: State) {
+    /// Ends what a virtual interface has of a connection, which is broken by a fault or idle again: all that is posted completes as flushed.
+    pub(super) fn flush(&mut self, now: Time, vi: u32, fault: Option<Fault>) {
         let Some(interface) = self.interface(vi) else { return };
         let [sends, receives] = interface.flush();
         // Whoever sees that something is flushed can see why.
-        interface.show(state);
+        match fault {
+            Some(fault) => interface.show_fault(fault),
+            None => interface.show(State::Idle),
+        }
         let (node, endpoint) = (interface.node as usize, interface.endpoint);
         for (which, count) in [(Which::Send, sends), (Which::Receive, receives)] {
             for _ in 0..count {
@@ -399,7 +453,7 @@ impl Cluster {
             self.give_back(arrival.data);
         }
         if self.interface(vi).is_some_and(|own| own.left && own.arrivals.len() == 0) {
-            self.flush(now, vi, State::Error);
+            self.flush(now, vi, Some(Fault::ConnectionLost));
         }
         if let Some(gone) = self.interfaces[vi as usize].take_if(|own| own.is_gone()) {
             self.past.add(gone.tally);
@@ -419,7 +473,7 @@ impl Cluster {
     }
 
     pub(super) fn give_back(&mut self, data: Vec<u8>) {
-        if self.pool.len() < POOL {
+        if data.capacity() > 0 && self.pool.len() < POOL {
             self.pool.push(data);
         }
     }
@@ -436,8 +490,9 @@ impl World for Cluster {
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
-            Event::Rung { process, vi, which, count } => {
-                self.rung(now, process, (vi, which, count), calendar);
+            Event::Rung(rung) => {
+                self.rung(now, rung, calendar);
+                self.calm(now, calendar);
             }
             Event::Reach { node, message } => {
                 self.adapters[node as usize].reach(now, message);
@@ -450,6 +505,7 @@ impl World for Cluster {
             Event::Adapter { .. } => {}
             Event::Asked => self.answer(now, calendar),
         }
+        self.tell_programs();
     }
 
     fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
@@ -457,7 +513,16 @@ impl World for Cluster {
         let now = self.epoch.map_or(now, |epoch| epoch.now().max(now));
         // What was rung before something was asked for is heard before it, all of it.
         let asked = self.desk.hear();
-        self.hear(now, if asked { u32::MAX } else { TURN }, calendar);
+        self.hear(if asked { u32::MAX } else { TURN });
+        let mut heard = std::mem::take(&mut self.heard);
+        if calendar.next_time().is_some_and(|next| next <= now) {
+            heard.drain(..).for_each(|rung| calendar.schedule(now, Event::Rung(rung)));
+        } else {
+            heard.drain(..).for_each(|rung| self.rung(now, rung, calendar));
+            self.calm(now, calendar);
+            self.tell_programs();
+        }
+        self.heard = heard;
         if asked {
             calendar.schedule(now, Event::Asked);
         }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use laxity_vi::provider::{Posted, ViQueues, Which};
-use laxity_vi::{Bandwidth, Completion, DEPTH, Operation, Reliability, Remote, State, Status};
+use laxity_vi::{Bandwidth, Completion, DEPTH, Fault, Operation, Reliability, Remote, State, Status};
 
 use super::turns::Share;
 
@@ -185,6 +185,8 @@ pub(super) struct Interface {
     /// Descriptors that it was told of.
     heard: [u32; 2],
     completed: [u32; 2],
+    /// Those of them that are complete and of which its program was not told.
+    untold: [u32; 2],
     pub(super) outgoing: Lane<Outgoing>,
     /// Receive descriptors that no message has taken.
     pub(super) receives: VecDeque<Result<Posted, Status>>,
@@ -227,6 +229,7 @@ impl Interface {
             queues: Some(queues),
             heard: [0; 2],
             completed: [0; 2],
+            untold: [0; 2],
             outgoing: Lane::default(),
             receives: VecDeque::new(),
             arrivals: Lane::default(),
@@ -267,6 +270,7 @@ impl Interface {
         let Some(queues) = &mut self.queues else { return };
         queues.complete(which, completion);
         self.completed[which as usize] = self.completed[which as usize].wrapping_add(1);
+        self.untold[which as usize] += 1;
         let flushed = completion.status.has(Status::FLUSHED);
         self.tally.errors += u64::from(completion.status.is_error() && !flushed);
         if !completion.status.is_error() {
@@ -275,6 +279,22 @@ impl Interface {
                 Which::Receive => self.tally.received += 1,
             }
         }
+    }
+
+    /// Whether its program was told of all that is complete.
+    pub(super) fn has_told(&self) -> bool {
+        self.untold == [0; 2]
+    }
+
+    /// Tells its program how many descriptors of `which` are complete: those that it was not told of yet.
+    pub(super) fn tell(&mut self, which: Which) -> u32 {
+        let untold = std::mem::take(&mut self.untold[which as usize]);
+        if untold > 0
+            && let Some(queues) = &self.queues
+        {
+            queues.tell(which);
+        }
+        untold
     }
 
     /// Takes the oldest thing sent out that is over: what its descriptor completes with, if it has one that has not completed; and its data.
@@ -300,6 +320,13 @@ impl Interface {
     /// Whether it is destroyed, and the firmware has nothing of it in hand.
     pub(super) fn is_gone(&self) -> bool {
         self.queues.is_none() && self.arrivals.len() == 0 && self.is_done_with()
+    }
+
+    pub(super) fn show_fault(&mut self, fault: Fault) {
+        self.state = State::Error;
+        if let Some(queues) = &self.queues {
+            queues.show_fault(fault);
+        }
     }
 
     pub(super) fn show(&mut self, state: State) {

@@ -4,7 +4,7 @@ use laxity_engine::Calendar;
 use laxity_model::via::Message;
 use laxity_units::Time;
 use laxity_vi::provider::{Posted, Which};
-use laxity_vi::{Completion, Operation, Reliability, Segment, Status};
+use laxity_vi::{Completion, Fault, Operation, Reliability, Segment, Status};
 
 use super::cluster::{Cluster, Event};
 use super::interface::{Arrival, Interface, Kind, Outgoing};
@@ -61,8 +61,8 @@ impl Cluster {
                 let directed = !arrival.takes_descriptor();
                 let message = Message { vi: there.endpoint, number, size: message.size, directed };
                 there.arrivals.push(arrival);
-                let at = now.saturating_add(self.setup.latency);
-                calendar.schedule(at, Event::Reach { node: there.node, message });
+                let node = there.node;
+                self.carry(now, node, message, calendar);
             }
             None => self.lose(now, vi, message.number, kind, calendar),
         }
@@ -89,16 +89,18 @@ impl Cluster {
 
     /// Descriptors complete, in their order, as far as the firmware is done with what they are for.
     pub(super) fn complete_sends(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
-        let mut breaks = false;
+        let mut breaks = None;
         while let Some((completion, data)) = self.interface(vi).and_then(Interface::next_sent) {
             self.give_back(data);
             if let Some(completion) = completion {
-                breaks |= completion.status.is_error() && !completion.status.has(Status::FLUSHED);
+                breaks = breaks.or(fault_of(completion.status));
                 self.complete(vi, Which::Send, &completion);
             }
         }
-        if breaks && self.interface(vi).is_some_and(|own| own.reliability == Reliability::Reliable) {
-            self.break_off(now, vi, calendar);
+        if let Some(fault) = breaks
+            && self.interface(vi).is_some_and(|own| own.reliability == Reliability::Reliable)
+        {
+            self.break_off(now, vi, fault, calendar);
         }
         self.sweep(now, vi);
     }
@@ -167,8 +169,8 @@ impl Cluster {
             if takes {
                 self.complete(vi, Which::Receive, &completion);
             }
-            if completion.status.is_error() && reliable {
-                self.break_off(now, vi, calendar);
+            if let Some(fault) = fault_of(completion.status).filter(|_| reliable) {
+                self.break_off(now, vi, fault, calendar);
             }
         }
         match kind {
@@ -200,4 +202,18 @@ impl Cluster {
         let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
         self.ring(now, vi, answer);
     }
+}
+
+/// What a reliable connection breaks by whose descriptor completes with `status`, if it does.
+fn fault_of(status: Status) -> Option<Fault> {
+    let fault = match () {
+        () if !status.is_error() || status.has(Status::FLUSHED) => return None,
+        () if status.has(Status::TRANSPORT_ERROR) => Fault::ConnectionLost,
+        () if status.has(Status::RDMA_PROTECTION_ERROR.and(Status::REMOTE_RDMA_WRITE)) => {
+            Fault::RdmaWriteProtection
+        }
+        () if status.has(Status::RDMA_PROTECTION_ERROR) => Fault::RdmaReadProtection,
+        () => Fault::PostedDescriptor,
+    };
+    Some(fault)
 }

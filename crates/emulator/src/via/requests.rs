@@ -13,7 +13,7 @@ use laxity_model::via::Vi;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Rate, Time};
 use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
-use laxity_vi::{Address, Attributes, Bandwidth, DEPTH, Refusal, State};
+use laxity_vi::{Address, Attributes, Bandwidth, DEPTH, Fault, Refusal, State};
 
 use super::cluster::{Cluster, Event, Process};
 use super::control::Counter;
@@ -115,6 +115,8 @@ impl Cluster {
                     Ok(Answer::Done)
                 }
             };
+            // What comes of a request is there when the answer is.
+            self.tell_programs();
             // Nobody listens when it is over.
             let _ = desk.replies.send(Reply { answer: answer.unwrap_or_else(Answer::Refused), _rest: rest });
         }
@@ -422,9 +424,9 @@ impl Cluster {
     fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
         self.calls.retain(|call| call.vi != vi);
         if self.own(None, vi).is_ok_and(|own| own.peer.is_some()) {
-            self.break_off(now, vi, calendar);
+            self.break_off(now, vi, Fault::ConnectionLost, calendar);
         }
-        self.flush(now, vi, State::Idle);
+        self.flush(now, vi, None);
         if let Ok(node) = self.own(None, vi).map(|own| own.node as usize) {
             self.settle(now, node, calendar);
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_engine::{Calendar, Clock, Doorbell as _, Limits, Wait};
+use laxity_engine::{Calendar, Clock, Doorbell as _, Limits, Stop, Wait};
 use laxity_machine::place::Placed;
 use laxity_units::{Span, Time};
 
@@ -49,8 +49,14 @@ impl Stepped {
 
     /// Hears what was rung and asked for, and lets everything happen that comes of it.
     pub fn step(&mut self) {
+        while self.step_events(u64::MAX) {}
+    }
+
+    /// Hears what was rung and asked for, and lets at most so many events happen, which programs may see and answer before the next. False if
+    /// nothing is to come.
+    pub fn step_events(&mut self, most: u64) -> bool {
         let Self { cluster, calendar, clock, .. } = self;
-        let _drained = laxity_engine::run(cluster, calendar, clock, Limits::NONE);
+        laxity_engine::run(cluster, calendar, clock, Limits::NONE.events(most)).stop == Stop::Events
     }
 
     /// How far time has come.
@@ -68,7 +74,7 @@ impl Stepped {
         self.over.store(true, Ordering::Release);
         while !self.cluster.over {
             self.step();
-            std::thread::yield_now();
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
         self.control.join().map_err(|_| io::Error::other("a thread of the adapters broke off"))
     }

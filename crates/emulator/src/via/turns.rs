@@ -54,14 +54,14 @@ impl Turns {
 
     /// The firmware is done with one: what it is told of next.
     pub(super) fn done(&mut self) -> Option<Doorbell> {
-        let Some((vi, which, mut waiting)) = self.behind.pop_front() else {
+        let Some((.., waiting)) = self.behind.front_mut() else {
             self.ahead = self.ahead.saturating_sub(1);
             return None;
         };
         let next = waiting.pop_front();
         match waiting.is_empty() {
-            true => self.spare.push(waiting),
-            false => self.behind.push_back((vi, which, waiting)),
+            true => self.spare.extend(self.behind.pop_front().map(|(.., waiting)| waiting)),
+            false => self.behind.rotate_left(1),
         }
         next
     }

@@ -1,0 +1,170 @@
+//! What a program sees when the adapters' process dies, or ends. Order and account are asserted, never milliseconds.
+
+#![cfg(target_os = "linux")]
+
+#[path = "via/support.rs"]
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use laxity_emulator::via::{Setup, serve, socket_of};
+use laxity_machine::place::Placement;
+use laxity_model::via::Firmware;
+use laxity_units::Span;
+use laxity_vi::{Address, CompletionQueue, Descriptor, Error, Nic, Region, State, Status, Vi, ViAttributes};
+use support::zero;
+
+const DIRECTORY: &str = "LAXITY_TEST_ADAPTERS";
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
+
+fn setup() -> Setup {
+    Setup {
+        adapter: zero(Firmware::QualityOfService),
+        nodes: 2,
+        latency: Span::from_ns(500),
+        recorded: false,
+    }
+}
+
+/// Adapters in a process of their own, which is killed with this.
+struct Elsewhere {
+    child: Child,
+    directory: PathBuf,
+}
+
+impl Elsewhere {
+    fn begin(test: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("laxity-vi-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
+        let mut child = command.env(DIRECTORY, &directory).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.as_mut().expect("it is piped")).lines();
+        assert!(lines.any(|line| line.is_ok_and(|line| line.ends_with("serves"))), "it ended first");
+        Self { child, directory }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// In a process that was started for it, serves adapters until it is killed; in the test itself, does nothing.
+fn play() {
+    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let _service = serve(setup(), Path::new(&directory), Placement::default()).unwrap();
+    println!("serves");
+    loop {
+        std::thread::park();
+    }
+}
+
+struct Side {
+    nic: Nic,
+    _memory: Region,
+    queue: CompletionQueue,
+    vi: Vi,
+}
+
+/// A virtual interface at an adapter with room for three messages.
+fn side(directory: &Path, node: usize) -> Side {
+    let nic = Nic::open(socket_of(directory, node)).unwrap();
+    let tag = nic.create_tag().unwrap();
+    let memory = nic.register(4096, tag, Default::default()).unwrap();
+    let queue = nic.create_completion_queue(16).unwrap();
+    let attributes = ViAttributes { receive_completions: Some(&queue), ..ViAttributes::new(tag) };
+    let mut vi = nic.create_vi(&attributes).unwrap();
+    let room = [memory.segment(0..4096)];
+    vi.post_receives(&[Descriptor::receive(&room); 3]).unwrap();
+    Side { nic, _memory: memory, queue, vi }
+}
+
+fn sides(directory: &Path) -> [Side; 2] {
+    let [mut here, there] = [0, 1].map(|node| side(directory, node));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let arrived = there.nic.wait_connection(1, PATIENCE).unwrap();
+            there.nic.accept(arrived, &there.vi).unwrap();
+        });
+        here.vi.connect(Address { host: 1, discriminator: 1 }, PATIENCE).unwrap();
+    });
+    [here, there]
+}
+
+/// What programs see that wait when `ends` has the adapters end.
+fn seen(directory: &Path, ends: impl FnOnce()) {
+    let [mut here, mut there] = sides(directory);
+    here.vi.post_send(&Descriptor::send(&[])).unwrap();
+    assert!(here.vi.wait_send(PATIENCE).unwrap().status.is_done());
+    assert!(there.vi.wait_receive(PATIENCE).unwrap().status.is_done());
+    assert!(there.queue.wait(PATIENCE).is_ok());
+    let mut third = side(directory, 0);
+    std::thread::scope(|scope| {
+        let Side { nic, vi, .. } = &mut here;
+        let waiting = scope.spawn(|| vi.wait_receive(None).unwrap());
+        let called = scope.spawn(|| nic.wait_connection(9, None));
+        let calls = scope.spawn(|| third.vi.connect(Address { host: 1, discriminator: 8 }, None));
+        let (queue, receiver) = (&mut there.queue, &mut there.vi);
+        let announced = scope.spawn(|| queue.wait(None));
+        // They have come as far as to sleep, or find it out before they do: both is right.
+        std::thread::sleep(Duration::from_millis(20));
+        ends();
+        let flushed = Status::FLUSHED.and(Status::TRANSPORT_ERROR);
+        assert!(waiting.join().unwrap().status.has(flushed.and(Status::RECEIVE)));
+        assert!(matches!(called.join().unwrap(), Err(Error::Lost)));
+        assert!(matches!(calls.join().unwrap(), Err(Error::Lost)));
+        assert!(matches!(announced.join().unwrap(), Err(Error::Lost)));
+        assert!(receiver.wait_receive(None).unwrap().status.has(Status::FLUSHED));
+    });
+    // The rest is flushed, too, without waiting, and so is what is posted from now on.
+    assert!(here.nic.is_lost() && here.vi.state() == State::Error);
+    for _ in 0..2 {
+        assert!(here.vi.poll_receive().expect("it was posted").status.has(Status::FLUSHED));
+    }
+    assert!(here.vi.poll_receive().is_none());
+    here.vi.post_send(&Descriptor::send(&[])).unwrap();
+    assert!(here.vi.wait_send(None).unwrap().status.has(Status::FLUSHED));
+    assert!(matches!(here.nic.create_tag(), Err(Error::Lost)));
+}
+
+#[test]
+fn who_waits_is_woken_when_the_adapters_process_is_killed() {
+    play();
+    let mut elsewhere = Elsewhere::begin("who_waits_is_woken_when_the_adapters_process_is_killed");
+    let directory = elsewhere.directory.clone();
+    seen(&directory, || elsewhere.kill());
+}
+
+#[test]
+fn who_waits_is_woken_when_the_adapters_are_closed() {
+    let directory = std::env::temp_dir().join(format!("laxity-vi-closed-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let service = serve(setup(), &directory, Placement::default()).unwrap();
+    seen(&directory, || drop(service.stop().unwrap()));
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn who_rings_is_not_held_up_by_adapters_that_are_gone() {
+    play();
+    let mut elsewhere = Elsewhere::begin("who_rings_is_not_held_up_by_adapters_that_are_gone");
+    let [mut here, _there] = sides(&elsewhere.directory.clone());
+    elsewhere.kill();
+    // More doorbells than there is room for where nobody hears any.
+    for _ in 0..3000 {
+        here.vi.post_send(&Descriptor::send(&[])).unwrap();
+        assert!(here.vi.wait_send(PATIENCE).unwrap().status.has(Status::FLUSHED));
+    }
+}
