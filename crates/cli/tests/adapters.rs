@@ -107,7 +107,7 @@ fn opened(nic: &Nic) -> (laxity_vi::Region, Vi) {
 
 /// Sends messages from adapter 0 to adapter 1, one after the other.
 fn send(directory: &Path) {
-    let [here, there] = [0, 1].map(|node| Nic::open(&directory.join(node.to_string())).unwrap());
+    let [here, there] = [0, 1].map(|node| Nic::open(directory.join(node.to_string())).unwrap());
     let ((memory, mut sender), (_room, mut receiver)) = (opened(&here), opened(&there));
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -8,6 +8,7 @@
 //! Programs use the crate `laxity-vi`. The firmware is the state machine that simulations run; nothing of a message makes a system call
 //! here, but for waking a program that has said that it sleeps.
 
+mod bells;
 mod cluster;
 mod control;
 mod interface;

@@ -80,7 +80,7 @@ fn while_stepping<T: Send>(adapters: &mut Stepped, ask: impl FnOnce() -> T + Sen
         let asking = scope.spawn(ask);
         while !asking.is_finished() {
             adapters.step();
-            std::thread::sleep(Duration::from_micros(200));
+            std::thread::yield_now();
         }
         asking.join().unwrap()
     })

@@ -104,6 +104,7 @@ fn sides(directory: &Path) -> [Side; 2] {
 }
 
 /// What programs see that wait when `ends` has the adapters end.
+#[allow(clippy::disallowed_methods, reason = "so that those who wait have gone to sleep")]
 fn seen(directory: &Path, ends: impl FnOnce()) {
     let [mut here, mut there] = sides(directory);
     here.vi.post_send(&Descriptor::send(&[])).unwrap();

@@ -143,11 +143,14 @@ of_handle! {
         drop(errors);
         // SAFETY: the handle is not given back.
         let nic = unsafe { held(nic) };
-        later(move || {
-            while look(&nic) {
-                std::thread::sleep(LOOK);
-            }
-        })
+        later(move || while_looking(&nic))
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a thread of its own that looks now and then")]
+fn while_looking(nic: &Arc<VipNic>) {
+    while look(nic) {
+        std::thread::sleep(LOOK);
     }
 }
 

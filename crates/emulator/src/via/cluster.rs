@@ -12,15 +12,15 @@
 //! firmware each time that it changes. So the clock is read once for all doorbells that are heard together, and a program is told of all
 //! its descriptors that are complete when the call is over in which they completed.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use laxity_engine::{Asked, Calendar, Doorbell as Bell, Epoch, World};
+use laxity_engine::{Asked, Calendar, Epoch, World};
 use laxity_model::via::{Direction, Doorbell, Message, Via, ViaOutput};
 use laxity_units::{Bytes, Time};
-use laxity_vi::provider::{self, Hearer, Memory, Posted, Which};
+use laxity_vi::provider::{self, Posted, Which};
 use laxity_vi::{Completion, DEPTH, Fault, Operation, Reliability, State, Status};
 
+use super::bells::{AnyBell, Bells};
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
 use super::requests::{Call, Desk};
@@ -67,45 +67,6 @@ pub(super) struct Process {
     pub(super) tags: Vec<u32>,
     pub(super) queues: Vec<Option<provider::CompletionEntries>>,
     pub(super) vis: u32,
-}
-
-/// The doorbells of all processes, which the clock looks at and the cluster hears.
-#[derive(Debug, Default)]
-pub(super) struct Bells(RefCell<Vec<Option<(Memory, Hearer)>>>);
-
-impl Bells {
-    pub(super) fn put(&self, process: u32, memory: Memory) {
-        let mut places = self.0.borrow_mut();
-        let place = process as usize;
-        if places.len() <= place {
-            places.resize_with(place + 1, || None);
-        }
-        places[place] = Some((memory, Hearer::default()));
-    }
-
-    pub(super) fn take(&self, process: u32) -> Option<Memory> {
-        self.0.borrow_mut().get_mut(process as usize)?.take().map(|(memory, _)| memory)
-    }
-
-    pub(super) fn call(&self, process: u32) {
-        if let Some(Some((memory, _))) = self.0.borrow().get(process as usize) {
-            provider::announce_call(memory);
-        }
-    }
-}
-
-/// Rings when a process rang, or something is asked for.
-pub(super) struct AnyBell {
-    pub(super) bells: Rc<Bells>,
-    pub(super) desk: Rc<Desk>,
-}
-
-impl Bell for AnyBell {
-    #[inline]
-    fn is_rung(&mut self) -> bool {
-        let bells = self.bells.0.borrow();
-        bells.iter().flatten().any(|(memory, hearer)| hearer.is_rung(memory)) || self.desk.is_asked()
-    }
 }
 
 /// What went wrong that a well-behaved program does not do.
@@ -200,7 +161,7 @@ impl Cluster {
     /// What every process rang, so many of each at `most`.
     fn hear(&mut self, most: u32) {
         let Self { heard, violations, bells, .. } = self;
-        for (process, place) in (0..).zip(bells.0.borrow_mut().iter_mut()) {
+        for (process, place) in (0..).zip(bells.all().iter_mut()) {
             let Some((memory, hearer)) = place.as_mut().filter(|(memory, hearer)| hearer.is_rung(memory))
             else {
                 continue;

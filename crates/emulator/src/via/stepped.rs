@@ -12,7 +12,8 @@ use laxity_engine::{Calendar, Clock, Doorbell as _, Limits, Stop, Wait};
 use laxity_machine::place::Placed;
 use laxity_units::{Span, Time};
 
-use super::cluster::{AnyBell, Cluster, Event, Violations};
+use super::bells::AnyBell;
+use super::cluster::{Cluster, Event, Violations};
 use super::control::{Doors, socket_of};
 use super::interface::Tally;
 use super::requests::Desk;
@@ -70,6 +71,7 @@ impl Stepped {
     }
 
     /// Ends it.
+    #[allow(clippy::disallowed_methods, reason = "it waits for the thread that talks to programs")]
     pub fn stop(mut self) -> io::Result<()> {
         self.over.store(true, Ordering::Release);
         while !self.cluster.over {

@@ -1,0 +1,53 @@
+//! The doorbells of processes, which END's clock looks at while it waits.
+
+use std::cell::{RefCell, RefMut};
+use std::rc::Rc;
+
+use laxity_engine::Doorbell as Bell;
+use laxity_vi::provider::{self, Hearer, Memory};
+
+use super::requests::Desk;
+
+/// The doorbells of all processes, which the clock looks at and the cluster hears.
+#[derive(Debug, Default)]
+pub(super) struct Bells(RefCell<Vec<Option<(Memory, Hearer)>>>);
+
+impl Bells {
+    /// Those of each process, at its place.
+    pub(super) fn all(&self) -> RefMut<'_, Vec<Option<(Memory, Hearer)>>> {
+        self.0.borrow_mut()
+    }
+
+    pub(super) fn put(&self, process: u32, memory: Memory) {
+        let mut places = self.0.borrow_mut();
+        let place = process as usize;
+        if places.len() <= place {
+            places.resize_with(place + 1, || None);
+        }
+        places[place] = Some((memory, Hearer::default()));
+    }
+
+    pub(super) fn take(&self, process: u32) -> Option<Memory> {
+        self.0.borrow_mut().get_mut(process as usize)?.take().map(|(memory, _)| memory)
+    }
+
+    pub(super) fn call(&self, process: u32) {
+        if let Some(Some((memory, _))) = self.0.borrow().get(process as usize) {
+            provider::announce_call(memory);
+        }
+    }
+}
+
+/// Rings when a process rang, or something is asked for.
+pub(super) struct AnyBell {
+    pub(super) bells: Rc<Bells>,
+    pub(super) desk: Rc<Desk>,
+}
+
+impl Bell for AnyBell {
+    #[inline]
+    fn is_rung(&mut self) -> bool {
+        let bells = self.bells.0.borrow();
+        bells.iter().flatten().any(|(memory, hearer)| hearer.is_rung(memory)) || self.desk.is_asked()
+    }
+}
