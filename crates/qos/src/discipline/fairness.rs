@@ -305,6 +305,20 @@ fn bounds_by_hand() {
     assert!(Order::ALL.iter().all(|order| order.bound(&more, 0).is_none()));
 }
 
+/// To who has a rate the server is idle while it serves who has none. Flow 0 sends one at a tenth of the link and is done at its clock's 10; behind it what has
+/// no rate takes 20. Meanwhile come three of flow 1, at a quarter, and one of flow 0: start tags are 10, 14, 18 and 10. With a clock that had stood still
+/// they would be 0, 4, 8 and 10, and flow 0 last, though it has its item no earlier than its rate allows.
+#[test]
+fn the_clock_of_start_tags_goes_on_when_only_what_has_no_rate_is_served() {
+    let at = |ns| Time::ZERO + Span::from_ns(ns);
+    let tag = Tag::best_effort(Time::ZERO);
+    let without = Request { flow: ChannelId(7), size: Bytes::new(20), tag, carried: Carried::NOTHING };
+    let mut arrivals = vec![(at(0), item(0, 1, one_in(10), at(0))), (at(0), without)];
+    arrivals.extend((0..3).map(|_| (at(10), item(1, 1, one_in(4), at(10)))));
+    arrivals.push((at(10), item(0, 1, one_in(10), at(10))));
+    assert_eq!(flows(Order::StartTimeFair, &arrivals), [0, 7, 1, 0, 1, 1]);
+}
+
 /// What has no rate goes in order of arrival when nothing else waits.
 #[test]
 fn what_has_no_rate_is_last() {

@@ -75,7 +75,11 @@ impl<S: Stamps, T> Stamped<S, T> {
                 self.stamps.begun(stamp);
                 Some((tag, item))
             }
-            None => self.without.pop_front(),
+            None => {
+                // What was begun last of those with a rate is done, and none of them waits: to them the server is idle.
+                self.stamps.idle();
+                self.without.pop_front()
+            }
         }
     }
 

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! served by `S` (Goyal, Vin and Cheng, "Start-time fair queuing: a scheduling algorithm for integrated services packet switching
-//! networks", SIGCOMM 1996). When all is served the clock goes to the latest `F`.
+//! networks", SIGCOMM 1996). When all that has a rate is served the clock goes to the latest `F`, even if the server
+//! goes on with what has none: what it promises would not hold otherwise.
 //!
 //! **Fairness** is that of self-clocked fair queueing, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j / r_j`, and like it asks nothing of the
 //! server: it may be as slow as it likes for as long as it likes, be a CPU or a link below other traffic. Of an item its place does not hang
