@@ -22,9 +22,7 @@
 //! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
 //! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
 
-use std::collections::BTreeMap;
-
-use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
+use laxity_qos::channel::{ByChannel, ChannelId, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Request, Server, Tag};
 use laxity_qos::virtual_clock::Vtick;
@@ -89,7 +87,7 @@ struct Port {
     due: Time,
     memory: Memory,
     /// The channels that leave here, with how many of their reserved places are taken.
-    flows: BTreeMap<ChannelId, (Flow, u64)>,
+    flows: ByChannel<(Flow, u64)>,
     report: PortReport,
 }
 
@@ -154,7 +152,7 @@ impl Switch {
             sending: None,
             due: Time::MAX,
             memory: Memory::of(config.memory),
-            flows: BTreeMap::new(),
+            flows: ByChannel::default(),
             report: PortReport::default(),
         };
         Self {
@@ -173,7 +171,7 @@ impl Switch {
     pub fn receive(&mut self, now: Time, port: usize, packet: &Packet, tell: &mut impl FnMut(SwitchOutput)) {
         let Self { ports, shared, packets } = self;
         let port = &mut ports[port];
-        let (flow, used) = port.flows.get_mut(&packet.channel).expect("a frame keeps to its route");
+        let (flow, used) = &mut port.flows[packet.channel];
         let mut packet = *packet;
         packet.tag = tag(flow, &packet.tag, now);
         packet.arrive();
@@ -205,10 +203,7 @@ impl Switch {
         if let Some((slot, room)) = port.sending.take() {
             let packet = packets.take(slot);
             match room {
-                Room::Reserved => {
-                    let (_, used) = port.flows.get_mut(&packet.channel).expect("it was opened");
-                    *used -= 1;
-                }
+                Room::Reserved => port.flows[packet.channel].1 -= 1,
                 Room::Port => port.memory.free(packet.size),
                 Room::Shared => shared.free(packet.size),
             }

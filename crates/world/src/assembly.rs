@@ -3,6 +3,7 @@
 //! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
 //! [`Outside`], it is the emulated device: the thesis's END.
 
+mod legs;
 mod meters;
 mod networks;
 mod observer;
@@ -28,6 +29,7 @@ use laxity_qos::channel::{ChannelId, Slots};
 use laxity_units::{Bytes, Span, Time};
 
 pub use crate::measure::Said;
+use legs::Legs;
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};
 use networks::Networks;
@@ -191,7 +193,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
         let around = Surroundings {
             experiment,
-            notices: notices(experiment),
+            legs: Legs::new(experiment, &notices(experiment)),
             networks,
             flying: Slots::default(),
             meters: Vec::new(),
@@ -200,7 +202,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             unasked: false,
             observer,
             outside,
-            handles: vec![VecDeque::new(); experiment.channels.len()],
+            handles: Vec::new(),
         };
         let mut assembly = Self {
             experiment,
@@ -223,10 +225,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     fn open_channels(&mut self, elsewhere: Elsewhere<'_>) {
         let experiment = self.experiment;
+        let notices = notices(experiment);
         for (i, spec) in experiment.channels.iter().enumerate() {
-            parts::open(&mut self.nodes, experiment, i, &self.promises[i], &self.around.notices);
+            parts::open(&mut self.nodes, experiment, i, &self.promises[i], &notices);
             let through = |hops| {
-                let heard = spec.route.iter().take(hops).skip(1).map(|station| self.around.notices[*station]);
+                let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
                 Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))
             };
             let deadline = through(spec.senders().len());
@@ -241,8 +244,15 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 true => punctuality,
                 false => punctuality.map(Punctuality::told_later),
             };
-            let meter =
-                Meter { deadline, deadline_at_receiver, from_arrival, punctuality, ..Meter::default() };
+            let endless = spec.source.is_endless();
+            let meter = Meter {
+                deadline,
+                deadline_at_receiver,
+                from_arrival,
+                endless,
+                punctuality,
+                ..Meter::default()
+            };
             self.around.meters.push(meter);
             let sends = host_is_here && !from_arrival && self.is_established(i);
             let chance = || source_stream(experiment, i);
@@ -301,6 +311,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn take(&mut self, now: Time, input: Input, calendar: &mut Calendar<Event>) {
         match input {
             Input::Message { channel, size, handle } if self.is_established(channel) => {
+                let channels = self.experiment.channels.len();
+                self.around.handles.resize_with(channels, VecDeque::new);
                 self.around.handles[channel].push_back(handle);
                 self.offer(now, channel, size, calendar);
             }

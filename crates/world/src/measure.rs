@@ -35,6 +35,8 @@ pub(crate) struct Meter {
     pub(crate) deadline_at_receiver: Option<Span>,
     /// Whether the deadline runs from the actual arrival, too: what a real program waits, it waits.
     pub(crate) from_arrival: bool,
+    /// Whether its application always has a message, so that what was answered was offered.
+    pub(crate) endless: bool,
     /// Since the run began.
     pub(crate) tally: Tally,
     pub(crate) worst: Option<Span>,

@@ -1,44 +1,124 @@
 //! What there is one of for each channel, where a host has few of all the channels of a network.
 //!
-//! Channels have one number everywhere, so that a packet keeps its own from host to host. What a host keeps of those that
-//! never come there is four bytes, up to the last that does.
+//! Channels have one number everywhere, so that a packet keeps its own from host to host, and a host should keep nothing of those that
+//! never come there. So only the first few hundred numbers have an entry each, which is all that a host by itself needs; where the value of
+//! a greater one lies is looked up in a table of open addressing, half of it free at least.
 
 use std::ops::{Index, IndexMut};
 
 use super::message::ChannelId;
 
-/// The place of a channel that is not here.
+/// Where there is no value.
 const NOWHERE: u32 = u32::MAX;
+/// The numbers below have an entry each, up to the last that has a value.
+const DIRECT: usize = 256;
+/// Entries of the smallest table.
+const LEAST: usize = 8;
+
+/// A number, and where its value lies.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    channel: u32,
+    place: u32,
+}
 
 /// Values by channel, for the channels that were given one.
 #[derive(Debug, Clone)]
 pub struct ByChannel<T> {
     all: Vec<T>,
-    /// Where the value of each number lies.
-    places: Vec<u32>,
+    /// The channel of each of them.
+    channels: Vec<ChannelId>,
+    /// Where the values of small numbers lie.
+    direct: Vec<u32>,
+    /// Those of others: empty, or a power of two of entries, of which so many are taken.
+    table: Vec<Entry>,
+    taken: usize,
+    /// The number behind the last.
+    next: u32,
 }
 
 impl<T> Default for ByChannel<T> {
     fn default() -> Self {
-        Self { all: Vec::new(), places: Vec::new() }
+        Self {
+            all: Vec::new(),
+            channels: Vec::new(),
+            direct: Vec::new(),
+            table: Vec::new(),
+            taken: 0,
+            next: 0,
+        }
     }
 }
 
 impl<T> ByChannel<T> {
     /// The number behind the last that has a value.
     pub fn next(&self) -> ChannelId {
-        ChannelId(u32::try_from(self.places.len()).expect("channel numbers fit"))
+        ChannelId(self.next)
     }
 
     /// Gives `channel` its value. Panics if it has one.
     pub fn insert(&mut self, channel: ChannelId, value: T) {
-        if self.places.len() <= channel.index() {
-            self.places.resize(channel.index() + 1, NOWHERE);
-        }
-        let place = &mut self.places[channel.index()];
-        assert!(*place == NOWHERE, "channel {} was opened before", channel.0);
-        *place = u32::try_from(self.all.len()).expect("there are fewer values than numbers");
+        assert!(self.find(channel).is_none(), "channel {} was opened before", channel.0);
         self.all.push(value);
+        self.channels.push(channel);
+        self.next = self.next.max(channel.0.checked_add(1).expect("channel numbers fit"));
+        let place = self.all.len() - 1;
+        let entry = Entry {
+            channel: channel.0,
+            place: u32::try_from(place).expect("there are fewer values than numbers"),
+        };
+        if (channel.0 as usize) < DIRECT {
+            let len = self.direct.len().max(channel.0 as usize + 1);
+            self.direct.resize(len, NOWHERE);
+            self.direct[channel.0 as usize] = entry.place;
+            return;
+        }
+        self.taken += 1;
+        if 2 * self.taken > self.table.len() {
+            let len = (2 * self.table.len()).max(LEAST);
+            let before = std::mem::replace(&mut self.table, vec![Entry { channel: 0, place: NOWHERE }; len]);
+            before.into_iter().filter(|entry| entry.place != NOWHERE).for_each(|entry| self.enter(entry));
+        }
+        self.enter(entry);
+    }
+
+    fn enter(&mut self, entry: Entry) {
+        let mut at = self.first(entry.channel);
+        while self.table[at].place != NOWHERE {
+            at = (at + 1) & (self.table.len() - 1);
+        }
+        self.table[at] = entry;
+    }
+
+    /// Where in the table a channel is looked for first: by the upper bits of a product (Knuth, *The Art of Computer Programming*, 6.4), so that
+    /// neither numbers in a row nor numbers far apart meet.
+    #[inline]
+    fn first(&self, channel: u32) -> usize {
+        let bits = self.table.len().trailing_zeros();
+        (channel.wrapping_mul(0x9E37_79B9) >> (u32::BITS - bits)) as usize
+    }
+
+    #[inline]
+    fn find(&self, channel: ChannelId) -> Option<usize> {
+        let place = match self.direct.get(channel.0 as usize) {
+            Some(place) => *place,
+            None => self.look_up(channel),
+        };
+        (place != NOWHERE).then_some(place as usize)
+    }
+
+    fn look_up(&self, channel: ChannelId) -> u32 {
+        if self.table.is_empty() {
+            return NOWHERE;
+        }
+        let mut at = self.first(channel.0);
+        loop {
+            let Entry { channel: other, place } = self.table[at];
+            if place == NOWHERE || other == channel.0 {
+                return place;
+            }
+            at = (at + 1) & (self.table.len() - 1);
+        }
     }
 
     /// Where the value of `channel` lies among all that there are, which it does from now on; made if it has none.
@@ -47,9 +127,9 @@ impl<T> ByChannel<T> {
     where
         T: Default,
     {
-        match self.places.get(channel.index()) {
-            Some(&place) if place != NOWHERE => place as usize,
-            _ => {
+        match self.find(channel) {
+            Some(place) => place,
+            None => {
                 self.insert(channel, T::default());
                 self.all.len() - 1
             }
@@ -64,8 +144,9 @@ impl<T> ByChannel<T> {
 
     /// All values with their channels, by number.
     pub fn iter(&self) -> impl Iterator<Item = (ChannelId, &T)> {
-        let places = (0..).zip(&self.places).filter(|(_, place)| **place != NOWHERE);
-        places.map(|(number, place)| (ChannelId(number), &self.all[*place as usize]))
+        let mut all: Vec<_> = self.channels.iter().copied().zip(&self.all).collect();
+        all.sort_unstable_by_key(|(channel, _)| *channel);
+        all.into_iter()
     }
 }
 
@@ -74,14 +155,15 @@ impl<T> Index<ChannelId> for ByChannel<T> {
 
     #[inline]
     fn index(&self, channel: ChannelId) -> &T {
-        &self.all[self.places[channel.index()] as usize]
+        &self.all[self.find(channel).expect("the channel is here")]
     }
 }
 
 impl<T> IndexMut<ChannelId> for ByChannel<T> {
     #[inline]
     fn index_mut(&mut self, channel: ChannelId) -> &mut T {
-        &mut self.all[self.places[channel.index()] as usize]
+        let place = self.find(channel).expect("the channel is here");
+        &mut self.all[place]
     }
 }
 
@@ -102,6 +184,23 @@ mod tests {
         values[ChannelId(2)] = "zwei";
         let all: Vec<_> = values.iter().map(|(channel, value)| (channel.0, *value)).collect();
         assert_eq!(all, [(2, "zwei"), (5, "five")]);
+    }
+
+    /// However numbers lie, each leads to its own value and the others to none.
+    #[test]
+    fn every_number_is_found() {
+        for step in [1, 2, 7, 64, 100, 1 << 16] {
+            let mut values = ByChannel::default();
+            for number in (0..500).rev() {
+                values.insert(ChannelId(number * step), number);
+                assert_eq!(values.place(ChannelId(number * step)), values.all.len() - 1);
+            }
+            assert!((0..500).all(|number| values[ChannelId(number * step)] == number), "{step}");
+            assert!((0..500).all(|number| values.find(ChannelId((500 + number) * step)).is_none()));
+            let in_order = (0..500).map(|number| (ChannelId(number * step), number));
+            assert!(values.iter().map(|(channel, value)| (channel, *value)).eq(in_order));
+            assert_eq!(values.next(), ChannelId(499 * step + 1));
+        }
     }
 
     #[test]

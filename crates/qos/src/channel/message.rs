@@ -10,12 +10,6 @@ use crate::fragment::Cut;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId(pub u32);
 
-impl ChannelId {
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 /// A message between its sender and its last packet.
 #[derive(Debug, Clone)]
 pub(super) struct Message {

@@ -12,8 +12,9 @@ use laxity_model::host::Output;
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::switch::SwitchOutput;
 use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Time};
 
+use super::legs::{Leg, Legs};
 use super::meters::StageMeter;
 use super::networks::Networks;
 use super::observer::Observer;
@@ -21,15 +22,14 @@ use super::state::{Event, Snapshot};
 use super::switches::Switches;
 use super::window::Window;
 use super::{Notice, Outside};
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::Experiment;
 use crate::measure::Meter;
 
 /// All of an assembly that is not a node or a source.
 pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) experiment: &'a Experiment,
     pub(super) networks: Networks,
-    /// Per station: how long after its last bit it may hear of a frame.
-    pub(super) notices: Vec<Span>,
+    pub(super) legs: Legs,
     /// Frames on their way from one node to the next.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
@@ -39,7 +39,7 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) unasked: bool,
     pub(super) observer: Observer<'a, 'f, T>,
     pub(super) outside: O,
-    /// Per channel: the outside's names for messages that were offered and not answered.
+    /// Per channel: the outside's names for messages that were offered and not answered; none at all until there is one.
     pub(super) handles: Vec<VecDeque<u32>>,
 }
 
@@ -126,8 +126,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         if let Some(punctuality) = &mut self.meters[channel].punctuality {
             punctuality.answer(now, size, answer, self.window.counts());
         }
-        let Some(handle) = self.handles[channel].pop_front() else {
-            if self.experiment.channels[channel].source.is_endless() {
+        let Some(handle) = self.handles.get_mut(channel).and_then(VecDeque::pop_front) else {
+            if self.meters[channel].endless {
                 self.meters[channel].offer(size);
             }
             return;
@@ -151,18 +151,12 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     /// A packet leaves `node`: for the next of its route, and if this is the last that sends it, for the meters.
     fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
         self.observer.departed(node, now, packet);
-        let channel = &self.experiment.channels[packet.channel.0 as usize];
-        let route = &channel.route;
-        let hop = channel.hop(node).expect("a packet keeps to its route");
-        let received = channel.received;
-        let last_sender = channel.senders().len() - 1;
-        let is_whole_route = route.len() == 1;
-        if let Some(&next) = route.get(hop + 1)
-            && !self.experiment.cuts_through(next)
-        {
-            self.send_on(channel, hop, now, packet, calendar);
+        let (hop, leg) = self.legs.of(packet.channel.0 as usize, node);
+        let leg = *leg;
+        if !leg.cuts_through {
+            self.send_on(hop, &leg, now, packet, calendar);
         }
-        if hop != last_sender {
+        if !leg.departs {
             return;
         }
         self.window.through += 1;
@@ -170,10 +164,10 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let meter = &mut self.meters[packet.channel.0 as usize];
         let completes = meter.depart(now, packet, counted);
         let from = if meter.from_arrival { packet.sent } else { packet.due_from };
-        if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !received) {
+        if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !leg.received) {
             punctuality.arrive(now, packet.message, from);
         }
-        if completes && is_whole_route {
+        if completes && hop == 0 && leg.next.is_none() {
             self.tell_delivered(now, packet.channel, packet.message);
         }
         self.look_at_window(now);
@@ -182,43 +176,34 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
     /// it goes on now.
     fn begin(&mut self, station: usize, until: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let channel = &self.experiment.channels[packet.channel.0 as usize];
-        let hop = channel.hop(station).expect("a packet keeps to its route");
-        if channel.route.get(hop + 1).is_some_and(|next| self.experiment.cuts_through(*next)) {
+        let (hop, leg) = self.legs.of(packet.channel.0 as usize, station);
+        let leg = *leg;
+        if leg.cuts_through {
+            let channel = &self.experiment.channels[packet.channel.0 as usize];
             let at = until - self.experiment.head_start(channel, hop, packet.size);
-            self.send_on(channel, hop, at, packet, calendar);
+            self.send_on(hop, &leg, at, packet, calendar);
         }
     }
 
-    /// A packet goes from a hop of its channel to the next, which may have it from `now` on but for the way.
-    fn send_on(
-        &mut self,
-        channel: &ChannelSpec,
-        hop: usize,
-        now: Time,
-        packet: &Packet,
-        calendar: &mut Calendar<Event>,
-    ) {
-        let ends = (channel.route[hop], channel.route[hop + 1]);
-        let way = channel.ways[hop];
-        let propagation = self.experiment.networks[way].propagation;
-        let (node, propagation) = (ends.1 as u32, propagation + self.experiment.latency_into(ends.1));
-        let mut packet = *packet;
+    /// A packet goes on a leg of its channel, if that leads anywhere, whose next station may have it from `now` on but for the way.
+    fn send_on(&mut self, hop: usize, leg: &Leg, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
+        let Some(node) = leg.next else { return };
         // The way takes its time, so what is on time there is later by that.
-        let longest = self.experiment.longest_way(channel, hop).saturating_add(self.notices[ends.1]);
-        packet.tag.deadline = packet.tag.deadline.saturating_add(longest);
-        let packet = &packet;
-        let Some(impairments) = self.networks.impairments(self.experiment, way, ends) else {
-            let frame = self.flying.put(packet);
-            calendar.schedule(now + propagation, Event::Reach { node, frame });
-            return;
+        let later = packet.tag.deadline.saturating_add(leg.longest);
+        let mut fly = |at: Time, flying: &mut Slots| {
+            let frame = flying.put(packet);
+            flying.at_mut(frame).tag.deadline = later;
+            calendar.schedule(at + leg.takes, Event::Reach { node, frame });
         };
+        let way = leg.impaired.then(|| self.experiment.channels[packet.channel.0 as usize].ways[hop]);
+        let ends = (leg.station as usize, node as usize);
+        let impairments = way.and_then(|way| self.networks.impairments(self.experiment, way, ends));
+        let Some(impairments) = impairments else { return fly(now, &mut self.flying) };
         let mut arrives = false;
         // A damaged frame has a wrong checksum, and the receiving adapter drops it without a word.
         for delivery in impairments.pass(now).filter(|delivery| !delivery.corrupted) {
             arrives = true;
-            let frame = self.flying.put(packet);
-            calendar.schedule(delivery.at + propagation, Event::Reach { node, frame });
+            fly(delivery.at, &mut self.flying);
         }
         if !arrives {
             self.meter(packet.channel).tally.lost_packets += 1;
