@@ -214,6 +214,9 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, one_of_many: b
             term(text, 6, part.cost, part.name);
         }
     }
+    let packets = if hop.backlog == 1 { "packet" } else { "packets" };
+    writeln!(text, "    {:>14}  {packets} of it there at a time, at most", hop.backlog)
+        .expect("text takes text");
     if !bound.head_start.is_zero() {
         term(text, 4, bound.head_start, "less, for what was over when it came");
     }

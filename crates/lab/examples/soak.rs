@@ -268,6 +268,7 @@ fn kind(file: &Table, failure: &Failure) -> String {
     let how = match failure {
         Failure::Exceeded { .. } => "exceeded",
         Failure::Lost { .. } => "lost",
+        Failure::Crowded { .. } => "crowded",
         Failure::Starved { .. } => "starved",
         Failure::Differs => "differs",
         Failure::Panicked(_) => "panicked",

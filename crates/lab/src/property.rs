@@ -82,6 +82,15 @@ pub enum Failure {
         /// How many messages.
         count: u64,
     },
+    /// A channel had more packets at a host than there can be.
+    Crowded {
+        /// The channel.
+        channel: String,
+        /// How many there can be.
+        bound: u64,
+        /// How many there were.
+        most: u64,
+    },
     /// More messages of a channel that has a bound and keeps its contract are under way at the end than can be.
     Starved {
         /// The channel.
@@ -106,6 +115,9 @@ impl fmt::Display for Failure {
             }
             Failure::Lost { channel, cause, count } => {
                 write!(f, "{channel} keeps its contract and lost {count} messages: {cause}")
+            }
+            Failure::Crowded { channel, bound, most } => {
+                write!(f, "{channel}: {most} packets at a host, of which there can be {bound}")
             }
             Failure::Starved { channel, under_way } => {
                 write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")
@@ -216,6 +228,11 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
         return None;
     }
     let name = channel.name.clone();
+    if let (Some(most), Some(bound)) = (channel.backlog, channel.backlog_bound)
+        && most > bound
+    {
+        return Some(Failure::Crowded { channel: name, bound, most });
+    }
     if let Some((cause, count)) = channel.drops.iter().find(|(_, count)| **count > 0) {
         return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
     }

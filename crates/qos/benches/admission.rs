@@ -3,11 +3,16 @@
 //! Ten thousand channels need a fast host: every cost is a microsecond or less here, and the link takes
 //! 0.1 ns per byte. Targets: a decision within 10 ms, the set built within 60 s.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use laxity_qos::admission::{AdmissionTable, Decision, Environment, Formula, Request, ResourceModel, Test};
+use laxity_qos::admission::{
+    AdmissionTable, Decision, Environment, Formula, RateRequest, RateTable, Request, ResourceModel, Test,
+};
 use laxity_qos::channel::Block;
-use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_qos::costs::{Delay, HostCosts, LinkCosts};
+use laxity_qos::discipline::{Order, Sharing};
+use laxity_qos::station::{Behind, Link, Medium, Overtaking, Phase, Stage, Station};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
 
@@ -40,6 +45,29 @@ fn host(formula: Formula) -> Environment {
         interference: Vec::new(),
         formula,
     }
+}
+
+/// The same behind an adapter of three stages with four packets in it: fetching, copying, the link.
+fn three_stages() -> Environment {
+    let stage = |name: &str, fixed, per_byte| {
+        let delay =
+            Delay { fixed: Span::from_ns(fixed), per_byte: Span::from_ps(per_byte), ..Delay::default() };
+        let phases = vec![Phase { delay, ..Phase::default() }];
+        Stage { name: name.into(), phases, ..Stage::default() }
+    };
+    let station = Station {
+        stages: vec![stage("fetch", 200, 0), stage("copy", 50, 60), stage("link", 20, 100)],
+        looks: Span::ZERO,
+        hears: Span::ZERO,
+        gathers: Span::ZERO,
+        host: None,
+        passes: 0,
+        buffers: None,
+        order: Overtaking::Never,
+        medium: Medium::Own,
+    };
+    let link = Link::Behind(Arc::new(Behind::new(station, 4, Bytes::from_kib(4))));
+    Environment { link, depth: 4, ..host(Formula::Corrected) }
 }
 
 /// A fixed stream of numbers: the same set on every run.
@@ -134,6 +162,40 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
     );
 }
 
+/// One more channel at a link that is shared by rates.
+#[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
+fn by_rates(order: Order) {
+    let speed = LinkCosts::new(Span::from_ns(10), Span::from_ps(20));
+    let sharing = Sharing { speed, flows: Vec::new(), without: Bytes::from_kib(4), frame: Span::ZERO };
+    let mut table = RateTable::new(order, Bytes::from_kib(4), sharing).expect("it shares by rates");
+    let mut numbers = Numbers(1);
+    let mut next = || {
+        let request = heterogeneous(&mut numbers);
+        let deadline = request.spec().min_interval * 40;
+        RateRequest { request: request.within(deadline), level: 0, before: None }
+    };
+    let mut refused = 0;
+    for _ in 0..CHANNELS {
+        refused += u64::from(matches!(table.request(next()), Decision::Refused(_)));
+    }
+    let mut decisions = Vec::with_capacity(PROBES);
+    for _ in 0..PROBES {
+        let newcomer = next();
+        let start = Instant::now();
+        let decision = table.request(newcomer);
+        decisions.push(start.elapsed());
+        if let Decision::Admitted { id, .. } = decision {
+            table.release(id);
+        }
+    }
+    let worst = *decisions.iter().max().expect("there are probes");
+    let name = order.short();
+    println!(
+        "{name:<24} {refused} of {CHANNELS} refused  decision median {:.1?} worst {worst:.1?}",
+        median(&mut decisions)
+    );
+}
+
 fn main() {
     // `cargo test --benches` runs this too; then once, and small enough to forget.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -145,6 +207,16 @@ fn main() {
         run("staircase", host(formula), Test::DOrder, staircase);
         run("sparse", host(formula), Test::DOrder, sparse);
         run("uniform, full", host(formula), Test::DOrder, uniform);
+    }
+    println!("Corrected, three stages");
+    run("heterogeneous", three_stages(), Test::DOrder, heterogeneous);
+    run("staircase", three_stages(), Test::DOrder, staircase);
+    run("sparse", three_stages(), Test::DOrder, sparse);
+    run("uniform, full", three_stages(), Test::DOrder, uniform);
+    run("heterogeneous, demand", three_stages(), Test::Demand, heterogeneous);
+    println!("By rates");
+    for order in [Order::VirtualClock, Order::SelfClocked, Order::DeficitRoundRobin, Order::RateControlled] {
+        by_rates(order);
     }
     println!("Corrected, by the demand test");
     run("heterogeneous", host(Formula::Corrected), Test::Demand, heterogeneous);

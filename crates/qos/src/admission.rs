@@ -20,6 +20,8 @@
 //! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and
 //! `S`, which also allows deadlines beyond `I_min` ([`Test`]).
 //!
+//! A link that is shared by rates has a table of its own, `rates.rs`.
+//!
 //! What the bounds assume of the host, besides its costs:
 //!
 //! * timers cost no CPU;
@@ -41,6 +43,7 @@ mod o1;
 mod o2;
 mod papers;
 mod population;
+mod rates;
 mod response;
 mod table;
 mod terms;
@@ -55,5 +58,6 @@ pub use environment::{
     Above, BestEffort, Environment, EnvironmentError, Formula, Interference, Request, RequestError,
     ResourceModel,
 };
+pub use rates::{RateRequest, RateTable};
 pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};

@@ -50,7 +50,7 @@ mod virtual_time;
 mod weighted_fair;
 mod worst_case_fair;
 
-pub use bounds::{Share, Sharing};
+pub use bounds::{Latency, Share, Sharing};
 pub use deficit_round_robin::DeficitRoundRobin;
 pub use early::EarlyPolicy;
 pub use edf::Edf;
@@ -228,6 +228,8 @@ disciplines! {
 mod fairness;
 #[cfg(test)]
 mod holding;
+#[cfg(test)]
+mod rows;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

@@ -13,7 +13,7 @@ use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
-use laxity_world::experiment::{ClockKind, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
+use laxity_world::experiment::{ClockKind, Division, HostPlace, LocalDeadline, Pace, Refusal, Transfer};
 use laxity_world::results::Origin;
 
 use super::leaf::Choice;
@@ -440,6 +440,17 @@ impl Choice for Test {
             Test::Demand,
             "What is due by each instant can be done by then, served by the requested deadlines: admits more than \
              `d_order`, and deadlines beyond the interval.",
+        ),
+    ];
+}
+
+impl Choice for Division {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        ("alike", Division::Alike, "Each for the channel's own deadline."),
+        (
+            "shared",
+            Division::Shared,
+            "Each for the least that it can promise, and for an equal part of what that leaves of the deadline over the whole way.",
         ),
     ];
 }

@@ -24,8 +24,9 @@ use laxity_qos::channel::{LinkParadigm, PacketOverflow};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    Adapter, Admission, ChannelSpec, ClockKind, Experiment, Fault, FaultSpec, Host, HostPlace, InterfaceSpec,
-    LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task, ViaSpec,
+    Adapter, Admission, ChannelSpec, ClockKind, Division, Experiment, Fault, FaultSpec, Host, HostPlace,
+    InterfaceSpec, LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
+    ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -369,14 +370,16 @@ fn admission(
     cx: &mut Context<'_>,
     part: Option<Part<RawAdmission>>,
 ) -> Result<(Admission, Option<Fill>), Reported> {
-    let RawAdmission { formula, test, local_deadline, refusal, fill } =
+    let RawAdmission { formula, test, local_deadline, deadlines, refusal, fill } =
         cx.part_or_empty(part, &WHOLE)?.into_inner();
     let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
     let test = cx.optional(test);
     let local_deadline = cx.optional(local_deadline);
+    let deadlines = cx.or(deadlines, Division::Alike);
     let refusal = cx.or(refusal, Refusal::Fails);
     let fill = cx.optional(fill);
     let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
+    let division = deadlines?;
     if let (None, Some(word)) = (formula, &local_deadline)
         && *word.get_ref() == LocalDeadline::Bound
     {
@@ -398,7 +401,7 @@ fn admission(
     }
     let by_default = if test == Test::Demand { LocalDeadline::Requested } else { LocalDeadline::Bound };
     let local_deadline = local_deadline.map_or(by_default, Spanned::into_inner);
-    Ok((Admission { formula, test, local_deadline, refusal }, fill?))
+    Ok((Admission { formula, test, local_deadline, division, refusal }, fill?))
 }
 
 fn fill(

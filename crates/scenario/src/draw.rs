@@ -25,7 +25,7 @@ use std::path::PathBuf;
 
 use laxity_qos::admission::Test;
 use laxity_units::Span;
-use laxity_world::experiment::{ClockKind, LocalDeadline, Refusal};
+use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
 
 use crate::choice::FormulaWord;
 use crate::raw::{RawAdmission, RawRun, RawScenario};
@@ -146,7 +146,12 @@ fn admission(
         true => word::<Test>("demand"),
         false => dice.maybe(0.1, |_| word("d_order")),
     };
-    let quiet = test.node.is_none() && fill.is_none();
+    let deadlines = match theme.nodes() {
+        1 => dice.maybe(0.05, |_| word::<Division>("alike")),
+        _ => dice
+            .maybe(if theme.by_rate { 0.7 } else { 0.3 }, |dice| word(dice.word::<Division>("shared", 0.7))),
+    };
+    let quiet = test.node.is_none() && fill.is_none() && deadlines.node.is_none();
     if quiet && formula.node.is_none() && local_deadline.node.is_none() {
         return unsaid();
     }
@@ -154,6 +159,7 @@ fn admission(
         formula: formula,
         test: test,
         local_deadline: local_deadline,
+        deadlines: deadlines,
         refusal: dice.any::<Refusal>(0.2),
         fill: fill.map_or_else(unsaid, name),
     });

@@ -18,7 +18,7 @@ use laxity_model::source::mpeg::Film;
 use laxity_qos::admission::Test;
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
-use laxity_world::experiment::{ClockKind, LocalDeadline, Refusal};
+use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
 use laxity_world::results::Origin;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -254,6 +254,9 @@ pub(crate) struct RawAdmission {
     /// By what deadline EDF orders, and so what holds: the bound or the request. Default `bound`; with the test
     /// `demand` always the request, and the bound holds too.
     pub(crate) local_deadline: Option<Written<LocalDeadline>>,
+    /// What the stations of a way are asked for: each for the channel's deadline, or each for what it needs, with the rest of the deadline over the whole
+    /// way shared out. Default `alike`.
+    pub(crate) deadlines: Option<Written<Division>>,
     /// What a channel that is refused says of the run, for channels that do not say it themselves. Default `fails`.
     pub(crate) refusal: Option<Written<Refusal>>,
     /// A real-time channel, of which copies are admitted until one is refused. They are counted in the

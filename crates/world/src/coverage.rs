@@ -22,7 +22,7 @@
 //!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
+//! `rates.rs` for links that are shared by rates, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
 //! `coverage/station.rs` says which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
@@ -57,6 +57,7 @@ use crate::experiment::{
 };
 
 pub(crate) use incoming::{frames_apart, incoming, notices, sources};
+pub(crate) use medium::COLLISIONS;
 pub(crate) use receiving::receiving;
 pub(crate) use via::{Cluster, Taken, cluster, server_name};
 
@@ -80,6 +81,8 @@ pub(crate) struct Covered {
     pub(crate) model: ResourceModel,
     /// Its adapter, or the link behind a port.
     pub(crate) link: Link,
+    /// The link is shared by rates in this order; then nothing else here says anything but the link.
+    pub(crate) rates: Option<Order>,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
     /// Priorities that are told apart among guaranteed channels; `None` for EDF, which needs none.
@@ -132,7 +135,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         outlets,
         networks,
         faults,
-        admission: Admission { formula: _, test, local_deadline: _, refusal: _ },
+        admission: Admission { formula: _, test, local_deadline: _, division: _, refusal: _ },
         // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
         // about: lateness is a result, never part of the model.
         clock: _,
@@ -242,18 +245,26 @@ fn way(network: &Network) -> Result<(), Uncovered> {
 
 /// A port is the link of a host that takes no time: its frames are there when they are, and the last of [`ResourceModel`]'s
 /// costs is the link's. What goes ahead of its time is one more lower packet, and what is set aside for a channel is
-/// what `held_packets` counts, so none of it is lost.
+/// what `held_packets` counts, so none of it is lost. Where rates are shared nothing is held until it is on time, and nobody's being early is
+/// anybody else's loss: a table of rates is all there is to it.
 fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     let Outlet { switch: _, to: _, config } = outlet;
     // A cut-through switch has a frame earlier, never later; its latency is part of the way; memory is for what has no
     // guarantee.
     let SwitchSpec { name: _, forwarding: _, latency: _, shared: _ } = switch;
     let PortConfig { link, order, frame: _, early: _, memory: _ } = config;
-    let by_level = by_level(*order)
-        .ok_or(Uncovered("bounds hold at ports under multi-class EDF or fixed priorities"))?;
-    let levels = levels(by_level);
-    let link = (*link).into();
-    Ok(Covered { model: ResourceModel::Ideal, link, by_level, levels, ahead: false, depth: 1 })
+    let rates = Some(*order).filter(|order| order.has_latency());
+    let by_level = match (by_level(*order), rates) {
+        (Some(by_level), _) => by_level,
+        (None, Some(_)) => false,
+        (None, None) => {
+            return Err(Uncovered(
+                "bounds hold at ports under multi-class EDF, fixed priorities, or what keeps rates apart",
+            ));
+        }
+    };
+    let (link, levels) = ((*link).into(), levels(by_level));
+    Ok(Covered { model: ResourceModel::Ideal, link, rates, by_level, levels, ahead: false, depth: 1 })
 }
 
 fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -317,7 +328,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
     let link = LinkCosts::default().into();
-    Ok(Covered { model, link, by_level, levels: levels(by_level), ahead, depth: *depth })
+    Ok(Covered { model, link, rates: None, by_level, levels: levels(by_level), ahead, depth: *depth })
 }
 
 /// Whether who goes by `order` goes by fixed priorities, or by EDF of current work before best effort; no promise is made from
@@ -384,7 +395,7 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         deadline: _,
         // What a refusal says of the run is said after it.
         refusal: _,
-        // No proof covers who shares by rates.
+        // What its port has to give it: see `promise/table.rs`.
         share: _,
         // See `policies_at`.
         level: _,

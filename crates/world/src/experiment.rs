@@ -272,6 +272,8 @@ pub struct Admission {
     pub test: Test,
     /// By what deadline EDF orders.
     pub local_deadline: LocalDeadline,
+    /// What the stations of a way are asked for.
+    pub division: Division,
     /// What a refused channel says of the run, unless it says so itself.
     pub refusal: Refusal,
 }
@@ -307,6 +309,16 @@ pub enum LocalDeadline {
     Requested,
     /// The bound that admission gave it.
     Bound,
+}
+
+/// What the stations of a channel's way are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Division {
+    /// Each for the channel's own deadline.
+    #[default]
+    Alike,
+    /// Each for the least that it can promise, and all for equal parts of what is left of the deadline over the whole way.
+    Shared,
 }
 
 /// What is done with an experiment.

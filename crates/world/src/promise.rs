@@ -1,18 +1,22 @@
 //! Admission of an experiment's channels: who is promised what before anything runs.
 //!
-//! Every host has a table of its own. A channel asks each host of its way for the same local delay, and is admitted if all
+//! Every host has a table of its own. A channel asks each host of its way for the same local delay, or each for what it needs (`division.rs`), and is admitted if all
 //! of them can keep it; then the bound of its messages is made up host by host. A message counts as arrived at the next host
 //! when its local deadline here and the longest way have passed, however early it comes: so each host has to reserve
 //! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
 
+mod arrivals;
+mod backlog;
 mod departures;
+mod division;
 mod refusal;
+mod station;
 mod table;
 mod via;
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{Bound, Breakdown, Decision, Formula, Refusal, Request, Test};
+use laxity_qos::admission::{Bound, Breakdown, Formula, RateRequest, Refusal, Request, Test};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::bound;
@@ -23,6 +27,8 @@ use crate::coverage::{coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
 use table::{Reservation, Tables};
 
+pub(crate) use arrivals::by_sender;
+pub(crate) use backlog::held;
 pub use refusal::{Shortfall, shortfall};
 pub use via::Connection;
 
@@ -75,6 +81,8 @@ pub struct Hop {
     pub kept: Span,
     /// The longest way to the next host; zero from the last.
     pub way: Span,
+    /// Packets of it that there may be at a time: with buffers for them none is lost.
+    pub backlog: u64,
 }
 
 /// Which host refused a channel, and why.
@@ -158,37 +166,43 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     }
     let bounds: Vec<BTreeMap<_, Bound>> = tables.bounds();
     let notices = notices(experiment);
-    let channels = experiment.channels.iter().zip(answers).map(|(channel, answer)| match answer {
-        None => Promise::BestEffort,
-        Some(Err(refused)) => Promise::Refused(refused),
-        Some(Ok(Reservation { reserved, unbounded })) => {
-            let hop = |(node, role, id, request): (usize, Role, _, Request)| {
-                let bound = bounds[node][&id];
-                let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound;
-                let local_deadline = if by_bound { bound.bound } else { request.deadline() };
-                // The demand test bounds what EDF by the requested deadlines makes of it.
-                let ordered = by_bound
-                    || experiment.admission.test_with(formula) == Test::Demand
-                    || experiment.order(node) == Order::FixedPriority;
-                let (wait, service) = tables.terms(node, &request);
-                Hop {
-                    node,
-                    role,
-                    bound,
-                    wait,
-                    service,
-                    local_deadline,
-                    kept: if ordered { bound.bound } else { request.deadline() },
-                    way: way_from(experiment, channel, node, &notices),
+    let channels =
+        experiment.channels.iter().zip(answers).enumerate().map(|(i, (channel, answer))| match answer {
+            None => Promise::BestEffort,
+            Some(Err(refused)) => Promise::Refused(refused),
+            Some(Ok(Reservation { reserved, unbounded })) => {
+                let hop = |(node, role, id, asked): (usize, Role, _, RateRequest)| {
+                    let bound = bounds[node][&id];
+                    // Where rates are shared no deadline orders anything, and none makes a bound longer.
+                    let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound
+                        || tables.is_shared_by_rates(node);
+                    let request = asked.request;
+                    let local_deadline = if by_bound { bound.bound } else { request.deadline() };
+                    // The demand test bounds what EDF by the requested deadlines makes of it.
+                    let ordered = by_bound
+                        || experiment.admission.test_with(formula) == Test::Demand
+                        || experiment.order(node) == Order::FixedPriority;
+                    let (wait, service) = tables.terms(node, &asked, &bound);
+                    Hop {
+                        node,
+                        role,
+                        bound,
+                        wait,
+                        service,
+                        local_deadline,
+                        kept: if ordered { bound.bound } else { request.deadline() },
+                        way: way_from(experiment, channel, node, &notices),
+                        backlog: 0,
+                    }
+                };
+                let mut hops: Vec<Hop> = reserved.into_iter().map(hop).collect();
+                backlog::backlogs(experiment, i, &notices, &mut hops);
+                match unbounded {
+                    None => Promise::Admitted(hops),
+                    Some(why) => Promise::Unbounded(why, hops),
                 }
-            };
-            let hops = reserved.into_iter().map(hop).collect();
-            match unbounded {
-                None => Promise::Admitted(hops),
-                Some(why) => Promise::Unbounded(why, hops),
             }
-        }
-    });
+        });
     Ok(Promises { formula, channels: channels.collect() })
 }
 
@@ -258,7 +272,7 @@ pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
     let channel = &experiment.channels[0];
     // What a lone message takes does not depend on what it asks for.
     let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;
-    Some(tables.sender(channel)?.service_time(&request).ok()?.total())
+    Some(tables.terms_of_sender(channel, &request)?.1.total())
 }
 
 fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
@@ -266,12 +280,4 @@ fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
         return Ok(None);
     };
     Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered("a contract is out of range"))
-}
-
-/// Whether a table said yes.
-fn admitted(decision: Decision) -> Result<laxity_qos::admission::AdmissionId, Refusal> {
-    match decision {
-        Decision::Admitted { id, .. } => Ok(id),
-        Decision::Refused(refusal) => Err(refusal),
-    }
 }

@@ -29,6 +29,8 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
             packets: 1,
             delivered: Some(1),
             delivered_late: real_time.then_some(0),
+            backlog: real_time.then_some(1),
+            backlog_bound: real_time.then_some(1),
             jitter_duration: promised,
             jitter_fraction: promised,
             jitter_fraction_bound: promised,

@@ -93,11 +93,15 @@ pub enum Reason {
     InterruptsTakeAll,
     /// Work above all handlers takes all of the CPU.
     InterferenceTakesAll,
+    /// What all stations of its way could promise at the least exceeds, summed up, what it asks for.
+    LateTogether,
     /// The deadline is beyond `I_min`, so that several messages of the channel may be under way, which the test in
     /// use does not cover.
     BeyondInterval,
     /// A conforming burst would find no room.
     NoRoom,
+    /// Its frames, or the levels up to its own, are never done with what may come in them.
+    NoRoomInFrames,
     /// More channels than priorities, and those that would have to share one wait too long for each other.
     SharedLevels,
 }
@@ -106,6 +110,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = match self.reason {
             Reason::Late => "the response time exceeds the deadline",
+            Reason::LateTogether => {
+                "the least that the stations of its way can promise exceeds what it asks for"
+            }
             Reason::Overload => "the channels together reserve more than there is",
             Reason::BestEffortNeverYields => "best-effort handlers never yield the CPU",
             Reason::InterruptsTakeAll => "completions of the smallest packets take all of the CPU",
@@ -114,6 +121,7 @@ impl fmt::Display for Refusal {
                 "it lets several messages be under way, which this test does not cover: it exceeds I_min"
             }
             Reason::NoRoom => "a burst within the contract finds no room",
+            Reason::NoRoomInFrames => "what comes with it, or before it, may never be done",
             Reason::SharedLevels => {
                 "there are more channels than priorities, and those that would share one are late for each other"
             }

@@ -231,8 +231,9 @@ impl Request {
         self.within(self.spec.min_interval)
     }
 
-    /// The same with another deadline.
-    pub(super) fn within(&self, deadline: Span) -> Self {
+    /// The same with another deadline, which is not zero.
+    #[must_use]
+    pub fn within(&self, deadline: Span) -> Self {
         Self { deadline, ..*self }
     }
 

@@ -144,6 +144,11 @@ impl AdmissionTable {
         &self.environment
     }
 
+    /// How it decides who fits.
+    pub fn test(&self) -> Test {
+        self.test
+    }
+
     /// How many channels are admitted.
     pub fn len(&self) -> usize {
         self.channels.len()

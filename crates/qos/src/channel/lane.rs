@@ -19,6 +19,8 @@ pub(super) struct Lane {
     pub(super) packets: VecDeque<Packet>,
     /// Packets between creation (or reception) and completed transmission.
     pub(super) used_packets: u64,
+    /// The most of them that there ever were.
+    pub(super) most_packets: u64,
     /// The lane's handler with a process per channel; `None` with a process per message.
     pub(super) handler: Option<usize>,
     /// Handlers waiting for a packet buffer, by the number of their message.
@@ -37,6 +39,7 @@ impl Lane {
             messages: VecDeque::new(),
             packets: VecDeque::new(),
             used_packets: 0,
+            most_packets: 0,
             handler: None,
             blocked: BTreeSet::new(),
             unfinished: BTreeMap::new(),
@@ -65,6 +68,12 @@ impl Lane {
     pub(super) fn has_buffer_for(&self, message: u64) -> bool {
         let wanted: u64 = self.unfinished.range(..message).map(|(_, packets)| packets).sum();
         self.used_packets + wanted < self.config.packet_slots
+    }
+
+    /// A packet takes a buffer.
+    pub(super) fn take_buffer(&mut self) {
+        self.used_packets += 1;
+        self.most_packets = self.most_packets.max(self.used_packets);
     }
 
     /// A packet of `message` was made.

@@ -208,7 +208,7 @@ impl Subsystem {
                 let reserved = lane.config.spec.fragmentation(self.config.packet).packets();
                 message.postpone(lane.config.spec.min_interval.scale_ceil(1, reserved));
             }
-            lane.used_packets += 1;
+            lane.take_buffer();
             lane.made(message.id);
             let mut packet = message.next_packet(channel, lane.config.way, now);
             packet.join(self.link.usual_wait());

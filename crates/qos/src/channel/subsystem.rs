@@ -158,6 +158,11 @@ impl Subsystem {
         self.lanes[lane].used_packets + excess.map_or(0, |excess| self.lanes[excess].used_packets)
     }
 
+    /// The most packet buffers of a channel that packets ever had at a time, those of its excess left out.
+    pub fn most_buffers(&self, channel: ChannelId) -> u64 {
+        self.lanes[self.channels[channel].lane].most_packets
+    }
+
     /// Packets waiting for the link, and the most that ever did.
     pub fn link_queue(&self) -> (usize, usize) {
         (self.link.len(), self.link.longest())
@@ -312,7 +317,7 @@ impl Subsystem {
         };
         packet.channel = channel;
         packet.arrive();
-        self.lanes[lane].used_packets += 1;
+        self.lanes[lane].take_buffer();
         self.lanes[lane].packets.push_back(packet);
         let handler = self.lanes[lane].handler.expect("a receiving lane has a handler");
         if !self.handlers[handler].active {

@@ -4,6 +4,8 @@
 //! left, and all of them assume: a flow that is asked about keeps a token bucket, others send what they like; and rates sum up to no more than
 //! the server has ([`Sharing::fits`]), with the overhead of an item on the link counted as bytes of it.
 
+use std::collections::BTreeMap;
+
 use laxity_units::{Bytes, Span};
 
 use super::Order;
@@ -49,24 +51,24 @@ impl Sharing {
     /// Whether the server is fast enough for all rates: each item's time on it, over its time at its flow's rate, summed up. The smallest items have
     /// most overhead.
     pub fn fits(&self) -> bool {
+        self.rates() <= 1 << 40
+    }
+
+    /// By how much rates exceed the server, in millionths of it, rounded up.
+    pub fn excess(&self) -> u64 {
+        let excess = self.rates().saturating_sub(1 << 40).saturating_mul(1_000_000);
+        u64::try_from(excess.div_ceil(1 << 40)).unwrap_or(u64::MAX)
+    }
+
+    /// The part of the server that rates take, in 2⁻⁴⁰.
+    fn rates(&self) -> u128 {
         let share = |flow: &Share| {
             let size = flow.smallest.max(Bytes::new(1));
             let of = u128::from(self.speed.transmit(size).as_ps()) << 40;
             let tick = u128::from(flow.tick.interval.as_ps()) * u128::from(size.get());
             (of * u128::from(flow.tick.size.get())).div_ceil(tick.max(1))
         };
-        self.flows.iter().map(share).sum::<u128>() <= 1 << 40
-    }
-
-    /// `σ / r`.
-    pub fn at_its_rate(&self, flow: usize) -> Span {
-        self.flows[flow].tick.of(self.flows[flow].burst)
-    }
-
-    /// `(σ − L) / r` with the smallest last item.
-    pub fn before_the_last(&self, flow: usize) -> Span {
-        let Share { tick, burst, smallest, .. } = self.flows[flow];
-        tick.of(burst.saturating_sub(smallest))
+        self.flows.iter().map(share).fold(0, u128::saturating_add)
     }
 
     /// `L / C` of a flow's largest item.
@@ -82,6 +84,28 @@ impl Sharing {
     /// `L_max / C`.
     pub fn longest(&self) -> Span {
         (0..self.flows.len()).map(|flow| self.item(flow)).fold(self.without(), Span::max)
+    }
+
+    /// `Σ L / C`: an item of each flow, and one without a rate.
+    pub(super) fn one_of_each(&self) -> Span {
+        (0..self.flows.len()).map(|flow| self.item(flow)).fold(self.without(), Span::saturating_add)
+    }
+
+    /// The same for every flow.
+    pub(super) fn all_alike(&self, latency: Latency) -> Vec<Latency> {
+        vec![latency; self.flows.len()]
+    }
+
+    /// For every flow what goes with its level.
+    pub(super) fn by_level(
+        &self,
+        level: impl Fn(usize) -> u8,
+        of: impl Fn(u8) -> Option<Latency>,
+    ) -> Vec<Option<Latency>> {
+        let mut known = BTreeMap::new();
+        (0..self.flows.len())
+            .map(|flow| *known.entry(level(flow)).or_insert_with_key(|level| of(*level)))
+            .collect()
     }
 
     /// What the server takes for a whole bucket, in the smallest items.
@@ -107,30 +131,130 @@ impl Sharing {
     }
 }
 
+/// How late a server is that gives each flow its rate, if at all: behind the flow's own clock, by which an item is done at
+///
+/// ```text
+/// end ← max(when it comes, end of the one before) + L / r,       begin = end − L / r
+/// ```
+///
+/// An item has left by either of them and so much more, however far the flow is ahead of its bucket (Goyal, Lam and Vin 1997 have it as *guaranteed rate* servers, with the
+/// end; Stiliadis and Varma 1998 as *latency-rate* servers).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Latency {
+    after: Span,
+    begin: bool,
+}
+
+impl Latency {
+    /// Gone by the end and `after`.
+    pub(super) fn behind_end(after: Span) -> Self {
+        Self { after, begin: false }
+    }
+
+    /// Gone by the beginning and `after`.
+    pub(super) fn behind_begin(after: Span) -> Self {
+        Self { after, begin: true }
+    }
+
+    /// Whether it is counted from the beginning.
+    #[cfg(test)]
+    pub(super) fn counts_from_begin(&self) -> bool {
+        self.begin
+    }
+
+    /// What it adds to the clock.
+    pub fn after(&self) -> Span {
+        self.after
+    }
+
+    /// How long an item is there at most of a flow that keeps its bucket.
+    pub fn of_bucket(&self, share: &Share) -> Span {
+        let of = if self.begin { share.burst.saturating_sub(share.smallest) } else { share.burst };
+        share.tick.of(of).saturating_add(self.after)
+    }
+
+    /// How much later than it may leave the server before, which had `before` of [`handed_on`](Order::handed_on), an item leaves this one at most.
+    ///
+    /// The burst is paid for at the first of a row of servers only. With `end_n` the clock at the `n`-th, `X_n` what it adds to its beginning, `α_n` to its end, and `τ` the way,
+    ///
+    /// ```text
+    /// comes ≤ end_n + α_n + τ        end_{n+1} ≤ end_n + c,   c = τ + X_n,   or   τ + α_n + max L / r     (induction over items)
+    /// leaves by end_{n+1} + α_{n+1} ≤ end_n + c + α_{n+1}
+    /// ```
+    ///
+    /// so `c − τ − α_n + α_{n+1}` later, in which only the largest item is paid for again (Goyal, Lam and Vin, "Determining end-to-end delay bounds in heterogeneous networks",
+    /// Multimedia Systems 5, 1997; Parekh and Gallager, "… the multiple node case", IEEE/ACM ToN 2(2), 1994).
+    pub fn of_next(&self, before: Span, share: &Share) -> Span {
+        let begun = if self.begin { share.tick.of(share.smallest) } else { Span::ZERO };
+        before.saturating_sub(begun).saturating_add(self.after)
+    }
+}
+
 impl Order {
+    /// Whether something is known of how late flows may be behind their own clocks.
+    pub fn has_latency(self) -> bool {
+        match self {
+            Order::VirtualClock
+            | Order::WeightedFair
+            | Order::WorstCaseFair
+            | Order::SelfClocked
+            | Order::StartTimeFair
+            | Order::DeficitRoundRobin
+            | Order::HierarchicalRoundRobin
+            | Order::RateControlled => true,
+            Order::MultiClassEdf
+            | Order::FixedPriority
+            | Order::Edf
+            | Order::Fifo
+            | Order::StopAndGo
+            | Order::FifoPlus
+            | Order::HopLaxity => false,
+        }
+    }
+
+    /// What the next server has to add for items that come from one in this order: the largest at its rate, or where beginnings count the smallest.
+    pub fn handed_on(self, share: &Share) -> Span {
+        let begins = matches!(self, Order::StartTimeFair | Order::RateControlled);
+        share.tick.of(if begins { share.smallest } else { share.largest })
+    }
+
+    /// How late each flow is at most behind its own clock; nothing where that is not known, or its conditions are not met.
+    pub fn latencies(self, sharing: &Sharing) -> Vec<Option<Latency>> {
+        let all = |latencies: Vec<Latency>| latencies.into_iter().map(Some).collect();
+        if !sharing.fits() {
+            return vec![None; sharing.flows.len()];
+        }
+        match self {
+            Order::VirtualClock => all(super::virtual_clock::latencies(sharing)),
+            Order::WeightedFair => all(super::weighted_fair::latencies(sharing)),
+            Order::WorstCaseFair => all(super::worst_case_fair::latencies(sharing)),
+            Order::SelfClocked => all(super::self_clocked::latencies(sharing)),
+            Order::StartTimeFair => all(super::start_time::latencies(sharing)),
+            Order::DeficitRoundRobin => all(super::deficit_round_robin::latencies(sharing)),
+            Order::HierarchicalRoundRobin => super::hierarchical_round_robin::latencies(sharing),
+            Order::RateControlled => super::rate_controlled::latencies(sharing),
+            Order::MultiClassEdf
+            | Order::FixedPriority
+            | Order::Edf
+            | Order::Fifo
+            | Order::StopAndGo
+            | Order::FifoPlus
+            | Order::HopLaxity => vec![None; sharing.flows.len()],
+        }
+    }
+
     /// How long an item of flow `of` is there, at most, if it keeps its token bucket; nothing where none is known, or its conditions are not met.
     ///
     /// Most hold whatever others send. Those of [`StopAndGo`](super::StopAndGo) and [`FifoPlus`](super::FifoPlus) take all to keep their buckets, as neither enforces
-    /// anything ([`isolates`](Self::isolates)).
+    /// anything ([`isolates`](Self::isolates)). Those of real-time channels are admission's: they are of contracts, and of a host around the queue.
     pub fn bound(self, sharing: &Sharing, of: usize) -> Option<Span> {
         if !sharing.fits() {
             return None;
         }
         match self {
-            Order::VirtualClock => Some(super::virtual_clock::bound(sharing, of)),
-            Order::WeightedFair => Some(super::weighted_fair::bound(sharing, of)),
-            Order::WorstCaseFair => Some(super::worst_case_fair::bound(sharing, of)),
-            Order::SelfClocked => Some(super::self_clocked::bound(sharing, of)),
-            Order::StartTimeFair => Some(super::start_time::bound(sharing, of)),
-            Order::DeficitRoundRobin => Some(super::deficit_round_robin::bound(sharing, of)),
             Order::StopAndGo => super::stop_and_go::bound(sharing, of, sharing.frame),
-            Order::HierarchicalRoundRobin => {
-                super::hierarchical_round_robin::bound(sharing, of, sharing.frame)
-            }
-            Order::RateControlled => super::rate_controlled::bound(sharing, of),
             Order::FifoPlus => Some(super::fifo_plus::bound(sharing)),
-            // Those of real-time channels are admission's: they are of contracts, and of a host around the queue. No other has one.
-            Order::MultiClassEdf | Order::FixedPriority | Order::Edf | Order::Fifo | Order::HopLaxity => None,
+            _ => self.latencies(sharing)[of].map(|latency| latency.of_bucket(&sharing.flows[of])),
         }
     }
 

@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 
 use laxity_units::{Span, Time};
 
-use super::bounds::Sharing;
+use super::bounds::{Latency, Share, Sharing};
 use super::keyed::evict;
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
@@ -171,12 +171,11 @@ impl<T> DeficitRoundRobin<T> {
     }
 }
 
-/// `σ / r + (3 F − 2 Q_i) / C`, and an item without a rate that was begun before.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
-    let round =
-        (0..sharing.flows.len()).map(|flow| sharing.flows[flow].largest_tick()).max().unwrap_or_default();
-    let quanta = (0..sharing.flows.len()).map(|flow| sharing.share_of(flow, round));
-    let all = quanta.fold(Span::ZERO, Span::saturating_add).saturating_mul(3);
-    let own = sharing.share_of(of, round).saturating_mul(2);
-    sharing.at_its_rate(of).saturating_add(all.saturating_sub(own)).saturating_add(sharing.without())
+/// `(3 F − 2 Q_i) / C`, and an item without a rate that was begun before.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
+    let round = sharing.flows.iter().map(Share::largest_tick).max().unwrap_or_default();
+    let quanta: Vec<Span> = (0..sharing.flows.len()).map(|flow| sharing.share_of(flow, round)).collect();
+    let all = quanta.iter().fold(Span::ZERO, |all, own| all.saturating_add(*own)).saturating_mul(3);
+    let of = |own: &Span| all.saturating_sub(own.saturating_mul(2)).saturating_add(sharing.without());
+    quanta.iter().map(|own| Latency::behind_end(of(own))).collect()
 }

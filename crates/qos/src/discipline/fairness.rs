@@ -43,35 +43,6 @@ proptest! {
         }
     }
 
-    /// VirtualClock is done by the stamp and one item, of every flow, whether it keeps its bucket or not; start-time fair queueing by what it
-    /// would have at its own rate and an item of each other.
-    #[test]
-    fn every_item_is_gone_by_its_own_clock(case in cases()) {
-        let longest = case.sharing.longest();
-        let all = (0..case.sharing.flows.len()).map(|flow| case.sharing.item(flow)).fold(case.sharing.without(), |a, b| a + b);
-        let mut stamps = vec![Time::ZERO; case.sharing.flows.len()];
-        let mut by = vec![(Time::ZERO, Time::ZERO); case.arrivals.len()];
-        for (n, (came, request)) in case.arrivals.iter().enumerate() {
-            if let Some(stamp) = stamps.get_mut(request.flow.0 as usize) {
-                let begins = (*stamp).max(*came);
-                *stamp = begins + request.tag.tick.of(request.size);
-                by[n] = (begins, *stamp);
-            }
-        }
-        let slack = Span::from_ps(case.arrivals.len() as u64);
-        for order in [Order::VirtualClock, Order::StartTimeFair] {
-            for sent in send(order, &server(&case.sharing), &case.arrivals, true) {
-                let own = case.arrivals[sent.item].1.size;
-                if sent.flow >= stamps.len() { continue }
-                let latest = match order {
-                    Order::VirtualClock => by[sent.item].1 + longest,
-                    _ => by[sent.item].0 + (all - case.sharing.item(sent.flow)) + case.sharing.speed.transmit(own),
-                };
-                prop_assert!(sent.left <= latest + slack, "{:?}: {:?} by {}", order, sent, latest);
-            }
-        }
-    }
-
     /// While two flows both wait they are served alike, to the item of each that is published, and a round of those that take turns.
     #[test]
     fn flows_that_wait_are_served_alike(mut case in cases(), more in 10usize..60) {

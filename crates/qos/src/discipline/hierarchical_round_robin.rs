@@ -31,9 +31,9 @@
 
 use std::collections::VecDeque;
 
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::frames::Frames;
 use super::keyed::evict;
 use super::stamped::{RATED, rank};
@@ -230,15 +230,17 @@ impl<T> HierarchicalRoundRobin<T> {
     }
 }
 
-/// `σ / r + 2 T_g`, if the frames that are not longer have room for what is given in them; nothing if they have not.
-pub(super) fn bound(sharing: &Sharing, of: usize, frame: Span) -> Option<Span> {
-    let frames = Frames::of(frame);
+/// `2 T_g`; nothing for flows with frames of which one that is not longer has no room.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
+    let frames = Frames::of(sharing.frame);
     let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval);
     let given = |flow: usize| {
         let worth = frames.length(level(flow)).saturating_add(sharing.flows[flow].largest_tick());
         sharing.share_of(flow, worth)
     };
-    let own = frames.length(level(of)).saturating_mul(2);
-    let room = frames.have_room(sharing, level(of), level, given);
-    room.then(|| sharing.at_its_rate(of).saturating_add(own))
+    let of_level = |own: u8| {
+        let room = frames.have_room(sharing, own, level, given);
+        room.then(|| Latency::behind_end(frames.length(own).saturating_mul(2)))
+    };
+    sharing.by_level(level, of_level)
 }

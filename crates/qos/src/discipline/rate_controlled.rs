@@ -36,7 +36,7 @@
 use laxity_units::{Span, Time};
 
 use super::Request;
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::held::{Held, Holds};
 use super::virtual_time::Virtual;
 use crate::channel::ByChannel;
@@ -59,9 +59,14 @@ impl Holds for Regulators {
     }
 }
 
-/// `(σ − L) / r + d`; nothing if the levels up to this one are never done.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Option<Span> {
-    let level = sharing.flows[of].level;
+/// `d`; nothing if the levels up to a flow's are never done.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
+    sharing
+        .by_level(|flow| sharing.flows[flow].level, |level| busy(sharing, level).map(Latency::behind_begin))
+}
+
+/// `d` of a level.
+fn busy(sharing: &Sharing, level: u8) -> Option<Span> {
     let all = 0..sharing.flows.len();
     let (urgent, others): (Vec<usize>, Vec<usize>) =
         all.partition(|flow| sharing.flows[*flow].level <= level);
@@ -81,7 +86,7 @@ pub(super) fn bound(sharing: &Sharing, of: usize) -> Option<Span> {
     for _ in 0..STEPS {
         let next = comes(busy);
         if next <= busy {
-            return Some(sharing.before_the_last(of).saturating_add(busy));
+            return Some(busy);
         }
         busy = next;
     }

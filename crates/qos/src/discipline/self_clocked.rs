@@ -29,9 +29,9 @@
 //! `L_max / C` (Stiliadis and Varma, "Latency-rate servers", IEEE/ACM ToN 6(5), 1998, have `(V − 1) L_max / C`). It is not the sum of rates
 //! but the number of flows that hurts. Work-conserving, `O(log n)` an item, no clock to keep.
 
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::channel::{ByChannel, ChannelId};
@@ -62,9 +62,8 @@ impl Stamps for FinishTags {
     }
 }
 
-/// `σ / r + Σ_{j ≠ i} L_j / C`, and an item without a rate that was begun before.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
-    let others = (0..sharing.flows.len()).filter(|other| *other != of);
-    let others = others.map(|other| sharing.item(other)).fold(sharing.without(), Span::saturating_add);
-    sharing.at_its_rate(of).saturating_add(others)
+/// `Σ_{j ≠ i} L_j / C`, and an item without a rate that was begun before.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
+    let all = sharing.one_of_each();
+    (0..sharing.flows.len()).map(|of| Latency::behind_end(all.saturating_sub(sharing.item(of)))).collect()
 }

@@ -21,9 +21,9 @@
 //! for a token bucket whose last item is `L` (ibid., Theorem 4): `L / r_i` less than self-clocked, `L / C` more. `bound` takes the smallest item,
 //! which makes it larger. Work-conserving, `O(log n)` an item.
 
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::channel::{ByChannel, ChannelId};
@@ -62,9 +62,7 @@ impl Stamps for StartTags {
     }
 }
 
-/// `(σ − L) / r + Σ_{j ≠ i} L_j / C + L / C`, and an item without a rate that was begun before.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
-    let all = (0..sharing.flows.len()).map(|flow| sharing.item(flow));
-    let all = all.fold(sharing.without(), Span::saturating_add);
-    sharing.before_the_last(of).saturating_add(all)
+/// `Σ_{j ≠ i} L_j / C + L / C`, and an item without a rate that was begun before.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
+    sharing.all_alike(Latency::behind_begin(sharing.one_of_each()))
 }

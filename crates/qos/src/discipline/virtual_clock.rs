@@ -26,9 +26,9 @@
 //! **What it does not do.** It is not fair: whoever has used capacity that nobody wanted has run his clock ahead, and waits behind all
 //! others when they come back. Work-conserving; what is early is served like anything else, later by its stamp. `O(log n)` an item.
 
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::channel::{ByChannel, ChannelId};
@@ -52,14 +52,14 @@ impl Stamps for Clocks {
     }
 }
 
-/// `σ / r + L_max / C`: how long an item of flow `of` is in the queue and served, at most, if it keeps its token bucket.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
-    sharing.at_its_rate(of).saturating_add(sharing.longest())
+/// `auxVC + L_max / C`.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
+    sharing.all_alike(Latency::behind_end(sharing.longest()))
 }
 
 #[cfg(test)]
 mod tests {
-    use laxity_units::Bytes;
+    use laxity_units::{Bytes, Span};
     use proptest::prelude::*;
 
     use super::*;

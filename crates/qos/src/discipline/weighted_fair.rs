@@ -33,10 +33,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
 use super::Server;
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::channel::{ByChannel, ChannelId};
@@ -128,7 +128,7 @@ impl Fluid {
     }
 }
 
-/// `σ / r + L_max / C`.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
-    sharing.at_its_rate(of).saturating_add(sharing.longest())
+/// `L_max / C` behind the fluid server, in which nobody is later than at its own rate.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
+    sharing.all_alike(Latency::behind_end(sharing.longest()))
 }

@@ -27,9 +27,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use laxity_units::{Span, Time};
+use laxity_units::Time;
 
-use super::bounds::Sharing;
+use super::bounds::{Latency, Sharing};
 use super::keyed::evict;
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
@@ -194,7 +194,7 @@ impl<T> WorstCaseFair<T> {
     }
 }
 
-/// `σ / r + L_max / C`.
-pub(super) fn bound(sharing: &Sharing, of: usize) -> Span {
-    sharing.at_its_rate(of).saturating_add(sharing.longest())
+/// `L_max / C` behind the fluid server, in which nobody is later than at its own rate.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Latency> {
+    sharing.all_alike(Latency::behind_end(sharing.longest()))
 }

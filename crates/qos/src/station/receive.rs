@@ -24,10 +24,18 @@
 //! If `Σ ρ ≥ 1` there is no such end: the adapter is slower than what comes in. Where `w` and `x` are lines in the size, `ρ` is at an end of them, so it is sought
 //! where phases begin and end, and at knees; segments are counted as lines, above for `w` and below for `x`.
 //!
+//! *By how many.* Where it is known that of a source's frames no more than `b + ⌈Δ/i⌉` come in `Δ`, for each of the groups that it has, they have at most `w(b) (b + 1 + Δ/i)` of `w`, and
+//!
+//! ```text
+//! B = Σ_g w_g (b_g + 1) / (1 − Σ_g w_g/i_g).                                               (3)
+//! ```
+//!
+//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make them as fast. The smaller of (2) and (3) is taken.
+//!
 //! *How many.* In the row there are at most as many as come in `B`, and each has come, one with the first and the others `x(a)` apart:
 //!
 //! ```text
-//! Σ_l (1 + ⌊(B + J_l)/x_l(a)⌋).                                                           (3)
+//! Σ_l (1 + ⌊(B + J_l)/x_l(a)⌋),    or    Σ_g (b_g + 1 + ⌊B/i_g⌋).                            (4)
 //! ```
 
 use laxity_units::{Bytes, Span};
@@ -59,6 +67,17 @@ pub struct Source {
     pub largest: Bytes,
     /// By how much frames may be nearer to each other than they left.
     pub pushed: Span,
+    /// Of each group of them at most so many and one in each interval; `None` if nothing is known but the link.
+    pub groups: Option<Vec<Group>>,
+}
+
+/// At most `burst` frames and one in each `interval`, which is not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// How many.
+    pub burst: u64,
+    /// How often.
+    pub interval: Span,
 }
 
 /// What a frame takes of a link, at least.
@@ -78,6 +97,30 @@ pub struct Endless;
 impl Incoming {
     /// `B`: for how long a frame is in the row, at most.
     pub fn stay(&self) -> Result<Span, Endless> {
+        match (self.by_links(), self.by_groups()) {
+            (Ok(links), Some(groups)) => Ok(links.min(groups)),
+            (Err(Endless), Some(groups)) => Ok(groups),
+            (links, None) => links,
+        }
+    }
+
+    /// (3).
+    fn by_groups(&self) -> Option<Span> {
+        const PARTS: u128 = 1 << 32;
+        let (mut first, mut rates) = (0u128, 0u128);
+        for source in &self.sources {
+            let each = self.most(source.largest);
+            for group in source.groups.as_ref()? {
+                first = first.checked_add(each.checked_mul(u128::from(group.burst) + 1)?)?;
+                rates = rates.checked_add(each.checked_mul(PARTS)?.div_ceil(ps(group.interval)))?;
+            }
+        }
+        let free = PARTS.checked_sub(rates).filter(|free| *free > 0)?;
+        Some(span(first.checked_mul(PARTS)?.div_ceil(free)))
+    }
+
+    /// (2).
+    fn by_links(&self) -> Result<Span, Endless> {
         // In parts of a picosecond, rounded up.
         const PARTS: u128 = 1 << 32;
         let (mut first, mut rates) = (0u128, 0u128);
@@ -95,10 +138,20 @@ impl Incoming {
     /// How many frames are in the row, at most.
     pub fn several(&self) -> Result<u64, Endless> {
         let stay = ps(self.stay()?);
+        let by_link = |source: &Source| {
+            let more = (stay + ps(source.pushed)).checked_div(source.least())?;
+            Some(u64::try_from(more).unwrap_or(u64::MAX).saturating_add(1))
+        };
+        let by_groups = |source: &Source| {
+            let of = |group: &Group| {
+                let more = u64::try_from(stay / ps(group.interval)).unwrap_or(u64::MAX);
+                group.burst.saturating_add(1).saturating_add(more)
+            };
+            source.groups.as_ref().map(|groups| groups.iter().map(of).fold(0, u64::saturating_add))
+        };
         self.sources.iter().try_fold(0u64, |all, source| {
-            let apart = source.least();
-            let more = (stay + ps(source.pushed)).checked_div(apart).ok_or(Endless)?;
-            Ok(all.saturating_add(1).saturating_add(u64::try_from(more).unwrap_or(u64::MAX)))
+            let least = by_link(source).into_iter().chain(by_groups(source)).min().ok_or(Endless)?;
+            Ok(all.saturating_add(least))
         })
     }
 

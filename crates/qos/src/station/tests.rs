@@ -131,7 +131,8 @@ fn the_longest_packet_need_not_be_the_largest() {
     let apart = |size| behind.apart(Bytes::new(size)) / 1000;
     assert_eq!([apart(1), apart(50), apart(101)], [1000, 6010, 6010]);
     let spacing = Spacing::Stage(behind.station().stages[0].clone());
-    let source = Source { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO };
+    let source =
+        Source { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO, groups: None };
     assert_eq!(source.apart(), Span::from_ns(6010));
 }
 

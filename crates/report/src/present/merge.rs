@@ -79,6 +79,8 @@ fn merged(members: &[&Channel]) -> Channel {
         // The worst of them, as of shares.
         jitter_duration: members.iter().filter_map(|c| c.jitter_duration).reduce(f64::max),
         jitter_fraction: members.iter().filter_map(|c| c.jitter_fraction).reduce(f64::max),
+        backlog: members.iter().filter_map(|c| c.backlog).max(),
+        backlog_bound: members.iter().filter_map(|c| c.backlog_bound).max(),
         jitter_fraction_bound: members.iter().filter_map(|c| c.jitter_fraction_bound).reduce(f64::max),
         jittered: members.iter().filter_map(|c| c.jittered).reduce(f64::max),
         laxity: pooled(members, |c| c.laxity.as_ref()),

@@ -185,6 +185,7 @@ impl Channels {
     /// The interval, or of the order of what all of them take at once.
     fn deadline(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
         let some = match dice.below(6) {
+            0..5 if theme.demand && theme.by_rate => interval + dice.part_of(interval * 2),
             0..3 if theme.demand && dice.chance(0.5) => interval + dice.part_of(interval * 2),
             0..3 => interval,
             3 => all * 2 + dice.part_of(all),

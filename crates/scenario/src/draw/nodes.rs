@@ -91,15 +91,19 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     })
 }
 
+/// Orders at ports that keep rates apart.
+const BY_RATE: [&str; 8] = ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "hrr", "rcsp"];
+
 fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     let forwarding = match theme.null() && !theme.mixed {
         true => dice.any::<Forwarding>(0.6),
         false => dice.maybe(0.3, |_| word::<Forwarding>("store_and_forward")),
     };
     let latency = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(100))));
-    let order = match dice.chance(0.8) {
-        true => dice.chance(0.3).then_some("multiclass_edf"),
-        false => Some(dice.word::<Order>("fixed_priority", 0.2)),
+    let order = match dice.below(10) {
+        0..9 if theme.by_rate => Some(dice.pick(&BY_RATE)),
+        0..8 => dice.chance(0.3).then_some("multiclass_edf"),
+        _ => Some(dice.word::<Order>("fixed_priority", 0.2)),
     };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),

@@ -82,6 +82,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         formula: word::<FormulaWord>(if off { "off" } else { "corrected" }),
         test: unsaid(),
         local_deadline: unsaid(),
+        deadlines: unsaid(),
         refusal: unsaid(),
         fill: unsaid(),
     });

@@ -56,6 +56,8 @@ pub(super) struct Theme {
     pub(super) enforced: bool,
     /// Whether admission is off, as it must be where the reader knows no analysis.
     pub(super) off: bool,
+    /// Ports keep rates apart, which takes deadlines beyond intervals.
+    pub(super) by_rate: bool,
     /// Admission is by processor demand, and deadlines may be beyond intervals.
     pub(super) demand: bool,
     /// Keys that do not go together are left as they were drawn: the reader is to refuse them.
@@ -127,6 +129,7 @@ impl Theme {
         let unanalysed = (paradigm == "O3" || paradigm == "adapter" && null) && !ideal;
         let off = if unanalysed { !careless } else { dice.chance(if null { 0.02 } else { 0.1 }) };
         let (said, costs) = costs(dice, place);
+        let by_rate = matches!(place, Place::Nodes { switches: 1.., .. }) && dice.chance(0.35);
         let mut link = LinkCosts::new(dice.cost(120), Span::ZERO);
         if dice.chance(0.85) {
             link.per_byte = Span::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
@@ -144,7 +147,8 @@ impl Theme {
             ideal,
             enforced: !dice.chance(lawless),
             off,
-            demand: !off && dice.chance(0.3),
+            by_rate,
+            demand: !off && dice.chance(if by_rate { 0.8 } else { 0.3 }),
             careless,
             in_phase: dice.chance(0.5),
             packet: Bytes::new(packet),

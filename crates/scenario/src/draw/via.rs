@@ -56,6 +56,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         },
         test: unsaid(),
         local_deadline: unsaid(),
+        deadlines: unsaid(),
         refusal: dice.any::<Refusal>(0.2),
         fill: unsaid(),
     });

@@ -131,3 +131,25 @@ fn if_nobody_has_a_bound_there_is_one_reason() {
     let why = promises(&experiment, Formula::Corrected).unwrap_err();
     assert_eq!(why.0, "no analysis covers link scheduling by O3");
 }
+
+/// Ports in orders that keep rates apart have bounds where the host can do with less than the port; a port that rests on what others send has none.
+#[test]
+fn ports_that_keep_rates_apart_have_bounds() {
+    let all = [(RT, "ada", "cleo"), (RT, "ben", "cleo"), ("best_effort", "dan", "cleo")];
+    let star = |order: &str, more: &str| {
+        let switch = format!("kind = \"switch\"\norder = \"{order}\"");
+        star("", more, &all).replace("kind = \"switch\"", &switch)
+    };
+    let shared = "[admission]\ndeadlines = \"shared\"\n";
+    for order in ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "rcsp"] {
+        let text = star(order, shared);
+        assert_eq!(bounds(&text)[..2], [(2, vec![]), (2, vec![])], "{order}");
+        // A rate is worth a message in its interval, and 50 ms are less; but where beginnings count one packet is worth nothing.
+        let alike = only(&text.replace("shared", "alike"));
+        let answers = promises(&alike, Formula::Corrected).unwrap().channels;
+        let begins = matches!(order, "sfq" | "rcsp");
+        assert_eq!(matches!(answers[0], Promise::Refused(_)), !begins, "{order}: {:?}", answers[0]);
+    }
+    let none = promises(&only(&star("hop_laxity", shared)), Formula::Corrected).unwrap_err();
+    assert!(none.0.contains("keeps rates apart"), "{}", none.0);
+}

@@ -6,16 +6,17 @@ use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::Counters;
+use laxity_qos::channel::{ChannelId, Counters};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said};
 use crate::causes;
+use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Refusal};
 use crate::measure::Tally;
-use crate::promise::{self, Promise};
+use crate::promise::{self, Hop, Promise};
 use crate::results::{Channel, Refused, Resource, Run, Stage};
 
 /// What a host did that is not part of the world it belongs to.
@@ -191,6 +192,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let (promise, papers) = (&self.promises[i], &self.papers[i]);
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
+        let backlog = self.backlog(i);
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -199,7 +201,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             bound,
             bound_papers: papers.filter(|p| Some(*p) != bound),
             refused: refused(self.experiment, i, &self.promises[i]),
-            no_bound: no_bound(self.experiment, i, &self.promises[i]),
+            no_bound: self.no_bound(i, &whole),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
             worst_found: None,
             offered: rate(counted.offered),
@@ -218,6 +220,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             delivered_late: (received && real_time).then_some(counted.delivered_late),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64).filter(|_| real_time),
+            backlog: backlog.map(|(most, _)| most),
+            backlog_bound: backlog.map(|(_, bound)| bound),
             jitter_duration: None,
             jitter_fraction: None,
             jitter_fraction_bound: None,
@@ -229,6 +233,42 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             queueing: meter.queueing.summary(curves),
             access: meter.access.summary(curves),
         }
+    }
+
+    /// Why channel `i` has no bound; where that is for collisions, with how probable they and late messages were.
+    fn no_bound(&self, i: usize, whole: &Tally) -> String {
+        let why = no_bound(self.experiment, i, &self.promises[i]);
+        let csma = self.around.networks.media().filter_map(|(medium, _)| match medium.report() {
+            MediumReport::Csma(report) => Some(report),
+            MediumReport::PointToPoint(_) | MediumReport::TokenRing(_) => None,
+        });
+        let (mut attempts, mut collisions) = (0, 0);
+        for report in csma {
+            attempts += report.stations.iter().map(|station| station.attempts).sum::<u64>();
+            collisions += report.stations.iter().map(|station| station.collisions).sum::<u64>();
+        }
+        if !why.starts_with(COLLISIONS) || attempts == 0 || whole.completed == 0 {
+            return why;
+        }
+        let share = |part: u64, of: u64| format!("{:.3} %", 100.0 * part as f64 / of as f64);
+        format!(
+            "{why}; here {} of {attempts} transmissions collided, and {} of {} messages were late",
+            share(collisions, attempts),
+            share(whole.late(), whole.completed),
+            whole.completed,
+        )
+    }
+
+    /// The most packets of channel `i` at a host and the bound on them there, where the first is most of the second.
+    fn backlog(&self, i: usize) -> Option<(u64, u64)> {
+        let id = ChannelId(i as u32);
+        let of = |hop: &Hop| {
+            let host = self.nodes.get(hop.node)?.host()?;
+            Some((host.subsystem().most_buffers(id), hop.backlog))
+        };
+        let (Promise::Admitted(hops) | Promise::Unbounded(_, hops)) = &self.promises[i] else { return None };
+        let share = |(most, bound): &(u64, u64)| (u128::from(*most) << 64) / u128::from((*bound).max(1));
+        hops.iter().filter_map(of).max_by_key(share)
     }
 
     /// What happened on the medium, on the way and in the drivers; nothing of what did not.

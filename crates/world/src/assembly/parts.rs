@@ -11,7 +11,7 @@ use laxity_qos::discipline::{Class, LEVELS};
 use laxity_units::Span;
 
 use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
-use crate::promise::Promise;
+use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
 pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -> Node {
@@ -129,6 +129,11 @@ fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, node: us
     found.or(experiment.channels[i].deadline).unwrap_or(Span::MAX)
 }
 
+/// Packets of channel `i` that a station past the first may have to hold: see there.
+fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize, notice: Span) -> u64 {
+    held(experiment, i, node, notice, |station| local_deadline(experiment, i, promise, station))
+}
+
 /// Opens channel `i` at every node that it passes; the nodes number their channels alike.
 ///
 /// `notices` says how late each hears of a frame.
@@ -180,29 +185,4 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
         }
     }
     (switches, places)
-}
-
-/// Packets of channel `i` that a host past the first may have to hold.
-///
-/// A message may come ahead of its time by as much as the host before could be early, its local deadline, the link's
-/// horizon and what the way and the host's `notice` of it may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
-/// a burst that was sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike).
-fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize, notice: Span) -> u64 {
-    let channel = &experiment.channels[i];
-    let at = channel.route.iter().position(|other| *other == node).unwrap_or(0);
-    if channel.class == Class::BestEffort || at == 0 {
-        return 0;
-    }
-    let before = channel.route[at - 1];
-    let deadlines = local_deadline(experiment, i, promise, before)
-        .saturating_add(local_deadline(experiment, i, promise, node));
-    let network = &experiment.networks[channel.ways[at - 1]];
-    let head_start = experiment.head_start(channel, at - 1, experiment.packet());
-    let on_the_way = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
-    let stay = deadlines.saturating_add(on_the_way).saturating_add(notice);
-    let interval = channel.spec.min_interval;
-    let burst = u64::from(channel.spec.burst);
-    let ahead = experiment.horizon(before).div_ceil(interval).min(burst);
-    let messages = stay.div_ceil(interval).saturating_add(ahead).saturating_add(2);
-    messages.saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
 }

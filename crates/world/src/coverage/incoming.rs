@@ -17,6 +17,7 @@ use super::Uncovered;
 use super::medium::medium;
 use super::station::{hears, largest, phase, served};
 use crate::experiment::{Adapter, Experiment};
+use crate::promise::by_sender;
 
 /// What comes in at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +67,10 @@ pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming,
     let longest = sources.values().map(|(_, most)| *most).max().unwrap_or(Bytes::ZERO);
     let of = |(&(before, way), &(smallest, largest)): (&(usize, usize), &(Bytes, Bytes))| {
         let pushed = experiment.networks[way].impairments.jitter;
-        Ok(Source { spacing: spacing(experiment, before)?, smallest, largest, pushed })
+        let groups = by_sender(experiment, node, (before, way));
+        let groups =
+            groups.map(|groups| groups.into_iter().map(|group| group.pushed(pushed).into()).collect());
+        Ok(Source { spacing: spacing(experiment, before)?, smallest, largest, pushed, groups })
     };
     let (shared, held) = shared(description, largest(experiment, node))?;
     let row = station::Incoming {
@@ -142,7 +146,7 @@ fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span
 
 /// How far apart frames of at least `size` and at most `largest` leave `station`, whatever is done there; zero if nothing says so.
 pub(crate) fn frames_apart(experiment: &Experiment, station: usize, (size, largest): (Bytes, Bytes)) -> Span {
-    let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO };
+    let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO, groups: None };
     spacing(experiment, station).map_or(Span::ZERO, |spacing| source(spacing).apart())
 }
 

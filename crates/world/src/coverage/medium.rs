@@ -9,6 +9,9 @@ use super::Uncovered;
 use super::station::largest;
 use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
 
+/// Why there is no bound where frames may collide.
+pub(crate) const COLLISIONS: &str = "collisions have a probability, and no number of them is the last";
+
 /// The medium that frames of `node` ask for.
 pub(super) fn medium(
     experiment: &Experiment,
@@ -20,7 +23,7 @@ pub(super) fn medium(
         match &network.medium {
             MediumSpec::PointToPoint => {}
             MediumSpec::Csma(_) => {
-                return Err(Uncovered("collisions have a probability, and no number of them is the last"));
+                return Err(Uncovered(COLLISIONS));
             }
             MediumSpec::TokenRing(_) if !description.asks_for_medium() => {
                 return Err(Uncovered("frames go onto a ring without a token"));

@@ -10,9 +10,10 @@
 //! n c + (n − D) r + (n − B − 1) C ≤ Δ + c,   frames ≤ D + n ≤ D + (Δ + c + D r + (B + 1) C)/(C + c + r).   (1)
 //! ```
 //!
-//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: of those only the link is known.
+//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `arrivals.rs`.
 
 use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
+use laxity_qos::station::Group;
 use laxity_units::{Bytes, Span};
 
 use crate::coverage::{Uncovered, frames_apart};
@@ -20,9 +21,15 @@ use crate::experiment::{Experiment, Task};
 
 /// At most `burst` frames and one in each `interval`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Departures {
-    pub(super) burst: u64,
-    pub(super) interval: Span,
+pub(crate) struct Departures {
+    pub(crate) burst: u64,
+    pub(crate) interval: Span,
+}
+
+impl From<Departures> for Group {
+    fn from(Departures { burst, interval }: Departures) -> Self {
+        Self { burst, interval }
+    }
 }
 
 impl Departures {
@@ -40,8 +47,16 @@ impl Departures {
         best.ok_or(Uncovered("packets that take no time to send come in any number at once"))
     }
 
+    /// The same after a way on which frames are pushed together by so much.
+    pub(crate) fn pushed(self, by: Span) -> Self {
+        match self.interval.is_zero() {
+            true => self,
+            false => Self { burst: self.burst.saturating_add(by.div_ceil(self.interval)), ..self },
+        }
+    }
+
     /// By (1).
-    fn by_host(experiment: &Experiment, station: usize) -> Option<Self> {
+    pub(super) fn by_host(experiment: &Experiment, station: usize) -> Option<Self> {
         experiment.nodes.get(station)?;
         let host = experiment.host(station);
         let link = &host.subsystem.link;

@@ -47,14 +47,13 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
         Some((least, reserved.reserved))
     });
     let Some((least, reserved)) = admissible else {
-        let sender = tables.sender(channel)?;
-        let (wait, service) = (sender.wait_time(&asked).ok()?, sender.service_time(&asked).ok()?);
+        let (wait, service) = tables.terms_of_sender(channel, &asked)?;
         return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
     };
     let bounds = tables.bounds();
     let slowest = reserved.into_iter().max_by_key(|(node, _, id, _)| bounds[*node][id].bound);
-    let largest = slowest.and_then(|(node, _, id, request)| {
-        let (wait, service) = tables.terms(node, &request);
+    let largest = slowest.and_then(|(node, _, id, asked)| {
+        let (wait, service) = tables.terms(node, &asked, &bounds[node][&id]);
         largest(&wait, &service, Some(bounds[node][&id]))
     });
     Some(Shortfall { admissible: Some(least), largest })

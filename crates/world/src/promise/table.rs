@@ -6,24 +6,27 @@ use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
-    Interference, Request, ResourceModel,
+    Interference, RateRequest, RateTable, Request, ResourceModel,
 };
 use laxity_qos::channel::{Block, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::costs::HostCosts;
-use laxity_qos::discipline::Class;
+use laxity_qos::discipline::{Class, LEVELS, Order, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
+use super::Refused;
+use super::arrivals::arrivals;
 use super::departures::{Departures, makes};
-use super::{Refused, admitted};
-use crate::coverage::{Coverage, Covered, Uncovered, incoming, sources, thread_per_message};
-use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
+use super::division::{self, Needs};
+use super::station::Station;
+use crate::coverage::{Coverage, Covered, Uncovered, incoming, thread_per_message};
+use crate::experiment::{ChannelSpec, Division, Experiment, Host, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
-pub(super) type Reserved = (usize, Role, AdmissionId, Request);
+pub(super) type Reserved = (usize, Role, AdmissionId, RateRequest);
 
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
-    hosts: Vec<Result<AdmissionTable, Uncovered>>,
+    hosts: Vec<Result<Station, Uncovered>>,
     formula: Formula,
 }
 
@@ -37,9 +40,15 @@ pub(super) struct Reservation {
 impl Tables {
     pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
         let table = |node| {
+            if let Ok(Covered { rates: Some(order), .. }) = &coverage.stations[node] {
+                return rates(experiment, formula, node, *order).map(Station::Rates);
+            }
             let environment = environment(experiment, coverage, formula, node)?;
             let test = experiment.admission.test_with(formula);
-            AdmissionTable::with_test(environment, test).map_err(|_| Uncovered("the host is out of range"))
+            let table = AdmissionTable::with_test(environment, test);
+            table
+                .map(|table| Station::Ordered(Box::new(table)))
+                .map_err(|_| Uncovered("the host is out of range"))
         };
         let hosts = (0..experiment.stations()).map(table).collect();
         Self { hosts: coverage.spread(experiment, hosts), formula }
@@ -55,8 +64,14 @@ impl Tables {
         request: Request,
     ) -> Result<Reservation, Refused> {
         let mut reserved: Vec<Reserved> = Vec::new();
-        for (node, role) in self.hosts_of(experiment, channel) {
-            let request = at_host(channel, role, request);
+        let deadlines = match experiment.admission.division {
+            Division::Alike => None,
+            Division::Shared => Some(self.divided(experiment, channel, request)?),
+        };
+        let mut before = None;
+        for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
+            let own = deadlines.as_ref().map_or(request, |deadlines| request.within(deadlines[hop]));
+            let asked = at_host(channel, role, own, before);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
                 Err(why) => {
@@ -64,8 +79,8 @@ impl Tables {
                     return Ok(Reservation { reserved, unbounded });
                 }
             };
-            match admitted(host.request(request)) {
-                Ok(id) => reserved.push((node, role, id, request)),
+            match host.request(asked) {
+                Ok(id) => reserved.push((node, role, id, asked)),
                 Err(refusal) => {
                     for (node, _, id, _) in reserved {
                         self.table(node).release(id);
@@ -73,12 +88,41 @@ impl Tables {
                     return Err(Refused { node, refusal });
                 }
             }
+            before = host.handed_on(&asked);
         }
         Ok(Reservation { reserved, unbounded: None })
     }
 
+    /// What each station of the way is asked for, if the channel is to be in time over all of it: see [`Division::Shared`].
+    fn divided(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+    ) -> Result<Vec<Span>, Refused> {
+        let mut stations = Vec::new();
+        let mut before = None;
+        let all: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
+        for &(node, role) in &all {
+            let asked = at_host(channel, role, request, before);
+            let Ok(host) = &self.hosts[node] else { break };
+            let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
+            // Its own buffers are for what it asks for itself.
+            let latest = match role {
+                Role::Send => host.latest_deadline(&asked).min(request.deadline().max(least)),
+                Role::Relay | Role::Receive => host.latest_deadline(&asked),
+            };
+            stations.push(Needs { node, receives: role == Role::Receive, least, latest });
+            before = host.handed_on(&asked);
+        }
+        let mut deadlines = division::divide(&stations, request.deadline())?;
+        // What no analysis covers is asked for nothing, and reserves nothing.
+        deadlines.resize(all.len(), request.deadline());
+        Ok(deadlines)
+    }
+
     /// The table of `node`, which has one.
-    fn table(&mut self, node: usize) -> &mut AdmissionTable {
+    fn table(&mut self, node: usize) -> &mut Station {
         self.hosts[node].as_mut().expect("nothing is reserved where there is no table")
     }
 
@@ -101,33 +145,45 @@ impl Tables {
         channel: &ChannelSpec,
         request: Request,
     ) -> Option<Span> {
-        let mut least = Span::ZERO;
+        let mut stations = Vec::new();
+        let mut before = None;
         for (node, role) in self.hosts_of(experiment, channel) {
             let Ok(host) = &self.hosts[node] else { break };
-            least = least.max(host.least_deadline(&at_host(channel, role, request)).ok()?);
+            let asked = at_host(channel, role, request, before);
+            let least = host.least_deadline(&asked).ok()?;
+            stations.push(Needs { node, receives: role == Role::Receive, least, latest: Span::MAX });
+            before = host.handed_on(&asked);
         }
-        Some(least)
+        Some(match experiment.admission.division {
+            Division::Alike => stations.iter().map(|needs| needs.least).max().unwrap_or_default(),
+            Division::Shared => division::least(&stations),
+        })
     }
 
     /// Every host's bounds by reservation.
     pub(super) fn bounds(&self) -> Vec<BTreeMap<AdmissionId, Bound>> {
-        let by_id =
-            |table: &AdmissionTable| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
+        let by_id = |table: &Station| table.bounds().into_iter().map(|bound| (bound.id, bound)).collect();
         self.hosts.iter().map(|host| host.as_ref().map_or_else(|_| BTreeMap::new(), by_id)).collect()
     }
 
     /// `W` and `S` of an admitted request.
-    pub(super) fn terms(&self, node: usize, request: &Request) -> (Breakdown, Breakdown) {
-        let terms = self.hosts[node]
-            .as_ref()
-            .ok()
-            .and_then(|table| Some((table.wait_time(request).ok()?, table.service_time(request).ok()?)));
+    pub(super) fn terms(&self, node: usize, asked: &RateRequest, bound: &Bound) -> (Breakdown, Breakdown) {
+        let terms = self.hosts[node].as_ref().ok().and_then(|table| table.terms(asked, bound).ok());
         terms.expect("an admitted channel has terms")
     }
 
-    /// The table of the host where `channel` starts.
-    pub(super) fn sender(&self, channel: &ChannelSpec) -> Option<&AdmissionTable> {
-        self.hosts[channel.route[0]].as_ref().ok()
+    /// Whether `node` is a link that is shared by rates.
+    pub(super) fn is_shared_by_rates(&self, node: usize) -> bool {
+        self.hosts[node].as_ref().is_ok_and(Station::is_shared_by_rates)
+    }
+
+    /// `W` and `S` where `channel` starts, as if it were admitted now.
+    pub(super) fn terms_of_sender(
+        &self,
+        channel: &ChannelSpec,
+        request: &Request,
+    ) -> Option<(Breakdown, Breakdown)> {
+        self.hosts[channel.route[0]].as_ref().ok()?.terms_of(request)
     }
 
     /// Why `channel` has no bound, whether it fits or not.
@@ -136,17 +192,52 @@ impl Tables {
     }
 }
 
-/// What `channel`, asking for `request`, asks of a host where it has that role. Past the first host it is given the room that
-/// it needs.
-fn at_host(channel: &ChannelSpec, role: Role, request: Request) -> Request {
-    match role {
+/// What `channel`, asking for `request`, asks of a host where it has that role and comes from a link that handed on `before`. Past the
+/// first host it is given the room that it needs.
+fn at_host(channel: &ChannelSpec, role: Role, request: Request, before: Option<Span>) -> RateRequest {
+    let request = match role {
         Role::Send => request.with_buffers(Buffers {
             messages: channel.message_slots,
             packets: channel.packet_slots,
             waits: channel.packet_overflow == PacketOverflow::Block,
         }),
         Role::Relay | Role::Receive => request.at(role),
+    };
+    RateRequest { request, level: channel.level.unwrap_or(0), before }
+}
+
+/// The table of a port whose link is shared by rates.
+fn rates(
+    experiment: &Experiment,
+    formula: Formula,
+    station: usize,
+    order: Order,
+) -> Result<RateTable, Uncovered> {
+    if formula != Formula::Corrected {
+        return Err(Uncovered("the papers' formulas are of deadlines, and not of rates"));
     }
+    let config = experiment.outlet(station).map(|outlet| outlet.config);
+    let config = config.ok_or(Uncovered("rates are analysed at ports"))?;
+    let packet = experiment.packet();
+    let mut sharing =
+        Sharing { speed: config.link, flows: Vec::new(), without: Bytes::ZERO, frame: config.frame };
+    for channel in experiment.channels.iter().filter(|channel| channel.hop(station).is_some()) {
+        let largest = channel.spec.max_message.min(packet);
+        if channel.class == Class::BestEffort && !channel.share.is_none() {
+            // Whoever is not held to what it declares may send anything.
+            let kept = experiment.host(channel.route[0]).subsystem.enforcement;
+            sharing.flows.push(Share {
+                tick: channel.share,
+                burst: channel.spec.max_message,
+                largest: if kept { largest } else { packet },
+                smallest: if kept { channel.spec.smallest_packet(packet) } else { Bytes::new(1) },
+                level: LEVELS as u8 - 1,
+            });
+        } else if best_effort(experiment, channel, station).is_some() {
+            sharing.without = sharing.without.max(packet);
+        }
+    }
+    RateTable::new(order, packet, sharing).ok_or(Uncovered("no latency is known of the order at a port"))
 }
 
 fn environment(
@@ -155,7 +246,8 @@ fn environment(
     formula: Formula,
     node: usize,
 ) -> Result<Environment, Uncovered> {
-    let Covered { model, link, by_level: _, levels, ahead, depth } = coverage.stations[node].clone()?;
+    let Covered { model, link, rates: _, by_level: _, levels, ahead, depth } =
+        coverage.stations[node].clone()?;
     if formula != Formula::Corrected && !link.is_alone() {
         return Err(Uncovered("the papers' adapter is a delay and has no stages"));
     }
@@ -272,14 +364,11 @@ fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Interference>,
     if all.is_zero() {
         return Ok(Vec::new());
     }
-    let from = |((before, way), sizes): ((usize, usize), (Bytes, Bytes))| {
-        let pushed = experiment.networks[way].impairments.jitter.saturating_add(comes_in.notice);
-        let Departures { burst, interval } = Departures::of(experiment, before, sizes, all)?;
-        let burst = burst.saturating_add(pushed.div_ceil(interval));
-        let burst = u32::try_from(burst).map_err(|_| Uncovered("jitter pushes too many packets together"))?;
+    let of = |Departures { burst, interval }: Departures| {
+        let burst = u32::try_from(burst).map_err(|_| Uncovered("too many packets may come together"))?;
         Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
     };
-    sources(experiment, node).into_iter().map(from).collect()
+    arrivals(experiment, node, all, comes_in.notice)?.into_iter().map(of).collect()
 }
 
 /// A host that looks for responses does so whether there are any or not.

@@ -6,7 +6,7 @@ use crate::costs::LinkCosts;
 fn link(startup: u64, per_byte: u64, sizes: (u64, u64)) -> Source {
     let costs = LinkCosts::new(us(startup), Span::from_ns(per_byte));
     let (smallest, largest) = (Bytes::new(sizes.0), Bytes::new(sizes.1));
-    Source { spacing: Spacing::Link(costs), smallest, largest, pushed: Span::ZERO }
+    Source { spacing: Spacing::Link(costs), smallest, largest, pushed: Span::ZERO, groups: None }
 }
 
 fn incoming(stages: Vec<Stage>, sources: Vec<Source>) -> Incoming {
@@ -35,6 +35,21 @@ fn a_row_is_busy_until_it_has_caught_up() {
     // Twelve of twelve.
     let slow = incoming(row.stages, vec![link(2, 100, (100, 1000))]);
     assert_eq!((slow.stay(), slow.several()), (Err(Endless), Err(Endless)));
+}
+
+/// Of a link that brings twelve of twelve no more than 3 frames and one in each 400 us, and of another group 1 and one in each 600: each is 30 us of work at most, so
+/// 30 · 4 + 30 · 2 once, and 30/400 + 30/600 of the time. If one of two links has no groups, nothing comes of those of the other.
+#[test]
+fn groups_of_frames_are_caught_up_with_where_links_are_not() {
+    let stages = vec![stage(vec![phase(10, 0)]), stage(vec![phase(0, 20)])];
+    let mut slow = incoming(stages, vec![link(2, 100, (100, 1000))]);
+    assert_eq!(slow.stay(), Err(Endless));
+    slow.sources[0].groups =
+        Some(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
+    assert_eq!(slow.stay().unwrap().as_ps() / 1000, 180_000 * 8 / 7);
+    assert_eq!(slow.several(), Ok(4 + 2));
+    slow.sources.push(link(2, 100, (100, 1000)));
+    assert_eq!(slow.stay(), Err(Endless));
 }
 
 /// A phase that shares waits for 7 each time; what is above a size, or begins a segment, counts where it is the most.
