@@ -276,6 +276,16 @@ fn bounds_by_hand() {
     assert!(Order::ALL.iter().all(|order| order.bound(&more, 0).is_none()));
 }
 
+/// Flow 0, at a tenth of the link, has five items from the beginning: start tags 0, 10, 20, 30, 40. With that of 20 in service come five of flow 1, at a quarter: 20,
+/// 24, 28, 32, 36. With a clock that does not go by what is in service they would begin at 0, and all be before the 30.
+#[test]
+fn the_clock_of_start_tags_is_what_is_in_service() {
+    let at = |ps| Time::ZERO + Span::from_ps(ps);
+    let mut arrivals: Arrivals = (0..5).map(|_| (at(0), item(0, 1, one_in(10), at(0)))).collect();
+    arrivals.extend((0..5).map(|_| (at(2500), item(1, 1, one_in(4), at(2500)))));
+    assert_eq!(flows(Order::StartTimeFair, &arrivals), [0, 0, 0, 1, 1, 1, 0, 1, 1, 0]);
+}
+
 /// To who has a rate the server is idle while it serves who has none. Flow 0 sends one at a tenth of the link and is done at its clock's 10; behind it what has
 /// no rate takes 20. Meanwhile come three of flow 1, at a quarter, and one of flow 0: start tags are 10, 14, 18 and 10. With a clock that had stood still
 /// they would be 0, 4, 8 and 10, and flow 0 last, though it has its item no earlier than its rate allows.
