@@ -135,6 +135,9 @@ impl<'a> Host<'a> {
                     self.spend(began, cost, Use::LinkScheduling, false);
                     self.hand_over(packet);
                 }
+                Step::Compute { .. } | Step::Read { .. } => {
+                    unreachable!("a host in a thread does nothing but send")
+                }
                 Step::Application { channel } => {
                     self.switch_to(now, Thread::Application(channel));
                     let messages = self.applications.dispatch(channel, &self.subsystem);
@@ -252,6 +255,9 @@ pub(crate) const STALL: Span = Span::from_us(50);
 pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
     if experiment.host(0).ideal || experiment.host(0).subsystem.preemption.immediate {
         return Err("immediate preemption is an ideal that no real host has");
+    }
+    if !experiment.host(0).computing.is_empty() {
+        return Err("a host in a thread does nothing but send; applications that compute are modelled");
     }
     let sends_only = |channel: &ChannelSpec| channel.route[0] == 0 && channel.senders().len() == 1;
     if !experiment.channels.iter().all(sends_only) {

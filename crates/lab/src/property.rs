@@ -64,9 +64,9 @@ pub struct Kept {
 /// What must not be.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Failure {
-    /// A message took longer than the bound of its channel.
+    /// A message took longer than the bound of its channel, or a budget than that of its application.
     Exceeded {
-        /// The channel.
+        /// The channel, or the application.
         channel: String,
         /// Its bound in seconds.
         bound: f64,
@@ -187,6 +187,12 @@ impl Property {
             let Some(bound) = channel.bound else { continue };
             if let Some(failure) = unkept(experiment, spec, channel, bound) {
                 return Verdict::Broken(failure);
+            }
+        }
+        for of in &run.computations {
+            let Some((bound, worst)) = of.bound.zip(of.worst) else { continue };
+            if worst > bound * self.share {
+                return Verdict::Broken(Failure::Exceeded { channel: of.name.clone(), bound, worst });
             }
         }
         kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));

@@ -12,6 +12,7 @@
 //! * the link scheduler is a critical section, so an interrupt that comes meanwhile waits for its end;
 //! * timers cost nothing: the papers' numbers have them in `C_p^1st`.
 
+mod account;
 mod activity;
 mod applications;
 
@@ -19,12 +20,14 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use laxity_qos::channel::{
-    ChannelId, Config, Delivery, LinkParadigm, Packet, Sent, Slot, Step, Subsystem, Thread,
+    ChannelId, Computed, Computing, Config, Delivery, LinkParadigm, Packet, Sent, Slot, Step, Subsystem,
+    Thread,
 };
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
 use crate::around::Around;
+use account::Account;
 use activity::{Activity, Kind};
 pub use activity::{Busy, Use, Uses, cost_of, cost_of_transmit, use_of};
 pub use applications::{Applications, Endless, Senders};
@@ -91,6 +94,8 @@ pub enum Output<P = Packet> {
     },
     /// A message reached its application.
     Delivered(Delivery),
+    /// An application has done a budget.
+    Computed(Computed),
     /// The CPU was busy; only while recording is on.
     Busy(Busy),
     /// The host has taken a response of the adapter out of its queue.
@@ -171,6 +176,19 @@ impl Host {
     pub fn open_as(&mut self, id: ChannelId, config: laxity_qos::channel::ChannelConfig) {
         self.subsystem.open_as(id, config);
         self.senders.open(id);
+    }
+
+    /// Adds an application that computes, before the run; answers its number.
+    pub fn compute(&mut self, config: Computing) -> u32 {
+        let number = self.subsystem.compute(config);
+        self.account.computed.push(Span::ZERO);
+        self.wakeup = self.wakeup.min(self.subsystem.next_wakeup(Time::ZERO).unwrap_or(Time::MAX));
+        number
+    }
+
+    /// CPU time in which each application that computes did, since the start.
+    pub fn computed(&self) -> &[Span] {
+        &self.account.computed
     }
 
     /// CPU time by use since the start.
@@ -340,6 +358,10 @@ impl Host {
                 let cost = self.costs.send_call * messages;
                 (Thread::Application(channel), cost, Use::Application, Kind::Send(channel))
             }
+            Step::Compute { thread, application, work } => {
+                (thread, work, Use::Computation, Kind::Compute(application))
+            }
+            Step::Read { thread, channel, work } => (thread, work, Use::Program, Kind::Read(channel)),
         };
         let switches = self.last_thread.is_some_and(|last| last != thread);
         let switch = if switches { self.costs.switch() } else { Span::ZERO };
@@ -363,6 +385,16 @@ impl Host {
             Kind::Transmit(_) => self.hand_over(around),
             Kind::Send(channel) => {
                 self.senders.send(now, channel, &mut self.subsystem, &mut answers(around));
+            }
+            Kind::Compute(_) => {
+                if let Some(done) = self.subsystem.computed(now, Span::ZERO) {
+                    around.tell(Output::Computed(done));
+                }
+            }
+            Kind::Read(_) => {
+                if let Some(delivery) = self.subsystem.read(now, Span::ZERO) {
+                    around.tell(Output::Delivered(delivery));
+                }
             }
             Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
         }
@@ -417,10 +449,10 @@ impl Host {
         }
     }
 
-    /// Takes the CPU from the packet in progress if something more urgent waits and policy allows.
+    /// Takes the CPU from the packet or slice in progress if something more urgent waits and policy allows.
     fn preempt(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
-        let processing = self.running.as_ref().is_some_and(|a| matches!(a.kind, Kind::Process(_)));
-        if !processing || !self.subsystem.wants_preemption(now) {
+        let gives_way = |a: &Activity| matches!(a.kind, Kind::Process(_) | Kind::Compute(_) | Kind::Read(_));
+        if !self.running.as_ref().is_some_and(gives_way) || !self.subsystem.wants_preemption(now) {
             return false;
         }
         let mut activity = self.running.take().expect("a packet is in progress");
@@ -428,32 +460,15 @@ impl Host {
         let thread = activity.thread.expect("a thread processes packets");
         // What is left of a switch is lost: whoever comes back is switched to again.
         let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
-        self.left.insert(thread, left);
-        self.subsystem.preempt(now);
-        true
-    }
-}
-
-/// Where CPU time went.
-#[derive(Debug, Default)]
-struct Account {
-    uses: Uses,
-    /// Whether each stretch of it is put out, too.
-    recording: bool,
-}
-
-impl Account {
-    /// Accounts for what `activity` has done since it began or resumed: the switch to its thread, then the work.
-    fn log(&mut self, activity: &mut Activity, now: Time, around: &mut impl Around<Output<Slot>>) {
-        let (began, switched) = (activity.began, activity.switched(now));
-        self.uses.add(Use::Switch, switched.since(began));
-        self.uses.add(activity.used, now.since(switched));
-        if self.recording {
-            let stretches = [(Use::Switch, began, switched), (activity.used, switched, now)];
-            for (used, from, to) in stretches.into_iter().filter(|(_, from, to)| from < to) {
-                around.tell(Output::Busy(activity.busy(used, from, to)));
+        match activity.kind {
+            Kind::Compute(_) => drop(self.subsystem.computed(now, left)),
+            Kind::Read(_) => drop(self.subsystem.read(now, left)),
+            _ => {
+                self.left.insert(thread, left);
+                self.subsystem.preempt(now);
             }
         }
+        true
     }
 }
 

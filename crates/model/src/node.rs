@@ -17,7 +17,7 @@ mod mailbox;
 mod watchdog;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, Packet, Slot, Slots};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
@@ -68,7 +68,8 @@ impl Node {
     /// Joins the two.
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
-        Self { host: Some(host), driver, adapter, packets: Slots::default(), due: Time::MAX }
+        let due = host.due();
+        Self { host: Some(host), driver, adapter, packets: Slots::default(), due }
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
@@ -85,6 +86,13 @@ impl Node {
     /// The same by a number of the channel's own, which it has at every host of its way.
     pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
         self.host.as_mut().expect("the node has a host").open_as(id, config);
+    }
+
+    /// Adds an application that computes at the host, before the run; panics without one.
+    pub fn compute(&mut self, config: Computing) {
+        let host = self.host.as_mut().expect("the node has a host");
+        host.compute(config);
+        self.due = self.due.min(host.due());
     }
 
     /// Also puts out what the CPU does, for a trace.

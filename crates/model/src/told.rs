@@ -127,6 +127,7 @@ impl Told<Host, Output> {
                 Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },
                 Output::Delivered(delivery) => Output::Delivered(delivery),
                 Output::Busy(busy) => Output::Busy(busy),
+                Output::Computed(computed) => Output::Computed(computed),
             });
         };
         (component, Heard { packets, hear })

@@ -6,12 +6,14 @@
 
 mod common;
 
-use common::{Arrival, run};
+use common::{Arrival, run_beside};
 use laxity_qos::admission::{
     AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Request, ResourceModel, Test,
+    Work,
 };
 use laxity_qos::channel::{
-    Block, ChannelConfig, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing, Role,
+    Block, Budget, ChannelConfig, ChannelId, Computing, Config, LinkConfig, LinkParadigm, Order, Preemption,
+    Processing, Role,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -48,6 +50,8 @@ struct Case {
     processing: Processing,
     channels: Vec<(TrafficSpec, Span)>,
     best_effort: Vec<Bytes>,
+    /// Applications that compute what is left, and with a budget.
+    computing: Vec<Computing>,
     /// Raw randomness for arrivals, so that a case shrinks as one value.
     dice: Vec<u32>,
 }
@@ -105,6 +109,21 @@ fn early() -> impl Strategy<Value = EarlyPolicy> {
     prop_oneof![2 => Just(EarlyPolicy::HOLD), 1 => Just(EarlyPolicy::CONSERVE), 1 => ahead]
 }
 
+/// Up to a quarter of the CPU each, or what is left.
+fn computing() -> impl Strategy<Value = Computing> {
+    let budget =
+        (20u64..400, 1u64..=25, 30u64..=100, 0u64..1000).prop_map(|(period, percent, within, start)| {
+            let period = Span::from_us(period * 250);
+            let (time, deadline) = (period * percent / 100, period * within / 100);
+            Budget { time, period, start: Time::ZERO + Span::from_us(start), deadline, level: 0 }
+        });
+    (10u64..800, prop::option::of(budget)).prop_map(|(slice, budget)| Computing {
+        flow: ChannelId(1000),
+        slice: Span::from_us(slice),
+        budget,
+    })
+}
+
 fn case() -> impl Strategy<Value = Case> {
     let model = prop_oneof![Just(ResourceModel::Ideal), Just(ResourceModel::O1), Just(ResourceModel::O2)];
     let schedule = prop_oneof![
@@ -122,6 +141,7 @@ fn case() -> impl Strategy<Value = Case> {
                 1u32..8,
                 prop_oneof![4 => Just(1u32), 1 => 2u32..4],
                 (early(), early(), any::<bool>()),
+                prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec(computing(), 1..4)],
                 prop::collection::vec(any::<u32>(), 64),
             )
                 .prop_map(
@@ -132,6 +152,7 @@ fn case() -> impl Strategy<Value = Case> {
                         be_block,
                         depth,
                         (early, link_early, threads),
+                        computing,
                         dice,
                     )| Case {
                         host,
@@ -147,6 +168,7 @@ fn case() -> impl Strategy<Value = Case> {
                         processing: if threads { Processing::PerMessage } else { Processing::PerChannel },
                         channels,
                         best_effort: best_effort.into_iter().map(Bytes::new).collect(),
+                        computing,
                         dice,
                     },
                 )
@@ -162,6 +184,29 @@ impl Case {
             }
             _ => self.host,
         }
+    }
+
+    /// Who computes what is left.
+    fn left(&self) -> impl Iterator<Item = &Computing> {
+        self.computing.iter().filter(|application| application.budget.is_none())
+    }
+
+    /// Reserves for budgets in `table`; answers who computes, each budget with its bound to come.
+    fn reserve(&self, table: &mut AdmissionTable) -> Vec<(Computing, Option<AdmissionId>)> {
+        let reserved = |application: &Computing| {
+            let Some(budget) = application.budget else { return Some((*application, None)) };
+            // Levels of budgets are not those of the proof.
+            if let Schedule::FixedPriority = self.schedule {
+                return None;
+            }
+            let work = Work { time: budget.time, slice: application.slice };
+            let request = Request::computing(work, budget.period, budget.deadline).expect("it is a budget");
+            match table.request(request) {
+                Decision::Admitted { id, .. } => Some((*application, Some(id))),
+                Decision::Refused(_) => None,
+            }
+        };
+        self.computing.iter().filter_map(reserved).collect()
     }
 
     fn environment(&self, formula: Formula) -> Environment {
@@ -180,8 +225,14 @@ impl Case {
             best_effort: self
                 .best_effort
                 .iter()
-                .map(|size| BestEffort { max_message: *size, min_message: *size, role: Role::Send })
+                .map(|size| BestEffort {
+                    max_message: *size,
+                    min_message: *size,
+                    role: Role::Send,
+                    program: Span::ZERO,
+                })
                 .collect(),
+            slice: self.left().map(|application| application.slice).max().unwrap_or_default(),
             interference: Vec::new(),
             formula,
         }
@@ -229,13 +280,14 @@ impl Case {
     }
 
     /// Admits what can be admitted; answers each admitted channel with its bound.
-    fn admit(&self, formula: Formula) -> Vec<Admitted> {
+    fn admit(&self, formula: Formula) -> (Vec<Admitted>, Vec<(Computing, Option<Span>)>) {
         let test = match self.schedule {
             Schedule::EdfByDemand => Test::Demand,
             _ => Test::DOrder,
         };
         let environment = self.environment(formula);
         let mut table = AdmissionTable::with_test(environment, test).expect("a case is a host");
+        let computing = self.reserve(&mut table);
         let mut ids: Vec<(AdmissionId, usize)> = Vec::new();
         for i in 0..self.channels.len() {
             let request = self.request(i);
@@ -243,15 +295,18 @@ impl Case {
                 ids.push((id, i));
             }
         }
-        let index = |id| ids.iter().find(|(other, _)| *other == id).expect("an id that was given").1;
+        let index = |id| ids.iter().find(|(other, _)| *other == id).map(|(_, index)| *index);
         let bounds = table.bounds();
-        bounds
-            .iter()
-            .map(|b| {
-                let request = self.request(index(b.id));
-                Admitted { request, bound: b.bound, priority: b.priority }
-            })
-            .collect()
+        let channel = |b: &laxity_qos::admission::Bound| {
+            let request = self.request(index(b.id)?);
+            Some(Admitted { request, bound: b.bound, priority: b.priority })
+        };
+        let kept = |id: AdmissionId| {
+            let bound = bounds.iter().find(|bound| bound.id == id).expect("it was admitted");
+            if test == Test::Demand { bound.bound } else { bound.deadline }
+        };
+        let computing = computing.into_iter().map(|(application, id)| (application, id.map(kept))).collect();
+        (bounds.iter().filter_map(channel).collect(), computing)
     }
 }
 
@@ -375,7 +430,7 @@ struct Outcome {
 
 /// Runs the case with the channels that `formula` admits; `None` if it admits none.
 fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
-    let admitted = case.admit(formula);
+    let (admitted, computing) = case.admit(formula);
     let longest = admitted.iter().map(|a| a.spec().min_interval).max()?;
     let until = Time::ZERO + longest * 12;
     let mut dice = Dice { dice: &case.dice, thrown: 0 };
@@ -388,7 +443,12 @@ fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
     // Long enough for every burst to become current and leave.
     let end = until + longest * 8;
     let channels = channels_of(case, &admitted);
-    let trace = run(case.host(), case.link, case.config(), &channels, &all, &endless, end);
+    let applications: Vec<_> = (1000..)
+        .zip(&computing)
+        .map(|(flow, (application, _))| Computing { flow: ChannelId(flow), ..*application })
+        .collect();
+    let (host, config) = (case.host(), case.config());
+    let trace = run_beside(host, case.link, config, &channels, &all, &endless, &applications, end);
     for (channel, answer) in &trace.answers {
         let real_time = (channel.0 as usize) < admitted.len();
         let accepted = matches!(answer, laxity_qos::channel::Sent::Accepted { .. });
@@ -408,7 +468,12 @@ fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
         };
         Outcome { promised, worst: trace.worst(i).unwrap_or_default() }
     };
-    Some(admitted.iter().enumerate().map(outcome).collect())
+    let of_computing = (0..).zip(&computing).filter_map(|(number, (_, promised))| {
+        let done = trace.computed.iter().filter(|(_, done)| done.application == number);
+        let worst = done.map(|(at, done)| at.since(done.from)).max().unwrap_or_default();
+        Some(Outcome { promised: (*promised)?, worst })
+    });
+    Some(admitted.iter().enumerate().map(outcome).chain(of_computing).collect())
 }
 
 /// The channel that got least of what it was promised, if one did not get it.
@@ -484,6 +549,7 @@ fn the_papers_bounds_are_exceeded() {
                 depth: 1,
                 processing: Processing::PerChannel,
                 early: EarlyPolicy::HOLD,
+                computing: Vec::new(),
                 ..case
             };
             case.host.interrupt = Span::ZERO;

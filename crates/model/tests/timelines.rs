@@ -10,11 +10,15 @@ mod accounts;
 mod applications;
 #[path = "timelines/bench.rs"]
 mod bench;
+#[path = "timelines/computing.rs"]
+mod computing;
 #[path = "timelines/interrupts.rs"]
 mod interrupts;
 #[path = "timelines/nodes.rs"]
 mod nodes;
 #[path = "timelines/preemption.rs"]
 mod preemption;
+#[path = "timelines/reading.rs"]
+mod reading;
 #[path = "timelines/threads.rs"]
 mod threads;

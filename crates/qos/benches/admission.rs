@@ -42,6 +42,7 @@ fn host(formula: Formula) -> Environment {
         ahead: false,
         levels: None,
         best_effort: Vec::new(),
+        slice: Span::ZERO,
         interference: Vec::new(),
         formula,
     }

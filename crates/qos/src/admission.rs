@@ -55,8 +55,8 @@ mod tests;
 pub use buffers::Buffers;
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
-    Above, BestEffort, Environment, EnvironmentError, Formula, Interference, Request, RequestError,
-    ResourceModel,
+    Above, BestEffort, Environment, EnvironmentError, Formula, Interference, Program, Request, RequestError,
+    ResourceModel, Work,
 };
 pub use rates::{RateRequest, RateTable};
 pub use table::{AdmissionTable, Test};

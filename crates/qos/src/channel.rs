@@ -14,22 +14,26 @@
 //! ```
 
 mod by_channel;
+mod computing;
 mod handler;
 mod lane;
 mod link;
 mod message;
 mod policy;
+mod reading;
 mod scheduler;
 mod slots;
 mod step;
 mod subsystem;
 
 pub use by_channel::ByChannel;
+pub use computing::{Budget, Computed, Computing};
 pub use message::{Carried, ChannelId, Delivery, Packet};
 pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,
     Preemption, Processing, Role, Way,
 };
+pub use reading::Reader;
 pub use slots::{Slot, Slots};
 pub use step::{Dropped, Finished, Sent, Step, Thread, Work};
 pub use subsystem::{Counters, Subsystem};

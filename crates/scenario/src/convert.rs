@@ -4,6 +4,7 @@ mod adapter;
 mod channel;
 mod checks;
 mod command;
+mod computing;
 mod emulation;
 mod host;
 mod network;

@@ -9,6 +9,7 @@
 
 mod adapter;
 mod channel;
+mod computing;
 mod dice;
 mod host;
 mod network;

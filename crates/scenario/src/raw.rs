@@ -4,6 +4,7 @@
 //! schema for editors (with these comments in it) all come from them.
 
 mod adapter;
+mod computing;
 mod emulation;
 mod network;
 mod networks;
@@ -28,6 +29,7 @@ use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or
 use super::written::{Anything, Either, Entries, List, Part, Written};
 use crate::claim::Stalls;
 pub(crate) use adapter::*;
+pub(crate) use computing::{RawComputing, RawReader};
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 pub(crate) use networks::RawNetworks;
@@ -119,6 +121,8 @@ pub(crate) struct RawHost {
     pub(crate) subsystem: Option<Part<RawSubsystem>>,
     /// The adapter's device driver.
     pub(crate) driver: Option<Part<RawDriver>>,
+    /// Applications that compute on its CPU beside its communication, by name.
+    pub(crate) compute: Option<Entries<Part<RawComputing>>>,
     /// What the host pays for what comes in at interfaces, beside its costs.
     pub(crate) receive: Option<Part<RawReceive>>,
 }
@@ -332,6 +336,8 @@ pub(crate) struct RawChannel {
     pub(crate) message_overflow: Option<Written<MessageOverflow>>,
     /// When the packet buffers are full. Default `block`.
     pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
+    /// The program that takes its messages at the host that receives them. Default: none, a message is delivered when it is whole.
+    pub(crate) reader: Option<Part<RawReader>>,
     /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
     /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
     /// that takes a frame has it. Under virtual time `source` says what is expected of them.

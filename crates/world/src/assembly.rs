@@ -198,6 +198,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             flying: Slots::default(),
             meters: Vec::new(),
             stages: stages.collect(),
+            computing: meters::of_computing(experiment),
             window: Window::of(length),
             unasked: false,
             observer,

@@ -34,6 +34,8 @@ causes! {
     Late "late" "it came in and was late before the host had begun with it: nothing was spent on it";
     Displaced "displaced"
         "it came in and lost its slot to one that is due sooner, best effort being due never: nothing was spent on it";
+    ProgramQueue "program_queue"
+        "it came in whole, and the queue of its program was full: what was spent on it is wasted";
     NoDescriptor "no_descriptor"
         "it came in on a virtual interface whose program had posted no descriptor for it: it crossed the network for nothing";
     LateForProgram "late_for_program"

@@ -52,8 +52,8 @@ use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS};
 use laxity_qos::station::Link;
 
 use crate::experiment::{
-    Adapter, Admission, ChannelSpec, Emulation, Experiment, Host, HostPlace, MediumSpec, Network, NodeSpec,
-    Outlet, Pace, SourceSpec, SwitchSpec,
+    Adapter, Admission, ChannelSpec, ComputingSpec, Emulation, Experiment, Host, HostPlace, MediumSpec,
+    Network, NodeSpec, Outlet, Pace, SourceSpec, SwitchSpec,
 };
 
 pub(crate) use incoming::{frames_apart, incoming, notices, sources};
@@ -289,6 +289,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         applications: _,
         subsystem,
         ideal,
+        computing,
         // See `patient`.
         driver: _,
         reception: _,
@@ -323,6 +324,11 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         return Err(Uncovered(
             "a handler that works ahead and never yields does so for as long as messages come",
         ));
+    }
+    // Who computes what is left is one more lower block; a budget is one more deadline (see `promise/computing.rs`).
+    let budgeted = |ComputingSpec { name: _, slice: _, budget }: &ComputingSpec| budget.is_some();
+    if by_level && computing.iter().any(budgeted) {
+        return Err(Uncovered("levels of budgets are not those that admission proves bounds for"));
     }
     if !enforcement {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
@@ -405,6 +411,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         packet_slots: _,
         message_overflow,
         carries,
+        // Part of what a message takes where it ends, and of what it waits for (`promise/table.rs`).
+        reader: _,
         // There are none where the host sends.
         interface: _,
         streams: _,

@@ -1,6 +1,7 @@
 //! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
 
 mod channel;
+mod computing;
 mod topology;
 mod via;
 
@@ -17,6 +18,7 @@ use laxity_qos::reception::control;
 use laxity_units::{Bytes, Span};
 
 pub use channel::{ChannelSpec, SourceSpec};
+pub use computing::{BudgetSpec, ComputingSpec};
 pub use topology::{Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 
@@ -80,6 +82,8 @@ pub struct Host {
     pub ideal: bool,
     /// When the adapter's driver gives up waiting.
     pub driver: DriverConfig,
+    /// What computes there beside it; nothing where it receives at interfaces.
+    pub computing: Vec<ComputingSpec>,
     /// What it pays for what comes in at interfaces.
     pub reception: ReceptionCosts,
     /// Receive buffers that its interfaces share.

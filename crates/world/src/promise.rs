@@ -7,6 +7,7 @@
 
 mod arrivals;
 mod backlog;
+mod computing;
 mod departures;
 mod division;
 mod refusal;
@@ -29,6 +30,7 @@ use table::{Reservation, Tables};
 
 pub(crate) use arrivals::by_sender;
 pub(crate) use backlog::held;
+pub use computing::of_computing;
 pub use refusal::{Shortfall, shortfall};
 pub use via::Connection;
 
@@ -39,6 +41,8 @@ pub struct Promises {
     pub formula: Formula,
     /// Per channel, in the experiment's order.
     pub channels: Vec<Promise>,
+    /// Per node and application that computes there: by when each budget is done, from the beginning of its period.
+    pub computing: Vec<Vec<Option<Span>>>,
 }
 
 /// What admission answered to one channel.
@@ -147,10 +151,10 @@ fn through(hops: &[Hop]) -> Span {
 /// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised anything.
 pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
     if !experiment.interfaces.is_empty() {
-        return Ok(Promises { formula, channels: where_they_come_in(experiment)? });
+        return Ok(Promises { formula, channels: where_they_come_in(experiment)?, computing: Vec::new() });
     }
     if experiment.via.is_some() {
-        return Ok(Promises { formula, channels: via::connections(experiment)? });
+        return Ok(Promises { formula, channels: via::connections(experiment)?, computing: Vec::new() });
     }
     let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
     let mut answers = Vec::new();
@@ -165,6 +169,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
         return Err(why);
     }
     let bounds: Vec<BTreeMap<_, Bound>> = tables.bounds();
+    let computing = computing::bounds(tables.computing(), &bounds, experiment.admission.test_with(formula));
     let notices = notices(experiment);
     let channels =
         experiment.channels.iter().zip(answers).enumerate().map(|(i, (channel, answer))| match answer {
@@ -203,7 +208,7 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
                 }
             }
         });
-    Ok(Promises { formula, channels: channels.collect() })
+    Ok(Promises { formula, channels: channels.collect(), computing })
 }
 
 /// The longest way of `channel` from `node` until the next of its route hears of it, who does so late by one of `notices`; zero from

@@ -89,6 +89,9 @@ pub struct Run {
     /// Per stage of a described adapter: how long packets wait and are served.
     #[serde(default)]
     pub stages: Vec<Stage>,
+    /// Per application that computes, by node and in the order of their names.
+    #[serde(default)]
+    pub computations: Vec<Computation>,
     /// How well the clock was kept; `None` under virtual time, which is always kept.
     #[serde(default)]
     pub real_time: Option<RealTime>,
@@ -170,6 +173,29 @@ pub struct Stage {
     pub waited: Option<Summary>,
     /// Seconds from being served to being done, waiting for resources and the medium included.
     pub served: Option<Summary>,
+}
+
+/// An application that computes beside communication.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Computation {
+    /// Its name; `@1` after it at the second node.
+    pub name: String,
+    /// The share of the CPU that its budgets come to, 0 to 1; `None` if it has what is left.
+    pub budget_share: Option<f64>,
+    /// Share of the window in which it computed, switches excluded, 0 to 1.
+    pub progress: f64,
+    /// Budgets done in the window.
+    pub budgets: u64,
+    /// Those among them that were done after their deadline.
+    pub late: u64,
+    /// Requested deadline in seconds, from the beginning of each period; `None` if it has what is left.
+    pub deadline: Option<f64>,
+    /// By when a budget is done in seconds, from the beginning of its period; `None` without a budget, or a proof.
+    pub bound: Option<f64>,
+    /// The longest seen of that in seconds, of the whole run; `None` if no budget was done.
+    pub worst: Option<f64>,
+    /// Seconds from the beginning of a period until its budget was done.
+    pub response: Option<Summary>,
 }
 
 /// How well a real clock was kept.

@@ -5,7 +5,7 @@ use laxity_qos::discipline::Class;
 use crate::assembly::resource_names;
 use crate::experiment::{ClockKind, Experiment};
 use crate::figures;
-use crate::results::{Channel, RealTime, Resource, Run, Stage, Summary};
+use crate::results::{Channel, Computation, RealTime, Resource, Run, Stage, Summary};
 
 /// The run of `experiment` at `point`, as far as its names go.
 pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
@@ -47,6 +47,22 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     let names = resource_names(experiment);
     let resource = |name: &String| Resource { name: name.clone(), ..Resource::default() };
     let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };
+    let computations = (0..experiment.nodes.len()).flat_map(|node| {
+        experiment.host(node).computing.iter().map(move |spec| {
+            let promised = spec.budget.map(|_| 1.0);
+            Computation {
+                name: format!("{}{}", spec.name, experiment.suffix(node)),
+                budget_share: promised,
+                progress: 1.0,
+                budgets: 1,
+                deadline: promised,
+                bound: promised,
+                worst: promised,
+                response: some().filter(|_| spec.budget.is_some()),
+                ..Computation::default()
+            }
+        })
+    });
     let figures = figures::ALL.iter().flat_map(|(name, _)| {
         let here = (0..experiment.nodes.len()).map(|node| format!("{name}{}", experiment.suffix(node)));
         here.chain([(*name).to_string()]).map(|name| (name, 1.0)).collect::<Vec<_>>()
@@ -58,6 +74,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         channels: channels.collect(),
         resources: names.iter().map(resource).collect(),
         stages: names.iter().map(stage).collect(),
+        computations: computations.collect(),
         real_time: (experiment.clock == ClockKind::Real).then(RealTime::default),
         figures: figures.collect(),
     }

@@ -177,7 +177,9 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
                     subsystem.transmitted(now, &packet);
                     done += 1;
                 }
-                Step::Idle | Step::Application { .. } => unreachable!("a message is in hand"),
+                Step::Idle | Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {
+                    unreachable!("a message is in hand")
+                }
             }
         }
         further.push(sum_further / (PACKETS - 1) as f64);
@@ -208,7 +210,9 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
                     sender.transmitted(now, &packet);
                     packets.push(packet);
                 }
-                Step::Idle | Step::Application { .. } => unreachable!("a message is in hand"),
+                Step::Idle | Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {
+                    unreachable!("a message is in hand")
+                }
             }
         }
         let mut sum = 0.0;

@@ -17,12 +17,23 @@ pub enum Use {
     Interrupt,
     /// Applications' sends.
     Application,
+    /// Applications that compute.
+    Computation,
+    /// Programs that take messages.
+    Program,
 }
 
 impl Use {
     /// All of them.
-    pub const ALL: [Use; 5] =
-        [Use::Protocol, Use::LinkScheduling, Use::Switch, Use::Interrupt, Use::Application];
+    pub const ALL: [Use; 7] = [
+        Use::Protocol,
+        Use::LinkScheduling,
+        Use::Switch,
+        Use::Interrupt,
+        Use::Application,
+        Use::Computation,
+        Use::Program,
+    ];
 
     /// Name in results and traces.
     pub fn name(self) -> &'static str {
@@ -32,6 +43,8 @@ impl Use {
             Use::Switch => "switch",
             Use::Interrupt => "interrupt",
             Use::Application => "application",
+            Use::Computation => "computation",
+            Use::Program => "program",
         }
     }
 }
@@ -78,6 +91,8 @@ pub(super) enum Kind {
     Process(ChannelId),
     Transmit(ChannelId),
     Send(ChannelId),
+    Compute(u32),
+    Read(ChannelId),
     Interrupt(Option<ChannelId>),
 }
 
@@ -122,8 +137,11 @@ impl Activity {
     /// A stretch of it, for a trace.
     pub(super) fn busy(&self, used: Use, began: Time, ended: Time) -> Busy {
         let channel = match self.kind {
-            Kind::Process(channel) | Kind::Transmit(channel) | Kind::Send(channel) => Some(channel),
+            Kind::Process(channel) | Kind::Transmit(channel) | Kind::Send(channel) | Kind::Read(channel) => {
+                Some(channel)
+            }
             Kind::Interrupt(channel) => channel,
+            Kind::Compute(_) => None,
         };
         Busy { thread: self.thread, channel, used, began, ended }
     }

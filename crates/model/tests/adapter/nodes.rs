@@ -10,7 +10,7 @@ use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
     Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkParadigm, MessageOverflow, Order,
-    Packet, PacketOverflow, Preemption, Processing, Role, Way,
+    Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -23,6 +23,9 @@ use super::medium;
 
 /// Channels 0 and 2 send, 1 and 3 receive; the first two are real-time.
 const SENDS: [bool; 4] = [true, false, true, false];
+
+/// A program that is slow enough to lose messages now and then.
+const READER: Reader = Reader { slots: 2, work: Span::from_us(150), per_byte: Span::ZERO };
 
 #[derive(Debug, Clone, Copy)]
 enum Act {
@@ -89,6 +92,8 @@ fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
             PacketOverflow::Block,
             PacketOverflow::DecayDeadline,
         ]),
+        // It draws nothing, so that what was drawn stays as it was.
+        reader: (number == 3).then_some(READER),
     }
 }
 
@@ -266,6 +271,7 @@ fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
             if !SENDS[channel.0 as usize] {
                 received += counters.delivered;
                 received += counters.dropped.get(&Dropped::PacketQueue).copied().unwrap_or_default();
+                received += counters.dropped.get(&Dropped::ProgramQueue).copied().unwrap_or_default();
                 continue;
             }
             let failed = count(&|o| matches!(o, NodeOutput::Failed(packet, _) if packet.channel == channel));

@@ -5,7 +5,7 @@ use laxity_model::host::{Applications, Endless, Host, Output};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Config, Packet, Sent};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Computed, Computing, Config, Packet, Sent};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span, Time};
 
@@ -22,6 +22,7 @@ pub(crate) struct Arrival {
 pub(crate) struct Trace {
     pub(crate) departed: Vec<(Time, Packet)>,
     pub(crate) answers: Vec<(ChannelId, Sent)>,
+    pub(crate) computed: Vec<(Time, Computed)>,
     pub(crate) node: Told<Node, NodeOutput>,
     pub(crate) end: Time,
 }
@@ -39,6 +40,7 @@ impl Trace {
 }
 
 /// Runs until nothing is left to do.
+#[allow(dead_code, reason = "not every test looks at everything")]
 pub(crate) fn run(
     host: HostCosts,
     link: LinkCosts,
@@ -48,13 +50,31 @@ pub(crate) fn run(
     endless: &[(usize, Bytes)],
     until: Time,
 ) -> Trace {
+    run_beside(host, link, config, channels, arrivals, endless, &[], until)
+}
+
+/// The same beside applications that compute.
+#[allow(clippy::too_many_arguments, reason = "each is another part of a case")]
+pub(crate) fn run_beside(
+    host: HostCosts,
+    link: LinkCosts,
+    config: Config,
+    channels: &[ChannelConfig],
+    arrivals: &[Arrival],
+    endless: &[(usize, Bytes)],
+    computing: &[Computing],
+    until: Time,
+) -> Trace {
     let mut host = Host::new(host, config, Applications::Separate);
     for channel in channels {
         host.open(*channel);
     }
+    for application in computing {
+        host.compute(*application);
+    }
     let node = Node::new(host, DriverConfig::default(), Adapter::Null(Null::new(link)));
     let mut node = Told::new(node);
-    let (mut departed, mut answers) = (Vec::new(), Vec::new());
+    let (mut departed, mut answers, mut computed) = (Vec::new(), Vec::new(), Vec::new());
     for (channel, size) in endless {
         let random = laxity_engine::Seed::new(0).stream("endless");
         let endless = Endless::new(Sizes::Fixed(*size), random, None);
@@ -77,9 +97,10 @@ pub(crate) fn run(
             match output {
                 NodeOutput::Departed(packet, _) => departed.push((now, packet)),
                 NodeOutput::Host(Output::Answered { channel, answer, .. }) => answers.push((channel, answer)),
+                NodeOutput::Host(Output::Computed(done)) => computed.push((now, done)),
                 _ => {}
             }
         }
     }
-    Trace { departed, answers, node, end: now }
+    Trace { departed, answers, computed, node, end: now }
 }

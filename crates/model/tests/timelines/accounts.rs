@@ -14,7 +14,7 @@ fn a_switch_counts_once() {
     let mut bench = Bench::new(config(LinkParadigm::O2), Applications::Separate, &[best_effort()]);
     bench.run(vec![(0, Offer(0, 1))]);
     let uses = Use::ALL.map(|used| bench.host.uses().of(used));
-    assert_eq!(uses, [40, 10, 3, 5, 0].map(Span::from_us));
+    assert_eq!(uses, [40, 10, 3, 5, 0, 0, 0].map(Span::from_us));
 }
 
 /// Telling another thread is what a switch is for; all else is protocol.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use laxity_model::host::{Applications, Busy, Endless, Host, Interrupt, Output};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
-    Thread,
+    Block, ChannelConfig, ChannelId, Computed, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption,
+    Processing, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -181,6 +181,9 @@ impl Bench {
             Output::Delivered(ref delivery) => {
                 format!("{} delivered {}.{}", us(now), delivery.channel.0, delivery.message)
             }
+            Output::Computed(Computed { application, from, due }) => {
+                format!("{} computed {application}: {}-{}", us(now), us(from), us(due))
+            }
             Output::Busy(Busy { thread, used, began, ended, .. }) => {
                 let who = match thread {
                     None => "interrupt".into(),
@@ -189,6 +192,8 @@ impl Bench {
                     Some(Thread::LinkScheduler) => "link".into(),
                     Some(Thread::LinkThread(n)) => format!("link thread {n}"),
                     Some(Thread::Application(channel)) => format!("application {}", channel.0),
+                    Some(Thread::Computing(n)) => format!("computing {n}"),
+                    Some(Thread::Reader(channel)) => format!("program {}", channel.0),
                 };
                 format!("{}-{} {who}: {}", us(began), us(ended), used.name())
             }

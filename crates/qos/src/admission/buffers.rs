@@ -16,6 +16,9 @@
 //! buffers needs no more: they are taken in the order of messages ([`crate::channel`] sees to that among threads of one
 //! channel as well), so when a message turns current only those of the `q − 1` before it are in use. One that drops, or
 //! decays its deadline, where it could have waited must find room for all that is unfinished.
+//!
+//! *A program's queue* where a channel ends has the messages that are whole and that the program is not done with: current ones, so `q` at most, where handlers
+//! do not work ahead.
 
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::{Above, Environment, Request};
@@ -47,9 +50,14 @@ pub(super) fn needed(environment: &Environment, request: &Request) -> (u64, u64)
 
 /// Whether `request` has the room it needs, or what is missing.
 pub(super) fn check(environment: &Environment, request: &Request) -> Result<(), Impossible> {
+    let short = |resource, needed: u64| Err((resource, Deficit::Places(needed), Reason::NoRoom));
+    if let Some(program) = request.program()
+        && u64::from(program.slots) < request.under_way()
+    {
+        return short(Resource::Messages, request.under_way() - u64::from(program.slots));
+    }
     let Some(room) = request.buffers().filter(|_| request.role() == Role::Send) else { return Ok(()) };
     let (messages, packets) = needed(environment, request);
-    let short = |resource, needed: u64| Err((resource, Deficit::Places(needed), Reason::NoRoom));
     if u64::from(room.messages) < messages {
         short(Resource::Messages, messages - u64::from(room.messages))
     } else if room.packets < packets {

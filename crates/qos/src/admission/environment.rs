@@ -48,6 +48,8 @@ pub struct BestEffort {
     pub min_message: Bytes,
     /// Whether it starts, passes or ends here.
     pub role: Role,
+    /// What a program does with a message of it that ends here.
+    pub program: Span,
 }
 
 /// What runs above all handlers.
@@ -101,6 +103,8 @@ pub struct Environment {
     pub levels: Option<u32>,
     /// Traffic without a guarantee.
     pub best_effort: Vec<BestEffort>,
+    /// How long an application that computes what is left keeps the CPU at most before others are asked.
+    pub slice: Span,
     /// Work above all handlers.
     pub interference: Vec<Interference>,
     /// Whose formulas.
@@ -187,6 +191,32 @@ pub struct Request {
     deadline: Span,
     role: Role,
     buffers: Option<Buffers>,
+    work: Option<Work>,
+    program: Option<Program>,
+}
+
+/// The program that takes the messages of a channel that ends here.
+///
+/// Its work is the last block of each message, on the same CPU and by the same order, so it is part of what the message takes there ([`super::trajectory`]), and
+/// a message is finished when the program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Program {
+    /// What it takes for the largest message.
+    pub work: Span,
+    /// Messages that may wait for it, the one that it has included.
+    pub slots: u32,
+}
+
+/// CPU time that an application is to have in each period, beside channels.
+///
+/// To the analysis it is a channel that ends here: it has a first phase only, and is finished when it is through the CPU
+/// ([`super::trajectory`]). A slice is its block: whoever waits for a lower one waits for a slice, and each begins with a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// How much; not zero.
+    pub time: Span,
+    /// How long it keeps the CPU at most before others are asked; not zero.
+    pub slice: Span,
 }
 
 /// Why a request cannot even be considered.
@@ -222,8 +252,15 @@ impl Request {
         } else if spec.min_message > spec.max_message || spec.max_message > LARGEST {
             Err(RequestError::Sizes)
         } else {
-            Ok(Self { spec, deadline, role: Role::Send, buffers: None })
+            Ok(Self { spec, deadline, role: Role::Send, buffers: None, work: None, program: None })
         }
+    }
+
+    /// A request for `work` in each `period`, done within `deadline` of its beginning.
+    pub fn computing(work: Work, period: Span, deadline: Span) -> Result<Self, RequestError> {
+        let none = Bytes::ZERO;
+        let spec = TrafficSpec { max_message: none, min_message: none, burst: 1, min_interval: period };
+        Ok(Self { role: Role::Receive, work: Some(work), ..Self::new(spec, deadline)? })
     }
 
     /// The same with the latest deadline for which one message is under way at a time.
@@ -255,6 +292,22 @@ impl Request {
     #[must_use]
     pub fn with_buffers(self, buffers: Buffers) -> Self {
         Self { buffers: Some(buffers), ..self }
+    }
+
+    /// The same with a program that takes its messages.
+    #[must_use]
+    pub fn read_by(self, program: Program) -> Self {
+        Self { program: Some(program), ..self }
+    }
+
+    /// The program that takes its messages here, if one does.
+    pub(super) fn program(&self) -> Option<Program> {
+        self.program.filter(|_| self.role == Role::Receive)
+    }
+
+    /// What is computed, if it is no channel's.
+    pub(super) fn work(&self) -> Option<Work> {
+        self.work
     }
 
     /// What the channel does here.

@@ -85,6 +85,10 @@ impl Shared {
 
 /// Time that one message of `request` needs of the CPU, and of the link, at the least: to tell which is short.
 pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u128) {
+    if let Some(work) = request.work() {
+        let switches = u128::from(work.time.div_ceil(work.slice));
+        return (ps(work.time) + switches * ps(environment.host.switch()), 0);
+    }
     let fragmentation = request.spec().fragmentation(environment.packet);
     let n = fragmentation.packets();
     let host = &environment.host;
@@ -96,7 +100,8 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
     };
     let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());
     if request.role() == Role::Receive {
-        return (cpu + ps(host.receive_message), 0);
+        let read = request.program().map_or(0, |program| ps(program.work) + ps(host.switch()));
+        return (cpu + ps(host.receive_message) + read, 0);
     }
     let cpu = cpu + u128::from(n) * super::o1::start(environment);
     let link = u128::from(n - 1) * ps(environment.link.transmit(environment.packet))

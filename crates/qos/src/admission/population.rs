@@ -20,8 +20,8 @@ pub(super) struct Population {
     pub(super) smallest_packet: Bytes,
     /// Longest work on one packet of a real-time channel that is transmitted here, switches excluded.
     pub(super) longest_work: u128,
-    /// Longest protocol work between two preemption points of any handler, thread creation included,
-    /// switches excluded.
+    /// Longest work between two preemption points of any handler, thread creation included, or application that computes, switches
+    /// excluded.
     pub(super) block: u128,
     /// A best-effort handler may never yield.
     pub(super) never_yields: bool,
@@ -36,7 +36,7 @@ impl Population {
             largest_real_time: None,
             smallest_packet: environment.packet,
             longest_work: 0,
-            block: 0,
+            block: ps(environment.slice),
             never_yields: false,
         };
         for class in &environment.best_effort {
@@ -52,16 +52,22 @@ impl Population {
             // A block of received packets goes on past the end of a message if more have come.
             let packets = spec.fragmentation(environment.packet).packets();
             all.add_block(environment, class.role, block, packets, Completions::Each);
+            all.block = all.block.max(ps(class.program));
         }
         all
     }
 
-    /// This and a real-time channel.
+    /// This and a real-time channel, or an application with a budget.
     pub(super) fn with(mut self, environment: &Environment, request: &Request) -> Self {
+        if let Some(work) = request.work() {
+            self.block = self.block.max(ps(work.slice.min(work.time)));
+            return self;
+        }
         let (spec, role) = (request.spec(), request.role());
         self.add(environment, spec, role);
         let packets = spec.fragmentation(environment.packet).packets();
         self.add_block(environment, role, environment.block_real_time, packets, Completions::One);
+        self.block = self.block.max(request.program().map_or(0, |program| ps(program.work)));
         if role != Role::Receive {
             let packet = spec.max_message.min(environment.packet);
             self.largest_real_time = self.largest_real_time.max(Some(packet));

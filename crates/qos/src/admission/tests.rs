@@ -39,6 +39,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
         ahead: false,
         levels: None,
         best_effort: Vec::new(),
+        slice: Span::ZERO,
         interference: Vec::new(),
         formula,
     }
@@ -133,8 +134,12 @@ fn the_corrected_terms_are_as_computed_by_hand() {
 
 #[test]
 fn best_effort_and_interference_are_waited_for() {
-    let best_effort =
-        BestEffort { max_message: Bytes::from_kib(60), min_message: Bytes::from_kib(60), role: Role::Send };
+    let best_effort = BestEffort {
+        max_message: Bytes::from_kib(60),
+        min_message: Bytes::from_kib(60),
+        role: Role::Send,
+        program: Span::ZERO,
+    };
     let base = mc68040(ResourceModel::O1, 4, Formula::Corrected);
     let spec = spec(4, Span::from_ms(50));
     let wait = |environment| table(environment).wait_time(&with(spec)).map(|wait| wait.total());
@@ -260,7 +265,8 @@ fn environments() -> impl Strategy<Value = Environment> {
                 BestEffort {
                     max_message: Bytes::from_kib(9),
                     min_message: Bytes::from_kib(4),
-                    role
+                    role,
+                    program: Span::ZERO
                 };
                 best_effort
             ],

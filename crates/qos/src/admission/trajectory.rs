@@ -72,7 +72,7 @@
 //! be in the middle of a packet. Then packet `k` counts on both sides for each message, and the crossing
 //! packet needs no extra share.
 
-use super::environment::{Above, Environment, Interference, Request};
+use super::environment::{Above, Environment, Interference, Request, Work};
 use super::population::{packets_per_block, protocol};
 use super::terms::{Breakdown, Ratio, ps};
 use crate::channel::Role;
@@ -131,13 +131,20 @@ impl Charges {
 
     /// The cost of a message of which `k` packets are made before the crossing.
     pub(super) fn split(&self, environment: &Environment, request: &Request, k: u64) -> Split {
+        if let Some(Work { time, slice }) = request.work() {
+            let (work, blocks) = (ps(time), self.per_block * u128::from(time.div_ceil(slice)));
+            let stolen = self.stretch.scale(work + blocks).saturating_sub(work + blocks);
+            return Split { work, blocks, stolen, transmission: 0, by: environment.link.by(), starts: 0 };
+        }
         let fragmentation = request.spec().fragmentation(environment.packet);
         let n = fragmentation.packets();
         let p = packets_per_block(environment.block_real_time, n);
         let role = request.role();
         let completion = if role == Role::Receive { ps(environment.host.receive_message) } else { 0 };
-        let work = protocol(environment, role, k) + completion;
-        let blocks = self.per_block * u128::from(k.div_ceil(p));
+        let program = request.program().filter(|_| k == n);
+        let read = program.map_or(0, |program| ps(program.work));
+        let work = protocol(environment, role, k) + completion + read;
+        let blocks = self.per_block * u128::from(k.div_ceil(p) + u64::from(program.is_some()));
         let sent = match role {
             Role::Receive => 0,
             Role::Send | Role::Relay => u128::from(if self.preemptible { n + 1 - k } else { n - k }),

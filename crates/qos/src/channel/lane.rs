@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Processing};
+use super::reading::Inbox;
 use crate::fragment::Reassembler;
 
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(super) struct Lane {
     pub(super) unfinished: BTreeMap<u64, u64>,
     /// Puts received messages together; the excess has one of its own, for it may be overtaken.
     pub(super) reassembler: Reassembler,
+    /// Messages that wait for the channel's program.
+    pub(super) inbox: Inbox,
 }
 
 impl Lane {
@@ -44,6 +47,7 @@ impl Lane {
             blocked: BTreeSet::new(),
             unfinished: BTreeMap::new(),
             reassembler: Reassembler::default(),
+            inbox: Inbox::default(),
         }
     }
 

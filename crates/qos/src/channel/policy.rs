@@ -2,6 +2,7 @@
 
 use laxity_units::{Bytes, Span};
 
+use super::reading::Reader;
 use crate::costs::LinkCosts;
 pub use crate::discipline::Order;
 use crate::discipline::{Class, EarlyPolicy, Server};
@@ -169,6 +170,8 @@ pub struct ChannelConfig {
     pub message_overflow: MessageOverflow,
     /// When the packet buffers are full.
     pub packet_overflow: PacketOverflow,
+    /// Who takes its messages where it ends; `None` if they are delivered when they are whole again.
+    pub reader: Option<Reader>,
 }
 
 impl ChannelConfig {
@@ -186,6 +189,7 @@ impl ChannelConfig {
             packet_slots: u64::from(spec.burst) * spec.fragmentation(packet).packets(),
             message_overflow: MessageOverflow::Drop,
             packet_overflow: PacketOverflow::Block,
+            reader: None,
         }
     }
 

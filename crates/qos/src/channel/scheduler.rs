@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use laxity_units::{Bytes, Time};
 
+use super::computing::Ready;
 use super::handler::{Doing, Running};
 use super::message::{Carried, Delivery, Message, Packet};
 use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
@@ -38,8 +39,11 @@ impl Subsystem {
         if let Some(channel) = self.applications.iter_mut().find_map(VecDeque::pop_front) {
             return Step::Application { channel };
         }
+        self.give_budgets(now);
         match self.cpu.select(now) {
-            Some((tag, handler)) => self.dispatch(now, handler, &tag),
+            Some((tag, Ready::Handler(handler))) => self.dispatch(now, handler as usize, &tag),
+            Some((_, Ready::Application(application))) => self.begin_slice(application),
+            Some((_, Ready::Reader(lane))) => self.begin_reading(lane),
             None => Step::Idle,
         }
     }
@@ -142,13 +146,18 @@ impl Subsystem {
         Step::Process { thread: Thread::Handler(handler.thread), channel: lane.channel, work, bytes, resumed }
     }
 
-    /// Whether a waiting handler takes the CPU from the running one in the middle of a packet.
+    /// Whether a waiting handler takes the CPU from the running one in the middle of a packet, or from an application or a program in that of its work.
     pub fn wants_preemption(&mut self, now: Time) -> bool {
-        let Some(running) = self.running else { return false };
-        if !self.config.preemption.immediate || running.doing != Doing::Packet {
+        if !self.config.preemption.immediate {
             return false;
         }
-        let rank = self.cpu.rank(&self.tag(running.handler), now);
+        let other = self.computing_tag(now).or_else(|| self.reading_tag());
+        let tag = match (self.running, other) {
+            (Some(running), _) if running.doing == Doing::Packet => self.tag(running.handler),
+            (None, Some(tag)) => tag,
+            _ => return false,
+        };
+        let rank = self.cpu.rank(&tag, now);
         self.cpu.best(now).is_some_and(|best| best < rank)
     }
 
@@ -266,15 +275,15 @@ impl Subsystem {
         if !reassembled.complete {
             return None;
         }
-        state.counters.delivered += 1;
-        Some(Delivery {
+        let delivery = Delivery {
             channel,
             message: packet.message,
             class: packet.tag.class,
             size: packet.message_size,
             sent: packet.sent,
             due_from: packet.due_from,
-        })
+        };
+        self.completed(now, lane, delivery, packet.tag)
     }
 
     /// Ends the block with `packet` if what comes next is another matter.
@@ -329,7 +338,7 @@ impl Subsystem {
     pub(super) fn activate(&mut self, now: Time, index: usize) {
         self.handlers[index].active = true;
         let request = self.request(index);
-        self.cpu.enqueue(now, &request, index);
+        self.cpu.enqueue(now, &request, Ready::Handler(index as u32));
     }
 
     /// What a handler asks of the CPU: where that is shared by rates, a block counts as the bytes of its first packet.

@@ -1,6 +1,6 @@
 //! What a driver and the subsystem say to each other.
 
-use laxity_units::Bytes;
+use laxity_units::{Bytes, Span};
 
 use super::message::{ChannelId, Delivery};
 use super::slots::Slot;
@@ -18,6 +18,10 @@ pub enum Thread {
     LinkThread(u64),
     /// An application that shares the CPU, by its channel.
     Application(ChannelId),
+    /// An application that computes, by its number.
+    Computing(u32),
+    /// The program that takes a channel's messages.
+    Reader(ChannelId),
 }
 
 /// A piece of work that is not interrupted by another thread (but for immediate preemption).
@@ -74,6 +78,24 @@ pub enum Step<P = Slot> {
         /// Whose.
         channel: ChannelId,
     },
+    /// `thread` computes for so long; then [`computed`](super::Subsystem::computed).
+    Compute {
+        /// Who.
+        thread: Thread,
+        /// Which application.
+        application: u32,
+        /// Until the next preemption point.
+        work: Span,
+    },
+    /// `thread` takes a message that has come, which takes so long; then [`read`](super::Subsystem::read).
+    Read {
+        /// Who.
+        thread: Thread,
+        /// Of which channel.
+        channel: ChannelId,
+        /// What it does with it.
+        work: Span,
+    },
 }
 
 /// Answer to a send.
@@ -125,6 +147,8 @@ pub enum Dropped {
     Displaced,
     /// It came in, and was late before its program had begun with it.
     LateForProgram,
+    /// It came in whole, and there was no place in the queue of its program.
+    ProgramQueue,
     /// It came in on a virtual interface that had no descriptor for it.
     NoDescriptor,
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use laxity_units::{Bytes, Time};
 
 use super::by_channel::ByChannel;
+use super::computing::{Applications, Ready};
 use super::handler::{Handler, Running};
 use super::lane::Lane;
 use super::link::LinkScheduler;
@@ -56,7 +57,7 @@ pub struct Subsystem {
     pub(super) handlers: Vec<Handler>,
     pub(super) free_handlers: Vec<usize>,
     pub(super) threads: u32,
-    pub(super) cpu: Discipline<usize>,
+    pub(super) cpu: Discipline<Ready>,
     pub(super) link: LinkScheduler,
     /// Threads of option O3 that wait for the CPU.
     pub(super) link_threads: u64,
@@ -66,6 +67,10 @@ pub struct Subsystem {
     /// Applications that wait for the CPU to send, those of real-time channels first.
     pub(super) applications: [VecDeque<ChannelId>; 2],
     pub(super) running: Option<Running>,
+    /// Applications that compute.
+    pub(super) computing: Applications,
+    /// The lane whose program has the CPU.
+    pub(super) reading: Option<usize>,
 }
 
 impl Subsystem {
@@ -85,6 +90,8 @@ impl Subsystem {
             awaited: None,
             applications: [VecDeque::new(), VecDeque::new()],
             running: None,
+            computing: Applications::default(),
+            reading: None,
         }
     }
 
@@ -374,7 +381,8 @@ impl Subsystem {
     #[inline]
     pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.awaited.is_none_or(|at| at > now) {
-            self.awaited = Time::earlier(self.cpu.next_eligible(now), self.link.next_wakeup(now));
+            let current = Time::earlier(self.cpu.next_eligible(now), self.link.next_wakeup(now));
+            self.awaited = Time::earlier(current, self.next_budget());
         }
         self.awaited
     }
@@ -382,6 +390,7 @@ impl Subsystem {
     /// A time that [`next_wakeup`](Self::next_wakeup) named has come.
     pub fn wakeup(&mut self, now: Time) {
         self.awaited = self.awaited.filter(|at| *at > now);
+        self.give_budgets(now);
         if self.config.link.paradigm == LinkParadigm::O3 && self.link_threads == 0 && self.link.can_start(now)
         {
             self.link_threads += 1;

@@ -74,6 +74,8 @@ impl Subsystem {
                 Step::Transmit { thread, packet: self.packets.take(packet), new_thread }
             }
             Step::Application { channel } => Step::Application { channel },
+            Step::Compute { thread, application, work } => Step::Compute { thread, application, work },
+            Step::Read { thread, channel, work } => Step::Read { thread, channel, work },
         }
     }
 
@@ -111,7 +113,7 @@ fn drain(subsystem: &mut Subsystem, now: Time) -> (Vec<(Thread, Work)>, Vec<Pack
                 subsystem.finish(now);
             }
             Step::Transmit { packet, .. } => sent.push(packet),
-            Step::Application { .. } => {}
+            Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {}
         }
     }
 }
@@ -440,7 +442,7 @@ fn the_link_threads_differ_by_option() {
                     who.push(thread);
                     flying.push(packet);
                 }
-                Step::Application { .. } => unreachable!(),
+                Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => unreachable!(),
             }
         }
         let expected: &[Thread] = match paradigm {

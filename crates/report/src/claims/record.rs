@@ -121,6 +121,10 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let stages = run.stages.iter().zip(list(fields.remove("stages")));
     let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
     fields.insert("stages".into(), Dynamic::from_array(stages));
+    let computations = run.computations.iter().zip(list(fields.remove("computations")));
+    let computations =
+        computations.map(|(c, raw)| build.value(&format!("application `{}`", c.name), raw)).collect();
+    fields.insert("computations".into(), Dynamic::from_array(computations));
     let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
         // How well the clock was kept is of the platform, and what frames took is of what was emulated.
         Some(real_time) => {
@@ -320,6 +324,9 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_fn("resource", resource);
     let stage = |run: &mut Record, name: ImmutableString| run.member("stages", "stage", &name);
     engine.register_fn("stage", stage);
+    let computation =
+        |run: &mut Record, name: ImmutableString| run.member("computations", "application", &name);
+    engine.register_fn("computation", computation);
     engine.register_fn("keys", |record: &mut Record| -> Array {
         record.fields.keys().map(|key| key.as_str().into()).collect()
     });

@@ -29,7 +29,7 @@ pub(super) const RECORDS: &[Record] = &[
     Record {
         kind: "Summary",
         title: "A distribution",
-        access: "`c.laxity`, `c.latency`, `c.sojourn`, `c.queueing`, `c.access`, `c.delivery`; a stage's `waited` and `served`",
+        access: "`c.laxity`, `c.latency`, `c.sojourn`, `c.queueing`, `c.access`, `c.delivery`; a stage's `waited` and `served`, an application's `response`",
     },
     Record { kind: "Refused", title: "A refusal", access: "`c.refused`" },
     Record { kind: "Resource", title: "A resource", access: "`r.resource(\"cpu\")`, each of `r.resources`" },
@@ -37,6 +37,11 @@ pub(super) const RECORDS: &[Record] = &[
         kind: "Stage",
         title: "A stage of an adapter",
         access: "`r.stage(\"dma\")`, each of `r.stages`",
+    },
+    Record {
+        kind: "Computation",
+        title: "An application that computes",
+        access: "`r.computation(\"video\")`, each of `r.computations`",
     },
     Record { kind: "RealTime", title: "Real time", access: "`r.real_time`; absent of a run in virtual time" },
     Record { kind: "Fitness", title: "Fitness of a run in real time", access: "`r.real_time.fitness`" },
@@ -130,7 +135,9 @@ pub(super) fn unit(name: &str) -> Option<&'static str> {
         });
     }
     Some(match name {
-        "utilisation" | "of_contract" | "stalled_share" | "latest_share" => "share, 0 to 1",
+        "utilisation" | "of_contract" | "stalled_share" | "latest_share" | "budget_share" | "progress" => {
+            "share, 0 to 1"
+        }
         "value" => "number in the unit of the axis's label",
         "curve" => "pairs of a share, 0 to 1, and seconds",
         "simulated" | "window" | "admissible" | "largest" | "min" | "mean" | "deviation" | "p1" | "p50"

@@ -1,7 +1,9 @@
-//! What stages of adapters did, and how well real time was kept, as rows and columns of text.
+//! What stages of adapters and applications did, and how well real time was kept, as rows and columns of text.
 
 use laxity_world::metric::Kind;
-use laxity_world::results::{Channel, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary};
+use laxity_world::results::{
+    Channel, Computation, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary,
+};
 
 use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells};
 use super::units::{Format, Readable};
@@ -52,6 +54,18 @@ const STAGES: &[Field<Stage>] = &[
     Field("max", Kind::Time, 3, |s| of(&s.served, |w| w.max)),
 ];
 
+const COMPUTATIONS: &[Field<Computation>] = &[
+    Field("reserved", Kind::Share, 0, |c| c.budget_share),
+    Field("progress", Kind::Share, 0, |c| Some(c.progress)),
+    Field("budgets", Kind::Count, 1, |c| c.budget_share.map(|_| c.budgets as f64)),
+    Field("late", Kind::Count, 0, |c| c.budget_share.map(|_| c.late as f64)),
+    Field("deadline", Kind::Time, 2, |c| c.deadline),
+    Field("response mean", Kind::Time, 3, |c| of(&c.response, |r| r.mean)),
+    Field("p99", Kind::Time, 4, |c| of(&c.response, |r| r.p99)),
+    Field("worst", Kind::Time, 0, |c| c.worst),
+    Field("bound", Kind::Time, 0, |c| c.bound),
+];
+
 /// What is told of a run in real time, if anything is.
 fn told(real: &RealTime, value: f64) -> Option<f64> {
     (!real.fitness.untold).then_some(value)
@@ -74,6 +88,12 @@ const REAL_TIME: &[Field<RealTime>] = &[
 pub(crate) fn stages(results: &Results) -> Grid {
     let rows = |run: &Run| run.stages.iter().map(|stage| (Some(stage.name.clone()), stage.clone())).collect();
     grid(results, STAGES, Some("stage"), rows)
+}
+
+/// The applications that compute, at every point.
+pub(crate) fn computations(results: &Results) -> Grid {
+    let rows = |run: &Run| run.computations.iter().map(|of| (Some(of.name.clone()), of.clone())).collect();
+    grid(results, COMPUTATIONS, Some("application"), rows)
 }
 
 /// A time of frames that were written, if any were.
@@ -235,6 +255,7 @@ mod tests {
             fields.iter().map(|field| (table, field.0)).collect()
         }
         let mut all = titles("stages", STAGES);
+        all.extend(titles("applications", COMPUTATIONS));
         all.extend(titles("real time", REAL_TIME));
         all.extend(titles("frames", FRAMES));
         all.extend(titles("delays", DELAYS));

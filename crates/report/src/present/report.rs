@@ -263,6 +263,7 @@ fn tables(results: &Results) -> Vec<TableView> {
         ("Further figures", grid::figures(results)),
         ("Utilisation of resources", grid::resources(results)),
         ("Stages of the adapters", platform::stages(results)),
+        ("Applications that compute", platform::computations(results)),
         (
             "Frames of programs: latency in the model and in real time, missed from when they were read",
             platform::frames(results),

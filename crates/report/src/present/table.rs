@@ -66,6 +66,7 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
     }
     push_promised(&mut out, results, options);
     push_grid(&mut out, &grid::figures(results), options);
+    push_grid(&mut out, &platform::computations(results), options);
     if results.runs.len() == 1 {
         push_grid(&mut out, &grid::resources(results), options);
         push_grid(&mut out, &platform::stages(results), options);

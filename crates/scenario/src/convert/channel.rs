@@ -138,6 +138,7 @@ fn channel(
         packet_slots,
         message_overflow,
         packet_overflow,
+        reader,
         carries,
         interface,
         program,
@@ -170,6 +171,9 @@ fn channel(
         cx.foreign(packet_slots.as_ref(), of_queues, help)?;
         cx.foreign(message_overflow.as_ref(), of_queues, help)?;
         cx.foreign(packet_overflow.as_ref(), of_queues, help)?;
+        if let Some(reader) = &reader {
+            return Err(cx.fault(&reader.span, of_queues, help));
+        }
         cx.foreign(carries.as_ref(), "frames of programs come through ports, of hosts that schedule", help)?;
     }
     let class = cx.required(class, "class", &owner, &what);
@@ -322,6 +326,8 @@ fn channel(
     }
     let spec = TrafficSpec { max_message: size, min_message, burst, min_interval };
     let routes = routes?;
+    let received = routes.iter().all(|route| route.received) && around.interfaces.is_none();
+    let reader = super::computing::reader(cx, reader, received, needed(burst, contract))?;
     let channel = ChannelSpec {
         // Each copy has its own.
         route: Vec::new(),
@@ -345,6 +351,7 @@ fn channel(
         ),
         message_overflow: message_overflow?,
         packet_overflow: packet_overflow?,
+        reader,
         interface: interface?,
         program: program?,
         streams: streams?,

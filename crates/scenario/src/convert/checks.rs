@@ -49,6 +49,10 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
             "copies are counted of channels that are sent, and those of this scenario come in",
             "remove `fill` under `[admission]`",
         ),
+        () if experiment.hosts.iter().any(|host| !host.computing.is_empty()) => (
+            "at a host that receives, programs have the CPU, and what they leave is its figure",
+            "remove `[host.compute]`, or add a `[[program]]`",
+        ),
         () if !plain || network.impairments != Default::default() => (
             "what comes in at an interface comes from its source, and from no network",
             "remove `[path]` and `[network]`",

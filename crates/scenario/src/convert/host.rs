@@ -27,7 +27,7 @@ pub(super) fn host(
 ) -> Result<Located<Host, HostSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
-    let RawHost { profile, applications, costs, speedup, subsystem, driver, receive } = raw;
+    let RawHost { profile, applications, costs, speedup, subsystem, driver, compute, receive } = raw;
     let profile = cx
         .required(profile, "profile", &span, "the host")
         .and_then(|name| Ok((library.profile(cx, name.get_ref(), &name.span())?, name.span())));
@@ -53,6 +53,7 @@ pub(super) fn host(
     };
     let speedup = self::speedup(cx, speedup);
     let driver = self::driver(cx, driver, &span);
+    let computing = super::computing::computing(cx, compute);
     let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
     let ideal = resources == Resources::Ideal;
     if ideal {
@@ -72,6 +73,7 @@ pub(super) fn host(
         subsystem,
         ideal,
         driver: driver?,
+        computing: computing?,
     };
     Ok(Located { value: host, spans })
 }
@@ -91,6 +93,7 @@ pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Rep
         subsystem,
         ideal: false,
         driver: DriverConfig::default(),
+        computing: Vec::new(),
     };
     Ok(Located { value: host, spans })
 }

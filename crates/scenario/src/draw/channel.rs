@@ -173,6 +173,7 @@ impl Channels {
             refusal: dice.any::<Refusal>(0.1),
             message_overflow: dice.any::<MessageOverflow>(0.5),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
+            reader: super::computing::reader(dice.aside(), theme, kind.work),
             // What a port's frames go on is an emulation's.
             carries: unsaid(),
             interface: unsaid(),
@@ -253,6 +254,7 @@ impl Channels {
             refusal: if theme.careless { dice.any::<Refusal>(0.1) } else { unsaid() },
             message_overflow: dice.any::<MessageOverflow>(0.7),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
+            reader: super::computing::reader(dice.aside(), theme, flood),
             carries: unsaid(),
             interface: unsaid(),
             program: unsaid(),

@@ -12,6 +12,7 @@ pub(super) struct Dice {
     stream: Stream,
     /// All times are multiples of it, so that events of different channels fall on the same instant.
     grid: Option<Span>,
+    aside: Option<Box<Dice>>,
 }
 
 impl Dice {
@@ -20,7 +21,15 @@ impl Dice {
         let mut stream = Seed::new(seed).stream(&format!("scenario {number}"));
         let grids = [None, None, None, Some(5), Some(10), Some(50), Some(100), Some(100)];
         let grid = grids[stream.below(grids.len() as u64) as usize].map(Span::from_us);
-        Self { stream, grid }
+        let later = Seed::new(seed).stream(&format!("scenario {number}, later"));
+        let aside = Self { stream: later, grid, aside: None };
+        Self { stream, grid, aside: Some(Box::new(aside)) }
+    }
+
+    /// Dice for what came to the format later: with them what was drawn before is drawn as it was, and what is known of a scenario by its
+    /// number stays so.
+    pub(super) fn aside(&mut self) -> &mut Dice {
+        self.aside.as_mut().expect("only these dice have others beside them")
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -31,6 +31,7 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         speedup: dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
         subsystem: part(subsystem),
         driver: dice.maybe(watched, |dice| part(driver(dice, theme))),
+        compute: dice.aside().maybe(0.12, |dice| super::computing::computing(dice, theme)),
         receive: unsaid(),
     })
 }

@@ -132,6 +132,8 @@ fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
         speedup: plan.speedup.map_or_else(unsaid, factor),
         subsystem: unsaid(),
         driver: unsaid(),
+        // Programs have the CPU.
+        compute: unsaid(),
         receive: dice.maybe(0.9, |_| part(receive)),
     })
 }
@@ -224,6 +226,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         refusal: unsaid(),
         message_overflow: unsaid(),
         packet_overflow: unsaid(),
+        reader: unsaid(),
         carries: unsaid(),
         interface: name(plan.interfaces[dice.below(plan.interfaces.len() as u64) as usize].0.clone()),
         program: match plan.programs.len() as u64 {

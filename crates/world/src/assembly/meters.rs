@@ -4,10 +4,12 @@ use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Direction, Passage};
 use laxity_model::network::{ImpairmentCounts, Medium};
 use laxity_model::node::Node;
-use laxity_units::Time;
+use laxity_qos::channel::Computed;
+use laxity_units::{Span, Time};
 
 use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
+use crate::experiment::Experiment;
 use crate::measure::{Samples, seconds};
 
 /// What is counted of a stage.
@@ -15,6 +17,36 @@ use crate::measure::{Samples, seconds};
 pub(super) struct StageMeter {
     pub(super) waited: Samples,
     pub(super) served: Samples,
+}
+
+/// What is counted of an application that computes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ComputingMeter {
+    /// Budgets done in the window.
+    pub(super) budgets: u64,
+    /// Those among them that were done late.
+    pub(super) late: u64,
+    /// The longest from the beginning of a period until its budget was done, of the whole run.
+    pub(super) worst: Option<Span>,
+    pub(super) response: Samples,
+}
+
+impl ComputingMeter {
+    /// A budget was done at `now`; `counted` if within the window.
+    pub(super) fn done(&mut self, now: Time, done: &Computed, counted: bool) {
+        self.worst = self.worst.max(Some(now.saturating_since(done.from)));
+        if counted {
+            self.budgets += 1;
+            self.late += u64::from(now > done.due);
+            self.response.push(seconds(done.from, now));
+        }
+    }
+}
+
+/// Meters of all applications, by node.
+pub(super) fn of_computing(experiment: &Experiment) -> Vec<Vec<ComputingMeter>> {
+    let of = |node| vec![ComputingMeter::default(); experiment.host(node).computing.len()];
+    (0..experiment.nodes.len()).map(of).collect()
 }
 
 /// How a run stands, for whoever watches it.

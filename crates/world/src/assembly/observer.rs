@@ -69,6 +69,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             Some(Thread::LinkScheduler) => ("link_scheduler", 1),
             Some(Thread::LinkThread(n)) => ("link_thread", n),
             Some(Thread::Application(channel)) => ("application", u64::from(channel.0)),
+            Some(Thread::Computing(n)) => ("computing", u64::from(n)),
+            Some(Thread::Reader(channel)) => ("program", u64::from(channel.0)),
         };
         let arguments: Vec<_> = channel.into_iter().chain([who]).collect();
         self.trace.span(self.nodes[node].cpu, busy.used.name(), busy.began, busy.ended, &arguments);

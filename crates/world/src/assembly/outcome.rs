@@ -17,7 +17,7 @@ use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Refusal};
 use crate::measure::Tally;
 use crate::promise::{self, Hop, Promise};
-use crate::results::{Channel, Refused, Resource, Run, Stage};
+use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
 
 /// What a host did that is not part of the world it belongs to.
 #[derive(Debug, Clone, Default)]
@@ -145,9 +145,39 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let ended = self.snapshot(end);
         let edges = Edges { opened: &opened, closed: &closed, ended: &ended };
         let channels = (0..self.around.meters.len()).map(|i| self.channel(i, &edges, hosts)).collect();
+        let computations = self.computations(&edges);
         let simulated = end.as_secs_f64();
-        let run = Run { simulated, window, channels, resources, stages, figures, ..Run::default() };
+        let run =
+            Run { simulated, window, channels, resources, stages, computations, figures, ..Run::default() };
         (run, self.around.outside)
+    }
+
+    /// How far the applications came that compute.
+    fn computations(&mut self, edges: &Edges<'_>) -> Vec<Computation> {
+        let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
+        let experiment = self.experiment;
+        let bounds = promise::of_computing(experiment, experiment.admission.formula);
+        let mut computations = Vec::new();
+        let meters = std::mem::take(&mut self.around.computing);
+        for (node, (meters, bounds)) in meters.into_iter().zip(bounds).enumerate() {
+            let specs = experiment.host(node).computing.iter().zip(bounds);
+            for (i, (meter, (spec, bound))) in meters.into_iter().zip(specs).enumerate() {
+                let at = |edge: &Snapshot| edge.computed[node].get(i).copied().unwrap_or_default();
+                let spent = at(edges.closed).saturating_sub(at(edges.opened)).as_secs_f64();
+                computations.push(Computation {
+                    name: format!("{}{}", spec.name, experiment.suffix(node)),
+                    budget_share: spec.budget.map(|b| b.time.as_secs_f64() / b.period.as_secs_f64()),
+                    progress: if window > 0.0 { spent / window } else { 0.0 },
+                    budgets: meter.budgets,
+                    late: meter.late,
+                    deadline: spec.budget.map(|budget| budget.deadline.as_secs_f64()),
+                    bound: bound.map(Span::as_secs_f64),
+                    worst: meter.worst.map(Span::as_secs_f64),
+                    response: meter.response.summary(false),
+                });
+            }
+        }
+        computations
     }
 
     fn figures(&self) -> BTreeMap<String, f64> {

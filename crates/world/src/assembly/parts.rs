@@ -30,6 +30,11 @@ pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -
         ),
         false => Node::without_host(adapter),
     };
+    if host_is_here {
+        for (flow, application) in (experiment.channels.len() as u32..).zip(&host.computing) {
+            node.compute(application.config(ChannelId(flow)));
+        }
+    }
     node.record_stages();
     node
 }
@@ -120,6 +125,7 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) 
         packet_slots: spec.packet_slots,
         message_overflow: spec.message_overflow,
         packet_overflow: spec.packet_overflow,
+        reader: None,
     }
 }
 
@@ -153,7 +159,9 @@ pub(super) fn open(
                 config.packet_slots.max(held_packets(experiment, i, promise, number, notices[number]))
             }
         };
-        node.open_as(ChannelId(i as u32), ChannelConfig { role, packet_slots, ..config });
+        let ends_here = role == Role::Receive;
+        let reader = experiment.channels[i].reader_at(experiment.host(number).speedup).filter(|_| ends_here);
+        node.open_as(ChannelId(i as u32), ChannelConfig { role, packet_slots, reader, ..config });
     }
 }
 

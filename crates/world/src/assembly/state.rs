@@ -58,6 +58,8 @@ pub enum Event {
 pub(super) struct Snapshot {
     pub(super) at: Time,
     pub(super) uses: Vec<Uses>,
+    /// CPU time in which each application that computes did.
+    pub(super) computed: Vec<Vec<Span>>,
     /// For how long each stage had been busy, and how many packets had passed it.
     pub(super) stages: Vec<Vec<(Span, u64)>>,
     /// What each port of a switch had been through.
@@ -69,7 +71,7 @@ impl Snapshot {
     /// What channels had come to by their meters; nodes are asked later.
     pub(super) fn of_meters(at: Time, meters: &[Meter]) -> Self {
         let tallies = meters.iter().map(|meter| meter.tally.clone()).collect();
-        Self { at, uses: Vec::new(), stages: Vec::new(), ports: Vec::new(), tallies }
+        Self { at, uses: Vec::new(), computed: Vec::new(), stages: Vec::new(), ports: Vec::new(), tallies }
     }
 
     /// Adds what `nodes` and `switches` have come to.
@@ -78,6 +80,7 @@ impl Snapshot {
         self.ports = switches.reports().collect();
         for node in nodes {
             self.uses.push(node.host().map_or(Uses::default(), |host| *host.uses()));
+            self.computed.push(node.host().map_or_else(Vec::new, |host| host.computed().to_vec()));
             let stages = node.adapter().stages();
             self.stages.push(stages.iter().map(|stage| (stage.busy, stage.passed)).collect());
         }

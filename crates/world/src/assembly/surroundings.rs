@@ -15,7 +15,7 @@ use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
-use super::meters::StageMeter;
+use super::meters::{ComputingMeter, StageMeter};
 use super::networks::Networks;
 use super::observer::Observer;
 use super::state::{Event, Snapshot};
@@ -34,6 +34,8 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
     pub(super) stages: Vec<Vec<StageMeter>>,
+    /// Per node and application that computes there.
+    pub(super) computing: Vec<Vec<ComputingMeter>>,
     pub(super) window: Window<Snapshot>,
     /// An edge of the window has passed, and nodes have not said what they had come to.
     pub(super) unasked: bool,
@@ -83,6 +85,10 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
+            NodeOutput::Host(Output::Computed(done)) => {
+                let counted = self.window.counts();
+                self.computing[node][done.application as usize].done(now, &done, counted);
+            }
             NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_) | Output::Read) => {
                 unreachable!("a node passes these to its adapter")
             }

@@ -1,9 +1,10 @@
 //! What a channel is, and what is sent on it.
 
 use laxity_engine::Stream;
+use laxity_model::adapter::Delay;
 use laxity_model::host::Endless;
 use laxity_model::source::{Sizes, Source, SourceParameters, Start};
-use laxity_qos::channel::{MessageOverflow, PacketOverflow};
+use laxity_qos::channel::{MessageOverflow, PacketOverflow, Reader};
 use laxity_qos::discipline::Class;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
@@ -43,6 +44,8 @@ pub struct ChannelSpec {
     pub message_overflow: MessageOverflow,
     /// When the packet buffers are full.
     pub packet_overflow: PacketOverflow,
+    /// The program that takes its messages where it ends, at the CPU's own speed of 1; `None` if they are delivered when they are whole.
+    pub reader: Option<Reader>,
     /// What it carries of its sender's port in an emulation, in place of what is sent.
     pub carries: Option<Carries>,
     /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.
@@ -74,6 +77,13 @@ impl ChannelSpec {
             recorded.from = Start::After(first.saturating_add(further));
         }
         spec
+    }
+
+    /// The program that takes its messages at a host that is `speedup` times as fast.
+    pub fn reader_at(&self, speedup: f64) -> Option<Reader> {
+        let faster = |span: Span| Delay::fixed(span).divided(speedup).fixed;
+        let reader = self.reader?;
+        Some(Reader { work: faster(reader.work), per_byte: faster(reader.per_byte), ..reader })
     }
 
     /// Which hop of its route `station` is.

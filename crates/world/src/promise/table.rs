@@ -6,15 +6,16 @@ use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
-    Interference, RateRequest, RateTable, Request, ResourceModel,
+    Interference, Program, RateRequest, RateTable, Request, ResourceModel,
 };
-use laxity_qos::channel::{Block, MessageOverflow, PacketOverflow, Role};
+use laxity_qos::channel::{Block, MessageOverflow, PacketOverflow, Reader, Role};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::{Class, LEVELS, Order, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
 use super::Refused;
 use super::arrivals::arrivals;
+use super::computing;
 use super::departures::{Departures, makes};
 use super::division::{self, Needs};
 use super::station::Station;
@@ -27,6 +28,8 @@ pub(super) type Reserved = (usize, Role, AdmissionId, RateRequest);
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
     hosts: Vec<Result<Station, Uncovered>>,
+    /// What is reserved at each for applications that compute there.
+    computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
 }
 
@@ -50,8 +53,21 @@ impl Tables {
                 .map(|table| Station::Ordered(Box::new(table)))
                 .map_err(|_| Uncovered("the host is out of range"))
         };
-        let hosts = (0..experiment.stations()).map(table).collect();
-        Self { hosts: coverage.spread(experiment, hosts), formula }
+        let mut computing = vec![Vec::new(); experiment.stations()];
+        let reserved = |(node, reserved): (usize, &mut Vec<Option<AdmissionId>>)| {
+            let mut table = table(node)?;
+            if node < experiment.nodes.len() {
+                *reserved = computing::reserve(experiment.host(node), &mut table)?;
+            }
+            Ok(table)
+        };
+        let hosts = computing.iter_mut().enumerate().map(reserved).collect();
+        Self { hosts: coverage.spread(experiment, hosts), computing, formula }
+    }
+
+    /// Per station, what is reserved for each application that computes there.
+    pub(super) fn computing(&self) -> &[Vec<Option<AdmissionId>>] {
+        &self.computing
     }
 
     /// Reserves for `channel` at every host of its way as far as that is covered, or at none.
@@ -71,7 +87,7 @@ impl Tables {
         let mut before = None;
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
             let own = deadlines.as_ref().map_or(request, |deadlines| request.within(deadlines[hop]));
-            let asked = at_host(channel, role, own, before);
+            let asked = at_host(experiment, channel, (node, role), own, before);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
                 Err(why) => {
@@ -104,7 +120,7 @@ impl Tables {
         let mut before = None;
         let all: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
         for &(node, role) in &all {
-            let asked = at_host(channel, role, request, before);
+            let asked = at_host(experiment, channel, (node, role), request, before);
             let Ok(host) = &self.hosts[node] else { break };
             let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
             // Its own buffers are for what it asks for itself.
@@ -149,7 +165,7 @@ impl Tables {
         let mut before = None;
         for (node, role) in self.hosts_of(experiment, channel) {
             let Ok(host) = &self.hosts[node] else { break };
-            let asked = at_host(channel, role, request, before);
+            let asked = at_host(experiment, channel, (node, role), request, before);
             let least = host.least_deadline(&asked).ok()?;
             stations.push(Needs { node, receives: role == Role::Receive, least, latest: Span::MAX });
             before = host.handed_on(&asked);
@@ -194,14 +210,27 @@ impl Tables {
 
 /// What `channel`, asking for `request`, asks of a host where it has that role and comes from a link that handed on `before`. Past the
 /// first host it is given the room that it needs.
-fn at_host(channel: &ChannelSpec, role: Role, request: Request, before: Option<Span>) -> RateRequest {
+fn at_host(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    (node, role): (usize, Role),
+    request: Request,
+    before: Option<Span>,
+) -> RateRequest {
     let request = match role {
         Role::Send => request.with_buffers(Buffers {
             messages: channel.message_slots,
             packets: channel.packet_slots,
             waits: channel.packet_overflow == PacketOverflow::Block,
         }),
-        Role::Relay | Role::Receive => request.at(role),
+        Role::Relay => request.at(role),
+        Role::Receive => match reader(experiment, channel, node) {
+            Some(reader) => {
+                let work = reader.takes(channel.spec.max_message);
+                request.at(role).read_by(Program { work, slots: reader.slots })
+            }
+            None => request.at(role),
+        },
     };
     RateRequest { request, level: channel.level.unwrap_or(0), before }
 }
@@ -240,6 +269,12 @@ fn rates(
     RateTable::new(order, packet, sharing).ok_or(Uncovered("no latency is known of the order at a port"))
 }
 
+/// The program that takes the messages of `channel` at `node`, where it ends.
+fn reader(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<Reader> {
+    let ends_here = channel.received && channel.route.last() == Some(&node);
+    channel.reader_at(experiment.host(node).speedup).filter(|_| ends_here)
+}
+
 fn environment(
     experiment: &Experiment,
     coverage: &Coverage,
@@ -267,12 +302,20 @@ fn environment(
             ahead,
             levels,
             best_effort,
+            slice: Span::ZERO,
             interference: Vec::new(),
             formula,
         });
     }
     let host = experiment.host(node);
     let config = &host.subsystem;
+    if formula != Formula::Corrected && !host.computing.is_empty() {
+        return Err(Uncovered("the papers have the CPU to themselves"));
+    }
+    if ahead && experiment.channels.iter().any(|channel| reader(experiment, channel, node).is_some()) {
+        return Err(Uncovered("handlers that work ahead may fill the queue of a program"));
+    }
+    let left = host.computing.iter().filter(|application| application.budget.is_none());
     Ok(Environment {
         // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
         host: costs(host, model),
@@ -287,6 +330,7 @@ fn environment(
         ahead,
         levels,
         best_effort,
+        slice: left.map(|application| application.slice).max().unwrap_or_default(),
         interference: match formula {
             // They do not know any.
             Formula::Papers | Formula::Printed => Vec::new(),
@@ -323,6 +367,13 @@ fn best_effort(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> O
         max_message: channel.spec.max_message,
         min_message: channel.spec.min_message,
         role,
+        program: match role {
+            Role::Receive => {
+                let reader = reader(experiment, channel, node);
+                reader.map_or(Span::ZERO, |reader| reader.takes(channel.spec.max_message))
+            }
+            Role::Send | Role::Relay => Span::ZERO,
+        },
     })
 }
 

@@ -7,7 +7,12 @@ fn host() -> Environment {
 }
 
 fn best_effort(min: u64, max: u64) -> BestEffort {
-    BestEffort { max_message: Bytes::new(max), min_message: Bytes::new(min), role: Role::Send }
+    BestEffort {
+        max_message: Bytes::new(max),
+        min_message: Bytes::new(min),
+        role: Role::Send,
+        program: Span::ZERO,
+    }
 }
 
 fn error(environment: Environment) -> Option<EnvironmentError> {

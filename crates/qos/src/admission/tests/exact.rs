@@ -38,7 +38,12 @@ fn terms(environment: Environment, request: &Request) -> (u64, u64) {
 }
 
 fn best_effort(role: Role, kib: u64) -> Vec<BestEffort> {
-    vec![BestEffort { max_message: Bytes::from_kib(kib), min_message: Bytes::from_kib(kib), role }]
+    vec![BestEffort {
+        max_message: Bytes::from_kib(kib),
+        min_message: Bytes::from_kib(kib),
+        role,
+        program: Span::ZERO,
+    }]
 }
 
 #[test]

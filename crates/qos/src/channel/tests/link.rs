@@ -18,7 +18,9 @@ fn transmits(s: &mut Subsystem) -> (Vec<(Thread, bool)>, Vec<Packet>) {
                 sent.push(packet);
             }
             Step::Process { .. } => drop(s.finish(at(0))),
-            Step::Application { .. } => unreachable!("none is ready"),
+            Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {
+                unreachable!("none is ready")
+            }
         }
     }
 }

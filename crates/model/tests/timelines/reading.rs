@@ -1,0 +1,133 @@
+//! Programs that take what came in: when they have their turn, what they take, and what finds no place.
+
+use laxity_model::host::{Applications, Interrupt, Use};
+use laxity_qos::channel::{
+    Carried, ChannelConfig, ChannelId, Config, Dropped, LinkParadigm, Packet, Preemption, Reader, Role,
+};
+use laxity_qos::discipline::Tag;
+use laxity_units::{Span, Time};
+
+use super::bench::{Bench, Input, PACKET, best_effort, config, real_time};
+
+/// 50 us and 10 ns a byte: 60 us for a packet's worth.
+fn read(channel: ChannelConfig, slots: u32) -> ChannelConfig {
+    let reader = Reader { slots, work: Span::from_us(50), per_byte: Span::from_ns(10) };
+    ChannelConfig { role: Role::Receive, reader: Some(reader), ..channel }
+}
+
+/// Message `message` of `channel`, of one packet, as it comes in from the network.
+fn incoming(channel: u32, message: u64) -> Input {
+    let packet = Packet {
+        channel: ChannelId(channel),
+        message,
+        index: 0,
+        count: 1,
+        size: PACKET,
+        message_size: PACKET,
+        tag: Tag { deadline: Time::ZERO, ..Tag::best_effort(Time::ZERO) },
+        due_from: Time::ZERO,
+        sent: Time::ZERO,
+        created: Time::ZERO,
+        handed: Time::ZERO,
+        carried: Carried::NOTHING,
+    };
+    Input::Interrupt(Interrupt::Received(packet))
+}
+
+fn bench(config: Config, channels: &[ChannelConfig]) -> Bench {
+    Bench::new(config, Applications::Separate, channels)
+}
+
+/// The handler is done at 5 + 30 + 8; the message is delivered when the program is, to which is switched first.
+#[test]
+fn a_message_is_delivered_when_its_program_is_done_with_it() {
+    let mut bench = bench(config(LinkParadigm::O1), &[read(best_effort(), 2)]);
+    assert_eq!(
+        bench.run(vec![(0, incoming(0, 0))]),
+        [
+            "0-5 interrupt: interrupt",
+            "5-43 handler 0: protocol",
+            "43-46 program 0: switch",
+            "46-106 program 0: program",
+            "106 delivered 0.0",
+        ]
+    );
+    assert_eq!(bench.host.uses().of(Use::Program), Span::from_us(60));
+}
+
+/// Four messages, a handler that makes two in a block, and one place. The first is whole at 58 and has the place until 159; the second
+/// is whole at 96 and finds none. The same again: the third is whole at 200, the fourth at 238.
+#[test]
+fn what_finds_no_place_is_dropped_and_told_by_it() {
+    let mut bench = bench(config(LinkParadigm::O1), &[read(best_effort(), 1)]);
+    let log = bench.run((0..4).map(|message| (0, incoming(0, message))).collect());
+    assert_eq!(
+        log[4..],
+        [
+            "20-58 handler 0: protocol",
+            "58-96 handler 0: protocol",
+            "96-99 program 0: switch",
+            "99-159 program 0: program",
+            "159 delivered 0.0",
+            "159-162 handler 0: switch",
+            "162-200 handler 0: protocol",
+            "200-238 handler 0: protocol",
+            "238-241 program 0: switch",
+            "241-301 program 0: program",
+            "301 delivered 0.2",
+        ]
+    );
+    let counters = bench.host.subsystem().counters(ChannelId(0));
+    assert_eq!(counters.dropped, [(Dropped::ProgramQueue, 2)].into());
+    assert_eq!((counters.delivered, counters.dropped_packets), (2, 0));
+    // With two the fourth finds none, with three all do.
+    for (slots, delivered) in [(2, 3), (3, 4)] {
+        let mut wide = self::bench(config(LinkParadigm::O1), &[read(best_effort(), slots)]);
+        let all = wide.run((0..4).map(|message| (0, incoming(0, message))).collect());
+        assert_eq!(all.iter().filter(|line| line.contains("delivered")).count(), delivered);
+    }
+}
+
+/// The program of a message that is due at 1000 waits for the handler of one that is due at 100, whose interrupt comes at 40.
+#[test]
+fn a_program_waits_for_what_is_due_sooner() {
+    let receives = ChannelConfig { role: Role::Receive, ..real_time(100) };
+    let mut bench = bench(config(LinkParadigm::O1), &[read(real_time(1_000), 1), receives]);
+    assert_eq!(
+        bench.run(vec![(0, incoming(0, 0)), (40, incoming(1, 0))])[1..],
+        [
+            "5-40 handler 0: protocol",
+            "40-45 interrupt: interrupt",
+            "45-48 handler 0: protocol",
+            "48-51 handler 1: switch",
+            "51-89 handler 1: protocol",
+            "89 delivered 1.0",
+            "89-92 program 0: switch",
+            "92-152 program 0: program",
+            "152 delivered 0.0",
+        ]
+    );
+}
+
+/// On an ideal CPU the handler takes it from the program at 61, which has 50 left.
+#[test]
+fn immediate_preemption_takes_the_cpu_from_a_program() {
+    let base = config(LinkParadigm::O1);
+    let immediate = Config { preemption: Preemption { immediate: true, ..base.preemption }, ..base };
+    let receives = ChannelConfig { role: Role::Receive, ..real_time(100) };
+    let mut bench = bench(immediate, &[read(real_time(1_000), 1), receives]);
+    assert_eq!(
+        bench.run(vec![(0, incoming(0, 0)), (56, incoming(1, 0))])[2..],
+        [
+            "43-46 program 0: switch",
+            "46-56 program 0: program",
+            "56-61 interrupt: interrupt",
+            "61-64 handler 1: switch",
+            "64-102 handler 1: protocol",
+            "102 delivered 1.0",
+            "102-105 program 0: switch",
+            "105-155 program 0: program",
+            "155 delivered 0.0",
+        ]
+    );
+}

@@ -1,0 +1,51 @@
+//! What computes at a host beside its communication.
+
+use laxity_qos::admission::{Request, RequestError, Work};
+use laxity_qos::channel::{Budget, ChannelId, Computing};
+use laxity_units::{Span, Time};
+
+/// An application that computes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComputingSpec {
+    /// Its name, unique at its host.
+    pub name: String,
+    /// How long it keeps the CPU at most before others are asked; not zero.
+    pub slice: Span,
+    /// What it has to do; `None` for as much as there is time for.
+    pub budget: Option<BudgetSpec>,
+}
+
+/// CPU time in each period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetSpec {
+    /// How much; not zero, at most `period`.
+    pub time: Span,
+    /// How often.
+    pub period: Span,
+    /// When the first period begins.
+    pub start: Span,
+    /// By when it is to be done, from the beginning of its period; not zero.
+    pub deadline: Span,
+    /// Level under fixed priority, 0 the most urgent.
+    pub level: u8,
+}
+
+impl ComputingSpec {
+    /// What the host is told, of the application that is called `flow` where the CPU is shared by rates.
+    pub(crate) fn config(&self, flow: ChannelId) -> Computing {
+        let budget = self.budget.map(|budget| Budget {
+            time: budget.time,
+            period: budget.period,
+            start: Time::ZERO + budget.start,
+            deadline: budget.deadline,
+            level: budget.level,
+        });
+        Computing { flow, slice: self.slice, budget }
+    }
+
+    /// What it asks of admission; nothing of what is left.
+    pub(crate) fn request(&self) -> Option<Result<Request, RequestError>> {
+        let BudgetSpec { time, period, deadline, .. } = self.budget?;
+        Some(Request::computing(Work { time, slice: self.slice }, period, deadline))
+    }
+}

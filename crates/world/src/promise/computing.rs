@@ -1,0 +1,49 @@
+//! What hosts promise the applications that compute on them.
+
+use std::collections::BTreeMap;
+
+use laxity_qos::admission::{AdmissionId, Bound, Formula, RateRequest, Test};
+use laxity_units::Span;
+
+use super::promises;
+use super::station::Station;
+use crate::coverage::Uncovered;
+use crate::experiment::{Experiment, Host};
+
+/// Reserves in `table` what the applications of `host` are to have, in their order; answers whose is which, or why not: whoever
+/// has not got the CPU that it needs is in nobody's analysis.
+pub(super) fn reserve(host: &Host, table: &mut Station) -> Result<Vec<Option<AdmissionId>>, Uncovered> {
+    let of = |application: &crate::experiment::ComputingSpec| {
+        let Some(request) = application.request() else { return Ok(None) };
+        let request = request.map_err(|_| Uncovered("a budget is out of range"))?;
+        let id = table.request(RateRequest { request, level: 0, before: None });
+        id.map(Some).map_err(|_| Uncovered("the CPU cannot keep the budgets of its applications"))
+    };
+    host.computing.iter().map(of).collect()
+}
+
+/// What is kept of what was reserved, where a host has a table: the deadline by which EDF goes, or what the demand test finds below it.
+pub(super) fn bounds(
+    reserved: &[Vec<Option<AdmissionId>>],
+    bounds: &[BTreeMap<AdmissionId, Bound>],
+    test: Test,
+) -> Vec<Vec<Option<Span>>> {
+    let of = |(ids, bounds): (&Vec<Option<AdmissionId>>, &BTreeMap<AdmissionId, Bound>)| {
+        let kept = |bound: &Bound| if test == Test::Demand { bound.bound } else { bound.deadline };
+        ids.iter().map(|id| bounds.get(id.as_ref()?).map(kept)).collect()
+    };
+    reserved.iter().zip(bounds).map(of).collect()
+}
+
+/// Per node and application, by when a budget is done after the beginning of its period; nothing where none is promised.
+pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Vec<Option<Span>>> {
+    let hosts = || (0..experiment.nodes.len()).map(|node| experiment.host(node));
+    let asks = hosts().any(|host| host.computing.iter().any(|application| application.budget.is_some()));
+    let promised = formula.filter(|_| asks).and_then(|formula| promises(experiment, formula).ok());
+    let promised = promised.map(|promises| promises.computing).unwrap_or_default();
+    let of = |(node, host): (usize, &Host)| match promised.get(node) {
+        Some(bounds) if !bounds.is_empty() => bounds.clone(),
+        _ => vec![None; host.computing.len()],
+    };
+    hosts().enumerate().map(of).collect()
+}
