@@ -120,6 +120,18 @@ fn what_can_pass_or_has_to_be_waited_for_goes_one_by_one() {
     assert_eq!(behind.interrupts(), Interrupts { all: 2, beside: 0, waited_for: 1 });
 }
 
+/// 10 and 20 us of work, and 7 until the host hears: of a handshake, of a phase's end that it need not answer, and of the completion.
+#[test]
+fn a_handshake_waits_to_be_heard_of_too() {
+    let of = |tells| {
+        let mut told =
+            Station { hears: us(7), ..station(vec![stage(vec![phase(10, 0)]), stage(vec![phase(20, 0)])]) };
+        told.stages[0].phases[0].tells = tells;
+        Behind::new(told, 1, KILO).charge(KILO) / 1_000_000
+    };
+    assert_eq!([of(Tells::Nothing), of(Tells::Progress), of(Tells::Handshake)], [37, 37, 44]);
+}
+
 /// By programmed I/O up to 100 B at 1000 ns, by DMA from there on: 101 B take less than 100.
 #[test]
 fn the_longest_packet_need_not_be_the_largest() {

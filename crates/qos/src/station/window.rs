@@ -15,7 +15,7 @@
 //! executed once; whenever the next event waits for one of those, that is what the instant is charged to. Call the `D` packets that
 //! the adapter has at `τ` and those handed over since, up to `m`'s last, *ours*. Those after it are not: at most `D − 1` of them are under way
 //! before `m`'s last has left, for a station is accepted only if none of them overtakes it ([`Overtaking`]). Let `T(n)` be what packet `n` takes
-//! that waits for nothing.
+//! that waits for nothing but the host's answers to what its stages ask on the way, of each of which the host hears within `hears`.
 //!
 //! # One after the other
 //!
@@ -273,13 +273,18 @@ impl Behind {
     pub fn charge(&self, size: Bytes) -> u128 {
         let once_each = ps(self.station.looks) + ps(self.station.hears) + self.wait();
         self.station.most(size, |size| match self.method {
-            Method::OneByOne => self.station.transit(size) + once_each,
-            Method::Gathered => self.station.transit(size) + self.wait() + self.floor,
+            Method::OneByOne => self.transit(size) + once_each,
+            Method::Gathered => self.transit(size) + self.wait() + self.floor,
             Method::SideBySide => {
                 let slowest = self.clusters.iter().map(|cluster| self.service(cluster, size)).max();
                 slowest.unwrap_or(0).max(self.host()).max(self.floor)
             }
         })
+    }
+
+    /// `T`, with what a packet waits in its stages until the host has heard of it there.
+    fn transit(&self, size: Bytes) -> u128 {
+        self.station.transit(size) + u128::from(self.interrupts().waited_for) * ps(self.station.hears)
     }
 
     /// What comes once.
