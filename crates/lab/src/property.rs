@@ -82,7 +82,7 @@ pub enum Failure {
         /// How many messages.
         count: u64,
     },
-    /// A channel had more packets at a host than there can be.
+    /// A channel had more packets at a station than there can be.
     Crowded {
         /// The channel.
         channel: String,
@@ -117,7 +117,7 @@ impl fmt::Display for Failure {
                 write!(f, "{channel} keeps its contract and lost {count} messages: {cause}")
             }
             Failure::Crowded { channel, bound, most } => {
-                write!(f, "{channel}: {most} packets at a host, of which there can be {bound}")
+                write!(f, "{channel}: {most} packets at a station, of which there can be {bound}")
             }
             Failure::Starved { channel, under_way } => {
                 write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")

@@ -86,9 +86,20 @@ struct Port {
     /// When the last bit of what is sent leaves, or a held frame may; `Time::MAX` for neither.
     due: Time,
     memory: Memory,
-    /// The channels that leave here, with how many of their reserved places are taken.
-    flows: ByChannel<(Flow, u64)>,
+    flows: ByChannel<Leaving>,
     report: PortReport,
+}
+
+/// A channel that leaves by a port, as it is there.
+#[derive(Debug, Clone, Copy)]
+struct Leaving {
+    flow: Flow,
+    /// Reserved places that are taken.
+    used: u64,
+    /// Frames with a guarantee that are here.
+    here: u64,
+    /// The most of them that there ever were.
+    most: u64,
 }
 
 /// What a port has been through.
@@ -164,20 +175,20 @@ impl Switch {
 
     /// Lets a channel leave by `port`, before the run.
     pub fn open(&mut self, port: usize, channel: ChannelId, flow: Flow) {
-        self.ports[port].flows.insert(channel, (flow, 0));
+        self.ports[port].flows.insert(channel, Leaving { flow, used: 0, here: 0, most: 0 });
     }
 
     /// A frame is there for `port`. Here and below `tell` hears what the switch does. Panics if its channel was not opened.
     pub fn receive(&mut self, now: Time, port: usize, packet: &Packet, tell: &mut impl FnMut(SwitchOutput)) {
         let Self { ports, shared, packets } = self;
         let port = &mut ports[port];
-        let (flow, used) = &mut port.flows[packet.channel];
+        let leaving = &mut port.flows[packet.channel];
         let mut packet = *packet;
-        packet.tag = tag(flow, &packet.tag, now);
+        packet.tag = tag(&leaving.flow, &packet.tag, now);
         packet.arrive();
         let guaranteed = packet.tag.class == Class::RealTime;
-        let room = if guaranteed && *used < flow.reserved {
-            *used += 1;
+        let room = if guaranteed && leaving.used < leaving.flow.reserved {
+            leaving.used += 1;
             Room::Reserved
         } else if port.memory.take(packet.size) {
             Room::Port
@@ -188,6 +199,10 @@ impl Switch {
             tell(SwitchOutput::Discarded(packet));
             return;
         };
+        if guaranteed {
+            leaving.here += 1;
+            leaving.most = leaving.most.max(leaving.here);
+        }
         port.queue.enqueue(now, &Request::of(&packet), (packets.put(&packet), room, now));
         port.start(now, packets, tell);
         port.report.longest = port.report.longest.max(port.queue.len());
@@ -202,8 +217,10 @@ impl Switch {
         }
         if let Some((slot, room)) = port.sending.take() {
             let packet = packets.take(slot);
+            let leaving = &mut port.flows[packet.channel];
+            leaving.here -= u64::from(packet.tag.class == Class::RealTime);
             match room {
-                Room::Reserved => port.flows[packet.channel].1 -= 1,
+                Room::Reserved => leaving.used -= 1,
                 Room::Port => port.memory.free(packet.size),
                 Room::Shared => shared.free(packet.size),
             }
@@ -217,6 +234,11 @@ impl Switch {
     #[inline]
     pub fn next_deadline(&self, port: usize) -> Option<Time> {
         self.ports[port].due.named()
+    }
+
+    /// The most frames of `channel` with a guarantee that were at `port` at a time. Panics if it was not opened there.
+    pub fn most(&self, port: usize, channel: ChannelId) -> u64 {
+        self.ports[port].flows[channel].most
     }
 
     /// What `port` has been through.

@@ -218,7 +218,7 @@ proptest! {
         for port in 0..ports {
             left += run(&mut switch, port, 1_000_000).len() as u64;
             prop_assert_eq!(switch.ports[port].memory.taken, 0);
-            prop_assert!(switch.ports[port].flows.iter().all(|(_, (_, used))| *used == 0));
+            prop_assert!(switch.ports[port].flows.iter().all(|(_, leaving)| leaving.used == 0 && leaving.here == 0));
         }
         prop_assert_eq!(switch.shared.taken, 0);
         prop_assert_eq!(left + lost.len() as u64, frames);

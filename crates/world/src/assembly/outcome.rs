@@ -289,12 +289,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         )
     }
 
-    /// The most packets of channel `i` at a host and the bound on them there, where the first is most of the second.
+    /// The most packets of channel `i` at a station and the bound on them there, where the first is most of the second.
     fn backlog(&self, i: usize) -> Option<(u64, u64)> {
         let id = ChannelId(i as u32);
-        let of = |hop: &Hop| {
-            let host = self.nodes.get(hop.node)?.host()?;
-            Some((host.subsystem().most_buffers(id), hop.backlog))
+        let of = |hop: &Hop| match self.nodes.get(hop.node) {
+            Some(node) => Some((node.host()?.subsystem().most_buffers(id), hop.backlog)),
+            None => Some((self.switches.most(hop.node, id), hop.backlog)),
         };
         let (Promise::Admitted(hops) | Promise::Unbounded(_, hops)) = &self.promises[i] else { return None };
         let share = |(most, bound): &(u64, u64)| (u128::from(*most) << 64) / u128::from((*bound).max(1));

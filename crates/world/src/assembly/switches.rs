@@ -1,7 +1,7 @@
 //! The switches of a run, by the stations that their ports are.
 
 use laxity_model::switch::{PortReport, Switch, SwitchOutput};
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::{ChannelId, Packet};
 use laxity_units::Time;
 
 use super::parts;
@@ -56,6 +56,12 @@ impl Switches {
     pub(super) fn next_deadline(&self, station: usize) -> Option<Time> {
         let (switch, port) = self.place(station);
         self.switches[switch].next_deadline(port)
+    }
+
+    /// The most frames of `channel` with a guarantee that were at `station` at a time.
+    pub(super) fn most(&self, station: usize, channel: ChannelId) -> u64 {
+        let (switch, port) = self.place(station);
+        self.switches[switch].most(port, channel)
     }
 
     /// What each port has been through, in the order of the stations.

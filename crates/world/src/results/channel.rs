@@ -119,12 +119,12 @@ record! {
         /// Delivery − logical arrival for real time, − actual arrival for best effort, seconds.
         #[serde(default)]
         delivery: Option<Summary> = distribution("time to delivery", &DELIVERY_PERCENTILES);
-        /// The most packets with a guarantee that were at a host at a time, where that came closest to the bound; `None` if there is none.
+        /// The most packets with a guarantee that were at a station at a time, where that came closest to the bound; `None` if there is none.
         #[serde(default)]
-        backlog: Option<u64> = packets("packets at a host at a time", column("backlog", 38, 9).in_full());
+        backlog: Option<u64> = packets("packets at a station at a time", column("backlog", 38, 9).in_full());
         /// The bound on it there: with buffers for so many none is lost.
         #[serde(default)]
-        backlog_bound: Option<u64> = packets("bound on the packets at a host at a time", column("backlog bound", 39, 9).in_full());
+        backlog_bound: Option<u64> = packets("bound on the packets at a station at a time", column("backlog bound", 39, 9).in_full());
         /// Mean jitter duration, seconds: by how much a message comes later after the one before it than the inter-arrival time that its
         /// virtual interface has negotiated, over all messages, zero for those that do not; `None` if nothing was negotiated.
         #[serde(default)]

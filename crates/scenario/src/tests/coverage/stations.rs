@@ -142,7 +142,9 @@ fn an_adapter_has_a_bound_for_what_it_receives_if_it_keeps_up() {
     };
     assert_eq!(bounds(&text("")), [(2, vec![]), (2, vec![]), (2, vec![])]);
     assert_eq!(bounds(&text(&receive("1 us"))), [(2, vec![]), (2, vec![]), (2, vec![])]);
-    assert_eq!(bounds(&text(&receive("50 ms"))), [(1, vec![]), (0, vec![]), (2, vec![])]);
+    // A message every 60 ms, and nobody else sends there.
+    assert_eq!(bounds(&text(&receive("50 ms"))), [(2, vec![]), (2, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&text(&receive("70 ms"))), [(1, vec![]), (0, vec![]), (2, vec![])]);
 }
 
 /// At a ring the token counts, and collisions have no bound.
