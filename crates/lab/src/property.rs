@@ -7,6 +7,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
+use laxity_model::network::Probability;
 use laxity_qos::admission::Formula;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
@@ -239,7 +240,12 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     {
         return Some(Failure::Crowded { channel: name, bound, most });
     }
-    if let Some((cause, count)) = channel.drops.iter().find(|(_, count)| **count > 0) {
+    // A message that a later one overtakes on the way is given up where it is received, and that is the way's doing.
+    let reorders =
+        |way: &usize| experiment.networks[*way].impairments.reordering.probability > Probability::NEVER;
+    let overtaken = spec.ways.iter().any(reorders);
+    let lost = |(cause, count): &(&String, &u64)| **count > 0 && !(overtaken && *cause == "incomplete");
+    if let Some((cause, count)) = channel.drops.iter().find(lost) {
         return Some(Failure::Lost { channel: name, cause: cause.clone(), count: *count });
     }
     // All of a burst may be ahead of its time, and the last of those before not be due yet.
