@@ -221,8 +221,6 @@ pub struct Receiver {
     signal_is_known: bool,
     /// Whether no adapter interrupts: then nothing that comes or is taken changes when the next signal is.
     is_quiet: bool,
-    /// Whether any adapter moves packets by itself.
-    transfers: bool,
     /// When it next wants to be called.
     next: Option<Time>,
     /// The interface whose polling thread had the CPU last, if no other thread has had it since.
@@ -246,7 +244,6 @@ impl Receiver {
         });
         let interfaces: Vec<Interface> = interfaces.collect();
         let is_quiet = !interfaces.iter().any(Interface::interrupts);
-        let transfers = interfaces.iter().any(Interface::transfers);
         let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
         let mut receiver = Self {
             costs,
@@ -261,7 +258,6 @@ impl Receiver {
             signal: None,
             signal_is_known: false,
             is_quiet,
-            transfers,
             next: None,
             polling: None,
             turn: Turn::default(),
@@ -315,7 +311,7 @@ impl Receiver {
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
-        for interface in self.interfaces.iter_mut().filter(|_| self.transfers) {
+        for interface in &mut self.interfaces {
             self.signal_is_known &= !interface.transferred(now) || self.is_quiet;
         }
         if let Some(running) = self.running.take_if(|running| running.ends <= now) {
@@ -334,8 +330,7 @@ impl Receiver {
     /// When what goes on ends, or a signal is heard.
     fn look_ahead(&mut self) -> Option<Time> {
         let ends = self.running.as_ref().map(|running| running.ends);
-        let transfers = self.interfaces.iter().filter(|_| self.transfers);
-        let transfers = transfers.filter_map(Interface::transfer_ends).min();
+        let transfers = self.interfaces.iter().filter_map(Interface::transfer_ends).min();
         let signal = if self.hears_signals() { self.signal().map(|(at, _)| at) } else { None };
         Time::earlier(Time::earlier(ends, transfers), signal)
     }

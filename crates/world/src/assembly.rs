@@ -191,9 +191,10 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         }
         observer.watch(&mut nodes, experiment);
         let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
+        let notices = notices(experiment);
         let around = Surroundings {
             experiment,
-            legs: Legs::new(experiment, &notices(experiment)),
+            legs: Legs::new(experiment, &notices),
             networks,
             flying: Slots::default(),
             meters: Vec::new(),
@@ -220,15 +221,14 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             stopped: false,
             restless: Vec::new(),
         };
-        assembly.open_channels(elsewhere);
+        assembly.open_channels(&notices, elsewhere);
         assembly
     }
 
-    fn open_channels(&mut self, elsewhere: Elsewhere<'_>) {
+    fn open_channels(&mut self, notices: &[Span], elsewhere: Elsewhere<'_>) {
         let experiment = self.experiment;
-        let notices = notices(experiment);
         for (i, spec) in experiment.channels.iter().enumerate() {
-            parts::open(&mut self.nodes, experiment, i, &self.promises[i], &notices);
+            parts::open(&mut self.nodes, experiment, i, &self.promises[i], notices);
             let through = |hops| {
                 let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
                 Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))

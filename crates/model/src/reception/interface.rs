@@ -355,11 +355,6 @@ impl Interface {
         any
     }
 
-    /// Whether it moves packets by itself between two commands.
-    pub(super) fn transfers(&self) -> bool {
-        self.handshake
-    }
-
     /// When the transfer under way ends.
     pub fn transfer_ends(&self) -> Option<Time> {
         self.transfer_ends

@@ -160,9 +160,14 @@ impl Subsystem {
         let application = &self.computing.all[number];
         let packet = self.config.packet;
         let (tag, size) = (application.tag(now, packet), application.worth(application.slice(), packet));
+        let flow = application.config.flow;
+        self.wait_for_cpu(now, flow, (size, tag), Ready::Application(number as u32));
+    }
+
+    /// Lets `who` wait for the CPU beside the handlers, for work of that size and tag.
+    pub(super) fn wait_for_cpu(&mut self, now: Time, flow: ChannelId, (size, tag): (Bytes, Tag), who: Ready) {
         let carried = Carried { due: tag.deadline, ..Carried::NOTHING };
-        let request = Request { flow: application.config.flow, size, tag, carried };
-        self.cpu.enqueue(now, &request, Ready::Application(number as u32));
+        self.cpu.enqueue(now, &Request { flow, size, tag, carried }, who);
     }
 
     /// An application was chosen.

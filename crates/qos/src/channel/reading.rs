@@ -18,10 +18,10 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Span, Time};
 
 use super::computing::Ready;
-use super::message::{Carried, Delivery};
+use super::message::Delivery;
 use super::step::{Dropped, Step, Thread};
 use super::subsystem::Subsystem;
-use crate::discipline::{Request, Tag};
+use crate::discipline::Tag;
 
 /// The program that takes a channel's messages where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +79,7 @@ impl Subsystem {
     fn call_reader(&mut self, now: Time, lane: usize) {
         let (delivery, tag) = self.lanes[lane].inbox.waiting.front().expect("a message waits");
         let (flow, size, tag) = (delivery.channel, delivery.size.min(self.config.packet), *tag);
-        let carried = Carried { due: tag.deadline, ..Carried::NOTHING };
-        self.cpu.enqueue(now, &Request { flow, size, tag, carried }, Ready::Reader(lane as u32));
+        self.wait_for_cpu(now, flow, (size, tag), Ready::Reader(lane as u32));
     }
 
     /// A program was chosen.
