@@ -1,9 +1,13 @@
 //! Draws and runs scenarios for as long as told, on all cores, and writes down each that fails, cut to what it fails
 //! by: `cargo xtask soak`.
+//!
+//! With `--attack N` the bounds of each that keeps them by itself are attacked, too, with so many runs for each channel: what plain traffic comes to says little of how
+//! tight a bound is. What was found is told in shares of the bounds, and with `--words` for whatever was drawn.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -11,11 +15,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use laxity_lab::property::{Failure, Property, Tally, Verdict};
+use laxity_lab::attack::{self, median};
+use laxity_lab::property::{Failure, Kept, Property, Tally, Verdict, drawn};
 use laxity_scenario::draw::{self, Table, files, scenario, shrink};
 use laxity_units::Span;
 
-const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--with PATH=WORD]...";
+const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--with PATH=WORD]...";
 /// Attempts at making a failing scenario smaller.
 const TRIES: u32 = 4000;
 /// From one line of progress to the next.
@@ -33,6 +38,8 @@ struct Arguments {
     threads: usize,
     out: PathBuf,
     words: bool,
+    /// Runs for each channel with a bound, in which that is attacked.
+    attack: Option<u64>,
     /// What a drawn file must say to be run, as `--words` prints it: a corner of the space, looked at more closely.
     with: Vec<String>,
 }
@@ -61,6 +68,7 @@ fn arguments() -> Result<Arguments, String> {
         threads: cores,
         out: PathBuf::from("target/soak"),
         words: false,
+        attack: None,
         with: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -77,6 +85,7 @@ fn arguments() -> Result<Arguments, String> {
             "--from" => read.from = number(value()?)?,
             "--threads" => read.threads = number(value()?)?.max(1) as usize,
             "--out" => read.out = value()?.into(),
+            "--attack" => read.attack = Some(number(value()?)?),
             "--words" => read.words = true,
             "--with" => read.with.push(value()?),
             _ => return Err(format!("there is no `{key}`")),
@@ -92,6 +101,7 @@ struct Soak {
     over: AtomicBool,
     tally: Mutex<Tally>,
     found: Mutex<Found>,
+    attacked: Mutex<Vec<Attacked>>,
     /// Per thread: what it looks at, and since when.
     looks: Vec<Mutex<Option<(u64, Instant)>>>,
 }
@@ -103,6 +113,15 @@ struct Found {
     files: Vec<PathBuf>,
 }
 
+/// What attacks on a scenario came to.
+struct Attacked {
+    number: u64,
+    /// The words of its file.
+    words: BTreeSet<String>,
+    /// Of each channel with a bound, the worst found as a share of it.
+    shares: Vec<(String, f64)>,
+}
+
 #[allow(clippy::disallowed_methods, reason = "how long to go on is told in time on the wall")]
 fn now() -> Instant {
     Instant::now()
@@ -112,8 +131,8 @@ impl Soak {
     fn new(arguments: Arguments) -> Self {
         let looks = (0..arguments.threads).map(|_| Mutex::new(None)).collect();
         let next = AtomicU64::new(arguments.from);
-        let (tally, found) = (Mutex::default(), Mutex::default());
-        Self { arguments, started: now(), next, over: AtomicBool::new(false), tally, found, looks }
+        let (tally, found, attacked) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { arguments, started: now(), next, over: AtomicBool::new(false), tally, found, attacked, looks }
     }
 
     fn run(&self) {
@@ -149,7 +168,10 @@ impl Soak {
             if let Verdict::Broken(failure) = &verdict {
                 self.write_down(number, &drawn, failure, property);
             }
-            if let Some(since) = self.looks[thread].lock().unwrap().map(|(_, since)| since.elapsed())
+            if let (Some(steps), Verdict::Kept(Kept { bounds: 1.., .. })) = (self.arguments.attack, &verdict)
+            {
+                self.attack(number, &drawn.file, steps);
+            } else if let Some(since) = self.looks[thread].lock().unwrap().map(|(_, since)| since.elapsed())
                 && since > SLOW
             {
                 eprintln!("scenario {number}: {:.1} s", since.as_secs_f64());
@@ -160,6 +182,45 @@ impl Soak {
         }
         *self.looks[thread].lock().unwrap() = None;
         self.tally.lock().unwrap().add(tally);
+    }
+
+    /// Attacks every bound of a scenario, and writes down what exceeds one.
+    fn attack(&self, number: u64, file: &Table, steps: u64) {
+        let Ok(scenario) = drawn(&file.text()) else { return };
+        let Some(point) = scenario.points().next() else { return };
+        let experiments = [scenario.experiment(&point)];
+        let options = attack::Options { steps, seed: number, threads: NonZero::new(1), channel: None };
+        let go_on = || self.started.elapsed() < self.arguments.time;
+        let search = || attack::attack(&experiments, &options, &go_on, &mut |_| ());
+        let at =
+            |name: &str| self.arguments.out.join(format!("{}-{number}-{name}.toml", self.arguments.seed));
+        let Ok(all) = catch_unwind(AssertUnwindSafe(search)) else {
+            let path = at("panics");
+            eprintln!("\n{}: an attack panicked", path.display());
+            let _ = write(&path, &file.text());
+            self.found.lock().unwrap().files.push(path);
+            return;
+        };
+        // Some have nothing to be attacked, and say so.
+        let Ok(all) = all else { return };
+        // What was cut short says nothing of how far one would have come.
+        if !go_on() && all.iter().all(|found| !found.exceeds()) {
+            return;
+        }
+        for found in all.iter().filter(|found| found.exceeds()) {
+            let path = at(&found.name);
+            if let Err(error) = attack::write(&scenario, &point, found, &path) {
+                eprintln!("\nerror: {error}");
+            }
+            eprintln!("\n{}: {} of a bound of {}", path.display(), found.worst, found.bound);
+            self.found.lock().unwrap().files.push(path);
+        }
+        let mut words = BTreeSet::new();
+        file.visit_words(&mut |path, word, _| {
+            words.insert(format!("{path} = {word}"));
+        });
+        let shares = all.iter().map(|found| (found.name.clone(), found.share())).collect();
+        self.attacked.lock().unwrap().push(Attacked { number, words, shares });
     }
 
     fn write_down(&self, number: u64, drawn: &draw::Scenario, failure: &Failure, property: Property) {
@@ -210,7 +271,7 @@ impl Soak {
             let Some((number, since)) = *look.lock().unwrap() else { continue };
             *lines = if number == *before { *lines + 1 } else { 0 };
             *before = number;
-            if *lines >= PATIENCE {
+            if *lines >= PATIENCE && self.arguments.attack.is_none() {
                 let text = scenario(self.arguments.seed, number).file.text();
                 let path = self.arguments.out.join(format!("{}-{number}-hangs.toml", self.arguments.seed));
                 let _ = write(&path, &text);
@@ -235,6 +296,7 @@ impl Soak {
             println!("drawn to be valid, and refused:\n{text}\n{error}");
         }
         println!("worst/bound by twentieths: {:?}", tally.closest);
+        self.tell_attacks();
         let found = self.found.lock().unwrap();
         println!(
             "{} runs, {} with a bound, {} broken in {} ways",
@@ -246,6 +308,39 @@ impl Soak {
         match found.files.is_empty() && tally.invalid == 0 {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Scenarios with a word before its median is told.
+const TOLD: usize = 5;
+
+impl Soak {
+    fn tell_attacks(&self) {
+        let attacked = self.attacked.lock().unwrap();
+        let shares = |of: &dyn Fn(&Attacked) -> bool| {
+            let of = attacked.iter().filter(|one| of(one));
+            median(of.flat_map(|one| one.shares.iter().map(|(_, share)| *share)))
+        };
+        let Some(all) = shares(&|_| true) else { return };
+        let channels: usize = attacked.iter().map(|one| one.shares.len()).sum();
+        println!(
+            "attacked: {} scenarios, {channels} channels, found/bound in the median {all:.3}",
+            attacked.len()
+        );
+        let mut lowest: Vec<(f64, u64, &str)> = Vec::new();
+        let mut words: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in attacked.iter() {
+            lowest.extend(one.shares.iter().map(|(name, share)| (*share, one.number, name.as_str())));
+            one.words.iter().for_each(|word| *words.entry(word).or_default() += 1);
+        }
+        lowest.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (share, number, name) in lowest.iter().take(TOLD) {
+            println!("  {share:.3} of `{name}` in scenario {number}");
+        }
+        for (word, count) in words.into_iter().filter(|(_, count)| *count >= TOLD && self.arguments.words) {
+            let median = shares(&|one| one.words.contains(word)).unwrap_or_default();
+            println!("{count:>8} {median:>8.3}  {word}");
         }
     }
 }

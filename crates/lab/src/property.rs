@@ -12,6 +12,7 @@ use laxity_qos::admission::Formula;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
+use laxity_scenario::Scenario;
 use laxity_scenario::draw::files;
 use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, promises};
@@ -275,12 +276,17 @@ fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
     laxity_world::run_within(experiment, length, events)
 }
 
-/// The experiment that `text` is, or what the user is told.
-fn read(text: &str) -> Result<Experiment, String> {
+/// The scenario that `text` is, which may name the files of drawn ones; or what the user is told.
+pub fn drawn(text: &str) -> Result<Scenario, String> {
     let path = Path::new("drawn.toml");
     let mut files = files();
     files.insert(path.to_path_buf(), text.as_bytes().to_vec());
-    let scenario = crate::read(path, &files).map_err(|errors| errors.render(false))?;
+    crate::read(path, &files).map_err(|errors| errors.render(false))
+}
+
+/// The experiment that `text` is, or what the user is told.
+fn read(text: &str) -> Result<Experiment, String> {
+    let scenario = drawn(text)?;
     let point = scenario.points().next().expect("a file without a sweep has one point");
     Ok(scenario.experiment(&point))
 }

@@ -18,6 +18,7 @@ use laxity_units::{Bytes, Span};
 
 const CHANNELS: usize = 10_000;
 const PROBES: usize = 201;
+const ODD: u64 = 21;
 
 fn host(formula: Formula) -> Environment {
     Environment {
@@ -122,6 +123,14 @@ fn sparse(numbers: &mut Numbers) -> Request {
     request(1, interval, Span::from_ms(40 + numbers.below(61)))
 }
 
+/// Messages of more packets than any other, the last of which is shorter than any other.
+fn odd(number: u64) -> Request {
+    let size = Bytes::from_kib(4) * (5 + number % 4) + Bytes::new(3000 + number);
+    let interval = Span::from_ms(400);
+    let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval };
+    Request::new(spec, interval / 2).expect("the deadline is within the interval")
+}
+
 fn median(times: &mut [Duration]) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
@@ -150,15 +159,30 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
             table.release(id);
         }
     }
+    // One with a packet shorter, or a message longer, than anybody's: what all wait for changes, and all are looked at again.
+    let mut changing: Vec<Duration> = (0..ODD)
+        .map(|number| {
+            let newcomer = odd(number);
+            let start = Instant::now();
+            let decision = table.request(newcomer);
+            let took = start.elapsed();
+            if let Decision::Admitted { id, .. } = decision {
+                table.release(id);
+            }
+            took
+        })
+        .collect();
     let start = Instant::now();
     let bounds = table.bounds();
     let all = start.elapsed();
+    let longest = *changing.iter().max().expect("there are some");
     let worst = *decisions.iter().max().expect("there are probes");
     println!(
         "{name:<24} {:>6} of {asked:>6}  built {built:>10.1?}  decision median {:>9.1?} worst {worst:>9.1?} \
-         ({admitted} of {PROBES} admitted)  all bounds {all:>9.1?}  lowest {}",
+         ({admitted} of {PROBES} admitted)  changing {:>9.1?} worst {longest:>9.1?}  all bounds {all:>9.1?}  lowest {}",
         table.len(),
         median(&mut decisions),
+        median(&mut changing),
         bounds.last().expect("a channel is admitted").bound,
     );
 }

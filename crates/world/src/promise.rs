@@ -17,7 +17,7 @@ mod via;
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{Bound, Breakdown, Formula, RateRequest, Refusal, Request, Test};
+use laxity_qos::admission::{AdmissionId, Bound, Breakdown, Formula, Refusal, Request, Test};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::bound;
@@ -26,7 +26,7 @@ use laxity_units::Span;
 pub use crate::coverage::Uncovered;
 use crate::coverage::{coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
-use table::{Reservation, Tables};
+use table::{Reservation, Reserved, Tables};
 
 pub(crate) use arrivals::by_sender;
 pub(crate) use backlog::held;
@@ -168,47 +168,61 @@ pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, U
     {
         return Err(why);
     }
-    let bounds: Vec<BTreeMap<_, Bound>> = tables.bounds();
-    let computing = computing::bounds(tables.computing(), &bounds, experiment.admission.test_with(formula));
-    let notices = notices(experiment);
-    let channels =
-        experiment.channels.iter().zip(answers).enumerate().map(|(i, (channel, answer))| match answer {
-            None => Promise::BestEffort,
-            Some(Err(refused)) => Promise::Refused(refused),
-            Some(Ok(Reservation { reserved, unbounded })) => {
-                let hop = |(node, role, id, asked): (usize, Role, _, RateRequest)| {
-                    let bound = bounds[node][&id];
-                    // Where rates are shared no deadline orders anything, and none makes a bound longer.
-                    let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound
-                        || tables.is_shared_by_rates(node);
-                    let request = asked.request;
-                    let local_deadline = if by_bound { bound.bound } else { request.deadline() };
-                    // The demand test bounds what EDF by the requested deadlines makes of it.
-                    let ordered = by_bound
-                        || experiment.admission.test_with(formula) == Test::Demand
-                        || experiment.order(node) == Order::FixedPriority;
-                    let (wait, service) = tables.terms(node, &asked, &bound);
-                    Hop {
-                        node,
-                        role,
-                        bound,
-                        wait,
-                        service,
-                        local_deadline,
-                        kept: if ordered { bound.bound } else { request.deadline() },
-                        way: way_from(experiment, channel, node, &notices),
-                        backlog: 0,
-                    }
-                };
-                let mut hops: Vec<Hop> = reserved.into_iter().map(hop).collect();
-                backlog::backlogs(experiment, i, &notices, &mut hops);
-                match unbounded {
-                    None => Promise::Admitted(hops),
-                    Some(why) => Promise::Unbounded(why, hops),
-                }
+    let all =
+        All { experiment, formula, bounds: tables.bounds(), notices: notices(experiment), tables: &tables };
+    let computing =
+        computing::bounds(tables.computing(), &all.bounds, experiment.admission.test_with(formula));
+    let channels = answers.into_iter().enumerate().map(|(i, answer)| match answer {
+        None => Promise::BestEffort,
+        Some(Err(refused)) => Promise::Refused(refused),
+        Some(Ok(Reservation { reserved, unbounded })) => {
+            let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
+            backlog::backlogs(experiment, i, &all.notices, &mut hops);
+            match unbounded {
+                None => Promise::Admitted(hops),
+                Some(why) => Promise::Unbounded(why, hops),
             }
-        });
+        }
+    });
     Ok(Promises { formula, channels: channels.collect(), computing })
+}
+
+/// What every station promises, with all channels in place.
+struct All<'a> {
+    experiment: &'a Experiment,
+    formula: Formula,
+    tables: &'a Tables,
+    /// Per station.
+    bounds: Vec<BTreeMap<AdmissionId, Bound>>,
+    /// Per station, how late it may hear of a frame.
+    notices: Vec<Span>,
+}
+
+impl All<'_> {
+    /// What is promised to channel `i` where it has `reserved`; how many of its packets there may be is for others to say.
+    fn hop(&self, i: usize, (node, role, id, asked): &Reserved) -> Hop {
+        let (experiment, node) = (self.experiment, *node);
+        let bound = self.bounds[node][id];
+        let test = experiment.admission.test_with(self.formula);
+        // Where rates are shared no deadline orders anything, and none makes a bound longer.
+        let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound
+            || self.tables.is_shared_by_rates(node);
+        let requested = asked.request.deadline();
+        // The demand test bounds what EDF by the requested deadlines makes of it.
+        let ordered = by_bound || test == Test::Demand || experiment.order(node) == Order::FixedPriority;
+        let (wait, service) = self.tables.terms(node, asked, &bound);
+        Hop {
+            node,
+            role: *role,
+            bound,
+            wait,
+            service,
+            local_deadline: if by_bound { bound.bound } else { requested },
+            kept: if ordered { bound.bound } else { requested },
+            way: way_from(experiment, &experiment.channels[i], node, &self.notices),
+            backlog: 0,
+        }
+    }
 }
 
 /// The longest way of `channel` from `node` until the next of its route hears of it, who does so late by one of `notices`; zero from

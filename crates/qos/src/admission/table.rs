@@ -15,8 +15,7 @@
 //!   looked at more closely: the first few one by one, the rest in one [`sweep`].
 //!
 //! A newcomer that is longer or has shorter packets than any before changes `W`, `α` or a block for all.
-//! Then every service time and demand is computed anew, which takes a time quadratic in the number of
-//! channels, and an *existing* channel may be what refuses it.
+//! Then every service time and demand is computed anew (`table/at_deadlines.rs`), and an *existing* channel may be what refuses it.
 //!
 //! # The bounds hold under EDF too
 //!
@@ -51,10 +50,13 @@
 //! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of lower
 //! channels only, would be tighter under fixed priorities and unproven under EDF.
 
+mod at_deadlines;
 mod by_demand;
 mod by_order;
 
 use laxity_units::Span;
+
+use at_deadlines::at_deadlines;
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::demand::Stream;
@@ -106,7 +108,7 @@ pub struct AdmissionTable {
 struct Channel {
     id: AdmissionId,
     request: Request,
-    /// `constant + S + Σ_hp ⌈d/I⌉ S` at its own deadline, kept under `D_order`.
+    /// `constant + S + Σ_hp ⌈d/I⌉ S` at its own deadline, or more, kept under `D_order`.
     at_deadline: u128,
 }
 
@@ -343,10 +345,10 @@ impl AdmissionTable {
         let (constant, above) = (shared.constant(), shared.activations.len());
         match self.test {
             Test::DOrder => {
-                for (place, channel) in self.channels.iter_mut().enumerate() {
-                    let (higher, own) = (&tasks[..above + place], tasks[above + place]);
-                    channel.at_deadline = constant + own.service() + demand(higher, channel.deadline());
-                }
+                let (above, channels) = tasks.split_at(above);
+                let deadlines = self.channels.iter().map(Channel::deadline);
+                let all = at_deadlines(constant, above, channels, deadlines);
+                self.channels.iter_mut().zip(all).for_each(|(channel, at)| channel.at_deadline = at);
             }
             Test::Demand => self.streams = self.streams_of(&tasks[above..]),
         }
