@@ -106,7 +106,10 @@ impl Case {
 }
 
 pub(super) fn cases() -> impl Strategy<Value = Case> {
-    let best_effort = prop::collection::vec((0u64..40_000, 1u64..1500), 0..12);
+    let few = prop::collection::vec((0u64..40_000, 1u64..1500), 0..12);
+    // Or so much of it from the beginning that the link goes on with it whenever it has done with all that has a rate, and never idles.
+    let flood = prop::collection::vec((Just(0u64), 500u64..1500), 60..160);
+    let best_effort = prop_oneof![3 => few, 1 => flood];
     let slack = prop_oneof![Just(0u64), 0u64..60];
     (prop::collection::vec(drawn(), 1..7), best_effort, slack, 0u64..2, -3i32..5).prop_map(
         |(flows, others, slack, startup, shift)| {

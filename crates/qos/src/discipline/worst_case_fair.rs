@@ -22,6 +22,18 @@
 //!
 //! (ibid., Theorems 3 and 4). The second is its *worst-case fairness*: whatever it was given before, a flow is never left alone for longer than an item
 //! takes at its own rate and one of another. `T-WFI` of WFQ grows with the number of flows instead.
+//!
+//! *Beside what has no rate* the paper, which knows no such thing, says nothing. Let `X(t) = V(t) − t`: it never falls, and it rises only when nobody who waits is eligible, whatever is
+//! served meanwhile; so the first holds behind each flow's own clock (`end`, [`Latency`]), as of any earliest-deadline schedule:
+//!
+//! ```text
+//! F ≤ end + X                                                     by induction: S = max(F, V),   end = max(end, arrival) + L / r,   and X does not fall
+//! all taken since t₁ up to an item has S ≥ V(t₁), F ≤ its own     t₁: the last time before it was taken that somebody was begun who is due later, or had no rate, or none was eligible
+//! so takes no more than F − V(t₁)                                 [S, F] of a flow do not overlap, and last L / r each
+//! left ≤ t₁ + L_max / C + F − V(t₁) = F − X(t₁) + L_max / C       X(t₁) is X until it leaves, since it or one before it is eligible throughout
+//! ```
+//!
+//! Start tags need more: their clock is what is in service, so it stands still unless it is made to go on ([`StartTimeFair`](super::StartTimeFair)).
 //! Work-conserving; `O(log n)` an item. If rates sum up to more than `C` real time is too fast a clock, and who comes last waits longest.
 
 use std::cmp::Reverse;
