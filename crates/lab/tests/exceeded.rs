@@ -27,8 +27,11 @@ fn broken(experiment: &Experiment) -> Vec<String> {
     for (i, channel) in run.channels.iter().enumerate().filter(|(_, channel)| channel.class == "real_time") {
         match (channel.bound, &promises) {
             (Some(bound), _) => {
-                if let Some(worst) = channel.worst.filter(|worst| *worst > bound) {
-                    broken.push(format!("{}: bound {bound} s, worst {worst} s", channel.name));
+                let arrives = channel.delivery_bound.zip(channel.delivery_worst);
+                for (bound, worst) in channel.worst.map(|worst| (bound, worst)).into_iter().chain(arrives) {
+                    if worst > bound {
+                        broken.push(format!("{}: bound {bound} s, worst {worst} s", channel.name));
+                    }
                 }
             }
             (None, Err(uncovered)) => assert!(!uncovered.0.is_empty()),

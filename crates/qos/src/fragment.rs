@@ -105,6 +105,11 @@ impl Cut {
     pub fn last(&self) -> Bytes {
         self.rest.last()
     }
+
+    /// Size of the last piece.
+    pub fn last_piece(&self) -> Bytes {
+        self.rest.size(0) * (self.rest.packets() - 1) + self.rest.last()
+    }
 }
 
 /// What a fragment brought about.
@@ -264,6 +269,8 @@ mod tests {
         assert_eq!((cut.pieces(), cut.packets(), cut.last(), cut.size(3)), (2, 4, kib(2), kib(2)));
         let one = Cut::new(kib(4), kib(4), kib(2));
         assert_eq!((one.pieces(), one.packets(), one.begins_piece(2)), (1, 2, false));
+        let last = |message| Cut::new(kib(message), kib(4), kib(3)).last_piece();
+        assert_eq!([1, 4, 5, 8].map(last), [1, 4, 1, 4].map(kib));
     }
 
     proptest! {

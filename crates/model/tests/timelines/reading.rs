@@ -4,8 +4,9 @@ use laxity_model::host::{Applications, Interrupt, Use};
 use laxity_qos::channel::{
     Carried, ChannelConfig, ChannelId, Config, Dropped, LinkParadigm, Packet, Preemption, Reader, Role,
 };
-use laxity_qos::discipline::Tag;
-use laxity_units::{Span, Time};
+use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Bytes, Span, Time};
 
 use super::bench::{Bench, Input, PACKET, best_effort, config, real_time};
 
@@ -86,6 +87,51 @@ fn what_finds_no_place_is_dropped_and_told_by_it() {
         let all = wide.run((0..4).map(|message| (0, incoming(0, message))).collect());
         assert_eq!(all.iter().filter(|line| line.contains("delivered")).count(), delivered);
     }
+}
+
+/// A message of two and a half times what its contract has comes in three packets, each a piece, which are there at 45, 75 and 179. The program takes the first two for 60 us and
+/// the last for 55, each when it is asked for again: never more at once than a message of the contract. It is delivered with the last. Where there is one place the second piece
+/// finds none, and the message is lost for it, once.
+#[test]
+fn a_large_message_is_taken_piece_by_piece() {
+    let half = Bytes::new(PACKET.get() / 2);
+    let packet = |index: u32| match incoming(0, 0) {
+        Input::Interrupt(Interrupt::Received(packet)) => {
+            let size = if index == 2 { half } else { PACKET };
+            let message_size = PACKET * 2 + half;
+            let tag = Tag { class: Class::RealTime, ..packet.tag };
+            let packet = Packet { index, count: 3, size, message_size, tag, ..packet };
+            (0, Input::Interrupt(Interrupt::Received(packet)))
+        }
+        _ => unreachable!("it comes in"),
+    };
+    let log = |slots| {
+        let of = real_time(1_000);
+        let spec = TrafficSpec { max_message: PACKET, min_message: half, ..of.spec };
+        let mut bench = bench(config(LinkParadigm::O1), &[read(ChannelConfig { spec, ..of }, slots)]);
+        let log = bench.run((0..3).map(packet).collect());
+        (log, bench.host.subsystem().counters(ChannelId(0)).clone())
+    };
+    let (taken, counters) = log(2);
+    assert_eq!(
+        taken[3..],
+        [
+            "15-45 handler 0: protocol",
+            "45-75 handler 0: protocol",
+            "75-78 program 0: switch",
+            "78-138 program 0: program",
+            "138-141 handler 0: switch",
+            "141-179 handler 0: protocol",
+            "179-182 program 0: switch",
+            "182-242 program 0: program",
+            "242-297 program 0: program",
+            "297 delivered 0.0",
+        ]
+    );
+    assert_eq!((counters.delivered, counters.dropped.len()), (1, 0));
+    let (lost, counters) = log(1);
+    assert!(lost.iter().all(|line| !line.contains("delivered")), "{lost:?}");
+    assert_eq!((counters.delivered, counters.dropped), (0, [(Dropped::ProgramQueue, 1)].into()));
 }
 
 /// The program of a message that is due at 1000 waits for the handler of one that is due at 100, whose interrupt comes at 40.

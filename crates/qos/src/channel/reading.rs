@@ -8,6 +8,9 @@
 //! would, and it is asked for nothing between two preemption points but one message. What exceeded its contract waits in a queue of its own, as
 //! it did everywhere before.
 //!
+//! A message that is larger than its contract has it comes in pieces, and its program takes it piece by piece, as they come, each as the message of the contract that bounds count it as: all of
+//! it at once, at its end, would be more work than anybody has reserved for. It is delivered with its last piece, if it had a place for each.
+//!
 //! ```text
 //! packets ─▶ handler ─▶ reassembly ─▶ ▭▭▭ slots ─▶ program ─▶ delivered
 //!                                     full: dropped
@@ -18,10 +21,12 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Span, Time};
 
 use super::computing::Ready;
-use super::message::Delivery;
+use super::lane::Lane;
+use super::message::{Delivery, Packet};
 use super::step::{Dropped, Step, Thread};
 use super::subsystem::Subsystem;
 use crate::discipline::Tag;
+use crate::fragment::Cut;
 
 /// The program that takes a channel's messages where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +46,21 @@ impl Reader {
     }
 }
 
-/// Messages that wait for a program.
+/// A message, or a piece of one, that waits for a program.
+#[derive(Debug)]
+struct Waiting {
+    /// What is delivered when the program is done with it: nothing with a piece that is not the last.
+    delivery: Option<Delivery>,
+    size: Bytes,
+    tag: Tag,
+}
+
+/// What waits for a program.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    waiting: VecDeque<(Delivery, Tag)>,
+    waiting: VecDeque<Waiting>,
+    /// The latest message of which a piece found no place.
+    spoilt: Option<u64>,
     /// What is left of the first, which the program has begun and was taken the CPU from.
     left: Option<Span>,
 }
@@ -58,27 +74,51 @@ impl Subsystem {
         delivery: Delivery,
         tag: Tag,
     ) -> Option<Delivery> {
-        let channel = delivery.channel;
-        let Some(reader) = self.lanes[lane].config.reader else {
+        let (channel, message) = (delivery.channel, delivery.message);
+        if self.lanes[lane].config.reader.is_none() {
             self.channels[channel].counters.delivered += 1;
             return Some(delivery);
-        };
-        let waiting = &mut self.lanes[lane].inbox.waiting;
-        if waiting.len() >= reader.slots as usize {
-            self.count_drop(channel, 0, Dropped::ProgramQueue);
-            return None;
         }
-        waiting.push_back((delivery, tag));
-        if waiting.len() == 1 {
-            self.call_reader(now, lane);
+        let size = self.cut(&self.lanes[lane].config, delivery.size).last_piece();
+        let spoilt = self.lanes[lane].inbox.spoilt == Some(message);
+        if spoilt || !self.wait_for_program(now, lane, Waiting { delivery: Some(delivery), size, tag }) {
+            self.count_drop(channel, 0, Dropped::ProgramQueue);
         }
         None
     }
 
-    /// Puts the program of `lane`, for which a message waits, among the handlers that wait.
+    /// A packet of `lane` came that does not complete its message: it may complete a piece.
+    pub(super) fn came(&mut self, now: Time, lane: usize, packet: &Packet) {
+        let config = &self.lanes[lane].config;
+        let ends = |cut: &Cut| cut.begins_piece(u64::from(packet.index) + 1);
+        if config.reader.is_none() || !ends(&self.cut(config, packet.message_size)) {
+            return;
+        }
+        let piece = Waiting { delivery: None, size: config.spec.max_message, tag: packet.tag };
+        if !self.wait_for_program(now, lane, piece) {
+            self.lanes[lane].inbox.spoilt = Some(packet.message);
+        }
+    }
+
+    /// Gives `waiting` a place, if there is one.
+    fn wait_for_program(&mut self, now: Time, lane: usize, waiting: Waiting) -> bool {
+        let Lane { inbox, config, .. } = &mut self.lanes[lane];
+        let slots = config.reader.map_or(0, |reader| reader.slots as usize);
+        let room = inbox.waiting.len() < slots;
+        if room {
+            inbox.waiting.push_back(waiting);
+            if inbox.waiting.len() == 1 {
+                self.call_reader(now, lane);
+            }
+        }
+        room
+    }
+
+    /// Puts the program of `lane`, for which something waits, among the handlers that wait.
     fn call_reader(&mut self, now: Time, lane: usize) {
-        let (delivery, tag) = self.lanes[lane].inbox.waiting.front().expect("a message waits");
-        let (flow, size, tag) = (delivery.channel, delivery.size.min(self.config.packet), *tag);
+        let flow = self.lanes[lane].channel;
+        let Waiting { size, tag, .. } = self.lanes[lane].inbox.waiting.front().expect("something waits");
+        let (size, tag) = ((*size).min(self.config.packet), *tag);
         self.wait_for_cpu(now, flow, (size, tag), Ready::Reader(lane as u32));
     }
 
@@ -88,13 +128,13 @@ impl Subsystem {
         self.reading = Some(lane);
         let of = &mut self.lanes[lane];
         let reader = of.config.reader.expect("only a program reads");
-        let (delivery, _) = of.inbox.waiting.front().expect("a message waits");
-        let work = of.inbox.left.take().unwrap_or_else(|| reader.takes(delivery.size));
+        let size = of.inbox.waiting.front().expect("something waits").size;
+        let work = of.inbox.left.take().unwrap_or_else(|| reader.takes(size));
         let channel = of.channel;
         Step::Read { thread: Thread::Reader(channel), channel, work }
     }
 
-    /// The work of the last [`Step::Read`] is done, and the message delivered; or but for `left` of it, for which the driver took the CPU.
+    /// The work of the last [`Step::Read`] is done, and the message delivered if that was the last of it; or but for `left` of it, for which the driver took the CPU.
     pub fn read(&mut self, now: Time, left: Span) -> Option<Delivery> {
         let lane = self.reading.take().expect("a program has the CPU");
         let inbox = &mut self.lanes[lane].inbox;
@@ -103,10 +143,11 @@ impl Subsystem {
             self.call_reader(now, lane);
             return None;
         }
-        let (delivery, _) = inbox.waiting.pop_front().expect("a message was read");
+        let read = inbox.waiting.pop_front().expect("something was read");
         if !inbox.waiting.is_empty() {
             self.call_reader(now, lane);
         }
+        let delivery = read.delivery?;
         self.channels[delivery.channel].counters.delivered += 1;
         Some(delivery)
     }
@@ -114,6 +155,6 @@ impl Subsystem {
     /// By what the program that has the CPU is ranked, if one has.
     pub(super) fn reading_tag(&self) -> Option<Tag> {
         let inbox = &self.lanes[self.reading?].inbox;
-        inbox.waiting.front().map(|(_, tag)| *tag)
+        inbox.waiting.front().map(|waiting| waiting.tag)
     }
 }

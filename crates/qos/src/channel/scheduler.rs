@@ -273,6 +273,7 @@ impl Subsystem {
             *state.counters.dropped.entry(Dropped::Incomplete).or_default() += reassembled.discarded;
         }
         if !reassembled.complete {
+            self.came(now, lane, &packet);
             return None;
         }
         let delivery = Delivery {

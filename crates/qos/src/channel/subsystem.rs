@@ -253,7 +253,7 @@ impl Subsystem {
 
     /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
     /// reserved anything for it.
-    fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
+    pub(super) fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
         let enforced = self.config.enforcement && config.class == Class::RealTime;
         Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
     }
