@@ -106,6 +106,7 @@ fn search(experiments: &[Experiment], arguments: &Attack, here: &str) -> Result<
         seed: arguments.seed,
         threads: arguments.threads,
         channel: arguments.channel.clone(),
+        events: u64::MAX,
     };
     let watch = Stopwatch::start();
     let go_on = || arguments.time.is_none_or(|time| watch.passed() < time);

@@ -189,7 +189,8 @@ impl Soak {
         let Ok(scenario) = drawn(&file.text()) else { return };
         let Some(point) = scenario.points().next() else { return };
         let experiments = [scenario.experiment(&point)];
-        let options = attack::Options { steps, seed: number, threads: NonZero::new(1), channel: None };
+        let options =
+            attack::Options { steps, seed: number, threads: NonZero::new(1), channel: None, events: EVENTS };
         let go_on = || self.started.elapsed() < self.arguments.time;
         let search = || attack::attack(&experiments, &options, &go_on, &mut |_| ());
         let at =
@@ -312,6 +313,8 @@ impl Soak {
     }
 }
 
+/// Events after which a scene of an attack is given up.
+const EVENTS: u64 = 200_000;
 /// Scenarios with a word before its median is told.
 const TOLD: usize = 5;
 

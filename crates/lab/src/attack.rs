@@ -63,6 +63,8 @@ pub struct Options {
     pub threads: Option<NonZero<usize>>,
     /// The one channel to attack, by its name; `None` for all that have a bound.
     pub channel: Option<String>,
+    /// Events after which a scene is given up, and does not count; `u64::MAX` for never.
+    pub events: u64,
 }
 
 /// How far a search has come.
@@ -135,7 +137,7 @@ pub fn attack(
         &mut |_| (),
     );
     let plain = runs.unwrap_or_default();
-    let ground = Ground::new(&experiments[0], &plain[0]).map_err(Unattacked::Nothing)?;
+    let ground = Ground::new(&experiments[0], &plain[0], options.events).map_err(Unattacked::Nothing)?;
     let bounded = |i: &usize| ground.players[*i].bound.is_some();
     let mut targets: Vec<usize> = (0..ground.players.len()).filter(bounded).collect();
     if let Some(name) = &options.channel {

@@ -16,7 +16,7 @@ const SEED: u64 = 1;
 ///
 /// A word that is missing here has to have been drawn with a bound, if only for channels that do not come where it is said; one
 /// that is here, never.
-const UNCOVERED: [(&str, &str); 61] = [
+const UNCOVERED: [(&str, &str); 57] = [
     ("adapter.transmit.queue.order", "rcsp"),
     ("adapter.transmit.queue.order", "stop_and_go"),
     ("adapter.transmit.queue.order", "hrr"),
@@ -38,12 +38,8 @@ const UNCOVERED: [(&str, &str); 61] = [
     ("host.subsystem.cpu", "hop_laxity"),
     ("host.subsystem.enforcement", "false"),
     ("host.subsystem.link.order", "fifo"),
-    ("host.subsystem.link.order", "virtual_clock"),
     ("host.subsystem.link.order", "wfq"),
     ("host.subsystem.link.order", "wf2q_plus"),
-    ("host.subsystem.link.order", "scfq"),
-    ("host.subsystem.link.order", "sfq"),
-    ("host.subsystem.link.order", "drr"),
     ("host.subsystem.link.order", "rcsp"),
     ("host.subsystem.link.order", "stop_and_go"),
     ("host.subsystem.link.order", "hrr"),

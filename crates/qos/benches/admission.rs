@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use laxity_qos::admission::{
-    AdmissionTable, Decision, Environment, Formula, RateRequest, RateTable, Request, ResourceModel, Test,
+    AdmissionTable, Decision, Early, Environment, Formula, Pays, RateRequest, RateTable, Request,
+    ResourceModel, Test,
 };
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{Delay, HostCosts, LinkCosts};
@@ -197,7 +198,12 @@ fn by_rates(order: Order) {
     let mut next = || {
         let request = heterogeneous(&mut numbers);
         let deadline = request.spec().min_interval * 40;
-        RateRequest { request: request.within(deadline), level: 0, before: None }
+        RateRequest {
+            request: request.within(deadline),
+            level: 0,
+            pays: Pays::Everywhere,
+            early: Early::default(),
+        }
     };
     let mut refused = 0;
     for _ in 0..CHANNELS {

@@ -20,7 +20,7 @@
 //! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and
 //! `S`, which also allows deadlines beyond `I_min` ([`Test`]).
 //!
-//! A link that is shared by rates has a table of its own, `rates.rs`.
+//! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes over it `rated_host.rs` is both.
 //!
 //! What the bounds assume of the host, besides its costs:
 //!
@@ -43,6 +43,7 @@ mod o1;
 mod o2;
 mod papers;
 mod population;
+mod rated_host;
 mod rates;
 mod response;
 mod table;
@@ -58,6 +59,7 @@ pub use environment::{
     Above, BestEffort, Environment, EnvironmentError, Formula, Interference, Program, Request, RequestError,
     ResourceModel, Work,
 };
-pub use rates::{RateRequest, RateTable};
+pub use rated_host::{RatedHost, Unrated};
+pub use rates::{Early, Pays, RateRequest, RateTable};
 pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};

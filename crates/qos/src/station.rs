@@ -229,6 +229,14 @@ impl Link {
         }
     }
 
+    /// The link, if there is nothing else.
+    pub fn alone(&self) -> Option<LinkCosts> {
+        match self {
+            Link::Alone(link) => Some(*link),
+            Link::Behind(_) | Link::Open(_) => None,
+        }
+    }
+
     /// Whether completions come one by one, each `apart` from the one before, however many packets are outstanding.
     pub fn is_alone(&self) -> bool {
         matches!(self, Link::Alone(_))

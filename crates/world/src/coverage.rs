@@ -22,7 +22,7 @@
 //!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `rates.rs` for links that are shared by rates, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
+//! `rates.rs` and `rated_host.rs` for links that are shared by rates, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
 //! `coverage/station.rs` says which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
@@ -81,7 +81,7 @@ pub(crate) struct Covered {
     pub(crate) model: ResourceModel,
     /// Its adapter, or the link behind a port.
     pub(crate) link: Link,
-    /// The link is shared by rates in this order; then nothing else here says anything but the link.
+    /// The link is shared by rates in this order; at a port nothing else here says anything then but the link.
     pub(crate) rates: Option<Order>,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
@@ -175,6 +175,11 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
                 medium(experiment, node)?;
                 patient(&hosts[*host], *link)?;
                 Link::Alone(*link)
+            }
+            Adapter::Described(_) if covered.rates.is_some() => {
+                return Err(Uncovered(
+                    "no analysis covers a link that is shared by rates before an adapter of stages",
+                ));
             }
             Adapter::Described(described) => return station::covered(experiment, node, described, &covered),
         };
@@ -295,7 +300,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         reception: _,
         pool: _,
     } = host;
-    let Config { processing: _, order, early, preemption, link: link_config, packet: _, enforcement } =
+    let Config { processing, order, early, preemption, link: link_config, packet: _, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
@@ -312,11 +317,21 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let (by_level, at_link) = (by_level(*order), by_level(*link_order));
     // Nothing ever waits at the host's link, unless it is held there.
     let passes = !scheduled && !link_order.holds();
-    let by_level = by_level.filter(|_| passes || by_level == at_link).ok_or(Uncovered(
+    let rates = Some(*link_order).filter(|order| scheduled && order.has_latency());
+    if let Some(order) = rates {
+        by_rates(order, model, by_level, *processing)?;
+    }
+    let model = if rates.is_some() { ResourceModel::Apart } else { model };
+    let by_level = by_level.filter(|_| passes || rates.is_some() || by_level == at_link).ok_or(Uncovered(
         "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
     ))?;
     let EarlyPolicy { horizon, above_best_effort: _ } = early;
     let ahead = !horizon.is_zero();
+    if ahead && rates.is_some() {
+        return Err(Uncovered(
+            "no analysis covers handlers that work ahead before a link that is shared by rates",
+        ));
+    }
     if ahead && early_block != real_time {
         return Err(Uncovered("early handlers are analysed if they yield as often as current ones"));
     }
@@ -334,7 +349,32 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
     let link = LinkCosts::default().into();
-    Ok(Covered { model, link, rates: None, by_level, levels: levels(by_level), ahead, depth: *depth })
+    Ok(Covered { model, link, rates, by_level, levels: levels(by_level), ahead, depth: *depth })
+}
+
+/// Whether a host's link may be shared by rates in `order`: `laxity_qos::admission::RatedHost` has the proof.
+fn by_rates(
+    order: Order,
+    model: ResourceModel,
+    by_level: Option<bool>,
+    processing: Processing,
+) -> Result<(), Uncovered> {
+    let why = match (model, by_level, processing) {
+        _ if !order.goes_by_what_is_served() => {
+            "an order that reckons with the link's speed, or with frames of time, is not told of the CPU between two packets"
+        }
+        (ResourceModel::O1, Some(false), Processing::PerChannel) => return Ok(()),
+        (ResourceModel::O1, Some(false), Processing::PerMessage) => {
+            "a thread for each message lets messages pass each other before a link that is shared by rates"
+        }
+        (ResourceModel::O1, Some(true) | None, _) => {
+            "a link that is shared by rates is analysed behind a CPU that goes by multi-class EDF"
+        }
+        _ => {
+            "a link that is shared by rates is analysed where completions interrupt and start the next packet (O1)"
+        }
+    };
+    Err(Uncovered(why))
 }
 
 /// Whether who goes by `order` goes by fixed priorities, or by EDF of current work before best effort; no promise is made from

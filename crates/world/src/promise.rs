@@ -10,6 +10,7 @@ mod backlog;
 mod computing;
 mod departures;
 mod division;
+mod leg;
 mod refusal;
 mod station;
 mod table;
@@ -26,6 +27,7 @@ use laxity_units::Span;
 pub use crate::coverage::Uncovered;
 use crate::coverage::{coverage, notices, receiving};
 use crate::experiment::{ChannelSpec, Experiment, LocalDeadline};
+use station::GoesBy;
 use table::{Reservation, Reserved, Tables};
 
 pub(crate) use arrivals::by_sender;
@@ -204,12 +206,19 @@ impl All<'_> {
         let (experiment, node) = (self.experiment, *node);
         let bound = self.bounds[node][id];
         let test = experiment.admission.test_with(self.formula);
-        // Where rates are shared no deadline orders anything, and none makes a bound longer.
-        let by_bound = experiment.admission.local_deadline == LocalDeadline::Bound
-            || self.tables.is_shared_by_rates(node);
+        let (goes_by, chosen) = (self.tables.goes_by(node), experiment.admission.local_deadline);
+        let by_bound = match goes_by {
+            GoesBy::Either => chosen == LocalDeadline::Bound,
+            GoesBy::Requested => false,
+            // No deadline orders anything, and none makes a bound longer.
+            GoesBy::None => true,
+        };
         let requested = asked.request.deadline();
         // The demand test bounds what EDF by the requested deadlines makes of it.
-        let ordered = by_bound || test == Test::Demand || experiment.order(node) == Order::FixedPriority;
+        let ordered = by_bound
+            || goes_by == GoesBy::Requested
+            || test == Test::Demand
+            || experiment.order(node) == Order::FixedPriority;
         let (wait, service) = self.tables.terms(node, asked, &bound);
         Hop {
             node,

@@ -54,7 +54,10 @@ impl Climb {
                 return step;
             }
             if self.score.is_none() {
-                self.score = Some(self.try_out(&self.scene.clone()));
+                self.score = self.try_out(&self.scene.clone());
+                if self.score.is_none() {
+                    self.scene = opening::draw(&self.ground, self.target, &mut self.random);
+                }
                 continue;
             }
             self.step();
@@ -80,12 +83,11 @@ impl Climb {
             self.stale += 1;
             return;
         }
-        let response = self.try_out(&scene);
         let score = self.score.unwrap_or(Span::ZERO);
-        if response < score {
+        let Some(response) = self.try_out(&scene).filter(|response| *response >= score) else {
             self.stale += 1;
             return;
-        }
+        };
         self.kept += 1;
         self.stale = if response > score { 0 } else { self.stale + 1 };
         if response > score || self.kept.is_multiple_of(LOOKS) {
@@ -102,9 +104,9 @@ impl Climb {
         }
     }
 
-    /// The target's longest response in `scene`; what it means for others is noted.
-    fn try_out(&mut self, scene: &Scene) -> Span {
-        let responses = self.ground.play(scene);
+    /// The target's longest response in `scene`, unless that is given up; what it means for others is noted.
+    fn try_out(&mut self, scene: &Scene) -> Option<Span> {
+        let responses = self.ground.play(scene)?;
         for (met, response) in self.met.iter_mut().zip(&responses) {
             let known = met.as_ref().map(|worst| worst.response);
             if let Some(response) = *response
@@ -113,7 +115,7 @@ impl Climb {
                 *met = Some(Worst { response, scene: scene.clone() });
             }
         }
-        responses[self.target].unwrap_or(Span::ZERO)
+        Some(responses[self.target].unwrap_or(Span::ZERO))
     }
 
     /// Goes on with `scene`.

@@ -58,11 +58,13 @@ pub(super) struct Ground {
     pub(super) by_deadline: bool,
     /// Where openings put the critical instant.
     pub(super) release: Time,
+    /// Events after which a scene is given up.
+    events: u64,
 }
 
 impl Ground {
     /// The ground of `experiment`, given its own run; or why there is nothing to attack on it.
-    pub(super) fn new(experiment: &Experiment, plain: &Run) -> Result<Self, &'static str> {
+    pub(super) fn new(experiment: &Experiment, plain: &Run, events: u64) -> Result<Self, &'static str> {
         if let Task::Fill(_) = experiment.task {
             return Err("channels are only counted here, and none of them sends");
         }
@@ -118,6 +120,7 @@ impl Ground {
             by_deadline: subsystem.order == Order::MultiClassEdf,
             release: Time::ZERO + longest.min(LONGEST_LEAD),
             players,
+            events,
             experiment: Experiment { clock: ClockKind::Virtual, ..experiment.clone() },
         })
     }
@@ -138,11 +141,11 @@ impl Ground {
         self.release.since(Time::ZERO).saturating_add(bound.saturating_mul(2))
     }
 
-    /// Puts `scene` on, and says the longest response time of each channel.
-    pub(super) fn play(&mut self, scene: &Scene) -> Vec<Option<Span>> {
-        self.put_on(scene);
-        let run = laxity_world::run(&self.experiment);
-        run.channels.iter().map(worst).collect()
+    /// Puts `scene` on, and says the longest response time of each channel; nothing if it is given up.
+    pub(super) fn play(&mut self, scene: &Scene) -> Option<Vec<Option<Span>>> {
+        let length = self.put_on(scene);
+        let run = laxity_world::run_within(&self.experiment, length, self.events)?;
+        Some(run.channels.iter().map(worst).collect())
     }
 
     /// Puts `scene` on and looks at it closely.
@@ -154,7 +157,7 @@ impl Ground {
         sight
     }
 
-    fn put_on(&mut self, scene: &Scene) {
+    fn put_on(&mut self, scene: &Scene) -> RunLength {
         let length = RunLength::Time { total: scene.length, warmup: Span::ZERO, cooldown: Span::ZERO };
         self.experiment.task = Task::Simulate(length);
         for ((channel, play), player) in
@@ -171,6 +174,7 @@ impl Ground {
                 channel.source = play.source();
             }
         }
+        length
     }
 
     /// Logical arrival and end of the target's message that took longest, as far as `sight` shows it.

@@ -80,7 +80,7 @@ fn only(text: &str) -> Experiment {
 }
 
 fn options(steps: u64) -> Options {
-    Options { steps, seed: 1, threads: None, channel: None }
+    Options { steps, seed: 1, threads: None, channel: None, events: u64::MAX }
 }
 
 fn search(experiment: &Experiment, options: &Options) -> Vec<Found> {
@@ -155,11 +155,19 @@ fn a_search_stops_when_it_is_told_to_and_attacks_only_what_it_is_told() {
 #[should_panic(expected = "leaves the contract")]
 fn what_leaves_the_contract_is_not_played() {
     let experiment = only(&text(O1, "50 us"));
-    let mut ground = Ground::new(&experiment, &laxity_world::run(&experiment)).unwrap();
+    let mut ground = Ground::new(&experiment, &laxity_world::run(&experiment), u64::MAX).unwrap();
     let mut scene = ground.empty(0);
     let twice = [laxity_model::source::Arrival { at: Time::ZERO, size: Bytes::new(1000) }; 2];
     scene.plays[0] = Play::Script(twice.into());
     ground.play(&scene);
+}
+
+/// No scene ends within three events, so the experiment's own traffic is the worst that is known.
+#[test]
+fn a_scene_that_does_not_end_is_given_up() {
+    let experiment = only(&text(O1, "50 us"));
+    let found = search(&experiment, &Options { events: 3, ..options(30) });
+    assert!(found.iter().all(|found| found.scene.is_none() && found.plain == Some(found.worst)), "{found:?}");
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub enum ResourceModel {
     O2,
     /// Packets are handed over as they are made, and the adapter schedules the link; what that costs is part of making them.
     Handed,
+    /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own: what is left is the CPU ([`RatedHost`](super::RatedHost)).
+    Apart,
 }
 
 /// Largest message, and packet, that is considered: with it no sum of costs overflows.

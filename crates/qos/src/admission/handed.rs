@@ -61,6 +61,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_start: 0,
         per_activation: switch,
         preemptible: false,
+        on_cpu: false,
         wait,
     })
 }

@@ -33,6 +33,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_start: start(environment),
         per_activation: 0,
         preemptible: true,
+        on_cpu: false,
         wait,
     })
 }

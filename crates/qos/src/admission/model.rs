@@ -37,6 +37,7 @@ impl Shared {
             ResourceModel::O1 => o1::charges(environment, population),
             ResourceModel::O2 => o2::charges(environment, population),
             ResourceModel::Handed => handed::charges(environment, population),
+            ResourceModel::Apart => o1::charges_of_cpu(environment, population),
         }?;
         let mut shared = Self {
             wait: charges.wait.clone(),
@@ -95,7 +96,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
     let blocks = n.div_ceil(super::population::packets_per_block(environment.block_real_time, n));
     let switches = match environment.model {
         ResourceModel::Ideal => 0,
-        ResourceModel::O1 | ResourceModel::Handed => u128::from(blocks),
+        ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart => u128::from(blocks),
         ResourceModel::O2 => u128::from(blocks + n),
     };
     let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());

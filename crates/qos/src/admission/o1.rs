@@ -104,13 +104,7 @@ pub(super) fn stolen(
 /// The charges of O1.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
     let switch = ps(environment.host.switch());
-    let (stretch, per_made, once) = match (stolen(environment, population), counted(environment, population))
-    {
-        (stolen, Some(counted)) if counted.is_less(environment, population, &stolen) => {
-            (Ratio::ONE, counted.each, counted.once)
-        }
-        (stolen, _) => stolen.map(|(stretch, once)| (stretch, 0, once))?,
-    };
+    let (stretch, per_made, once) = taken(environment, population)?;
     let starts = !environment.link.has_starts();
     let per_start = if starts { start(environment) } else { 0 };
     let crossing = crossing(environment, population, stretch, switch + per_made, per_start);
@@ -133,6 +127,43 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_start,
         per_activation: switch,
         preemptible: false,
+        on_cpu: false,
+        wait,
+    })
+}
+
+/// What link scheduling takes of the CPU, by whichever way of counting comes to less: `α`, for each packet made, and once.
+fn taken(environment: &Environment, population: &Population) -> Result<(Ratio, u128, u128), Impossible> {
+    match (stolen(environment, population), counted(environment, population)) {
+        (stolen, Some(counted)) if counted.is_less(environment, population, &stolen) => {
+            Ok((Ratio::ONE, counted.each, counted.once))
+        }
+        (stolen, _) => stolen.map(|(stretch, once)| (stretch, 0, once)),
+    }
+}
+
+/// The charges of the first phase alone, where the link goes by another order: a message is through when its last packet waits there. Both ways of counting what is taken of the CPU
+/// hold whatever the order of what waits at the link, if it is served as long as anything does.
+pub(super) fn charges_of_cpu(
+    environment: &Environment,
+    population: &Population,
+) -> Result<Charges, Impossible> {
+    let switch = ps(environment.host.switch());
+    let (stretch, per_made, once) = taken(environment, population)?;
+    let lower = switch + population.block;
+    let wait = Breakdown::default()
+        .and("switch to a lower handler", switch)
+        .and("its block", population.block)
+        .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
+        .and("link scheduling in progress", once);
+    Ok(Charges {
+        stretch,
+        per_block: switch,
+        per_made,
+        per_start: 0,
+        per_activation: switch,
+        preemptible: false,
+        on_cpu: true,
         wait,
     })
 }

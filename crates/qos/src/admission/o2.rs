@@ -96,6 +96,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_start,
         per_activation: switch + run,
         preemptible: false,
+        on_cpu: false,
         wait,
     })
 }

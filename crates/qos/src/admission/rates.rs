@@ -17,10 +17,20 @@
 //! the link; where it is counted from the beginning, `I_min` is `(M − L)/r`. Where the packets come from such a link themselves the message is not paid for again, only its largest packet
 //! ([`Latency::of_next`]).
 //!
+//! The less of that and of what all who have a rate take together (`rates/together.rs`) is promised, but where a burst is paid for once over several links: there only what goes by the clocks is.
+//!
 //! What exceeds a contract, and best effort without a share, has no rate and goes when nothing else waits: one packet of it may have been begun. Clocks are counted in
 //! 2⁻³² ps and rounded up, which is [`ROUNDING`] at most.
 
+#[cfg(test)]
+mod tests;
+mod together;
+
+use std::collections::BTreeMap;
+
 use laxity_units::{Bytes, Span};
+
+use together::{Coming, through};
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::environment::Request;
@@ -38,8 +48,31 @@ pub struct RateRequest {
     pub request: Request,
     /// Its level, where there are levels.
     pub level: u8,
-    /// What the link before leaves to be added, if that is shared by rates as well ([`Latency::handed_on`]).
-    pub before: Option<Span>,
+    /// Where its burst is paid for.
+    pub pays: Pays,
+    /// How early its messages come.
+    pub early: Early,
+}
+
+/// Where a burst is paid for, over a row of links that are shared by rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pays {
+    /// At each of them.
+    #[default]
+    Everywhere,
+    /// Here, the first of them, and then no more.
+    First,
+    /// At the first of them; what the one before this leaves to be added ([`Order::handed_on`]).
+    Before(Span),
+}
+
+/// How early messages may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Early {
+    /// `E`: before their logical arrival, at most …
+    pub by: Span,
+    /// … `a`: but for so many.
+    pub ahead: u64,
 }
 
 /// Every promise that a link has made which is shared by rates.
@@ -51,6 +84,19 @@ pub struct RateTable {
     sharing: Sharing,
     channels: Vec<Channel>,
     next_id: u64,
+    /// How much later than its logical arrivals a channel's messages are there, where a CPU makes them first.
+    late: BTreeMap<AdmissionId, Span>,
+    /// What stands behind the queue, if it is no link alone.
+    behind: Behind,
+}
+
+/// What a queue that is shared by rates has behind it: see [`super::rated_host`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Behind {
+    /// `D`: items that are under way, at most.
+    pub(super) depth: u32,
+    /// For how long it may do nothing else, once.
+    pub(super) once: Span,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,10 +105,50 @@ struct Channel {
     asked: RateRequest,
 }
 
+/// By which of the two methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Promised {
+    /// By its clock, so much.
+    ByRate(Span),
+    /// By all that may come.
+    Together(Span),
+}
+
+impl Promised {
+    fn bound(self) -> Span {
+        match self {
+            Promised::ByRate(bound) | Promised::Together(bound) => bound,
+        }
+    }
+}
+
 impl RateTable {
     /// A link without channels, beside what has no guarantee; packets are cut to `packet`. Nothing if no latency is known of `order`.
     pub fn new(order: Order, packet: Bytes, sharing: Sharing) -> Option<Self> {
-        order.has_latency().then_some(Self { order, packet, sharing, channels: Vec::new(), next_id: 0 })
+        let behind = Behind { depth: 1, once: Span::ZERO };
+        let late = BTreeMap::new();
+        let channels = Vec::new();
+        order.has_latency().then_some(Self { order, packet, sharing, channels, next_id: 0, late, behind })
+    }
+
+    /// The same before what is no link alone.
+    pub(super) fn before(self, behind: Behind) -> Self {
+        Self { behind, ..self }
+    }
+
+    /// Whom the next that is admitted will be.
+    pub(super) fn next(&self) -> AdmissionId {
+        AdmissionId(self.next_id)
+    }
+
+    /// From now on, how much later than its logical arrivals each channel's messages are there.
+    pub(super) fn made_late(&mut self, late: BTreeMap<AdmissionId, Span>) {
+        self.late = late;
+    }
+
+    /// Whether everybody is in time, or who is not.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        self.kept(&self.channels, &self.sharing, None).map(drop)
     }
 
     /// Admits `asked`, or says why not and changes nothing.
@@ -100,18 +186,30 @@ impl RateTable {
     pub fn bounds(&self) -> Vec<Bound> {
         let latencies = self.order.latencies(&self.sharing);
         let own = self.sharing.flows.iter().zip(latencies).skip(self.others());
+        let together = self.together(&self.channels, &self.sharing);
+        let lower = self.lower(&self.sharing);
         let of = |(channel, (share, latency)): (&Channel, (&Share, Option<Latency>))| {
-            let bound = bound(&channel.asked, share, latency.expect("it was admitted"));
-            let service = alone(&channel.asked, share);
+            let latency = latency.expect("it was admitted");
+            let promised = self.promised(channel, share, self.behind(latency, &self.sharing), together);
+            let bound = promised.bound();
+            let (wait, service) = match promised {
+                Promised::ByRate(_) => {
+                    let service = alone(&channel.asked, share).min(bound);
+                    (bound - service, service)
+                }
+                Promised::Together(_) => {
+                    (lower.saturating_add(self.late(channel.id)), self.message(&channel.asked))
+                }
+            };
             Bound {
                 id: channel.id,
                 priority: 0,
                 level: None,
                 deadline: channel.asked.request.deadline(),
                 bound,
-                wait: bound.saturating_sub(service),
-                service: service.min(bound),
-                higher: Span::ZERO,
+                wait,
+                service,
+                higher: bound.saturating_sub(wait).saturating_sub(service),
                 interference: Span::ZERO,
                 head_start: Span::ZERO,
             }
@@ -119,19 +217,33 @@ impl RateTable {
         self.channels.iter().zip(own).map(of).collect()
     }
 
-    /// What a channel hands on to the next link: see [`RateRequest::before`].
+    /// What a channel hands on to the next link: see [`Pays::Before`].
     pub fn handed_on(&self, asked: &RateRequest) -> Span {
         self.order.handed_on(&self.share(asked))
     }
 
     /// A bound in words: what others cost, and what the channel takes by itself.
-    pub fn terms(asked: &RateRequest, bound: &Bound) -> (Breakdown, Breakdown) {
-        let of_others = Breakdown::default().and("others between what its rate is worth", ps(bound.wait));
-        let name = match asked.before {
-            None => "the largest message at the rate of the contract",
-            Some(_) => "its largest packet at that rate; the message was paid for before",
+    pub fn terms(&self, asked: &RateRequest, bound: &Bound) -> (Breakdown, Breakdown) {
+        let late = self.late(bound.id);
+        let terms = |wait, service| {
+            let made = Breakdown::default().and("the CPU, until all of it waits at the link", ps(late));
+            (
+                made.and(wait, ps(bound.wait.saturating_sub(late))),
+                Breakdown::default().and(service, ps(bound.service)),
+            )
         };
-        (of_others, Breakdown::default().and(name, ps(bound.service)))
+        let by_rate = bound.service == alone(asked, &self.share(asked)).min(bound.bound);
+        match (by_rate, asked.pays) {
+            (false, _) => terms("a packet without a rate, already begun", "transmission of the message"),
+            (true, Pays::Everywhere | Pays::First) => terms(
+                "others between what its rate is worth",
+                "the largest message at the rate of the contract",
+            ),
+            (true, Pays::Before(_)) => terms(
+                "others between what its rate is worth",
+                "its largest packet at that rate; the message was paid for before",
+            ),
+        }
     }
 
     /// The bound of `asked` beside all others, which are still in time.
@@ -141,26 +253,100 @@ impl RateTable {
             let excess = Deficit::Share(sharing.excess().max(1));
             return Err(refusal(Resource::Link, excess, Claimant::Newcomer, Reason::Overload));
         }
-        let own = Channel { id: AdmissionId(self.next_id), asked: *asked };
-        let all = self.channels.iter().chain([&own]);
-        let latencies = self.order.latencies(&sharing);
+        let own = Channel { id: self.next(), asked: *asked };
+        let all: Vec<Channel> = self.channels.iter().copied().chain([own]).collect();
+        self.kept(&all, &sharing, Some(own.id))
+    }
+
+    /// The bound of the last of `channels`, if all are in time but for `newcomer`, who need not be.
+    fn kept(
+        &self,
+        channels: &[Channel],
+        sharing: &Sharing,
+        newcomer: Option<AdmissionId>,
+    ) -> Result<Span, Refusal> {
+        let latencies = self.order.latencies(sharing);
+        let together = self.together(channels, sharing);
         let flows = sharing.flows.iter().zip(latencies).skip(self.others());
         let mut last = Span::ZERO;
-        for (channel, (share, latency)) in all.zip(flows) {
-            let whose = match channel.id == own.id {
+        for (channel, (share, latency)) in channels.iter().zip(flows) {
+            let whose = match Some(channel.id) == newcomer {
                 true => Claimant::Newcomer,
                 false => Claimant::Channel(channel.id),
             };
             let Some(latency) = latency else {
                 return Err(refusal(Resource::Link, Deficit::Unbounded, whose, Reason::NoRoomInFrames));
             };
-            last = bound(&channel.asked, share, latency);
+            last = self.promised(channel, share, self.behind(latency, sharing), together).bound();
             if whose != Claimant::Newcomer && last > channel.asked.request.deadline() {
                 let late = Deficit::Time(last - channel.asked.request.deadline());
                 return Err(refusal(Resource::Deadline, late, whose, Reason::Late));
             }
         }
         Ok(last)
+    }
+
+    /// What is promised if all are through `together`, if they are known to be.
+    fn promised(
+        &self,
+        channel: &Channel,
+        share: &Share,
+        latency: Latency,
+        together: Option<Span>,
+    ) -> Promised {
+        let Channel { id, asked } = channel;
+        let late = self.late(*id);
+        let by_rate = match asked.pays {
+            Pays::Everywhere | Pays::First => latency.of_bucket(share),
+            Pays::Before(before) => latency.of_next(before, share),
+        };
+        let by_rate = by_rate.saturating_add(ROUNDING);
+        match together.filter(|together| *together < by_rate && asked.pays == Pays::Everywhere) {
+            Some(together) => Promised::Together(together.saturating_add(late)),
+            None => Promised::ByRate(by_rate.saturating_add(late)),
+        }
+    }
+
+    /// `latency` of the order, and of what is behind the queue.
+    fn behind(&self, latency: Latency, sharing: &Sharing) -> Latency {
+        let Behind { depth, once } = self.behind;
+        let ahead = sharing.longest().saturating_mul(u64::from(depth) - 1);
+        latency.later_by(ahead.saturating_add(once))
+    }
+
+    /// What is under way when nothing with a rate waits, at most: at a port an item without one, or nobody's rate would be waited for; else as many as there may be, of
+    /// anybody.
+    fn lower(&self, sharing: &Sharing) -> Span {
+        match self.behind {
+            Behind { depth: 1, once: Span::ZERO } => sharing.without(),
+            Behind { depth, once } => sharing.longest().saturating_mul(u64::from(depth)).saturating_add(once),
+        }
+    }
+
+    /// By when all are through, if `channels` are all that come; nothing where somebody may send anything.
+    fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Span> {
+        if !self.order.serves_rates_first() || self.others() > 0 {
+            return None;
+        }
+        let coming = |Channel { id, asked }: &Channel| Coming {
+            service: self.message(asked),
+            interval: asked.request.spec().min_interval,
+            early: asked.early.by.saturating_add(self.late(*id)),
+            ahead: asked.early.ahead,
+        };
+        through(self.lower(sharing), &channels.iter().map(coming).collect::<Vec<_>>())
+    }
+
+    /// How much later than its logical arrivals the messages of `id` are there.
+    fn late(&self, id: AdmissionId) -> Span {
+        self.late.get(&id).copied().unwrap_or_default()
+    }
+
+    /// `S`: what the largest message takes.
+    fn message(&self, asked: &RateRequest) -> Span {
+        let fragmentation = asked.request.spec().fragmentation(self.packet);
+        let whole = self.sharing.speed.transmit(self.packet).saturating_mul(fragmentation.packets() - 1);
+        whole.saturating_add(self.sharing.speed.transmit(fragmentation.last()))
     }
 
     /// Everybody, and `asked` last.
@@ -187,110 +373,14 @@ impl RateTable {
     }
 }
 
-fn bound(asked: &RateRequest, share: &Share, latency: Latency) -> Span {
-    let bound = match asked.before {
-        None => latency.of_bucket(share),
-        Some(before) => latency.of_next(before, share),
-    };
-    bound.saturating_add(ROUNDING)
-}
-
 /// What a channel would take with a link of its own rate.
 fn alone(asked: &RateRequest, share: &Share) -> Span {
-    asked.before.unwrap_or_else(|| share.tick.of(share.burst))
+    match asked.pays {
+        Pays::Everywhere | Pays::First => share.tick.of(share.burst),
+        Pays::Before(before) => before,
+    }
 }
 
 fn refusal(resource: Resource, deficit: Deficit, claimant: Claimant, reason: Reason) -> Refusal {
     Refusal { resource, deficit, claimant, reason, blocked_by: None }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::costs::LinkCosts;
-    use crate::traffic::TrafficSpec;
-
-    /// 1 ns a byte, packets of 1000 B.
-    fn table(order: Order, without: u64) -> RateTable {
-        let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
-        let sharing =
-            Sharing { speed, flows: Vec::new(), without: Bytes::new(without), frame: Span::from_us(8) };
-        RateTable::new(order, Bytes::new(1000), sharing).expect("it shares by rates")
-    }
-
-    fn asks(message: u64, interval: Span, deadline: Span) -> RateRequest {
-        let (size, burst) = (Bytes::new(message), 3);
-        let spec = TrafficSpec { max_message: size, min_message: size, burst, min_interval: interval };
-        RateRequest { request: Request::new(spec, deadline).unwrap(), level: 0, before: None }
-    }
-
-    fn us(us: u64) -> Span {
-        Span::from_us(us)
-    }
-
-    /// A message of 2500 B each 10 us, packets of up to 1000: 10 us and the longest packet of anybody, 1 us, or 1.5 us of best effort. Behind another such
-    /// link its largest packet is worth 4 us.
-    #[test]
-    fn a_message_takes_its_interval_and_one_packet_of_another() {
-        let asked = asks(2500, us(10), us(12));
-        for (without, longest) in [(0, Span::from_us(1)), (1500, Span::from_ns(1500))] {
-            let mut table = table(Order::VirtualClock, without);
-            assert_eq!(table.least_deadline(&asked), Ok(us(10) + longest + ROUNDING));
-            let next = RateRequest { before: Some(table.handed_on(&asked)), ..asked };
-            assert_eq!(next.before, Some(us(4)));
-            assert_eq!(table.least_deadline(&next), Ok(us(4) + longest + ROUNDING));
-            assert!(matches!(table.request(next), Decision::Admitted { .. }));
-            let (wait, service) = RateTable::terms(&next, &table.bounds()[0]);
-            assert_eq!((wait.total(), service.total()), (longest + ROUNDING, us(4)));
-        }
-    }
-
-    /// A quarter of the link each: four fit, and no fifth. One that is given back is there again.
-    #[test]
-    fn rates_are_all_that_is_reserved() {
-        let mut table = table(Order::WeightedFair, 0);
-        let asked = asks(2500, us(10), us(20));
-        let mut admitted = Vec::new();
-        for _ in 0..4 {
-            let Decision::Admitted { id, .. } = table.request(asked) else { panic!("it fits") };
-            admitted.push(id);
-        }
-        let Decision::Refused(refused) = table.request(asked) else { panic!("it does not fit") };
-        assert_eq!((refused.resource, refused.reason), (Resource::Link, Reason::Overload));
-        assert_eq!(refused.deficit, Deficit::Share(250_000));
-        assert!(table.release(admitted[1]) && !table.release(admitted[1]));
-        assert!(matches!(table.request(asked), Decision::Admitted { .. }));
-        assert_eq!(table.bounds().len(), 4);
-        assert!(
-            table.bounds().iter().all(|bound| bound.bound == us(11) + ROUNDING && bound.service == us(10))
-        );
-    }
-
-    /// Self-clocked, each other channel is a packet more to wait for: one that is admitted with just enough time is in the way of any other.
-    #[test]
-    fn a_newcomer_may_not_make_others_late() {
-        let mut table = table(Order::SelfClocked, 0);
-        let tight = asks(1000, us(10), us(10) + ROUNDING);
-        let Decision::Admitted { id, bound, .. } = table.request(tight) else { panic!("it is alone") };
-        assert_eq!(bound, us(10) + ROUNDING);
-        let Decision::Refused(refused) = table.request(asks(1000, us(10), us(20))) else {
-            panic!("one is late")
-        };
-        assert_eq!((refused.claimant, refused.deficit), (Claimant::Channel(id), Deficit::Time(us(1))));
-        let late = asks(1000, us(10), us(9));
-        let Decision::Refused(refused) = super::tests::table(Order::SelfClocked, 0).request(late) else {
-            panic!()
-        };
-        assert_eq!((refused.reason, refused.deficit), (Reason::Late, Deficit::Time(us(1) + ROUNDING)));
-    }
-
-    /// Frames of 8 us have no room for seven of them, a packet, and one of another; they have for an eighth.
-    #[test]
-    fn frames_without_room_promise_nothing() {
-        let table = table(Order::HierarchicalRoundRobin, 1500);
-        let refused = table.least_deadline(&asks(7000, us(8), us(90))).unwrap_err();
-        assert_eq!((refused.reason, refused.deficit), (Reason::NoRoomInFrames, Deficit::Unbounded));
-        assert_eq!(table.least_deadline(&asks(1000, us(8), us(90))), Ok(us(24) + ROUNDING));
-        assert!(RateTable::new(Order::StopAndGo, Bytes::new(1), table.sharing).is_none());
-    }
 }

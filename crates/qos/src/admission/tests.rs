@@ -434,6 +434,7 @@ proptest! {
             ResourceModel::O1 => o1::charges(&environment, &all),
             ResourceModel::O2 => o2::charges(&environment, &all),
             ResourceModel::Handed => handed::charges(&environment, &all),
+            ResourceModel::Apart => o1::charges_of_cpu(&environment, &all),
         };
         if let Ok(charges) = charges {
             let n = request.spec().fragmentation(environment.packet).packets();

@@ -92,6 +92,8 @@ pub(super) struct Charges {
     pub(super) per_activation: u128,
     /// A handler may be preempted within a packet.
     pub(super) preemptible: bool,
+    /// Only the first phase is asked for.
+    pub(super) on_cpu: bool,
     /// `W`.
     pub(super) wait: Breakdown,
 }
@@ -122,7 +124,7 @@ impl Charges {
         let n = request.spec().fragmentation(environment.packet).packets();
         let p = packets_per_block(environment.block_real_time, n);
         let last_start = n.saturating_sub(2) / p * p + 1;
-        let ends_here = request.role() == Role::Receive;
+        let ends_here = self.on_cpu || request.role() == Role::Receive;
         [0, 1, last_start, n]
             .into_iter()
             .filter(move |&k| k <= n && (k > 0 || !self.preemptible) && (k == n || !ends_here))

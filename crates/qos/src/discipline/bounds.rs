@@ -156,6 +156,11 @@ impl Latency {
         Self { after, begin: true }
     }
 
+    /// The same of a server that is later by so much.
+    pub(crate) fn later_by(self, more: Span) -> Self {
+        Self { after: self.after.saturating_add(more), ..self }
+    }
+
     /// Whether it is counted from the beginning.
     #[cfg(test)]
     pub(super) fn counts_from_begin(&self) -> bool {
@@ -207,6 +212,46 @@ impl Order {
             | Order::Edf
             | Order::Fifo
             | Order::StopAndGo
+            | Order::FifoPlus
+            | Order::HopLaxity => false,
+        }
+    }
+
+    /// Whether, as long as anything waits that has a rate, only such is served, and served at once.
+    pub fn serves_rates_first(self) -> bool {
+        match self {
+            Order::VirtualClock
+            | Order::WeightedFair
+            | Order::WorstCaseFair
+            | Order::SelfClocked
+            | Order::StartTimeFair
+            | Order::DeficitRoundRobin => true,
+            // They hold what could go.
+            Order::HierarchicalRoundRobin | Order::RateControlled | Order::StopAndGo => false,
+            Order::MultiClassEdf
+            | Order::FixedPriority
+            | Order::Edf
+            | Order::Fifo
+            | Order::FifoPlus
+            | Order::HopLaxity => false,
+        }
+    }
+
+    /// Whether its clocks go by what is served, or by the flows' own rates, and by no speed of the link nor time: then a link that is not always there is only slower.
+    pub fn goes_by_what_is_served(self) -> bool {
+        match self {
+            Order::VirtualClock | Order::SelfClocked | Order::StartTimeFair | Order::DeficitRoundRobin => {
+                true
+            }
+            Order::WeightedFair
+            | Order::WorstCaseFair
+            | Order::HierarchicalRoundRobin
+            | Order::RateControlled
+            | Order::StopAndGo
+            | Order::MultiClassEdf
+            | Order::FixedPriority
+            | Order::Edf
+            | Order::Fifo
             | Order::FifoPlus
             | Order::HopLaxity => false,
         }

@@ -74,10 +74,13 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
     let (cpu, link_order) = match analysed {
         // The demand test is about EDF.
         true if theme.demand && dice.chance(0.9) => ("multiclass_edf", "multiclass_edf"),
-        true => {
-            let order = dice.pick(&["multiclass_edf", "multiclass_edf", "fixed_priority"]);
-            (order, order)
-        }
+        true => match dice.below(25) {
+            0..14 => ("multiclass_edf", "multiclass_edf"),
+            14..21 => ("fixed_priority", "fixed_priority"),
+            // A link by rates is told from the CPU under O1 only.
+            _ if theme.paradigm != "O1" || theme.ahead || theme.ideal => ("multiclass_edf", "multiclass_edf"),
+            of => ("multiclass_edf", ["virtual_clock", "scfq", "sfq", "drr"][(of - 21) as usize]),
+        },
         false => {
             let cpu = dice.word::<Order>("multiclass_edf", 0.3);
             // A CPU has no frames.

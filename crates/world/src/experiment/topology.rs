@@ -70,6 +70,11 @@ impl Experiment {
         }
     }
 
+    /// Whether what comes to `station` before its logical arrival there waits for that, but for what goes ahead within the horizon.
+    pub fn holds(&self, station: usize) -> bool {
+        matches!(self.order(station), Order::MultiClassEdf | Order::FixedPriority)
+    }
+
     /// `station` in words: by its name, or as the host of that number.
     pub fn place(&self, station: usize) -> String {
         match self.nodes.get(station) {

@@ -23,7 +23,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_qos::channel::MessageOverflow;
-use laxity_qos::discipline::{Class, Order};
+use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
 
 use super::departures::Departures;
@@ -136,7 +136,7 @@ fn by_contract(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> Opt
         let shorter = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
         early = early.saturating_add(local).saturating_add(shorter);
         ahead = experiment.horizon(station).div_ceil(interval).min(u64::from(channel.spec.burst));
-        if hop == 0 || matches!(experiment.order(station), Order::MultiClassEdf | Order::FixedPriority) {
+        if hop == 0 || experiment.holds(station) {
             break;
         }
     }

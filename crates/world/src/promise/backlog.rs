@@ -5,7 +5,7 @@
 //! a burst that was sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
 
 use laxity_qos::channel::Role;
-use laxity_qos::discipline::{Class, Order};
+use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
 use super::Hop;
@@ -51,8 +51,7 @@ pub(crate) fn held(
         let on_the_way = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
         stay = stay.saturating_add(local(before)).saturating_add(on_the_way);
         ahead = experiment.horizon(before).div_ceil(interval).min(u64::from(channel.spec.burst));
-        let holds = matches!(experiment.order(before), Order::MultiClassEdf | Order::FixedPriority);
-        if holds || hop == 0 {
+        if hop == 0 || experiment.holds(before) {
             break;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{AdmissionId, Bound, Formula, RateRequest, Test};
+use laxity_qos::admission::{AdmissionId, Bound, Early, Formula, Pays, RateRequest, Test};
 use laxity_units::Span;
 
 use super::promises;
@@ -16,7 +16,8 @@ pub(super) fn reserve(host: &Host, table: &mut Station) -> Result<Vec<Option<Adm
     let of = |application: &crate::experiment::ComputingSpec| {
         let Some(request) = application.request() else { return Ok(None) };
         let request = request.map_err(|_| Uncovered("a budget is out of range"))?;
-        let id = table.request(RateRequest { request, level: 0, before: None });
+        let id =
+            table.request(RateRequest { request, level: 0, pays: Pays::Everywhere, early: Early::default() });
         id.map(Some).map_err(|_| Uncovered("the CPU cannot keep the budgets of its applications"))
     };
     host.computing.iter().map(of).collect()

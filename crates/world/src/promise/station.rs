@@ -1,7 +1,8 @@
-//! The table of one station: of a host or port that goes by deadlines or levels, or of a link that is shared by rates.
+//! The table of one station: of a host or port that goes by deadlines or levels, of a port's link that is shared by rates, or of a host with such a link.
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, Decision, RateRequest, RateTable, Refusal, Request, Test,
+    AdmissionId, AdmissionTable, Bound, Breakdown, Decision, RateRequest, RateTable, RatedHost, Refusal,
+    Request, Test,
 };
 use laxity_units::Span;
 
@@ -11,6 +12,8 @@ pub(super) enum Station {
     Ordered(Box<AdmissionTable>),
     /// A link by rates.
     Rates(RateTable),
+    /// A CPU by EDF, and its link by rates.
+    Host(Box<RatedHost>),
 }
 
 impl Station {
@@ -18,6 +21,7 @@ impl Station {
         let decision = match self {
             Station::Ordered(table) => table.request(asked.request),
             Station::Rates(table) => table.request(asked),
+            Station::Host(table) => table.request(asked),
         };
         match decision {
             Decision::Admitted { id, .. } => Ok(id),
@@ -29,6 +33,7 @@ impl Station {
         match self {
             Station::Ordered(table) => table.release(id),
             Station::Rates(table) => table.release(id),
+            Station::Host(table) => table.release(id),
         }
     }
 
@@ -37,6 +42,7 @@ impl Station {
         match self {
             Station::Ordered(table) => table.least_deadline(&asked.request),
             Station::Rates(table) => table.least_deadline(asked),
+            Station::Host(table) => table.least_deadline(asked),
         }
     }
 
@@ -44,7 +50,7 @@ impl Station {
     pub(super) fn latest_deadline(&self, asked: &RateRequest) -> Span {
         match self {
             Station::Ordered(table) if table.test() == Test::DOrder => asked.request.spec().min_interval,
-            Station::Ordered(_) | Station::Rates(_) => Span::MAX,
+            Station::Ordered(_) | Station::Rates(_) | Station::Host(_) => Span::MAX,
         }
     }
 
@@ -52,6 +58,7 @@ impl Station {
         match self {
             Station::Ordered(table) => table.bounds(),
             Station::Rates(table) => table.bounds(),
+            Station::Host(table) => table.bounds(),
         }
     }
 
@@ -65,7 +72,8 @@ impl Station {
             Station::Ordered(table) => {
                 Ok((table.wait_time(&asked.request)?, table.service_time(&asked.request)?))
             }
-            Station::Rates(_) => Ok(RateTable::terms(asked, bound)),
+            Station::Rates(table) => Ok(table.terms(asked, bound)),
+            Station::Host(table) => table.terms(asked, bound),
         }
     }
 
@@ -75,16 +83,32 @@ impl Station {
         Some((table.wait_time(request).ok()?, table.service_time(request).ok()?))
     }
 
-    /// What a channel that leaves here brings to a link that is shared by rates: see [`RateRequest::before`].
+    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
     pub(super) fn handed_on(&self, asked: &RateRequest) -> Option<Span> {
         match self {
             Station::Ordered(_) => None,
             Station::Rates(table) => Some(table.handed_on(asked)),
+            Station::Host(table) => table.handed_on(asked),
         }
     }
 
-    /// Whether what it promises is so in whatever order deadlines would have it.
-    pub(super) fn is_shared_by_rates(&self) -> bool {
-        matches!(self, Station::Rates(_))
+    /// By which deadlines it goes.
+    pub(super) fn goes_by(&self) -> GoesBy {
+        match self {
+            Station::Ordered(_) => GoesBy::Either,
+            Station::Rates(_) => GoesBy::None,
+            Station::Host(_) => GoesBy::Requested,
+        }
     }
+}
+
+/// By which deadlines a station goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoesBy {
+    /// By its bounds, or by those that were asked for, as is chosen.
+    Either,
+    /// By those that were asked for.
+    Requested,
+    /// By none: what it promises is so in whatever order they would have.
+    None,
 }

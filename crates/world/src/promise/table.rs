@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
-    Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Buffers, Environment, Formula,
-    Interference, Program, RateRequest, RateTable, Request, ResourceModel,
+    Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Environment, Formula, Interference,
+    RateRequest, RateTable, RatedHost, Request, ResourceModel, Unrated,
 };
-use laxity_qos::channel::{Block, MessageOverflow, PacketOverflow, Reader, Role};
-use laxity_qos::costs::HostCosts;
+use laxity_qos::channel::{Block, MessageOverflow, Reader, Role};
+use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, LEVELS, Order, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
@@ -18,7 +18,8 @@ use super::arrivals::arrivals;
 use super::computing;
 use super::departures::{Departures, makes};
 use super::division::{self, Needs};
-use super::station::Station;
+use super::leg::Leg;
+use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, thread_per_message};
 use crate::experiment::{ChannelSpec, Division, Experiment, Host, SourceSpec};
 
@@ -42,11 +43,19 @@ pub(super) struct Reservation {
 
 impl Tables {
     pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
-        let table = |node| {
-            if let Ok(Covered { rates: Some(order), .. }) = &coverage.stations[node] {
-                return rates(experiment, formula, node, *order).map(Station::Rates);
+        let table = |node: usize| {
+            let by_rates = coverage.stations[node].as_ref().ok().and_then(|covered| covered.rates);
+            if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
+                let sharing = sharing(experiment, formula, node, (outlet.config.link, outlet.config.frame))?;
+                let table = RateTable::new(order, experiment.packet(), sharing);
+                let table = table.ok_or(Uncovered("no latency is known of the order at a port"))?;
+                return Ok(Station::Rates(table));
             }
             let environment = environment(experiment, coverage, formula, node)?;
+            if let Some(order) = by_rates {
+                let sharing = sharing(experiment, formula, node, (LinkCosts::default(), Span::ZERO))?;
+                return rated(environment, order, sharing);
+            }
             let test = experiment.admission.test_with(formula);
             let table = AdmissionTable::with_test(environment, test);
             table
@@ -84,10 +93,10 @@ impl Tables {
             Division::Alike => None,
             Division::Shared => Some(self.divided(experiment, channel, request)?),
         };
-        let mut before = None;
+        let mut leg = Leg::first(experiment, channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
             let own = deadlines.as_ref().map_or(request, |deadlines| request.within(deadlines[hop]));
-            let asked = at_host(experiment, channel, (node, role), own, before);
+            let asked = leg.asked((node, role), own);
             let host = match &mut self.hosts[node] {
                 Ok(host) => host,
                 Err(why) => {
@@ -104,7 +113,7 @@ impl Tables {
                     return Err(Refused { node, refusal });
                 }
             }
-            before = host.handed_on(&asked);
+            leg.leaves(host.handed_on(&asked), own.deadline());
         }
         Ok(Reservation { reserved, unbounded: None })
     }
@@ -117,10 +126,12 @@ impl Tables {
         request: Request,
     ) -> Result<Vec<Span>, Refused> {
         let mut stations = Vec::new();
-        let mut before = None;
         let all: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
+        let mut leg = Leg::first(experiment, channel, self.pays_once(experiment, channel, request));
+        // What a station before it may be asked for.
+        let most = request.deadline().saturating_mul(all.len() as u64);
         for &(node, role) in &all {
-            let asked = at_host(experiment, channel, (node, role), request, before);
+            let asked = leg.asked((node, role), request);
             let Ok(host) = &self.hosts[node] else { break };
             let least = host.least_deadline(&asked).map_err(|refusal| Refused { node, refusal })?;
             // Its own buffers are for what it asks for itself.
@@ -129,7 +140,7 @@ impl Tables {
                 Role::Relay | Role::Receive => host.latest_deadline(&asked),
             };
             stations.push(Needs { node, receives: role == Role::Receive, least, latest });
-            before = host.handed_on(&asked);
+            leg.leaves(host.handed_on(&asked), most);
         }
         let mut deadlines = division::divide(&stations, request.deadline())?;
         // What no analysis covers is asked for nothing, and reserves nothing.
@@ -162,18 +173,37 @@ impl Tables {
         request: Request,
     ) -> Option<Span> {
         let mut stations = Vec::new();
-        let mut before = None;
+        let mut leg = Leg::first(experiment, channel, self.pays_once(experiment, channel, request));
         for (node, role) in self.hosts_of(experiment, channel) {
             let Ok(host) = &self.hosts[node] else { break };
-            let asked = at_host(experiment, channel, (node, role), request, before);
+            let asked = leg.asked((node, role), request);
             let least = host.least_deadline(&asked).ok()?;
             stations.push(Needs { node, receives: role == Role::Receive, least, latest: Span::MAX });
-            before = host.handed_on(&asked);
+            leg.leaves(host.handed_on(&asked), request.deadline());
         }
         Some(match experiment.admission.division {
             Division::Alike => stations.iter().map(|needs| needs.least).max().unwrap_or_default(),
             Division::Shared => division::least(&stations),
         })
+    }
+
+    /// Whether `channel`, over a row of links that are shared by rates, is promised less if its burst is paid for at the first of them only.
+    fn pays_once(&self, experiment: &Experiment, channel: &ChannelSpec, request: Request) -> bool {
+        let least = |once| {
+            let mut leg = Leg::first(experiment, channel, once);
+            let mut sum = Span::ZERO;
+            for (node, role) in self.hosts_of(experiment, channel) {
+                let asked = leg.asked((node, role), request);
+                let Ok(host) = &self.hosts[node] else { break };
+                if host.goes_by() != GoesBy::Either {
+                    sum = sum.saturating_add(host.least_deadline(&asked).unwrap_or(Span::MAX));
+                }
+                leg.leaves(host.handed_on(&asked), request.deadline());
+            }
+            sum
+        };
+        let rates = channel.route.iter().filter(|node| self.goes_by(**node) != GoesBy::Either).count();
+        rates > 1 && least(true) < least(false)
     }
 
     /// Every host's bounds by reservation.
@@ -188,9 +218,9 @@ impl Tables {
         terms.expect("an admitted channel has terms")
     }
 
-    /// Whether `node` is a link that is shared by rates.
-    pub(super) fn is_shared_by_rates(&self, node: usize) -> bool {
-        self.hosts[node].as_ref().is_ok_and(Station::is_shared_by_rates)
+    /// By which deadlines `node` goes.
+    pub(super) fn goes_by(&self, node: usize) -> GoesBy {
+        self.hosts[node].as_ref().map_or(GoesBy::Either, Station::goes_by)
     }
 
     /// `W` and `S` where `channel` starts, as if it were admitted now.
@@ -208,49 +238,32 @@ impl Tables {
     }
 }
 
-/// What `channel`, asking for `request`, asks of a host where it has that role and comes from a link that handed on `before`. Past the
-/// first host it is given the room that it needs.
-fn at_host(
-    experiment: &Experiment,
-    channel: &ChannelSpec,
-    (node, role): (usize, Role),
-    request: Request,
-    before: Option<Span>,
-) -> RateRequest {
-    let request = match role {
-        Role::Send => request.with_buffers(Buffers {
-            messages: channel.message_slots,
-            packets: channel.packet_slots,
-            waits: channel.packet_overflow == PacketOverflow::Block,
-        }),
-        Role::Relay => request.at(role),
-        Role::Receive => match reader(experiment, channel, node) {
-            Some(reader) => {
-                let work = reader.takes(channel.spec.max_message);
-                request.at(role).read_by(Program { work, slots: reader.slots })
-            }
-            None => request.at(role),
+/// The table of a host whose link is shared by rates.
+fn rated(environment: Environment, order: Order, sharing: Sharing) -> Result<Station, Uncovered> {
+    RatedHost::new(environment, order, sharing).map(|table| Station::Host(Box::new(table))).map_err(
+        |unrated| {
+            Uncovered(match unrated {
+                Unrated::Environment(_) => "the host is out of range",
+                Unrated::Order => "no latency is known of the order at a host's link",
+                Unrated::NothingLeft => "work above the handlers takes all of the CPU",
+            })
         },
-    };
-    RateRequest { request, level: channel.level.unwrap_or(0), before }
+    )
 }
 
-/// The table of a port whose link is shared by rates.
-fn rates(
+/// Who shares the link of `station` by rates without a guarantee, a link of that speed and with frames as short as that.
+fn sharing(
     experiment: &Experiment,
     formula: Formula,
     station: usize,
-    order: Order,
-) -> Result<RateTable, Uncovered> {
+    (speed, frame): (LinkCosts, Span),
+) -> Result<Sharing, Uncovered> {
     if formula != Formula::Corrected {
         return Err(Uncovered("the papers' formulas are of deadlines, and not of rates"));
     }
-    let config = experiment.outlet(station).map(|outlet| outlet.config);
-    let config = config.ok_or(Uncovered("rates are analysed at ports"))?;
     let packet = experiment.packet();
-    let mut sharing =
-        Sharing { speed: config.link, flows: Vec::new(), without: Bytes::ZERO, frame: config.frame };
-    for channel in experiment.channels.iter().filter(|channel| channel.hop(station).is_some()) {
+    let mut sharing = Sharing { speed, flows: Vec::new(), without: Bytes::ZERO, frame };
+    for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
         let largest = channel.spec.max_message.min(packet);
         if channel.class == Class::BestEffort && !channel.share.is_none() {
             // Whoever is not held to what it declares may send anything.
@@ -266,11 +279,11 @@ fn rates(
             sharing.without = sharing.without.max(packet);
         }
     }
-    RateTable::new(order, packet, sharing).ok_or(Uncovered("no latency is known of the order at a port"))
+    Ok(sharing)
 }
 
 /// The program that takes the messages of `channel` at `node`, where it ends.
-fn reader(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<Reader> {
+pub(super) fn reader(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<Reader> {
     let ends_here = channel.received && channel.route.last() == Some(&node);
     channel.reader_at(experiment.host(node).speedup).filter(|_| ends_here)
 }

@@ -1,0 +1,77 @@
+//! What a channel asks of the stations of its way, one after the other.
+//!
+//! A station is asked for the contract and a deadline. Where links are shared by rates two things come from the stations before: what is left to pay of a burst that was paid for
+//! there (or nothing, where each pays for all of it: [`Tables::pays_once`](super::table::Tables)), and how early messages may come. A station that holds hands nothing on before its
+//! logical arrival there, but for what goes ahead within its horizon; by then and its local deadline it is gone, which is at most what it is asked for. One that holds nothing adds that to
+//! how early messages came to it.
+
+use laxity_qos::admission::{Buffers, Early, Pays, Program, RateRequest, Request};
+use laxity_qos::channel::{PacketOverflow, Role};
+use laxity_units::Span;
+
+use super::table::reader;
+use crate::experiment::{ChannelSpec, Experiment};
+
+/// Where a channel has come to.
+pub(super) struct Leg<'a> {
+    experiment: &'a Experiment,
+    channel: &'a ChannelSpec,
+    /// A burst is paid for at the first of a row of links that are shared by rates.
+    once: bool,
+    hop: usize,
+    pays: Pays,
+    early: Early,
+}
+
+impl<'a> Leg<'a> {
+    /// Where it starts.
+    pub(super) fn first(experiment: &'a Experiment, channel: &'a ChannelSpec, once: bool) -> Self {
+        let pays = if once { Pays::First } else { Pays::Everywhere };
+        Self { experiment, channel, once, hop: 0, pays, early: Early::default() }
+    }
+
+    /// What it asks of the station that it has come to, asking for `request`, and having that role there. Past the first host it is given the room that it needs.
+    pub(super) fn asked(&self, (node, role): (usize, Role), request: Request) -> RateRequest {
+        let (experiment, channel) = (self.experiment, self.channel);
+        let request = match role {
+            Role::Send => request.with_buffers(Buffers {
+                messages: channel.message_slots,
+                packets: channel.packet_slots,
+                waits: channel.packet_overflow == PacketOverflow::Block,
+            }),
+            Role::Relay => request.at(role),
+            Role::Receive => match reader(experiment, channel, node) {
+                Some(reader) => {
+                    let work = reader.takes(channel.spec.max_message);
+                    request.at(role).read_by(Program { work, slots: reader.slots })
+                }
+                None => request.at(role),
+            },
+        };
+        RateRequest { request, level: channel.level.unwrap_or(0), pays: self.pays, early: self.early }
+    }
+
+    /// It goes on from the station, which leaves `handed_on` to be paid and may take it `most`.
+    pub(super) fn leaves(&mut self, handed_on: Option<Span>, most: Span) {
+        let (experiment, channel, hop) = (self.experiment, self.channel, self.hop);
+        self.pays = match handed_on {
+            _ if !self.once => Pays::Everywhere,
+            Some(before) => Pays::Before(before),
+            None => Pays::First,
+        };
+        self.hop += 1;
+        if hop + 1 == channel.route.len() {
+            return;
+        }
+        let station = channel.route[hop];
+        let network = &experiment.networks[channel.ways[hop]];
+        let head_start = experiment.head_start(channel, hop, experiment.packet());
+        let shorter = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
+        let (came, ahead) = match experiment.holds(station) {
+            true => (Span::ZERO, experiment.horizon(station).div_ceil(channel.spec.min_interval)),
+            false => (self.early.by, self.early.ahead),
+        };
+        let by = came.saturating_add(most).saturating_add(shorter);
+        self.early = Early { by, ahead: ahead.min(u64::from(channel.spec.burst)) };
+    }
+}
