@@ -79,11 +79,14 @@ const UNCOVERED: [(&str, &str); 57] = [
     ("via.overlap", "true"),
 ];
 /// What only an emulation can say; and what the reader refuses, since frames cannot wait on the medium, and a CPU has no frames of time.
-const UNDRAWN: [(&str, &str); 5] = [
+const UNDRAWN: [(&str, &str); 7] = [
     ("host.subsystem.cpu", "stop_and_go"),
     ("host.subsystem.cpu", "hrr"),
     ("run.clock", "real"),
     ("adapter.receive_buffers.overload", "block"),
+    // Who is due last is known where packets wait.
+    ("adapter.receive_buffers.overload", "importance"),
+    ("adapter.transmit_buffers.overload", "importance"),
     ("adapter.receive.phase.medium", "true"),
 ];
 /// Scenarios with a word from which on there has to be one with a bound: of adapters with stages it is one in ten, so that of 50 with a word none

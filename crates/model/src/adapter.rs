@@ -20,14 +20,15 @@ mod null;
 mod pipeline;
 
 pub use description::{
-    Answers, Buffers, CommandQueue, Description, Flaw, Interface, Moderation, Notification, Overload,
-    PROCESSOR, Phase, Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
+    Answers, Buffers, CommandQueue, Contract, Description, Excess, Flaw, Interface, Late, Moderation,
+    Notification, Overload, Own, PROCESSOR, Phase, Policing, Pool, Queue, Release, Resource, ResponseQueue,
+    Selection, Stage, Takes, Tells,
 };
 pub use laxity_qos::costs::Delay;
 pub use null::Null;
 pub use pipeline::{Direction, Pipeline, StageReport};
 
-use laxity_qos::channel::{Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
 use laxity_units::{Span, Time};
 
 use crate::around::Around;
@@ -88,6 +89,10 @@ impl Response<Slot> {
 pub enum Loss {
     /// No buffer, or no place in a stage's queue.
     Overload,
+    /// It exceeded the contract of its channel.
+    Contract,
+    /// Its deadline had passed.
+    Late,
     /// The medium gave up on it: too many collisions.
     Medium,
     /// The host reset the adapter.
@@ -188,6 +193,13 @@ macro_rules! each {
 }
 
 impl Adapter {
+    /// A channel is established through it, before the run: what it promises. A null device keeps nobody to that.
+    pub fn establish(&mut self, channel: ChannelId, contract: &Contract) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.establish(channel, contract);
+        }
+    }
+
     /// The host writes a command to transmit `packet`; answers whether there was room for it. Here and below `around` is where
     /// packets lie, and hears what the adapter does.
     pub fn transmit(

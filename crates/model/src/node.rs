@@ -20,7 +20,7 @@ use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, Packet, Slot, Slots};
 use laxity_units::{Bytes, Span, Time};
 
-use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
+use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Contract, Loss, Passage, Response};
 use crate::around::{Around, Heard};
 use crate::host::{Endless, Entry, Host, Interrupt, Output};
 use driver::Driver;
@@ -86,6 +86,11 @@ impl Node {
     /// The same by a number of the channel's own, which it has at every host of its way.
     pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
         self.host.as_mut().expect("the node has a host").open_as(id, config);
+    }
+
+    /// The adapter is told of a channel that is established through it, before the run.
+    pub fn establish(&mut self, id: ChannelId, contract: &Contract) {
+        self.adapter.establish(id, contract);
     }
 
     /// Adds an application that computes at the host, before the run; panics without one.

@@ -10,14 +10,15 @@ mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use cases::{Dice, description, keeps_order, longest_way, packet};
+use cases::{Dice, contract, demotes, description, keeps_order, longest_way, packet};
 use laxity_engine::Seed;
 use laxity_model::adapter::{Adapter, AdapterOutput, Breakdown, Description, Loss, Pipeline, Response};
 use laxity_model::network::{
     Background, Csma, CsmaParameters, Medium, PointToPoint, TokenRing, TokenRingParameters,
 };
 use laxity_model::told::Told;
-use laxity_qos::channel::Packet;
+use laxity_qos::channel::{ChannelId, Packet};
+use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Rate, Span, Time};
 
 /// A medium of any kind, and for how long it may keep a frame waiting if others take all that they may.
@@ -202,6 +203,9 @@ fn run(seed: u64, faults: bool) -> Outcome {
     let answer = Span::from_us(1 + dice.below(100));
     let mut adapter = Told::new(Adapter::Pipeline(Box::new(Pipeline::new(description.clone()))));
     adapter.record();
+    for channel in 0..2 {
+        adapter.establish(ChannelId(channel), &contract(channel));
+    }
     adapter.pad_frames_to(medium.shortest_frame());
     let padding = medium.shortest_frame();
     let mut bench = Bench {
@@ -264,9 +268,19 @@ fn check_accounts(seed: u64, outcome: &Outcome) {
     for (at, output) in &outcome.log {
         match output {
             AdapterOutput::Response(Response::Transmitted(packet)) => {
+                assert_eq!(
+                    packet.tag.class == Class::RealTime,
+                    packet.channel.0 < 2,
+                    "{seed}: {packet:?} is what it was"
+                );
                 assert!(transmitted.insert(packet.message), "{seed}: {packet:?} transmitted twice");
             }
             AdapterOutput::Response(Response::Failed(packet, loss)) => {
+                assert_eq!(
+                    packet.tag.class == Class::RealTime,
+                    packet.channel.0 < 2,
+                    "{seed}: {packet:?} is what it was"
+                );
                 let set = if *loss == Loss::Unconfirmed { &mut unconfirmed } else { &mut failed };
                 assert!(set.insert(packet.message), "{seed}: {packet:?} failed twice");
                 assert!(*loss != Loss::Reset || outcome.resets > 0, "{seed}: nobody has reset it");
@@ -305,6 +319,15 @@ fn every_packet_is_accounted_for_whatever_breaks() {
                 AdapterOutput::Response(Response::Failed(_, Loss::Medium)) => "medium",
                 AdapterOutput::Response(Response::Failed(_, Loss::Reset)) => "reset",
                 AdapterOutput::Response(Response::Failed(_, Loss::Unconfirmed)) => "unconfirmed",
+                AdapterOutput::Response(Response::Failed(_, Loss::Contract)) => "exceeding",
+                AdapterOutput::Response(Response::Failed(_, Loss::Late)) => "late",
+                AdapterOutput::Discarded(_, Loss::Contract) => "exceeding as it came",
+                AdapterOutput::Discarded(_, Loss::Late) => "late as it came",
+                AdapterOutput::Frame { packet, .. }
+                    if packet.tag.class == Class::BestEffort && packet.channel.0 < 2 =>
+                {
+                    "demoted"
+                }
                 AdapterOutput::Response(Response::Received(_)) => "received",
                 AdapterOutput::Discarded(..) => "discarded",
                 AdapterOutput::Withdraw => "withdrawn",
@@ -314,7 +337,20 @@ fn every_packet_is_accounted_for_whatever_breaks() {
         }
     }
     // A test that never met what it is about would prove nothing.
-    for what in ["transmitted", "overload", "reset", "unconfirmed", "received", "discarded", "withdrawn"] {
+    for what in [
+        "transmitted",
+        "overload",
+        "reset",
+        "unconfirmed",
+        "received",
+        "discarded",
+        "withdrawn",
+        "exceeding",
+        "late",
+        "exceeding as it came",
+        "late as it came",
+        "demoted",
+    ] {
         assert!(tally.get(what).is_some_and(|n| *n > 100), "{what}: {tally:?}");
     }
 }
@@ -331,7 +367,9 @@ fn a_channel_keeps_its_order_where_every_queue_does() {
     let mut seen = 0;
     for seed in 0..8000 {
         let outcome = run(seed, false);
-        if !keeps_order(&outcome.description.transmit, &outcome.description.transmit_buffers) {
+        if demotes(&outcome.description)
+            || !keeps_order(&outcome.description.transmit, &outcome.description.transmit_buffers)
+        {
             continue;
         }
         seen += 1;

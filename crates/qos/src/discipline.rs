@@ -185,6 +185,18 @@ macro_rules! disciplines {
 }
 
 impl<T> Discipline<T> {
+    /// Removes the item with a guarantee that is due last, if that is after `deadline`: for orders that say how urgent an item is by no more
+    /// than its tag ([`Order::displaces`]). Takes time with the number of items.
+    pub fn displace(&mut self, deadline: Time) -> Option<T> {
+        match self {
+            Discipline::Fifo(queue) => queue.displace(deadline),
+            Discipline::Edf(queue) => queue.displace(deadline),
+            Discipline::MultiClassEdf(queue) => queue.displace(deadline),
+            Discipline::FixedPriority(queue) => queue.displace(deadline),
+            _ => None,
+        }
+    }
+
     /// What real time waits here, where that is counted for what items carry on.
     pub fn usual_wait(&self) -> Option<Span> {
         match self {
@@ -198,6 +210,11 @@ impl Order {
     /// Whether it lets a resource idle that could serve what waits, whatever early items may do.
     pub fn holds(self) -> bool {
         self.has_frames() || self == Order::RateControlled
+    }
+
+    /// Whether an item can be taken out of the middle of what waits without a trace: those that share by rates have counted it.
+    pub fn displaces(self) -> bool {
+        matches!(self, Order::Fifo | Order::Edf | Order::MultiClassEdf | Order::FixedPriority)
     }
 
     /// Whether it needs to be told a frame.

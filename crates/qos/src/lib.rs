@@ -13,6 +13,7 @@ pub mod fragment;
 pub mod holistic;
 pub mod reception;
 pub mod station;
+pub mod token_bucket;
 pub mod traffic;
 pub mod virtual_clock;
 pub mod wire;

@@ -179,7 +179,8 @@ macro_rules! given {
 pub(crate) fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
     let keys = given! { raw,
         Null: startup per_byte rate;
-        Generic: poll doorbell selection notification queue response_queue transmit_buffers receive_buffers resource transmit receive;
+        Generic: poll doorbell selection notification queue response_queue transmit_buffers receive_buffers
+            transmit_policing receive_policing resource transmit receive;
         Cim250: command response dma_segment dma_overhead dma_byte_small small dma_byte_large fc_overhead fc_overlap
             fc_frame fc_frame_delay interface memory;
     };

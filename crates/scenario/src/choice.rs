@@ -1,14 +1,12 @@
 //! The words that scenario files choose among, what each stands for, and what that is.
 
+mod adapter;
 mod network;
 mod reception;
+mod source;
 mod via;
 
-use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Overload, Release, Selection, Takes, Tells};
 use laxity_model::host::Applications;
-use laxity_model::source::Allowance;
-use laxity_model::source::mpeg::Film;
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -18,8 +16,10 @@ use laxity_world::results::Origin;
 
 use super::leaf::Choice;
 use crate::claim::Stalls;
+pub(crate) use adapter::{AdapterKind, AdapterQueueKind, AsContract, FullAnswers, Interrupt, PhaseKind};
 pub(crate) use network::{FaultKind, Framing, NetworkKind, NodeKind};
 pub(crate) use reception::{CommandKind, CostKind, NoProgram, PolicyKind, ProgramOrder, SharingKind};
+pub(crate) use source::{Random, SourceKind};
 pub(crate) use via::FirmwareKind;
 
 impl Choice for Applications {
@@ -170,160 +170,6 @@ impl Choice for LinkParadigm {
             LinkParadigm::Adapter,
             "Nobody: packets go to the adapter as they are made, at `hand_over` each, and it schedules them.",
         ),
-    ];
-}
-
-/// A family of adapters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AdapterKind {
-    /// See [`laxity_model::adapter::Null`].
-    Null,
-    /// See [`laxity_model::adapter::Description`].
-    Generic,
-    /// See [`laxity_model::adapter::cim250`].
-    Cim250,
-}
-
-impl Choice for AdapterKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("null", AdapterKind::Null, "A packet of S bytes takes `startup` + S × `per_byte`, one at a time."),
-        ("generic", AdapterKind::Generic, "Command queues, stages, resources and buffers, as described."),
-        ("cim250", AdapterKind::Cim250, "The Ancor VME CIM 250 of thesis §5.1, by its parameters."),
-    ];
-}
-
-impl Choice for Takes {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("all", Takes::All, "Every packet."),
-        ("real_time", Takes::Only(Class::RealTime), "Packets of real-time channels."),
-        ("best_effort", Takes::Only(Class::BestEffort), "Packets of best-effort channels."),
-    ];
-}
-
-/// How many commands a command queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AdapterQueueKind {
-    /// Several.
-    Fifo,
-    /// One.
-    Mailbox,
-}
-
-impl Choice for AdapterQueueKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fifo", AdapterQueueKind::Fifo, "A queue of `slots` commands."),
-        ("mailbox", AdapterQueueKind::Mailbox, "One command; the next has to wait until it is fetched."),
-    ];
-}
-
-/// Each response interrupts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Interrupt;
-
-impl Choice for Interrupt {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] =
-        &[("interrupt", Interrupt, "Each response interrupts the host.")];
-}
-
-impl Choice for Selection {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("priority", Selection::Priority, "The queue of highest priority that is not empty."),
-        ("round_robin", Selection::RoundRobin, "In turn."),
-    ];
-}
-
-impl Choice for Answers {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("all", Answers::All, "All that the adapter says."),
-        ("received", Answers::Received, "That packets have come in."),
-        ("sent", Answers::Sent, "All else: what becomes of commands, and whatever a phase `tells`."),
-    ];
-}
-
-impl Choice for Release {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("fetched", Release::Fetched, "Until the adapter takes it."),
-        (
-            "completed",
-            Release::Completed,
-            "Until the adapter says what became of the packet, as the entry of a ring of descriptors.",
-        ),
-    ];
-}
-
-/// What happens to a response that finds no place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FullAnswers {
-    /// It waits.
-    Block,
-    /// Its packet is lost.
-    Drop,
-}
-
-impl Choice for FullAnswers {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("block", FullAnswers::Block, "It waits in the adapter, and its packet where it is."),
-        (
-            "drop",
-            FullAnswers::Drop,
-            "The packet, which has come in, is lost; for queues of what is `received` alone.",
-        ),
-    ];
-}
-
-impl Choice for Overload {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("block", Overload::Block, "It waits where it is, and what is behind it waits as well."),
-        ("drop", Overload::Drop, "It is lost."),
-        (
-            "priority",
-            Overload::Priority,
-            "A real-time packet takes the place of a best-effort one that waits; who finds none is lost.",
-        ),
-    ];
-}
-
-/// Whose time a phase is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PhaseKind {
-    /// Hardware's.
-    Delay,
-    /// Hardware's, and the processor waits for it.
-    Synchronous,
-    /// The processor's.
-    Work,
-}
-
-impl Choice for PhaseKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("delay", PhaseKind::Delay, "The hardware's: the same on a faster processor."),
-        (
-            "synchronous",
-            PhaseKind::Synchronous,
-            "The hardware's, and it holds the processor, as programmed I/O does.",
-        ),
-        ("work", PhaseKind::Work, "The processor's instructions: holds it, and `host.speedup` divides it."),
-    ];
-}
-
-impl Choice for Tells {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("progress", Tells::Progress, "That it is done; the adapter goes on at once."),
-        ("handshake", Tells::Handshake, "That it is done; the adapter goes on when the host has answered."),
-    ];
-}
-
-impl Choice for HostInterface {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("full", HostInterface::Full, "Two commands and three responses, as built."),
-        ("simple", HostInterface::Simple, "Both commands at once and one response (thesis §5.2.1)."),
-    ];
-}
-
-impl Choice for Memory {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("shared", Memory::Shared, "One bus for DMA and Fiber Channel, as built."),
-        ("dual", Memory::Dual, "Two banks, each with a bus of its own (thesis §5.2.2)."),
     ];
 }
 
@@ -483,89 +329,6 @@ impl Choice for PacketOverflow {
         ("decay", PacketOverflow::DecayDeadline, "It goes on, each further packet with a later deadline."),
         ("drop", PacketOverflow::Drop, "The packet is dropped, and with it the rest of its message."),
     ];
-}
-
-/// A kind of source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SourceKind {
-    /// A message every interval.
-    Periodic,
-    /// Bursts.
-    Bursty,
-    /// Exponential intervals.
-    Poisson,
-    /// The worst that the contract allows.
-    Adversary,
-    /// A trace.
-    Recorded,
-    /// A generated film.
-    Mpeg,
-    /// A list of messages.
-    Script,
-    /// As fast as the host takes it.
-    Continuous,
-    /// As fast as what is under way completes.
-    Closed,
-    /// In turn with another channel.
-    Rounds,
-    /// Nothing.
-    None,
-}
-
-impl Choice for SourceKind {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("periodic", SourceKind::Periodic, "A message every interval."),
-        ("bursty", SourceKind::Bursty, "`burst` messages at once, every `burst` intervals."),
-        ("poisson", SourceKind::Poisson, "Messages after exponential intervals of that mean."),
-        ("adversary", SourceKind::Adversary, "The worst that the channel's contract allows."),
-        ("recorded", SourceKind::Recorded, "The frames of a trace."),
-        ("mpeg", SourceKind::Mpeg, "The frames of a generated film, like a recorded one by its summary."),
-        ("script", SourceKind::Script, "The messages of a list, each at its time; afterwards nothing."),
-        ("continuous", SourceKind::Continuous, "Keeps the message queue full."),
-        (
-            "closed",
-            SourceKind::Closed,
-            "Has `outstanding` messages under way: when one is transmitted, or lost, the next is sent.",
-        ),
-        (
-            "rounds",
-            SourceKind::Rounds,
-            "A virtual interface: `outstanding` messages at once, whenever such a round of the channel `after` has come; of the two, the \
-             first in the file begins.",
-        ),
-        ("none", SourceKind::None, "Sends nothing."),
-    ];
-}
-
-impl Choice for Allowance {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        (
-            "greedy",
-            Allowance::Greedy,
-            "Every message as early as allowed: the critical instant of every proof.",
-        ),
-        ("saving", Allowance::Saving, "Saves up a random part of the burst, sends it at once, and again."),
-    ];
-}
-
-impl Choice for Film {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
-        ("dino", Film::Dino, "A movie; 880 to 119632 bits, mean 13078, deviation 14749."),
-        ("lambs", Film::Lambs, "A movie; 288 to 134224 bits, mean 7311, deviation 11195."),
-        ("atp", Film::Atp, "Sports; 280 to 190856 bits, mean 21889, deviation 20408."),
-        ("race", Film::Race, "Sports; 4192 to 202416 bits, mean 30749, deviation 21167."),
-        ("news", Film::News, "News; 16 to 194416 bits, mean 20664, deviation 25992."),
-        ("talk", Film::Talk, "A talk show; 2080 to 106768 bits, mean 14536, deviation 16519."),
-    ];
-}
-
-/// Left to chance.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Random;
-
-impl Choice for Random {
-    const CHOICES: &'static [(&'static str, Self, &'static str)] =
-        &[("random", Random, "Drawn from the channel's random stream.")];
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! schema for editors (with these comments in it) all come from them.
 
 mod adapter;
+mod channel;
 mod computing;
 mod emulation;
 mod network;
@@ -14,21 +15,20 @@ mod tune;
 mod via;
 
 use laxity_model::host::Applications;
-use laxity_model::source::Allowance;
-use laxity_model::source::mpeg::Film;
 use laxity_qos::admission::Test;
-use laxity_qos::channel::{Block, LinkParadigm, MessageOverflow, Order, PacketOverflow, Processing};
-use laxity_qos::discipline::{Class, EarlyPolicy};
+use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
+use laxity_qos::discipline::EarlyPolicy;
 use laxity_world::experiment::{ClockKind, Division, LocalDeadline, Refusal};
 use laxity_world::results::Origin;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::choice::{FormulaWord, PreemptionWord, Random, Resources, SourceKind};
-use super::leaf::{Bounded, Cost, Delay, Factor, Flow, Interval, Length, Name, Or, Size, Whole};
+use super::choice::{FormulaWord, PreemptionWord, Resources};
+use super::leaf::{Bounded, Cost, Delay, Factor, Interval, Length, Name, Or, Size, Whole};
 use super::written::{Anything, Either, Entries, List, Part, Written};
 use crate::claim::Stalls;
 pub(crate) use adapter::*;
+pub(crate) use channel::{RawChannel, RawMessage, RawSizes, RawSource};
 pub(crate) use computing::{RawComputing, RawReader};
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
@@ -282,150 +282,6 @@ pub(crate) struct RawRun {
     pub(crate) warmup: Option<Written<Amount>>,
     /// The same at the end. Default nothing.
     pub(crate) cooldown: Option<Written<Amount>>,
-}
-
-/// A channel.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawChannel {
-    /// Its name: letters, digits, `-` and `_`.
-    #[schemars(required)]
-    pub(crate) name: Option<Written<Name>>,
-    /// Class of service.
-    #[schemars(required)]
-    pub(crate) class: Option<Written<Class>>,
-    /// The node that sends: its number, or its name. Of several nodes by one name each sends in turn. Default 0, the first.
-    pub(crate) from: Option<Written<NodeName>>,
-    /// The node that receives, if any does. Default the last.
-    pub(crate) to: Option<Written<NodeName>>,
-    /// The way through named nodes, both ends and switches included. Default: fewest hops.
-    pub(crate) route: Option<List<Written<Name>>>,
-    /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
-    /// streams of their own. Default 1, or one for each node that sends or receives by the same name.
-    pub(crate) count: Option<Written<Whole<1, 10_000>>>,
-    /// `M_max`: the largest message.
-    #[schemars(required)]
-    pub(crate) max_message: Option<Written<Bounded<Size>>>,
-    /// The smallest message; smaller ones are dropped as undersized. Bounds need to know how small packets can get.
-    /// Default: the smallest that the source can send if that is known, else 1 B; of a channel that `carries` frames
-    /// the smallest of those, such as 42 B of `udp`.
-    pub(crate) min_message: Option<Written<Bounded<Size>>>,
-    /// `B_max`: the longest burst, in messages; for best effort the slots of its message queue.
-    #[schemars(required)]
-    pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
-    /// `I_min`: least average spacing of messages. Either this or `rate`; only for real time.
-    pub(crate) min_interval: Option<Written<Bounded<Interval>>>,
-    /// The reserved rate, for `min_interval` = `max_message` / `rate`, rounded up to the picosecond.
-    pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// Deadline from a message's logical arrival to the transmission (or reception) of its last packet. At
-    /// most the interval, unless the admission test is `demand` or admission is off. Only for real time.
-    pub(crate) deadline: Option<Written<Bounded<Interval>>>,
-    /// What it says of the run if admission refuses the channel. Default: what `[admission]` says. Only for real time.
-    pub(crate) refusal: Option<Written<Refusal>>,
-    /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what is left. Real time has that of its
-    /// contract.
-    pub(crate) share: Option<Written<Bounded<Flow>>>,
-    /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
-    pub(crate) level: Option<Written<Whole<0, 31>>>,
-    /// Message queue slots. Default `burst`; where the admission test allows a deadline beyond the interval, one more for
-    /// each further interval that it spans.
-    pub(crate) message_slots: Option<Written<Whole<1, 1_000_000>>>,
-    /// Packet buffers. Default: those slots × the packets of the largest message.
-    pub(crate) packet_slots: Option<Written<Whole<1, 1_000_000_000_000>>>,
-    /// When the message queue is full. Default `drop`.
-    pub(crate) message_overflow: Option<Written<MessageOverflow>>,
-    /// When the packet buffers are full. Default `block`.
-    pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
-    /// The program that takes its messages at the host that receives them. Default: none, a message is delivered when it is whole.
-    pub(crate) reader: Option<Part<RawReader>>,
-    /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
-    /// sends. `all`, `icmp`, `tcp`, `udp`, either with a port (`udp 5201`), or `dscp 46`; the first channel
-    /// that takes a frame has it. Under virtual time `source` says what is expected of them.
-    pub(crate) carries: Option<Written<String>>,
-    /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
-    /// to the receiving program. Needed where there are interfaces.
-    pub(crate) interface: Option<Written<Name>>,
-    /// The program that takes what comes in. Default the first.
-    pub(crate) program: Option<Written<Name>>,
-    /// A virtual interface: so many sources send on it, each as `source` says, by itself. Default 1.
-    pub(crate) streams: Option<Written<Whole<1, 1000>>>,
-    /// What the application sends.
-    #[schemars(required)]
-    pub(crate) source: Option<Part<RawSource>>,
-}
-
-/// What an application sends.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawSource {
-    /// The kind of source.
-    #[schemars(required)]
-    pub(crate) kind: Option<Written<SourceKind>>,
-    /// Mean spacing of messages. Either this or `rate`; default the channel's `I_min`, or a trace's own.
-    pub(crate) interval: Option<Written<Bounded<Interval>>>,
-    /// Mean rate in bytes, for the interval = mean size / rate.
-    pub(crate) rate: Option<Written<Bounded<Flow>>>,
-    /// How many times the rate is sent; above 1 violates the contract. Default 1.
-    pub(crate) multiple: Option<Written<Factor>>,
-    /// Messages at once. Default the channel's; 1 for a periodic source.
-    pub(crate) burst: Option<Written<Whole<1, 1_000_000>>>,
-    /// Size of messages: one for all, or a range. Default `max_message`.
-    pub(crate) size: Option<Either<Bounded<Size>, RawSizes>>,
-    /// Closed: messages under way, at most the slots of the message queue. Rounds: messages of a round. Default 1.
-    pub(crate) outstanding: Option<Written<Whole<1, 1_000_000>>>,
-    /// When the first message is sent, or `random` within the first period. Default `0 us`.
-    pub(crate) phase: Option<Written<Or<Random, Bounded<Delay>>>>,
-    /// Adversary: how it uses what the contract allows. Default `greedy`.
-    pub(crate) allowance: Option<Written<Allowance>>,
-    /// Recorded: the trace, a path relative to this file: one size per line, ffprobe's CSV or JSON, pcap
-    /// or pcapng.
-    pub(crate) trace: Option<Written<String>>,
-    /// MPEG: a film of thesis Table 6.4. Either this or the summary of one: `min`, `max`, `mean` and
-    /// `deviation`.
-    pub(crate) film: Option<Written<Film>>,
-    /// MPEG: the smallest frame.
-    pub(crate) min: Option<Written<Bounded<Size>>>,
-    /// MPEG: the largest frame.
-    pub(crate) max: Option<Written<Bounded<Size>>>,
-    /// MPEG: the mean frame.
-    pub(crate) mean: Option<Written<Bounded<Size>>>,
-    /// MPEG: the standard deviation of the frame size.
-    pub(crate) deviation: Option<Written<Bounded<Size>>>,
-    /// MPEG: the cycle of frame kinds. Default `IBBPBBPBBPBB`.
-    pub(crate) pattern: Option<Written<String>>,
-    /// Recorded and MPEG: the k-th copy of the channel starts k times this into the trace, the first at its
-    /// beginning.
-    pub(crate) stagger: Option<Written<Bounded<Delay>>>,
-    /// Recorded and MPEG: the frame sent first, counted from 0, or `random`. Default 0.
-    pub(crate) start: Option<Written<Or<Whole<0, 1_000_000_000>, Random>>>,
-    /// Recorded and MPEG: whether the trace starts over when it ends. Default `true`.
-    pub(crate) repeat: Option<Written<bool>>,
-    /// Rounds: the channel back, a round of which is answered by one of this.
-    pub(crate) after: Option<Written<Name>>,
-    /// Script: the messages, in the order of their times.
-    pub(crate) messages: Option<List<Part<RawMessage>>>,
-}
-
-/// A message of a script, or several at once.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawMessage {
-    /// When, counted from the source's `phase`.
-    #[schemars(required)]
-    pub(crate) at: Option<Written<Bounded<Delay>>>,
-    /// Its size. Default the source's `size`, which must then be one for all.
-    pub(crate) size: Option<Written<Bounded<Size>>>,
-    /// How many such messages at once. Default 1.
-    pub(crate) count: Option<Written<Whole<1, 10_000>>>,
-}
-
-/// A range of sizes.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RawSizes {
-    /// The smallest and the largest; every size between is as likely.
-    #[schemars(required)]
-    pub(crate) uniform: Option<List<Written<Bounded<Size>>>>,
 }
 
 /// An axis of the sweep: a key (or several) that takes values, or points that each set what they like.

@@ -5,6 +5,8 @@
 //! an error of a point is shown at the value in the sweep that caused it, and every key that can be written
 //! can be swept, with nothing to keep in step.
 
+mod stages;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -381,7 +383,7 @@ fn resolve<'i>(
             let help = format!("name a key in it, dotted and in quotes, such as `\"{}.…\"`", parts[0]);
             return Err(cx.fault(&span, reason, help));
         }
-        return Ok(vec![parts.iter().map(step).collect()]);
+        return Ok(vec![stages::steps(cx, &span, document, &parts)?]);
     };
     if parts.len() < 3 {
         let help = format!("name {one} (or `*` for all) and a key of it, such as `{like}`");

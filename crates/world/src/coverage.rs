@@ -35,6 +35,7 @@
 mod incoming;
 mod lines;
 mod medium;
+mod policing;
 mod receiving;
 mod station;
 mod via;

@@ -169,6 +169,8 @@ impl Cim250 {
             ],
             transmit_buffers: Buffers::default(),
             receive_buffers: Buffers::default(),
+            transmit_policing: None,
+            receive_policing: None,
             link: LinkCosts::default(),
         }
     }

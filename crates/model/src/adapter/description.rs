@@ -11,6 +11,7 @@
 //! bus), and may end with a response to the host, which the next phase may have to wait for an answer to.
 
 mod check;
+mod contract;
 mod interface;
 mod takes;
 
@@ -21,6 +22,7 @@ use laxity_units::{Bytes, Span};
 
 use super::Delay;
 pub use check::Flaw;
+pub use contract::{Contract, Excess, Own, Policing};
 pub use interface::{Answers, CommandQueue, Interface, Moderation, Notification, Release, ResponseQueue};
 pub use takes::Takes;
 pub(super) use takes::spread_over;
@@ -43,6 +45,10 @@ pub struct Description {
     pub transmit_buffers: Buffers,
     /// Where received frames lie until the host has them.
     pub receive_buffers: Buffers,
+    /// Whether packets of the host are held to the contracts of their channels, where they are fetched.
+    pub transmit_policing: Option<Policing>,
+    /// Whether frames are, where they come in.
+    pub receive_policing: Option<Policing>,
     /// The link that it is at: a frame is on the medium for no less than this takes. Nothing for one that keeps up.
     pub link: LinkCosts,
 }
@@ -77,6 +83,10 @@ pub struct Stage {
     pub selection: Selection,
     /// What is done, in order; at least one.
     pub phases: Vec<Phase>,
+    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage beyond what that has servers for. With none it
+    /// chooses when the next stage is free for it, with one what is next is chosen while the one before is served there (thesis §4.4.1).
+    /// `None` for as many as there are places.
+    pub ahead: Option<u32>,
 }
 
 impl Default for Stage {
@@ -89,6 +99,7 @@ impl Default for Stage {
             queues: vec![Queue::default()],
             selection: Selection::Priority,
             phases: Vec::new(),
+            ahead: None,
         }
     }
 }
@@ -138,6 +149,10 @@ pub struct Queue {
     pub slots: Option<u32>,
     /// What happens to one too many.
     pub overload: Overload,
+    /// What becomes of a packet that is late for its whole way: past when it is due at the end of that, if its channel is established.
+    pub late: Late,
+    /// How long before that it is late here, since what is left of its way takes so long.
+    pub margin: Span,
     /// As many queues like this one, at least 1; a packet goes to one by its channel.
     pub spread: u32,
 }
@@ -145,8 +160,20 @@ pub struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         let (order, frame, overload) = (Order::Fifo, Span::ZERO, Overload::Block);
-        Self { takes: Takes::All, order, frame, priority: 0, slots: None, overload, spread: 1 }
+        let (late, margin) = (Late::Keep, Span::ZERO);
+        Self { takes: Takes::All, order, frame, priority: 0, slots: None, overload, late, margin, spread: 1 }
     }
+}
+
+/// What becomes of a packet whose deadline has passed: who looks at headers knows it before anything more is spent on the packet
+/// (thesis §3.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Late {
+    /// It is served as any other.
+    #[default]
+    Keep,
+    /// It is lost, when it comes or when it would be served.
+    Drop,
 }
 
 /// What happens to a packet that finds no place.
@@ -160,6 +187,9 @@ pub enum Overload {
     /// A real-time packet takes the place of a best-effort one that waits, if there is one; else it is
     /// lost, as best effort is.
     Priority,
+    /// The least important is lost, of those that wait and the one that comes: best effort before real time, and of that what is
+    /// due last. Of queues only, and in an order that [displaces](Order::displaces).
+    Importance,
 }
 
 /// Buffers in the adapter's memory.
@@ -181,6 +211,13 @@ pub enum Pool {
     Shared(u32),
     /// So many for each channel, for nobody else.
     PerChannel(u32),
+    /// Some for each channel, and beyond those so many for whoever comes.
+    Reserved {
+        /// What a channel has to itself, and has before any other.
+        own: Own,
+        /// For whoever comes.
+        shared: u32,
+    },
 }
 
 /// A part of a stage's work.
@@ -208,6 +245,8 @@ pub struct Phase {
     /// Its time counts from when the server took the packet: so much of it has passed already as the phases before it took.
     /// What was started first and goes on by itself, while a processor does something else for the packet.
     pub since_service: bool,
+    /// At its end the packet has been copied, and its buffer is free; else it has it until it completes.
+    pub releases: bool,
 }
 
 impl Phase {

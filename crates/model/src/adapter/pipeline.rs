@@ -7,6 +7,8 @@
 //! then keeps it, so that a short queue behind a scheduled one does not undo its order.
 
 mod commands;
+mod link;
+mod policing;
 mod pool;
 mod reset;
 mod resources;
@@ -18,9 +20,10 @@ mod tests;
 use laxity_qos::channel::{Packet, Slot};
 use laxity_units::{Span, Time};
 
-use super::{Access, AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
+use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
 use crate::around::Around;
 use commands::Ring;
+use policing::{Policer, Verdict};
 use pool::Buffering;
 use responses::Responses;
 use station::{At, Job, Joined, Station};
@@ -60,6 +63,8 @@ pub struct Pipeline {
     /// The stations that count as having a frame for the medium: the one whose phase is on it, and before it
     /// those that do nothing but select.
     link: Option<std::ops::RangeInclusive<usize>>,
+    /// The stations that choose no more ahead than they are told.
+    choosing: Vec<usize>,
     /// The command queues, and the one to look at first before all.
     rings: Vec<Ring>,
     by_priority: Vec<usize>,
@@ -67,6 +72,8 @@ pub struct Pipeline {
     turn: usize,
     transmit_buffers: Buffering,
     receive_buffers: Buffering,
+    transmit_policer: Option<Policer>,
+    receive_policer: Option<Policer>,
     responses: Responses,
     /// Per resource: it does nothing.
     stalled: Vec<bool>,
@@ -107,16 +114,20 @@ impl Pipeline {
         let selects = |station: &&Station| station.stage.phases.iter().all(|phase| phase.work);
         let link = link.map(|link| link - stations[..link].iter().rev().take_while(selects).count()..=link);
         let (rings, by_priority) = Ring::all(&description.interface);
-        Self {
+        let choosing = (0..stations.len()).filter(|i| stations[*i].stage.ahead.is_some()).collect();
+        let mut all = Self {
             rings,
             by_priority,
             turn: 0,
             transmit_buffers: Buffering::new(description.transmit_buffers),
             receive_buffers: Buffering::new(description.receive_buffers),
+            transmit_policer: description.transmit_policing.map(Policer::new),
+            receive_policer: description.receive_policing.map(Policer::new),
             responses: Responses::new(&description.interface),
             stalled: vec![false; description.resources.len()],
             stations,
             transmitting,
+            choosing,
             link,
             description,
             refuses: false,
@@ -129,22 +140,9 @@ impl Pipeline {
             contenders: 0,
             ranks: Vec::new(),
             recording: false,
-        }
-    }
-
-    /// Frames on the medium take at least `span`, as its collisions ask for.
-    pub fn pad_frames_to(&mut self, span: Span) {
-        self.shortest_frame = span;
-    }
-
-    /// The medium is a link of this adapter's own, always free for it: nobody is asked.
-    pub fn own_the_link(&mut self) {
-        self.owns_link = true;
-    }
-
-    /// Whether frames wait for a medium that they share.
-    pub fn asks_for_medium(&self) -> bool {
-        self.link.is_some() && !self.owns_link
+        };
+        all.look_ahead();
+        all
     }
 
     /// What it is.
@@ -179,6 +177,9 @@ impl Pipeline {
     }
 
     pub(super) fn receive(&mut self, now: Time, slot: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if !self.stopped && self.judge_frame(now, around.packets().at_mut(slot)) == Verdict::Dropped {
+            return around.tell(AdapterOutput::Discarded(slot, Loss::Contract));
+        }
         if self.stopped || !self.receive_buffers.take(around.packets().at(slot)) {
             let makes_room = self.receive_buffers.overload() == Overload::Priority && !self.stopped;
             if !makes_room || !self.make_room(Direction::Receive, slot, around) {
@@ -190,45 +191,11 @@ impl Pipeline {
         } else {
             match self.stations[self.transmitting].join(now, slot, around.packets().at(slot)) {
                 Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload, around),
-                Joined::Lost | Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, around),
+                Joined::Lost(loss) => self.lose(Direction::Receive, slot, loss, around),
+                Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, around),
             }
+            self.lose_late(self.transmitting, around);
         }
-        self.settle(now, around);
-    }
-
-    pub(super) fn medium(
-        &mut self,
-        now: Time,
-        access: Access,
-        around: &mut impl Around<AdapterOutput<Slot>>,
-    ) {
-        let link = *self.link.as_ref().expect("only a phase on the medium asks for it").end();
-        let station = &mut self.stations[link];
-        let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
-        match access {
-            // What needs nothing else need not ask who has what.
-            Access::Granted if station.stage.phases[job.phase].holds.is_empty() && !self.stopped => {
-                job.at = At::Running { since: now, ends: now + job.left };
-                station.rest();
-                return self.settle(now, around);
-            }
-            Access::Granted => job.at = At::Phase,
-            Access::Aborted => {
-                station.busy += job.pause(now);
-                let size = around.packets().at(job.slot).size;
-                let whole = station.stage.phases[job.phase].delay.of(size);
-                job.left = whole.max(self.shortest_frame).max(self.description.link.transmit(size));
-                job.at = At::Medium;
-            }
-            Access::Lost => {
-                station.busy += job.pause(now);
-                let slot = station.jobs.remove(0).slot;
-                self.requested = false;
-                self.lose(Direction::Transmit, slot, Loss::Medium, around);
-            }
-        }
-        self.stations[link].astir = true;
-        self.unassigned = true;
         self.settle(now, around);
     }
 
@@ -282,6 +249,7 @@ impl Pipeline {
             if std::mem::take(&mut self.unassigned) {
                 self.assign(now);
             }
+            self.look_ahead();
             let ends = match self.stopped {
                 true => Time::MAX,
                 false => self.stations.iter().fold(Time::MAX, |ends, station| ends.min(station.ends)),
@@ -315,11 +283,28 @@ impl Pipeline {
                 }
                 moved = true;
             }
-            if !self.stations[i].take(now) {
+            if !self.choosing.is_empty() {
+                self.look_ahead();
+            }
+            let took = self.stations[i].take(now);
+            moved |= took || !self.stations[i].late.is_empty();
+            self.lose_late(i, around);
+            if !took {
                 self.stations[i].rest();
                 return moved;
             }
-            moved = true;
+        }
+    }
+
+    /// Tells who chooses ahead how many packets it may have, for what the next stage has.
+    fn look_ahead(&mut self) {
+        for n in 0..self.choosing.len() {
+            let i = self.choosing[n];
+            let Some(ahead) = self.stations[i].stage.ahead else { continue };
+            let next = &self.stations[i + 1];
+            let serves = u64::from(next.stage.servers) * u64::from(next.stage.batch);
+            let gate = (serves + u64::from(ahead)).saturating_sub(next.held() as u64);
+            self.stations[i].open(gate as usize);
         }
     }
 
@@ -337,6 +322,13 @@ impl Pipeline {
             // Whoever was alone leaves nobody behind who waits for it.
             self.contenders -= 1;
             self.unassigned |= self.contenders > 0;
+        }
+        if phase.releases {
+            let buffers = match station.direction {
+                Direction::Transmit => &mut self.transmit_buffers,
+                Direction::Receive => &mut self.receive_buffers,
+            };
+            job.all().for_each(|(slot, _)| buffers.release(slot, around.packets().at(slot)));
         }
         let (slot, tells) = (job.slot, phase.tells);
         job.at = if tells == Tells::Nothing { At::Next(job.phase + 1) } else { At::Telling };
@@ -445,8 +437,9 @@ impl Pipeline {
             Joined::Yes(evicted) => {
                 self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload), around);
             }
-            Joined::Lost => self.lose(direction, slot, self.loss_at(next, Loss::Overload), around),
+            Joined::Lost(loss) => self.lose(direction, slot, self.loss_at(next, loss), around),
         }
+        self.lose_late(next, around);
         self.stations[i].let_go(n);
         true
     }
@@ -460,7 +453,7 @@ impl Pipeline {
     ) {
         match direction {
             Direction::Transmit => {
-                self.transmit_buffers.give_back(around.packets().at(packet));
+                self.transmit_buffers.give_back(packet, around.packets().at(packet));
                 if self.link.is_none() {
                     let more = self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
                     around.tell(AdapterOutput::Frame { packet, more });
@@ -471,16 +464,9 @@ impl Pipeline {
                 self.lose(Direction::Receive, packet, Loss::Overload, around);
             }
             Direction::Receive => {
-                self.receive_buffers.give_back(around.packets().at(packet));
+                self.receive_buffers.give_back(packet, around.packets().at(packet));
                 self.respond(Response::Received(packet), around);
             }
         }
-    }
-
-    /// Whether more frames are at hand behind the one that station `i` has just sent.
-    fn has_more(&self, i: usize) -> bool {
-        let Some(link) = &self.link else { return false };
-        let before = *link.start()..i;
-        self.stations[i].waiting() > 0 || self.stations[before].iter().any(|station| !station.is_empty())
     }
 }

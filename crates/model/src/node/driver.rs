@@ -316,6 +316,8 @@ mod tests {
             receive: vec![stage("in")],
             transmit_buffers: Buffers::default(),
             receive_buffers: Buffers::default(),
+            transmit_policing: None,
+            receive_policing: None,
             link: LinkCosts::default(),
         })))
     }

@@ -2,12 +2,14 @@
 
 use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Delay, Description, Interface, Moderation, Notification, Overload, Phase,
-    Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
+    Answers, Buffers, CommandQueue, Contract, Delay, Description, Excess, Interface, Late, Moderation,
+    Notification, Overload, Own, Phase, Policing, Pool, Queue, Release, Resource, ResponseQueue, Selection,
+    Stage, Takes, Tells,
 };
 use laxity_qos::channel::{Carried, ChannelId, Order, Packet};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
@@ -60,12 +62,29 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
         (phase.medium, phase.from, phase.up_to) = (true, Bytes::ZERO, None);
         phase.takes = Takes::All;
     }
-    let receive: Vec<Stage> = (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
-    let overloads = [Overload::Block, Overload::Drop, Overload::Priority];
-    let transmit_buffers = Buffers { pool: pool(dice), overload: dice.pick(&overloads) };
-    let mut receive_buffers = Buffers { pool: pool(dice), overload: dice.pick(&overloads) };
+    let sent = transmit.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
+    for stage in transmit.iter_mut().skip(sent.map_or(usize::MAX, |sent| sent + 1)) {
+        stage.queues.iter_mut().for_each(|queue| queue.late = Late::Keep);
+    }
+    let mut receive: Vec<Stage> =
+        (0..dice.below(4)).map(|n| stage(dice, n, resources.len(), n == 0)).collect();
+    for way in [&mut transmit, &mut receive] {
+        let before_last = way.len().saturating_sub(1);
+        for stage in way.iter_mut().take(before_last).filter(|stage| stage.batch == 1) {
+            stage.ahead = dice.one_in(3).then(|| dice.below(3) as u32);
+        }
+    }
+    let transmit_buffers = buffers(dice, &[Overload::Block, Overload::Drop, Overload::Priority]);
+    let mut receive_buffers = buffers(dice, &[Overload::Block, Overload::Drop, Overload::Priority]);
     if receive_buffers.overload == Overload::Block {
         receive_buffers.pool = Pool::Unlimited;
+    }
+    for (way, buffers) in [(&mut transmit, transmit_buffers), (&mut receive, receive_buffers)] {
+        if buffers.pool != Pool::Unlimited && dice.one_in(3) && !way.is_empty() {
+            let stage = dice.below(way.len() as u64) as usize;
+            let phase = dice.below(way[stage].phases.len() as u64) as usize;
+            way[stage].phases[phase].releases = true;
+        }
     }
     let queues = lines(dice)
         .into_iter()
@@ -94,6 +113,8 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
         receive,
         transmit_buffers,
         receive_buffers,
+        transmit_policing: policing(dice),
+        receive_policing: policing(dice),
         link: match dice.one_in(4) {
             true => LinkCosts::new(dice.us(10), Span::from_ns(dice.below(12))),
             false => LinkCosts::default(),
@@ -135,11 +156,37 @@ fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
 }
 
 fn pool(dice: &mut Dice) -> Pool {
-    match dice.below(4) {
+    match dice.below(6) {
         0 | 1 => Pool::Unlimited,
         2 => Pool::Shared(1 + dice.below(6) as u32),
-        _ => Pool::PerChannel(1 + dice.below(3) as u32),
+        3 => Pool::PerChannel(1 + dice.below(3) as u32),
+        4 => Pool::Reserved { own: Own::Each(1 + dice.below(2) as u32), shared: dice.below(3) as u32 },
+        _ => Pool::Reserved { own: Own::Contract, shared: 1 + dice.below(2) as u32 },
     }
+}
+
+fn buffers(dice: &mut Dice, overloads: &[Overload]) -> Buffers {
+    let (pool, overload) = (pool(dice), dice.pick(overloads));
+    match (pool, overload) {
+        (Pool::Reserved { .. }, Overload::Priority) => Buffers { pool, overload: Overload::Drop },
+        _ => Buffers { pool, overload },
+    }
+}
+
+fn policing(dice: &mut Dice) -> Option<Policing> {
+    let excess = dice.pick(&[Excess::Drop, Excess::Demote]);
+    dice.one_in(3).then(|| Policing { excess, tolerance: dice.us(500) })
+}
+
+/// The contract of `channel`, one of the two with a guarantee: some of its packets exceed it.
+pub(crate) fn contract(channel: u32) -> Contract {
+    let spec = TrafficSpec {
+        max_message: Bytes::new(LARGEST),
+        min_message: Bytes::new(1),
+        burst: 1 + channel,
+        min_interval: Span::from_us(400),
+    };
+    Contract { spec, packets: 1 + channel, beyond: Span::from_us(300) * u64::from(channel) }
 }
 
 /// One queue, or several by flow.
@@ -164,15 +211,21 @@ fn lines(dice: &mut Dice) -> Vec<Takes> {
 
 fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -> Stage {
     let orders = [&[Order::Fifo; 8], Order::ALL].concat();
-    let overloads = [Overload::Block, Overload::Block, Overload::Drop, Overload::Priority];
+    let overloads =
+        [Overload::Block, Overload::Block, Overload::Drop, Overload::Priority, Overload::Importance];
     let queues = lines(dice)
         .into_iter()
         .map(|takes| {
             let overload = dice.pick(&overloads);
+            let order: Order = dice.pick(&orders);
+            let counts = overload == Overload::Importance && !order.displaces();
+            let overload = if counts { Overload::Drop } else { overload };
             let holds_up_the_medium = first_received && overload == Overload::Block;
             Queue {
                 takes,
-                order: dice.pick(&orders),
+                order,
+                late: if dice.one_in(5) { Late::Drop } else { Late::Keep },
+                margin: if dice.one_in(2) { dice.us(100) } else { Span::ZERO },
                 frame: Span::from_us(1 + dice.below(400)),
                 priority: dice.below(3) as u8,
                 slots: slots(dice).filter(|_| !holds_up_the_medium),
@@ -197,6 +250,7 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
         queues,
         selection: dice.pick(&[Selection::Priority, Selection::RoundRobin]),
         phases,
+        ahead: None,
     }
 }
 
@@ -233,6 +287,7 @@ fn phase(dice: &mut Dice, resources: usize) -> Phase {
         medium: false,
         tells: dice.pick(&tells),
         since_service: dice.one_in(4),
+        releases: false,
     }
 }
 
@@ -264,7 +319,7 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
         sent: now,
         created: now,
         handed: now,
-        carried: Carried::NOTHING,
+        carried: Carried { due: deadline, ..Carried::NOTHING },
     }
 }
 
@@ -279,6 +334,11 @@ pub(crate) fn keeps_order(stages: &[Stage], buffers: &Buffers) -> bool {
                 .all(|queue| queue.order == Order::Fifo && queue.overload != Overload::Priority)
     };
     stages.iter().all(fifo) && buffers.overload != Overload::Priority
+}
+
+/// Whether some packets of a channel go on as others of it do not.
+pub(crate) fn demotes(description: &Description) -> bool {
+    description.transmit_policing.is_some_and(|policing| policing.excess == Excess::Demote)
 }
 
 /// All that can pass while somebody is at work on a packet or waits for nobody but the host.

@@ -173,6 +173,8 @@ fn described() -> Adapter {
         receive: vec![stage("rx", vec![phase(7)]), stage("up", vec![phase(2)])],
         transmit_buffers: Buffers::default(),
         receive_buffers: Buffers::default(),
+        transmit_policing: None,
+        receive_policing: None,
         link: LinkCosts::default(),
     };
     Adapter::Pipeline(Box::new(Pipeline::new(description)))

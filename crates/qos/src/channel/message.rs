@@ -139,6 +139,12 @@ impl Carried {
 }
 
 impl Packet {
+    /// Whether its message never had a guarantee, of which there may be some beside those that have: it is best effort, and was not
+    /// demoted to that on its way, since nothing says when it is due.
+    pub fn is_excess(&self) -> bool {
+        self.tag.class == Class::BestEffort && self.carried.due == Time::MAX
+    }
+
     /// Whether it completes its message, if none was lost.
     pub fn is_last(&self) -> bool {
         self.index + 1 == self.count

@@ -305,17 +305,16 @@ impl Subsystem {
     /// Its logical arrival here is the deadline it had there: what is ahead of that is early, however
     /// lightly loaded the hop before was (Kandlur, Shin and Ferrari 1994).
     ///
-    /// What exceeded its contract at the sender, and goes without a guarantee there, goes without one here.
+    /// What exceeded its contract at the sender, or was demoted on the way, and goes without a guarantee there, goes without one here.
     pub fn receive(&mut self, now: Time, channel: ChannelId, mut packet: Packet) -> Result<(), Dropped> {
         let Channel { config, lane, excess, .. } = self.channels[channel];
-        let excess = excess.filter(|_| packet.tag.class == Class::BestEffort);
-        let lane = excess.unwrap_or(lane);
+        let lane = excess.filter(|_| packet.is_excess()).unwrap_or(lane);
         if !self.lanes[lane].has_buffer() {
             self.count_drop(channel, 1, Dropped::PacketQueue);
             return Err(Dropped::PacketQueue);
         }
         packet.tag = match config.class {
-            Class::RealTime if excess.is_none() => {
+            Class::RealTime if packet.tag.class == Class::RealTime => {
                 let at = if self.config.enforcement { packet.tag.deadline } else { now };
                 Tag::real_time(at, config.deadline, config.share, config.level)
             }
@@ -355,10 +354,7 @@ impl Subsystem {
         if packet.is_last() {
             channel.broken.remove(&packet.message);
         }
-        let lane = match (packet.tag.class, channel.excess) {
-            (Class::BestEffort, Some(excess)) => excess,
-            _ => channel.lane,
-        };
+        let lane = channel.excess.filter(|_| packet.is_excess()).unwrap_or(channel.lane);
         self.release_buffer(now, lane);
         if self.config.link.paradigm == LinkParadigm::O3 && self.link.can_start(now) {
             self.link_threads += 1;

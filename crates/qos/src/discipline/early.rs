@@ -74,6 +74,16 @@ impl<T> EarlyQueue<T> {
         Some(if ahead > now { ahead } else { at })
     }
 
+    /// See [`Keyed::latest`].
+    pub(super) fn latest(&self) -> Option<Time> {
+        self.queue.latest()
+    }
+
+    /// See [`Keyed::remove_latest`].
+    pub(super) fn remove_latest(&mut self) -> Option<T> {
+        self.queue.remove_latest()
+    }
+
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Tag, T)> {
         self.queue.drain()
     }

@@ -49,6 +49,10 @@ impl<T> Edf<T> {
         self.queue.evict()
     }
 
+    pub(super) fn displace(&mut self, deadline: Time) -> Option<T> {
+        if self.queue.latest()? > deadline { self.queue.remove_latest() } else { None }
+    }
+
     pub(super) fn drain(&mut self) -> Vec<T> {
         self.queue.drain().map(|(_, item)| item).collect()
     }

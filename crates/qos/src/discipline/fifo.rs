@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use laxity_units::Time;
 
-use super::keyed::evict;
+use super::keyed::{evict, latest, remove_latest};
 use super::{Rank, Request, Tag};
 
 /// A queue served in order of arrival.
@@ -48,6 +48,10 @@ impl<T> Fifo<T> {
 
     pub(super) fn evict(&mut self) -> Option<T> {
         evict(&mut self.queue)
+    }
+
+    pub(super) fn displace(&mut self, deadline: Time) -> Option<T> {
+        if latest(&self.queue)? > deadline { remove_latest(&mut self.queue) } else { None }
     }
 
     pub(super) fn drain(&mut self) -> Vec<T> {

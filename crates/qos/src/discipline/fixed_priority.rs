@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use laxity_units::Time;
 
 use super::early::EarlyQueue;
-use super::keyed::evict;
+use super::keyed::{evict, latest, remove_latest};
 use super::{Class, EarlyPolicy, Rank, Request, Tag};
 
 /// Number of priority levels.
@@ -115,6 +115,19 @@ impl<T> FixedPriority<T> {
         let evicted = self.levels.iter_mut().rev().find_map(evict);
         self.waiting -= usize::from(evicted.is_some());
         evicted
+    }
+
+    pub(super) fn displace(&mut self, deadline: Time) -> Option<T> {
+        // Of equal ones that of the last level.
+        let (due, level) = self.levels.iter().enumerate().map(|(n, level)| (latest(level), n)).max()?;
+        if due.max(self.early.latest())? <= deadline {
+            return None;
+        }
+        if self.early.latest() >= due {
+            return self.early.remove_latest();
+        }
+        self.waiting -= 1;
+        remove_latest(&mut self.levels[level])
     }
 
     pub(super) fn drain(&mut self) -> Vec<T> {

@@ -13,6 +13,22 @@ pub(super) fn evict<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
     queue.remove(last).map(|(_, item)| item)
 }
 
+/// The deadline of the item of a queue that has a guarantee and is due last.
+pub(super) fn latest<T>(queue: &VecDeque<(Tag, T)>) -> Option<Time> {
+    last_due(queue.iter().map(|(tag, _)| tag))
+}
+
+/// Removes that item; of several the one that came last.
+pub(super) fn remove_latest<T>(queue: &mut VecDeque<(Tag, T)>) -> Option<T> {
+    let due = latest(queue)?;
+    let last = queue.iter().rposition(|(tag, _)| tag.class == Class::RealTime && tag.deadline == due)?;
+    queue.remove(last).map(|(_, item)| item)
+}
+
+fn last_due<'a>(tags: impl Iterator<Item = &'a Tag>) -> Option<Time> {
+    tags.filter(|tag| tag.class == Class::RealTime).map(|tag| tag.deadline).max()
+}
+
 /// Smallest key first; equal keys first in, first out, which a bare heap does not promise.
 #[derive(Debug, Clone)]
 pub(super) struct Keyed<T, K = Time> {
@@ -75,14 +91,28 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
 
     /// Removes the last best-effort item: linear, for what is rare.
     pub(super) fn evict(&mut self) -> Option<T> {
+        self.remove_last(|tag| tag.class == Class::BestEffort)
+    }
+
+    /// The deadline of the item that has a guarantee and is due last: linear too, as is the next.
+    pub(super) fn latest(&self) -> Option<Time> {
+        last_due(self.heap.iter().map(|Reverse(entry)| &entry.tag))
+    }
+
+    /// Removes that item; of several the one that would be served last.
+    pub(super) fn remove_latest(&mut self) -> Option<T> {
+        let due = self.latest()?;
+        self.remove_last(|tag| tag.class == Class::RealTime && tag.deadline == due)
+    }
+
+    /// Removes the last item with such a tag.
+    fn remove_last(&mut self, such: impl Fn(&Tag) -> bool) -> Option<T> {
         let mut entries = std::mem::take(&mut self.heap).into_vec();
-        let best_effort =
-            |(_, Reverse(entry)): &(usize, &Reverse<Entry<T, K>>)| entry.tag.class == Class::BestEffort;
-        let found = entries.iter().enumerate().filter(best_effort);
+        let found = entries.iter().enumerate().filter(|(_, Reverse(entry))| such(&entry.tag));
         let last = found.max_by(|(_, Reverse(a)), (_, Reverse(b))| a.cmp(b)).map(|(n, _)| n);
-        let evicted = last.map(|n| entries.swap_remove(n));
+        let removed = last.map(|n| entries.swap_remove(n));
         self.heap = entries.into();
-        evicted.map(|Reverse(entry)| entry.item)
+        removed.map(|Reverse(entry)| entry.item)
     }
 
     /// Removes everything, in no order.

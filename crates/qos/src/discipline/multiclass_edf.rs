@@ -96,6 +96,14 @@ impl<T> MultiClassEdf<T> {
         self.best_effort.pop_back().map(|(_, item)| item)
     }
 
+    pub(super) fn displace(&mut self, deadline: Time) -> Option<T> {
+        let (current, early) = (self.current.latest(), self.early.latest());
+        if current.max(early)? <= deadline {
+            return None;
+        }
+        if early >= current { self.early.remove_latest() } else { self.current.remove_latest() }
+    }
+
     pub(super) fn drain(&mut self) -> Vec<T> {
         let all = self.current.drain().chain(self.best_effort.drain(..)).chain(self.early.drain());
         all.map(|(_, item)| item).collect()

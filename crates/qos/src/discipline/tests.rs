@@ -185,6 +185,31 @@ proptest! {
         }
     }
 
+    /// Who gives way has a guarantee and is due last, and later than whom it gives way to; all others leave as they would have.
+    #[test]
+    fn who_is_due_last_gives_way(requests in requests(), deadline in 0u64..80, now in 0u64..60) {
+        for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
+            for queue in all(policy) {
+                let displaces = Order::ALL.iter().any(|order| {
+                    order.displaces() && std::mem::discriminant(&order.discipline::<u32>(&server(policy))) == std::mem::discriminant(&queue)
+                });
+                let mut queue = queued(queue, &requests);
+                // Some of those that were early may have turned current.
+                queue.best(at(now));
+                let before = in_time(queue.clone(), at(now));
+                let due = |n: &u32| Some(&requests[*n as usize].tag).filter(|tag| tag.class == Class::RealTime).map(|tag| tag.deadline);
+                let last = before.iter().filter_map(due).max().filter(|last| *last > at(deadline) && displaces);
+                let displaced = queue.displace(at(deadline));
+                prop_assert_eq!(displaced.as_ref().and_then(due), last);
+                let left: Vec<u32> = before.into_iter().filter(|n| Some(*n) != displaced).collect();
+                prop_assert_eq!(queue.len(), left.len());
+                if displaces {
+                    prop_assert_eq!(in_time(queue, at(now)), left);
+                }
+            }
+        }
+    }
+
     /// What `best` announces is the rank of what `select` returns, and no waiting item outranks it.
     #[test]
     fn the_best_is_selected(requests in requests(), now in 0u64..60) {

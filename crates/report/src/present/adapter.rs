@@ -25,8 +25,8 @@ use laxity_world::experiment::Adapter;
 
 pub use diagram::svg;
 use words::{
-    buffers, clean, command_queue, duration, holds, poll, queue, rate, resource, response_queue, servers,
-    whose,
+    buffers, clean, command_queue, duration, holds, policing, poll, queue, rate, resource, response_queue,
+    servers, whose,
 };
 
 /// The sizes that tables show.
@@ -47,6 +47,12 @@ pub fn text(file: &AdapterFile, width: Option<u16>) -> String {
     }
     line("transmit buffers", buffers(&description.transmit_buffers));
     line("receive buffers", buffers(&description.receive_buffers));
+    let both = [("sent", &description.transmit_policing), ("received", &description.receive_policing)];
+    for (way, each) in both {
+        if let Some(each) = each {
+            line("policing", format!("{way}: {}", policing(each)));
+        }
+    }
     let held = |index: usize| phases(description).any(|phase| phase.holds.contains(&index));
     let resources = description.resources.iter().enumerate().filter(|(index, _)| held(*index));
     for (number, (_, each)) in resources.enumerate() {
@@ -168,6 +174,8 @@ fn described(adapter: &Adapter) -> Cow<'_, Description> {
         receive: Vec::new(),
         transmit_buffers: Buffers::default(),
         receive_buffers: Buffers::default(),
+        transmit_policing: None,
+        receive_policing: None,
         link: LinkCosts::default(),
     })
 }

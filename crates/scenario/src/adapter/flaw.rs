@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use laxity_model::adapter::{Description, Flaw, Overload, Stage};
+use laxity_model::adapter::{Buffers, Description, Flaw, Late, Overload, Pool, Stage};
 use laxity_qos::discipline::{Class, LEVELS, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
@@ -97,6 +97,43 @@ pub(super) fn explain(
             places.responses.clone(),
             format!("response queue {} waits for `frames`, and the last would wait for ever", number + 1),
             "add how long they wait, such as `delay = \"50 us\"`".into(),
+        ),
+        Flaw::Ahead(name) => (
+            stage(name, &|stage| stage.ahead.is_some()),
+            format!(
+                "the stage `{name}` chooses packets ahead of a stage that is not there, or several together"
+            ),
+            "remove `ahead`, or let the stage have one behind it and no `batch`".into(),
+        ),
+        Flaw::Late(name) => (
+            stage(name, &|stage| stage.queues.iter().any(|queue| queue.late == Late::Drop)),
+            format!("the stage `{name}` is behind the medium, and a frame that has left is not late here"),
+            "let a queue before the medium drop what is late".into(),
+        ),
+        Flaw::Importance(name) => (
+            stage(name, &|_| true),
+            format!("a queue of the stage `{name}` drops by importance in an order that counts what waits"),
+            "let its order be `edf`, `multiclass_edf`, `fixed_priority` or `fifo`".into(),
+        ),
+        Flaw::GivesWay => {
+            let gives = |buffers: &Buffers| {
+                let reserved = matches!(buffers.pool, Pool::Reserved { .. });
+                reserved && buffers.overload == Overload::Priority || buffers.overload == Overload::Importance
+            };
+            let place = match gives(&description.transmit_buffers) {
+                true => &places.transmit_buffers,
+                false => &places.receive_buffers,
+            };
+            (
+                place.clone(),
+                "who gives way here may have a buffer that is of no use to others".into(),
+                "say `overload = \"drop\"`, or drop by importance at a queue".into(),
+            )
+        }
+        Flaw::Releases(name) => (
+            stage(name, &|stage| stage.phases.iter().any(|phase| phase.releases)),
+            format!("the stage `{name}` frees buffers of which there is no end"),
+            "say how many buffers there are, or remove `releases`".into(),
         ),
         Flaw::Receive(name) if name == "a response queue" && description.receive.is_empty() => (
             places.responses.clone(),

@@ -1,7 +1,8 @@
 //! `kind = "generic"`: command queues, stages, resources and buffers.
 
 use laxity_model::adapter::{
-    Buffers, CommandQueue, Description, Interface, Notification, Overload, Pool, Release, Selection,
+    Buffers, CommandQueue, Description, Excess, Interface, Notification, Overload, Own, Policing, Pool,
+    Release, Selection,
 };
 
 use super::flaw::explain;
@@ -10,8 +11,8 @@ use super::resources::{Resources, rank};
 use super::responses::response_queues;
 use super::stage::stages;
 use super::*;
-use crate::choice::AdapterQueueKind;
-use crate::raw::{NotificationWord, RawBuffers, RawCommandQueue};
+use crate::choice::{AdapterQueueKind, AsContract};
+use crate::raw::{NotificationWord, RawBuffers, RawCommandQueue, RawPolicing};
 
 pub(super) fn description(
     cx: &mut Context<'_>,
@@ -24,6 +25,7 @@ pub(super) fn description(
         whole: owner.clone(),
         queues: place(raw.queue.as_ref().map(Placed::place)),
         responses: place(raw.response_queue.as_ref().map(Placed::place)),
+        transmit_buffers: place(raw.transmit_buffers.as_ref().map(Placed::place)),
         receive_buffers: place(raw.receive_buffers.as_ref().map(Placed::place)),
         ..Places::default()
     };
@@ -41,6 +43,8 @@ pub(super) fn description(
         buffers(cx, sources, raw.transmit_buffers, Overload::Block, "the pool of transmit buffers");
     let receive_buffers =
         buffers(cx, sources, raw.receive_buffers, Overload::Drop, "the pool of receive buffers");
+    let transmit_policing = policing(cx, sources, raw.transmit_policing, "the policing of what is sent");
+    let receive_policing = policing(cx, sources, raw.receive_policing, "the policing of what comes in");
     let mut resources = Resources::new();
     let declared = resources.declare(cx, sources, raw.resource);
     let transmit = stages(cx, sources, &mut resources, &mut places, raw.transmit, Side::Transmit);
@@ -63,6 +67,8 @@ pub(super) fn description(
         receive: receive?,
         transmit_buffers: transmit_buffers?,
         receive_buffers: receive_buffers?,
+        transmit_policing: transmit_policing?,
+        receive_policing: receive_policing?,
         link: LinkCosts::default(),
         resources: resources.into_list(),
     };
@@ -151,18 +157,44 @@ fn buffers(
     let RawBuffers { shared, per_channel, overload, source } = part.into_inner();
     let cited = sources.cite(cx, source, true, &span, what);
     let overload = cx.or(overload, usual);
-    let pool = match (shared, per_channel) {
-        (Some(shared), None) => Pool::Shared(cx.value(shared)?.into_inner().small()),
-        (None, Some(each)) => Pool::PerChannel(cx.value(each)?.into_inner().small()),
-        (Some(_), Some(each)) => {
-            let help = "keep either `shared` or `per_channel`";
-            return Err(cx.fault(&each.span, "buffers are for whoever comes or for one channel", help));
+    let own = match per_channel {
+        Some(own) => Some(match cx.value(own)?.into_inner() {
+            Or::This(AsContract) => Own::Contract,
+            Or::That(each) => Own::Each(each.small()),
+        }),
+        None => None,
+    };
+    let shared = cx.optional(shared)?.map(|shared| shared.into_inner().small());
+    let pool = match (own, shared) {
+        (None, Some(shared)) => Pool::Shared(shared),
+        (Some(Own::Each(each)), None) => Pool::PerChannel(each),
+        (Some(own), Some(shared)) => Pool::Reserved { own, shared },
+        (Some(Own::Contract), None) => {
+            let reason = "a channel without a contract would have no buffer at all";
+            return Err(cx.fault(&span, reason, "add how many are `shared`, such as `shared = 8`"));
         }
         (None, None) => {
-            let help = "add `shared = 64` or `per_channel = 4`, or remove the table for as many as there are";
+            let help =
+                "add `shared = 64`, `per_channel = 4` or both, or remove the table for as many as there are";
             return Err(cx.fault(&span, format!("nothing says how large {what} is"), help));
         }
     };
     cited?;
     Ok(Buffers { pool, overload: overload? })
+}
+
+fn policing(
+    cx: &mut Context<'_>,
+    sources: &mut Sources,
+    part: Option<Part<RawPolicing>>,
+    what: &str,
+) -> Result<Option<Policing>, Reported> {
+    let Some(part) = part else { return Ok(None) };
+    let part = cx.part(part)?;
+    let span = part.span();
+    let RawPolicing { excess, tolerance, source } = part.into_inner();
+    let cited = sources.cite(cx, source, tolerance.is_some(), &span, what);
+    let (excess, tolerance) = (cx.or(excess, Excess::Drop), or_zero(cx, tolerance));
+    cited?;
+    Ok(Some(Policing { excess: excess?, tolerance: tolerance? }))
 }

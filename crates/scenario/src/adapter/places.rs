@@ -15,6 +15,7 @@ pub(super) struct Places {
     pub(super) whole: Range<usize>,
     pub(super) queues: Range<usize>,
     pub(super) responses: Range<usize>,
+    pub(super) transmit_buffers: Range<usize>,
     pub(super) receive_buffers: Range<usize>,
     pub(super) transmit: Vec<Range<usize>>,
     pub(super) receive: Vec<Range<usize>>,

@@ -1,6 +1,6 @@
 //! `[[adapter.transmit]]` and `[[adapter.receive]]`: stages, their queues and phases.
 
-use laxity_model::adapter::{Delay, Overload, PROCESSOR, Phase, Queue, Selection, Stage, Tells};
+use laxity_model::adapter::{Delay, Late, Overload, PROCESSOR, Phase, Queue, Selection, Stage, Tells};
 use laxity_qos::channel::Order;
 use laxity_units::Bytes;
 
@@ -51,18 +51,19 @@ fn stage(
 ) -> Result<(Stage, Range<usize>), Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawStage { name, servers, batch, linger, selection, queue, phase, source } = part.into_inner();
+    let RawStage { name, servers, batch, linger, ahead, selection, queue, phase, source } = part.into_inner();
     let name = cx.required(name, "name", &span, "this stage");
     let called = match &name {
         Ok(name) => format!("the stage `{}`", name.get_ref().0),
         Err(_) => "a stage".to_string(),
     };
     let several = servers.as_ref().is_some_and(|servers| !matches!(servers.value, Ok(n) if n.get() == 1));
-    let several = several || batch.is_some() || linger.is_some();
+    let several = several || batch.is_some() || linger.is_some() || ahead.is_some();
     let cited = sources.cite(cx, source, several, &span, &called);
     let servers = cx.optional(servers).map(|n| n.map_or(1, Spanned::into_inner_small));
     let batch = cx.optional(batch).map(|n| n.map_or(1, Spanned::into_inner_small));
     let linger = linger.map(|linger| cx.value(linger)).transpose();
+    let ahead = cx.optional(ahead).map(|ahead| ahead.map(Spanned::into_inner_small));
     let selection = cx.or(selection, Selection::Priority);
     let queues = queues(cx, sources, queue, &called);
     let phases = cx.items(phase).and_then(|phases| {
@@ -101,6 +102,7 @@ fn stage(
         queues: queues?,
         selection: selection?,
         phases,
+        ahead: ahead?,
     };
     Ok((stage, place))
 }
@@ -138,8 +140,10 @@ fn queue(
 ) -> Result<Queue, Reported> {
     let part = cx.part(part)?;
     let span = part.span();
-    let RawQueue { takes, spread, order, frame, priority, slots, overload, source } = part.into_inner();
-    let cited = sources.cite(cx, source, slots.is_some() || spread.is_some(), &span, what);
+    let RawQueue { takes, spread, order, frame, priority, slots, overload, late, margin, source } =
+        part.into_inner();
+    let numbers = slots.is_some() || spread.is_some() || margin.is_some();
+    let cited = sources.cite(cx, source, numbers, &span, what);
     let takes = takes::takes(cx, takes);
     let spread = takes::spread(cx, spread);
     let order = cx.or(order, Order::Fifo);
@@ -147,16 +151,43 @@ fn queue(
     let endless = slots.is_none();
     let slots = cx.optional(slots).map(|slots| slots.map(Spanned::into_inner_small));
     let overload = cx.optional(overload);
+    let late = cx.or(late, Late::Keep);
+    let margin = cx.optional(margin);
     let (slots, overload) = (slots?, overload?);
     if let (true, Some(overload)) = (endless, &overload) {
         let reason = "a queue without `slots` is never full";
         return Err(cx.fault(&overload.span(), reason, "say how many `slots` it has, or remove this"));
     }
+    let (late, margin) = (late?, margin?);
+    if let (Late::Keep, Some(margin)) = (late, &margin) {
+        let help = "say `late = \"drop\"`, or remove this";
+        return Err(cx.fault(&margin.span(), "what is late is kept here, whatever is left of its way", help));
+    }
+    let margin = margin.map_or(Span::ZERO, |margin| margin.into_inner().get());
     cited?;
-    let overload = overload.map_or(Overload::Block, Spanned::into_inner);
     let order = order?;
+    if let Some(overload) = overload.as_ref().filter(|overload| *overload.get_ref() == Overload::Importance)
+        && !order.displaces()
+    {
+        let reason =
+            "in this order what waits has been counted, and cannot be taken out for who is due sooner";
+        let help =
+            "let the order be `edf`, `multiclass_edf`, `fixed_priority` or `fifo`, or the overload another";
+        return Err(cx.fault(&overload.span(), reason, help));
+    }
+    let overload = overload.map_or(Overload::Block, Spanned::into_inner);
     let frame = crate::convert::frame(cx, frame, order, &span)?;
-    Ok(Queue { takes: takes?, order, frame, priority: rank(priority?), slots, overload, spread: spread? })
+    Ok(Queue {
+        takes: takes?,
+        order,
+        frame,
+        priority: rank(priority?),
+        slots,
+        overload,
+        late,
+        margin,
+        spread: spread?,
+    })
 }
 
 fn phase(
@@ -184,6 +215,7 @@ fn phase(
         holds,
         priority,
         medium,
+        releases,
         tells,
         source,
     } = part.into_inner();
@@ -197,7 +229,7 @@ fn phase(
         || per_byte.is_some()
         || rate.is_some()
         || knee.is_some();
-    let idle = !numbers && tells.is_none();
+    let idle = !numbers && tells.is_none() && releases.is_none();
     let cited = sources.cite(cx, source, numbers, &span, what);
     let fixed = or_zero(cx, fixed);
     let per_packet = or_zero(cx, per_packet);
@@ -212,6 +244,7 @@ fn phase(
     let held = cx.items(holds).and_then(|names| all(names.into_iter().map(|name| cx.value(name)).collect()));
     let priority = cx.optional(priority);
     let medium = cx.or(medium, false);
+    let releases = cx.or(releases, false);
     let tells = cx.optional(tells).map(|tells| tells.map_or(Tells::Nothing, Spanned::into_inner));
     for (keys, one, other) in together {
         if one != other {
@@ -260,6 +293,7 @@ fn phase(
         medium: medium?,
         tells: tells?,
         since_service: false,
+        releases: releases?,
     })
 }
 

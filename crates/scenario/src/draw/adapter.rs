@@ -1,7 +1,7 @@
 //! `[adapter]`: the null device that admission analyses, those that come with Laxity, and descriptions.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Overload, Release, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Excess, Late, Overload, Release, Selection, Takes, Tells};
 use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
 
@@ -12,11 +12,11 @@ use super::sketch::{
     unsaid, whole, word,
 };
 use super::theme::{AdapterTheme, Place, Theme};
-use crate::choice::{AdapterKind, AdapterQueueKind, FullAnswers, Interrupt, PhaseKind};
+use crate::choice::{AdapterKind, AdapterQueueKind, AsContract, FullAnswers, Interrupt, PhaseKind};
 use crate::leaf::{Bounded, Bounds};
 use crate::raw::{
-    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawLevels, RawPhase, RawQueue, RawResource,
-    RawResponseQueue, RawStage, Spread, TakesWord,
+    Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawLevels, RawPhase, RawPolicing, RawQueue,
+    RawResource, RawResponseQueue, RawStage, Spread, TakesWord,
 };
 use crate::written::Written;
 
@@ -40,13 +40,17 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         AdapterTheme::Named(_) => None,
     };
     let as_rate = choice.null && !theme.link.per_byte.is_zero() && dice.chance(0.2);
+    let wild = if theme.tidy { 0.2 } else { 1.0 };
+    // Buffers are freed only where they are counted.
+    let counted = [wild * 0.3, 0.3].map(|chance| choice.generic && dice.chance(chance));
     let (transmit, receive) = match choice.generic {
         true => {
-            (transmit(dice, theme), if theme.tidy && dice.chance(0.5) { Vec::new() } else { receive(dice) })
+            let transmit = transmit(dice, theme, counted[0]);
+            let plain = theme.tidy && dice.chance(0.5);
+            (transmit, if plain { Vec::new() } else { receive(dice, counted[1]) })
         }
         false => (Vec::new(), Vec::new()),
     };
-    let wild = if theme.tidy { 0.2 } else { 1.0 };
     let cim = choice.cim;
     let polls = dice.chance(0.2);
     let looks = choice.generic && dice.chance(0.25);
@@ -78,14 +82,16 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         response_queue: when(choice.generic && dice.chance(0.25), || {
             parts(response_queues(dice, polls, receive.is_empty()))
         }),
-        transmit_buffers: when(choice.generic && dice.chance(wild * 0.3), || {
-            let overload = dice.word::<Overload>("block", 0.3);
+        transmit_buffers: when(counted[0], || {
+            let overload = dice.pick(&["block", "block", "drop", "priority"]);
             part(buffers(dice, overload))
         }),
-        receive_buffers: when(choice.generic && dice.chance(0.3), || {
+        receive_buffers: when(counted[1], || {
             let overload = dice.pick(&["drop", "priority"]);
             part(buffers(dice, overload))
         }),
+        transmit_policing: when(choice.generic && dice.chance(0.15), || part(policing(dice))),
+        receive_policing: when(choice.generic && dice.chance(0.15), || part(policing(dice))),
         resource: when(choice.generic && dice.chance(0.3), || {
             parts(vec![table!(RawResource {
                 name: name("processor"),
@@ -201,24 +207,43 @@ fn response_queues(dice: &mut Dice, polls: bool, at_once: bool) -> Vec<Drafted<R
     queues
 }
 
-fn buffers(dice: &mut Dice, overload: &str) -> Drafted<RawBuffers> {
-    let shared = dice.chance(0.5);
+fn buffers(dice: &mut Dice, overload: &'static str) -> Drafted<RawBuffers> {
+    let (shared, own) = dice.pick(&[(true, false), (true, false), (false, true), (true, true)]);
+    let by_contract = shared && own && dice.chance(0.5);
     let room = if dice.chance(0.5) { dice.between(16, 64) } else { dice.between(1, 6) };
+    let overload = if shared && own && overload == "priority" { "drop" } else { overload };
     table!(RawBuffers {
         shared: when(shared, || whole(room)),
-        per_channel: when(!shared, || whole(room)),
+        per_channel: when(own, || match by_contract {
+            true => this(word::<AsContract>("contract")),
+            false => that(whole(if shared { dice.between(1, 8) } else { room })),
+        }),
         overload: word::<Overload>(overload),
         source: unsaid(),
     })
 }
 
-fn transmit(dice: &mut Dice, theme: &Theme) -> Vec<Drafted<RawStage>> {
+/// With a tolerance that takes nothing of who keeps a contract, perhaps.
+fn policing(dice: &mut Dice) -> Drafted<RawPolicing> {
+    let generous = dice.chance(0.7);
+    table!(RawPolicing {
+        excess: dice.any::<Excess>(0.7),
+        tolerance: when(generous || dice.chance(0.7), || match generous {
+            true => quantity(Span::from_secs(dice.between(1, 5))),
+            false => quantity(Span::from_us(dice.between(1, 3000))),
+        }),
+        source: unsaid(),
+    })
+}
+
+fn transmit(dice: &mut Dice, theme: &Theme, counted: bool) -> Vec<Drafted<RawStage>> {
     let stages = dice.between(1, 3);
     let shared = matches!(theme.place, Place::Ring(_) | Place::Ethernet(_)) || dice.chance(0.6);
     if theme.tidy {
         return (0..stages).map(|n| tidy(dice, n, n + 1 == stages, shared)).collect();
     }
-    (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, false)).collect()
+    let at = |n| Spot { first_received: false, last: n + 1 == stages, counted };
+    (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, at(n))).collect()
 }
 
 /// A stage that knows who is urgent, with a prefetch before the last one perhaps, so that any number of packets may be in it.
@@ -232,6 +257,8 @@ fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> 
             priority: whole(priority),
             slots: slots.map_or_else(unsaid, whole),
             overload: when(slots.is_some(), || word::<Overload>("block")),
+            late: unsaid(),
+            margin: unsaid(),
             source: unsaid(),
         })
     };
@@ -245,15 +272,16 @@ fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> 
         }
     };
     let medium = last && shared;
-    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, false)).collect();
+    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, false, false)).collect();
     if medium {
-        phases.push(phase(dice, true, true));
+        phases.push(phase(dice, true, true, false));
     }
     table!(RawStage {
         name: name(format!("t{n}")),
         servers: unsaid(),
         batch: unsaid(),
         linger: unsaid(),
+        ahead: when(!last && dice.chance(0.15), || whole(dice.below(3))),
         selection: unsaid(),
         queue: parts(queues),
         phase: parts(phases),
@@ -261,25 +289,40 @@ fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> 
     })
 }
 
-fn receive(dice: &mut Dice) -> Vec<Drafted<RawStage>> {
+fn receive(dice: &mut Dice, counted: bool) -> Vec<Drafted<RawStage>> {
     let stages = dice.below(3);
-    (0..stages).map(|n| stage(dice, format!("r{n}"), false, n == 0)).collect()
+    let at = |n| Spot { first_received: n == 0, last: n + 1 == stages, counted };
+    (0..stages).map(|n| stage(dice, format!("r{n}"), false, at(n))).collect()
 }
 
-/// A stage, with the phase on the medium if it is that one's; the first one of reception has to take what comes.
-fn stage(dice: &mut Dice, called: String, medium: bool, first_received: bool) -> Drafted<RawStage> {
+/// Where a stage stands.
+#[derive(Clone, Copy)]
+struct Spot {
+    /// It has to take what comes.
+    first_received: bool,
+    /// It has none behind it.
+    last: bool,
+    /// Buffers of its way have an end.
+    counted: bool,
+}
+
+/// A stage, with the phase on the medium if it is that one's.
+fn stage(dice: &mut Dice, called: String, medium: bool, at: Spot) -> Drafted<RawStage> {
+    let Spot { first_received, last, counted } = at;
     let queues = if dice.chance(0.7) { lines(dice) } else { &[] };
     let queues = queues.iter().map(|takes| queue(dice, takes, first_received)).collect();
     let batch = if !medium && dice.chance(0.12) { dice.between(2, 5) } else { 1 };
-    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, batch > 1)).collect();
+    let mut phases: Vec<_> =
+        (0..dice.between(1, 2)).map(|_| phase(dice, false, batch > 1, counted)).collect();
     if medium {
-        phases.push(phase(dice, true, true));
+        phases.push(phase(dice, true, true, counted));
     }
     table!(RawStage {
         name: name(called),
         servers: when(!medium && dice.chance(0.3), || whole(dice.between(1, 3))),
         batch: when(batch > 1 || dice.chance(0.1), || whole(batch)),
         linger: when(batch > 1 && dice.chance(0.4), || quantity(Span::from_us(dice.between(1, 100)))),
+        ahead: when(!last && batch == 1 && dice.chance(0.2), || whole(dice.below(4))),
         selection: dice.any::<Selection>(0.5),
         queue: parts(queues),
         phase: parts(phases),
@@ -289,7 +332,7 @@ fn stage(dice: &mut Dice, called: String, medium: bool, first_received: bool) ->
 
 fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue> {
     let overload = match first_received {
-        true => dice.pick(&["drop", "priority"]),
+        true => dice.pick(&["drop", "priority", "importance"]),
         false => dice.word::<Overload>("block", 0.3),
     };
     let ends = dice.chance(0.5);
@@ -301,6 +344,10 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
         (true, "virtual_clock") => Some(dice.word::<Order>("virtual_clock", 0.0)),
         (true, known) => Some(known),
     };
+    let displaces =
+        order.is_none_or(|order| matches!(order, "fifo" | "edf" | "multiclass_edf" | "fixed_priority"));
+    let overload = if overload == "importance" && !displaces { "drop" } else { overload };
+    let late = dice.chance(0.2).then(|| dice.word::<Late>("drop", 0.5));
     table!(RawQueue {
         takes: takes,
         spread: spread,
@@ -309,11 +356,15 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
         priority: dice.maybe(0.6, |dice| whole(dice.below(3))),
         slots: when(ends, || whole(dice.between(1, 6))),
         overload: when(ends, || word::<Overload>(overload)),
+        late: late.map_or_else(unsaid, word::<Late>),
+        margin: when(late == Some("drop") && dice.chance(0.2), || {
+            quantity(Span::from_us(dice.between(1, 500)))
+        }),
         source: unsaid(),
     })
 }
 
-fn phase(dice: &mut Dice, medium: bool, alike: bool) -> Drafted<RawPhase> {
+fn phase(dice: &mut Dice, medium: bool, alike: bool, counted: bool) -> Drafted<RawPhase> {
     let (segmented, bent) = (dice.chance(0.2), dice.chance(0.15));
     let chosen = !alike && dice.chance(0.2);
     let as_rate = dice.chance(0.3);
@@ -339,6 +390,7 @@ fn phase(dice: &mut Dice, medium: bool, alike: bool) -> Drafted<RawPhase> {
         holds: held,
         priority: when(ranked && dice.chance(0.5), || whole(dice.below(3))),
         medium: when(medium || dice.chance(0.1), || boolean(medium)),
+        releases: when(counted && dice.chance(0.2), || boolean(dice.chance(0.8))),
         tells: when(!alike, || dice.any::<Tells>(0.1)),
         source: unsaid(),
     })

@@ -1,12 +1,12 @@
 //! An adapter as it stands in a file: a scenario's `[adapter]`, and a file of its own.
 
 use laxity_model::adapter::cim250::{HostInterface, Memory};
-use laxity_model::adapter::{Answers, Overload, Release, Selection, Takes, Tells};
+use laxity_model::adapter::{Answers, Excess, Late, Overload, Release, Selection, Takes, Tells};
 use laxity_qos::channel::Order;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::choice::{AdapterKind, AdapterQueueKind, FullAnswers, Interrupt, PhaseKind};
+use crate::choice::{AdapterKind, AdapterQueueKind, AsContract, FullAnswers, Interrupt, PhaseKind};
 use crate::leaf::{Bounded, Cost, Delay, Flow, Interval, Name, Or, PerByte, Size, Whole};
 use crate::written::{Either, Leaf, List, Part, Written};
 
@@ -14,6 +14,10 @@ use crate::written::{Either, Leaf, List, Part, Written};
 pub(crate) type Rank = Whole<0, 255>;
 /// Places for packets.
 pub(crate) type Slots = Whole<1, 1_000_000>;
+/// Buffers of a channel's own: so many, or a word.
+pub(crate) type OwnWord = Or<AsContract, Slots>;
+/// Packets that a stage chooses ahead.
+pub(crate) type Ahead = Whole<0, 1_000_000>;
 /// Queues that are alike.
 pub(crate) type Spread = Whole<1, 4096>;
 /// Packets that are served together.
@@ -80,6 +84,10 @@ pub(crate) struct RawAdapter {
     pub(crate) transmit_buffers: Option<Part<RawBuffers>>,
     /// Generic: where received frames lie until the host has them. Default: as many as there are.
     pub(crate) receive_buffers: Option<Part<RawBuffers>>,
+    /// Generic: packets of the host are held to the contracts of their channels where the adapter fetches them. Default: they are not.
+    pub(crate) transmit_policing: Option<Part<RawPolicing>>,
+    /// Generic: frames are where they come in. Default: they are not.
+    pub(crate) receive_policing: Option<Part<RawPolicing>>,
     /// Generic: resources that are not as they are by being named in a phase, which is one preemptive server;
     /// `processor`, which there always is, is not preemptive.
     pub(crate) resource: Option<List<Part<RawResource>>>,
@@ -185,13 +193,27 @@ pub(crate) struct RawResponseQueue {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawBuffers {
-    /// So many, for whoever comes. Either this or `per_channel`.
+    /// So many, for whoever comes; with `per_channel` for whoever has used up its own. One of the two is needed.
     pub(crate) shared: Option<Written<Slots>>,
-    /// So many for each channel, for nobody else.
-    pub(crate) per_channel: Option<Written<Slots>>,
+    /// So many for each channel, for nobody else; or `contract`, which needs `shared`.
+    pub(crate) per_channel: Option<Written<OwnWord>>,
     /// What happens to a packet that finds none. Default `block` for packets of the host, `drop` for received ones.
     pub(crate) overload: Option<Written<Overload>>,
     /// Where the number comes from. Needed in adapter files.
+    pub(crate) source: Option<Written<String>>,
+}
+
+/// Holding channels to the rates of their contracts, by buckets of `burst` messages of the largest size that fill with one of them in each
+/// `min_interval`. What has no contract is held to none.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RawPolicing {
+    /// What becomes of a packet that exceeds its contract. Default `drop`.
+    pub(crate) excess: Option<Written<Excess>>,
+    /// By how much packets may be late where they come from, for which those behind are early: with the longest of a host's bounds nothing of
+    /// a channel that keeps its contract exceeds it. Default `0 us`.
+    pub(crate) tolerance: Option<Written<Bounded<Delay>>>,
+    /// Where the tolerance comes from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -224,6 +246,9 @@ pub(crate) struct RawStage {
     pub(crate) batch: Option<Written<Batch>>,
     /// How long a server that could serve waits until there is a whole batch. Default `0 us`.
     pub(crate) linger: Option<Written<Bounded<Delay>>>,
+    /// Packets that it chooses ahead, at most: those that it has or that wait at the next stage beyond what that has servers for. Default: as many
+    /// as there are places.
+    pub(crate) ahead: Option<Written<Ahead>>,
     /// Which of its queues is served next. Default `priority`.
     pub(crate) selection: Option<Written<Selection>>,
     /// Where packets wait; a packet joins the first that takes it. Default: one FIFO for all, without end.
@@ -231,7 +256,7 @@ pub(crate) struct RawStage {
     /// What is done to a packet, in order; at least one.
     #[schemars(required)]
     pub(crate) phase: Option<List<Part<RawPhase>>>,
-    /// Where `servers`, `batch` and `linger` come from. Needed in adapter files if there is any but one of each.
+    /// Where `servers`, `batch`, `linger` and `ahead` come from. Needed in adapter files if there is any but one of each.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -253,7 +278,11 @@ pub(crate) struct RawQueue {
     pub(crate) slots: Option<Written<Slots>>,
     /// What happens to one too many. Default `block`.
     pub(crate) overload: Option<Written<Overload>>,
-    /// Where `slots` and `spread` come from. Needed in adapter files.
+    /// What becomes of a packet that is due at the end of its way before it is served here. Default `keep`.
+    pub(crate) late: Option<Written<Late>>,
+    /// How long before it is due a packet is late here, for what is left of its way; for `late = "drop"`. Default `0 us`.
+    pub(crate) margin: Option<Written<Bounded<Delay>>>,
+    /// Where `slots`, `spread` and `margin` come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
 }
 
@@ -291,6 +320,9 @@ pub(crate) struct RawPhase {
     pub(crate) priority: Option<Written<Rank>>,
     /// Whether the frame goes over the medium meanwhile, which must be free for it. Default `false`.
     pub(crate) medium: Option<Written<bool>>,
+    /// Whether the packet has been copied at its end, so that its buffer in the adapter is free. Default `false`: it has it until it
+    /// completes.
+    pub(crate) releases: Option<Written<bool>>,
     /// What the host is told at its end. Default nothing.
     pub(crate) tells: Option<Written<Tells>>,
     /// Where the times come from. Needed in adapter files.

@@ -1,8 +1,8 @@
 //! Adapters as files and scenarios say them, and what they can get wrong.
 
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Moderation, Notification, Overload, PROCESSOR, Pool, Release, Resource,
-    ResponseQueue, Selection, Takes, Tells,
+    Answers, Buffers, CommandQueue, Excess, Late, Moderation, Notification, Overload, Own, PROCESSOR,
+    Policing, Pool, Release, Resource, ResponseQueue, Selection, Takes, Tells,
 };
 use laxity_model::node::DriverConfig;
 use laxity_qos::channel::Order;
@@ -263,7 +263,7 @@ fn an_adapter_that_is_none_is_refused_with_its_place() {
         ("received_on_the_medium", format!("{}[[adapter.receive]]\nname = \"dma\"\nphase = [{{ fixed = \"1 us\", medium = true }}]\n", generic("", "", dma))),
         ("received_and_blocked", format!("{}[[adapter.receive]]\nname = \"dma\"\nqueue = [{{ slots = 2 }}]\nphase = [{{ fixed = \"1 us\" }}]\n", generic("", "", dma))),
         ("received_without_buffer", generic("receive_buffers = { shared = 2, overload = \"block\" }", "", dma)),
-        ("buffers_twice", generic("transmit_buffers = { shared = 2, per_channel = 2 }", "", dma)),
+        ("buffers_of_contracts_alone", generic("transmit_buffers = { per_channel = \"contract\" }", "", dma)),
         ("buffers_of_no_size", generic("transmit_buffers = { overload = \"drop\" }", "", dma)),
         ("a_level_without_a_queue", generic("queue = [{ takes = { to = 7 } }, { takes = { from = 9 } }]", "", dma)),
         ("levels_that_cross", generic("queue = [{ takes = { from = 7, to = 3 } }, {}]", "", dma)),
@@ -340,4 +340,97 @@ proptest::proptest! {
             Err(errors) => proptest::prop_assert!(!errors.is_empty() && !errors.render(true).is_empty()),
         }
     }
+}
+
+/// Contracts that the adapter keeps, buffers of both kinds, and what is chosen or dropped early.
+#[test]
+fn an_adapter_may_look_at_what_passes() {
+    let adapter = described(
+        r#"kind = "generic"
+transmit_buffers = { shared = 3, per_channel = "contract" }
+receive_buffers = { shared = 3, per_channel = 2, overload = "drop" }
+transmit_policing = { tolerance = "5 ms" }
+receive_policing = { excess = "demote" }
+
+[[adapter.transmit]]
+name = "select"
+ahead = 1
+queue = [{ order = "edf", slots = 4, overload = "importance", late = "drop" }]
+phase = [{ fixed = "5 us", releases = true }]
+
+[[adapter.transmit]]
+name = "link"
+phase = [{ per_byte = "10 ns", medium = true }]
+
+[[adapter.receive]]
+name = "up"
+phase = [{ releases = true }]
+
+"#,
+    );
+    let pool = |own, overload| Buffers { pool: Pool::Reserved { own, shared: 3 }, overload };
+    assert_eq!(adapter.transmit_buffers, pool(Own::Contract, Overload::Block));
+    assert_eq!(adapter.receive_buffers, pool(Own::Each(2), Overload::Drop));
+    let tolerance = Span::from_ms(5);
+    assert_eq!(adapter.transmit_policing, Some(Policing { excess: Excess::Drop, tolerance }));
+    let demotes = Policing { excess: Excess::Demote, tolerance: Span::ZERO };
+    assert_eq!(adapter.receive_policing, Some(demotes));
+    let [select, link] = &adapter.transmit[..] else { panic!("two stages") };
+    assert_eq!((select.ahead, link.ahead), (Some(1), None));
+    assert_eq!((select.queues[0].overload, select.queues[0].late), (Overload::Importance, Late::Drop));
+    assert_eq!((select.phases[0].releases, link.phases[0].releases), (true, false));
+    assert!(adapter.receive[0].phases[0].releases);
+}
+
+#[test]
+fn what_an_adapter_cannot_look_at() {
+    let one = r#"fixed = "1 us""#;
+    let stage = |line: &str, phase: &str| refused(&generic("", line, &format!("{{ {phase} }}")));
+    let table = |line: &str| refused(&generic(line, "", &format!("{{ {one} }}")));
+    let cases = [
+        (table("transmit_buffers = { per_channel = \"contract\" }"), "no buffer at all"),
+        (table("transmit_buffers = { per_channel = \"burst\" }"), "contract"),
+        (
+            table("receive_buffers = { shared = 2, per_channel = 2, overload = \"priority\" }"),
+            "of no use to others",
+        ),
+        (table("receive_buffers = { shared = 2, overload = \"importance\" }"), "of no use to others"),
+        (table("transmit_policing = { excess = \"mark\" }"), "demote"),
+        (
+            stage("queue = [{ order = \"wfq\", slots = 2, overload = \"importance\" }]", one),
+            "has been counted",
+        ),
+        (stage("", "fixed = \"1 us\", releases = true"), "frees buffers of which there is no end"),
+        (stage("batch = 2\nahead = 1", one), "several together"),
+        (stage("queue = [{ margin = \"1 ms\" }]", one), "what is late is kept here"),
+    ];
+    for (message, expected) in cases {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+    let link = generic("", "", &format!("{{ {one} }}"));
+    let last = link.replace("name = \"link\"\n", "name = \"link\"\nahead = 2\n");
+    assert!(refused(&last).contains("a stage that is not there"));
+    let told = "[[adapter.transmit]]\nname = \"told\"\nqueue = [{ late = \"drop\" }]\nphase = [{ fixed = \"1 us\" }]\n\n";
+    assert!(
+        refused(&format!("{}{told}", link.trim_end().to_string() + "\n")).contains("has left is not late")
+    );
+}
+
+/// Stages stand in lists, and have names by which a sweep finds them, wherever the adapter is.
+#[test]
+fn a_sweep_finds_a_stage_by_its_name() {
+    let swept = |key: &str| {
+        let adapter = generic("", "ahead = 3", r#"{ fixed = "1 us" }"#);
+        let sweep = format!("[[sweep]]\nname = \"n\"\nkey = \"{key}\"\nvalues = [1, 7]\n");
+        read(&format!("{}\n{sweep}", scenario(&adapter)))
+    };
+    let scenario = swept("adapter.transmit.dma.ahead").unwrap_or_else(|errors| panic!("{errors}"));
+    let ahead = scenario.points().map(|point| match scenario.experiment(&point).adapter(0) {
+        Valid::Described(description) => description.transmit[0].ahead,
+        Valid::Null(_) => None,
+    });
+    assert_eq!(ahead.collect::<Vec<_>>(), [Some(1), Some(7)]);
+    let refused = |key: &str| swept(key).map(|_| ()).unwrap_err().to_string();
+    assert!(refused("adapter.transmit.dna.ahead").contains("did you mean `dma`"));
+    assert!(refused("adapter.transmit.dma").contains("names no key of a stage"));
 }

@@ -1,7 +1,7 @@
 //! From an experiment to its parts: nodes with their channels open, a medium, the way between.
 
 use laxity_engine::{Seed, Stream};
-use laxity_model::adapter::{self, Null, Pipeline};
+use laxity_model::adapter::{self, Contract, Null, Pipeline};
 use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
@@ -140,6 +140,17 @@ fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usiz
     held(experiment, i, node, notice, |station| local_deadline(experiment, i, promise, station))
 }
 
+/// What adapters are told of channel `i`, if it has a contract.
+fn contract(experiment: &Experiment, i: usize, notices: &[Span]) -> Option<Contract> {
+    let channel = &experiment.channels[i];
+    let packets = experiment.burst(channel)?;
+    let links = channel.senders().len();
+    let due = experiment.deadline_through(channel, links)?;
+    let heard = channel.route.iter().skip(1).map(|station| notices[*station]);
+    let whole = heard.fold(experiment.deadline_through(channel, channel.route.len())?, Span::saturating_add);
+    Some(Contract { spec: channel.spec, packets, beyond: whole.saturating_sub(due) })
+}
+
 /// Opens channel `i` at every node that it passes; the nodes number their channels alike.
 ///
 /// `notices` says how late each hears of a frame.
@@ -150,8 +161,15 @@ pub(super) fn open(
     promise: &Promise,
     notices: &[Span],
 ) {
+    let contract = contract(experiment, i, notices);
     for (number, role) in experiment.hops(&experiment.channels[i]) {
-        let Some(node) = nodes.get_mut(number).filter(|node| node.host().is_some()) else { continue };
+        let Some(node) = nodes.get_mut(number) else { continue };
+        if let Some(contract) = &contract {
+            node.establish(ChannelId(i as u32), contract);
+        }
+        if node.host().is_none() {
+            continue;
+        }
         let config = config_at(experiment, i, promise, number);
         let packet_slots = match role {
             Role::Send => config.packet_slots,

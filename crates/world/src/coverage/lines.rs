@@ -147,7 +147,9 @@ impl Window {
             return Err(Uncovered("packets that are served side by side may pass each other"));
         }
         let line = |queue: &Queue| {
-            let Queue { takes, order, frame: _, priority, slots: _, overload: _, spread } = *queue;
+            // What is dropped for being late has no bound: see `policing.rs`.
+            let Queue { takes, order, frame: _, priority, slots: _, overload: _, late: _, margin: _, spread } =
+                *queue;
             Line { takes, priority, spread, order }
         };
         // A packet joins the first by rank that takes it.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use laxity_model::adapter::{
-    Answers, Buffers, Description, Interface, Notification, Overload, Phase, Pool, Queue, ResponseQueue,
+    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Queue, ResponseQueue,
     Stage, Takes, Tells,
 };
 use laxity_qos::admission::ResourceModel;
@@ -21,6 +21,7 @@ use laxity_units::{Bytes, Span, Time};
 use super::incoming::{incoming, told};
 use super::lines::{Passing, Window, kinds};
 use super::medium::medium;
+use super::policing::lenient;
 use super::{Covered, Uncovered};
 use crate::experiment::{ChannelSpec, Experiment, Host, Task};
 
@@ -106,6 +107,9 @@ fn open(
         return Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"));
     }
     plain(description)?;
+    if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
+        return Err(Uncovered("without a window, no analysis covers a stage that chooses so far ahead"));
+    }
     let (station, _) = row(experiment, node, description, window)?;
     let best_effort = experiment.channels.iter().any(|channel| {
         let excess = channel.message_overflow == MessageOverflow::BestEffort;
@@ -170,7 +174,12 @@ fn behind(
     window: &Window,
 ) -> Result<Behind, Uncovered> {
     let (mut station, passing) = row(experiment, node, description, window)?;
-    station.buffers = window.buffers(&description.transmit_buffers, passing)?;
+    let own = own(experiment, node, &description.transmit_buffers);
+    station.buffers = window.buffers(&description.transmit_buffers, own, passing)?;
+    let releases = description.transmit.iter().flat_map(|stage| &stage.phases).any(|phase| phase.releases);
+    if station.buffers.is_some() && releases {
+        return Err(Uncovered("packets are fetched into buffers of those that are under way"));
+    }
     if !passing.is_none() && station.stages[0].places.is_some() {
         return Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"));
     }
@@ -194,8 +203,12 @@ fn row(
         receive: _,
         transmit_buffers,
         receive_buffers: _,
+        // See there.
+        transmit_policing: _,
+        receive_policing: _,
         link,
     } = description;
+    lenient(experiment, node, description)?;
     // See `Window::commands` for the queues.
     let Interface { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
     let host = experiment.host(node);
@@ -212,6 +225,13 @@ fn row(
         let mut stage = station::Stage { places, ..served(stage) };
         stage.phases.iter_mut().filter(|phase| phase.medium).for_each(|phase| slowed(phase, *link));
         stages.push(stage);
+    }
+    for (n, stage) in transmit.iter().enumerate() {
+        // Who is not chosen for want of room behind waits as one does whom a stage cannot pass on, only earlier.
+        let ahead = stage.ahead.filter(|ahead| ahead.saturating_add(1) < window.depth);
+        if let (Some(ahead), Some(next)) = (ahead, stages.get_mut(n + 1)) {
+            next.places = next.places.min(Some(ahead)).or(Some(ahead));
+        }
     }
     let several = stages.iter().any(|stage| stage.servers > 1 || stage.batch > 1);
     if (passing.packets > 0 || several && !window.is_one())
@@ -231,7 +251,7 @@ fn row(
         gathers: gathers(description),
         host: starts(host, description),
         passes: u32::try_from(passing.packets).unwrap_or(u32::MAX),
-        buffers: window.limit(transmit_buffers),
+        buffers: window.limit(transmit_buffers, own(experiment, node, transmit_buffers)),
         order: if passing.urgent { Overtaking::Urgent } else { Overtaking::Never },
         medium: medium(experiment, node, description)?,
     };
@@ -339,18 +359,20 @@ pub(super) fn largest(experiment: &Experiment, node: usize) -> Bytes {
 }
 
 impl Window {
-    /// How many buffers there are, if there need not be enough.
-    fn limit(&self, buffers: &Buffers) -> Option<u32> {
+    /// How many buffers there are, if there need not be enough; `own` is the least that a channel has to itself.
+    fn limit(&self, buffers: &Buffers, own: u32) -> Option<u32> {
         let room = match buffers.pool {
             Pool::Unlimited => None,
             Pool::Shared(most) | Pool::PerChannel(most) => Some(most),
+            // Of all that are under way those take most of what is shared that are of one channel.
+            Pool::Reserved { own: _, shared } => Some(shared.saturating_add(own)),
         };
         room.filter(|_| !self.holds(room))
     }
 
-    fn buffers(&self, buffers: &Buffers, passing: Passing) -> Result<Option<u32>, Uncovered> {
+    fn buffers(&self, buffers: &Buffers, own: u32, passing: Passing) -> Result<Option<u32>, Uncovered> {
         let Buffers { pool, overload } = *buffers;
-        if self.limit(buffers).is_none() {
+        if self.limit(buffers, own).is_none() {
             return Ok(None);
         }
         match (pool, overload) {
@@ -358,12 +380,24 @@ impl Window {
             (Pool::Shared(_), Overload::Block) => {
                 Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"))
             }
-            (Pool::Unlimited | Pool::PerChannel(_), _) => {
+            (Pool::Unlimited | Pool::PerChannel(_) | Pool::Reserved { .. }, _) => {
                 Err(Uncovered("a channel that waits for a buffer of its own lets others pass"))
             }
-            (Pool::Shared(_), Overload::Drop | Overload::Priority) => {
+            (Pool::Shared(_), Overload::Drop | Overload::Priority | Overload::Importance) => {
                 Err(Uncovered("the adapter loses packets for want of buffers"))
             }
+        }
+    }
+}
+
+/// The fewest buffers that a channel of `node` has to itself, of those that some have.
+fn own(experiment: &Experiment, node: usize, buffers: &Buffers) -> u32 {
+    let Pool::Reserved { own, shared: _ } = buffers.pool else { return 0 };
+    match own {
+        Own::Each(each) => each,
+        Own::Contract => {
+            let sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+            sent.map(|channel| experiment.burst(channel).unwrap_or(0)).min().unwrap_or(0)
         }
     }
 }
@@ -387,7 +421,8 @@ fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered
 
 /// A stage without its queues.
 pub(super) fn served(stage: &Stage) -> station::Stage {
-    let Stage { name, servers, batch, linger, queues: _, selection: _, phases } = stage;
+    // For `ahead` see `row`; of what comes in it holds nobody up who is furthest.
+    let Stage { name, servers, batch, linger, queues: _, selection: _, phases, ahead: _ } = stage;
     station::Stage {
         name: name.clone(),
         places: None,
@@ -400,8 +435,20 @@ pub(super) fn served(stage: &Stage) -> station::Stage {
 }
 
 pub(super) fn phase(phase: &Phase) -> station::Phase {
-    // Whose time it is is all one once a description is read.
-    let Phase { delay, takes, from, up_to, holds, priority, work: _, medium, tells, since_service } = phase;
+    // Whose time it is is all one once a description is read; for buffers see `behind`.
+    let Phase {
+        delay,
+        takes,
+        from,
+        up_to,
+        holds,
+        priority,
+        work: _,
+        medium,
+        tells,
+        since_service,
+        releases: _,
+    } = phase;
     station::Phase {
         delay: *delay,
         from: *from,

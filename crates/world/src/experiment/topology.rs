@@ -7,6 +7,7 @@ use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, T
 use laxity_model::switch::PortConfig;
 use laxity_qos::channel::{Config, Order, Role};
 use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
 
 use super::{Adapter, ChannelSpec, Experiment, Host};
@@ -148,6 +149,14 @@ impl Experiment {
         let ways = (0..hops - 1).take(channel.ways.len()).map(|hop| self.longest_way(channel, hop));
         let stations = channel.deadline?.saturating_mul(hops as u64);
         Some(ways.fold(stations, Span::saturating_add))
+    }
+
+    /// Packets of the longest burst that `channel` may send, if it has a contract.
+    pub fn burst(&self, channel: &ChannelSpec) -> Option<u32> {
+        let each = channel.spec.fragmentation(self.packet()).packets();
+        let packets = each.saturating_mul(u64::from(channel.spec.burst));
+        let packets = u32::try_from(packets.max(1)).unwrap_or(u32::MAX);
+        (channel.class == Class::RealTime).then_some(packets)
     }
 
     /// The stations that a channel passes, and what it does at each.

@@ -4,7 +4,10 @@ use laxity_qos::discipline::{Class, LEVELS, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
-use super::{Answers, Buffers, Description, Overload, Phase, Pool, ResponseQueue, Stage, Takes, Tells};
+use super::{
+    Answers, Buffers, Description, Late, Overload, Own, Phase, Pool, Queue, ResponseQueue, Stage, Takes,
+    Tells,
+};
 
 /// Why a description is no adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,16 @@ pub enum Flaw {
     Batch(String),
     /// The response queue of this number waits for company, and its last responses would wait for ever.
     Moderation(usize),
+    /// The stage of this name chooses ahead and is the last of its way, or serves several packets together.
+    Ahead(String),
+    /// A queue of the stage of this name drops what is late, and its frame has left.
+    Late(String),
+    /// A queue of the stage of this name drops what is least important, in an order that counts what waits.
+    Importance(String),
+    /// Who gives way in a pool may have a buffer to itself, which is of no use to others; or a pool cannot tell who is due last.
+    GivesWay,
+    /// A phase of the stage of this name frees buffers of which there are as many as one likes.
+    Releases(String),
 }
 
 /// Whether of these rules each packet of `class`, of whatever level, meets one that takes it.
@@ -76,7 +89,13 @@ impl Description {
         if let Some(resource) = self.resources.iter().find(|resource| resource.servers == 0) {
             return Err(Flaw::NoRoom(resource.name.clone()));
         }
-        let roomless = |buffers: &Buffers| matches!(buffers.pool, Pool::Shared(0) | Pool::PerChannel(0));
+        let roomless = |buffers: &Buffers| {
+            // Who has no contract has a share of what is for all, or none.
+            let none = Pool::Reserved { own: Own::Contract, shared: 0 };
+            let of_nobody = Pool::Reserved { own: Own::Each(0), shared: 0 };
+            let pools = [Pool::Shared(0), Pool::PerChannel(0), none, of_nobody];
+            pools.contains(&buffers.pool)
+        };
         if roomless(&self.transmit_buffers) || roomless(&self.receive_buffers) {
             return Err(Flaw::NoRoom("buffers".into()));
         }
@@ -84,6 +103,7 @@ impl Description {
             return Err(Flaw::NoRoom("a command queue".into()));
         }
         self.check_responses()?;
+        self.check_choices()?;
         let on_medium = |stages: &[Stage]| stages.iter().flat_map(|s| &s.phases).filter(|p| p.medium).count();
         if on_medium(&self.transmit) > 1 || on_medium(&self.receive) > 0 {
             return Err(Flaw::Medium);
@@ -100,6 +120,43 @@ impl Description {
         }
         if self.receive_buffers.overload == Overload::Block && self.receive_buffers.pool != Pool::Unlimited {
             return Err(Flaw::Receive("buffers".into()));
+        }
+        Ok(())
+    }
+
+    /// What is chosen, given up and given back early.
+    fn check_choices(&self) -> Result<(), Flaw> {
+        let sent = self.transmit.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
+        let behind = |n: usize| sent.is_some_and(|sent| n > sent);
+        if let Some((_, stage)) = self
+            .transmit
+            .iter()
+            .enumerate()
+            .find(|(n, stage)| behind(*n) && stage.queues.iter().any(|queue| queue.late == Late::Drop))
+        {
+            return Err(Flaw::Late(stage.name.clone()));
+        }
+        for (stages, buffers) in
+            [(&self.transmit, &self.transmit_buffers), (&self.receive, &self.receive_buffers)]
+        {
+            for (n, stage) in stages.iter().enumerate() {
+                if stage.ahead.is_some() && (n + 1 == stages.len() || stage.batch > 1) {
+                    return Err(Flaw::Ahead(stage.name.clone()));
+                }
+                let counts =
+                    |queue: &Queue| queue.overload == Overload::Importance && !queue.order.displaces();
+                if stage.queues.iter().any(counts) {
+                    return Err(Flaw::Importance(stage.name.clone()));
+                }
+                if buffers.pool == Pool::Unlimited && stage.phases.iter().any(|phase| phase.releases) {
+                    return Err(Flaw::Releases(stage.name.clone()));
+                }
+            }
+            let reserved = matches!(buffers.pool, Pool::Reserved { .. });
+            if reserved && buffers.overload == Overload::Priority || buffers.overload == Overload::Importance
+            {
+                return Err(Flaw::GivesWay);
+            }
         }
         Ok(())
     }
@@ -123,7 +180,7 @@ impl Description {
             let loses = match overload {
                 Overload::Block => false,
                 Overload::Drop => true,
-                Overload::Priority => return Err(Flaw::Answers(number)),
+                Overload::Priority | Overload::Importance => return Err(Flaw::Answers(number)),
             };
             if loses && *answers != Answers::Received {
                 return Err(Flaw::Answers(number));
@@ -143,6 +200,7 @@ impl Description {
 
 #[cfg(test)]
 mod tests {
+    use laxity_qos::channel::Order;
     use laxity_qos::costs::LinkCosts;
     use laxity_units::{Bytes, Span};
 
@@ -171,6 +229,8 @@ mod tests {
             receive: vec![stage("rx"), stage("up")],
             transmit_buffers: Buffers::default(),
             receive_buffers: Buffers::default(),
+            transmit_policing: None,
+            receive_policing: None,
             link: LinkCosts::default(),
         }
     }
@@ -348,6 +408,45 @@ mod tests {
         };
         assert_eq!(waits(received), Err(Flaw::Receive("a response queue".into())));
         assert_eq!(waits(lossy(received)), Ok(()));
+    }
+
+    /// Who chooses ahead has somebody behind; a frame that has left is not late; and who gives way has something to give.
+    #[test]
+    fn what_is_chosen_or_given_up_is_there() {
+        assert_eq!(after(|d| d.transmit[0].ahead = Some(0)), Ok(()));
+        assert_eq!(after(|d| d.transmit[1].ahead = Some(1)), Err(Flaw::Ahead("link".into())));
+        assert_eq!(after(|d| d.receive[1].ahead = Some(1)), Err(Flaw::Ahead("up".into())));
+        let together = after(|d| (d.receive[0].ahead, d.receive[0].batch) = (Some(1), 2));
+        assert_eq!(together, Err(Flaw::Ahead("rx".into())));
+        let late = |d: &mut Description, n: usize| {
+            d.transmit[0].phases[0].medium = true;
+            d.transmit[n].queues[0].late = Late::Drop;
+        };
+        assert_eq!((after(|d| late(d, 0)), after(|d| late(d, 1))), (Ok(()), Err(Flaw::Late("link".into()))));
+        assert_eq!(after(|d| d.receive[1].queues[0].late = Late::Drop), Ok(()));
+        let important = |order| {
+            after(|d| {
+                let queue = &mut d.receive[0].queues[0];
+                (queue.slots, queue.overload, queue.order) = (Some(2), Overload::Importance, order);
+            })
+        };
+        assert_eq!(important(Order::Edf), Ok(()));
+        assert_eq!(important(Order::WeightedFair), Err(Flaw::Importance("rx".into())));
+        let pool = |pool, overload| after(|d| d.receive_buffers = Buffers { pool, overload });
+        let reserved = |own, shared| Pool::Reserved { own, shared };
+        assert_eq!(pool(reserved(Own::Each(1), 0), Overload::Drop), Ok(()));
+        assert_eq!(pool(reserved(Own::Contract, 1), Overload::Drop), Ok(()));
+        assert_eq!(pool(reserved(Own::Contract, 0), Overload::Drop), Err(Flaw::NoRoom("buffers".into())));
+        assert_eq!(pool(reserved(Own::Each(1), 2), Overload::Priority), Err(Flaw::GivesWay));
+        assert_eq!(pool(Pool::Shared(3), Overload::Importance), Err(Flaw::GivesWay));
+        let releases = |pool| {
+            after(|d| {
+                d.transmit_buffers.pool = pool;
+                d.transmit[1].phases[0].releases = true;
+            })
+        };
+        assert_eq!(releases(Pool::Shared(1)), Ok(()));
+        assert_eq!(releases(Pool::Unlimited), Err(Flaw::Releases("link".into())));
     }
 
     /// Only work is faster on a faster processor.

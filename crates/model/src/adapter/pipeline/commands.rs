@@ -7,8 +7,10 @@
 use std::collections::VecDeque;
 
 use laxity_qos::channel::{Packet, Slot};
+use laxity_qos::discipline::Tag;
 use laxity_units::Time;
 
+use super::policing::Verdict;
 use super::station::Joined;
 use super::{Direction, Pipeline};
 use crate::adapter::{AdapterOutput, CommandQueue, Interface, Loss, Overload, Release, Selection};
@@ -161,19 +163,30 @@ impl Pipeline {
             if known > now {
                 return false;
             }
-            let packet = around.packets().at(slot);
-            if !self.transmit_buffers.take(packet) {
+            let verdict = self.judge_command(now, around.packets().at(slot));
+            let was = around.packets().at(slot).tag;
+            if verdict == Verdict::Dropped {
+                self.has_fetched(now, slot, (verdict, was), around.packets());
+                self.rings[ring].remove(*at);
+                self.fail(slot, Loss::Contract, around);
+                return true;
+            }
+            if verdict == Verdict::Demoted {
+                around.packets().at_mut(slot).tag = Tag::best_effort(now);
+            }
+            if !self.transmit_buffers.take(around.packets().at(slot)) {
                 let blocks = self.transmit_buffers.overload() == Overload::Block;
-                if blocks && self.transmit_buffers.is_per_channel() {
-                    // Its connection waits, not those behind it.
-                    *at += 1;
-                    continue;
-                }
-                if blocks {
-                    return false;
-                }
                 let evicts = self.transmit_buffers.overload() == Overload::Priority;
                 if !evicts || !self.make_room(Direction::Transmit, slot, around) {
+                    around.packets().at_mut(slot).tag = was;
+                    if blocks && self.transmit_buffers.is_by_channel() {
+                        // Its connection waits, not those behind it.
+                        *at += 1;
+                        continue;
+                    }
+                    if blocks {
+                        return false;
+                    }
                     self.rings[ring].remove(*at);
                     self.fail(slot, Loss::Overload, around);
                     return true;
@@ -182,17 +195,19 @@ impl Pipeline {
             let packet = around.packets().at(slot);
             let joined = self.stations[0].join(now, slot, packet);
             if let Joined::Blocked = joined {
-                self.transmit_buffers.give_back(packet);
+                self.transmit_buffers.give_back(slot, packet);
+                around.packets().at_mut(slot).tag = was;
                 return false;
             }
+            self.has_fetched(now, slot, (verdict, was), around.packets());
+            self.lose_late(0, around);
             self.rings[ring].remove(*at);
             match joined {
                 Joined::Yes(evicted) => {
                     self.lose_some(Direction::Transmit, evicted, Loss::Overload, around);
                 }
-                Joined::Lost | Joined::Blocked => {
-                    self.lose(Direction::Transmit, slot, Loss::Overload, around);
-                }
+                Joined::Lost(loss) => self.lose(Direction::Transmit, slot, loss, around),
+                Joined::Blocked => unreachable!("it waits where it is"),
             }
             return true;
         }

@@ -33,6 +33,7 @@ impl Pipeline {
             around.tell(AdapterOutput::Withdraw);
         }
         self.responses.to_driver = false;
+        self.look_ahead();
         self.stalled.fill(false);
         (self.refuses, self.stopped, self.due, self.contenders) = (false, false, Time::MAX, 0);
     }
@@ -48,10 +49,14 @@ impl Pipeline {
         if around.packets().at(slot).tag.class == Class::BestEffort {
             return false;
         }
-        let mut stations = match direction {
+        let way = match direction {
             Direction::Transmit => 0..self.transmitting,
             Direction::Receive => self.transmitting..self.stations.len(),
         };
+        // Who waits behind where packets are copied has no buffer any more.
+        let copies = |i: &usize| self.stations[*i].stage.phases.iter().any(|phase| phase.releases);
+        let last = way.clone().find(copies);
+        let mut stations = way.start..last.map_or(way.end, |last| last + 1);
         // The one furthest from being done loses least.
         let evicted = stations.find_map(|i| Some((i, self.stations[i].evict()?)));
         let Some((i, evicted)) = evicted else { return false };
@@ -81,7 +86,15 @@ impl Pipeline {
         }
     }
 
-    /// A packet that has a buffer is lost.
+    /// What station `i` has found to be late is lost.
+    pub(super) fn lose_late(&mut self, i: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
+        while !self.stations[i].late.is_empty() {
+            let slot = self.stations[i].late.remove(0);
+            self.lose(self.stations[i].direction, slot, Loss::Late, around);
+        }
+    }
+
+    /// A packet that has been taken in is lost.
     pub(super) fn lose(
         &mut self,
         direction: Direction,
@@ -91,11 +104,11 @@ impl Pipeline {
     ) {
         match direction {
             Direction::Transmit => {
-                self.transmit_buffers.give_back(around.packets().at(slot));
+                self.transmit_buffers.give_back(slot, around.packets().at(slot));
                 self.fail(slot, loss, around);
             }
             Direction::Receive => {
-                self.receive_buffers.give_back(around.packets().at(slot));
+                self.receive_buffers.give_back(slot, around.packets().at(slot));
                 around.tell(AdapterOutput::Discarded(slot, loss));
             }
         }

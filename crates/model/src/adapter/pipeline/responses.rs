@@ -79,6 +79,9 @@ impl Pipeline {
         response: Response<Slot>,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
+        if let Response::Transmitted(slot) | Response::Failed(slot, _) = response {
+            self.restore(slot, around.packets());
+        }
         if self.responses.bounded {
             let queue = self.queue_of(&response, around);
             let line = &mut self.responses.lines[queue];

@@ -1,12 +1,12 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
-use laxity_qos::channel::{Order, Packet, Slot};
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Request, Server};
+use laxity_qos::channel::{ChannelId, Order, Packet, Slot};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Request, Server, Tag};
 use laxity_units::{Span, Time};
 
 use super::{Direction, StageReport};
 use crate::adapter::description::spread_over;
-use crate::adapter::{Overload, Phase, Queue, Selection, Stage};
+use crate::adapter::{Late, Loss, Overload, Phase, Queue, Selection, Stage};
 
 /// An adapter holds nothing back: whoever handed a packet over has decided that it may go.
 const AT_ONCE: EarlyPolicy = EarlyPolicy { horizon: Span::MAX, above_best_effort: true };
@@ -93,8 +93,8 @@ pub(super) enum Joined {
     Yes(Option<Slot>),
     /// There is no place, and it has to wait where it is.
     Blocked,
-    /// There is no place, and it is lost.
-    Lost,
+    /// It is lost, for want of a place or because it is late.
+    Lost(Loss),
 }
 
 /// A queue at work.
@@ -103,7 +103,16 @@ struct Line {
     queue: Queue,
     /// Which of its equals it is.
     number: usize,
-    waiting: Discipline<(Slot, Time)>,
+    waiting: Discipline<Waiting>,
+}
+
+/// A packet that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    slot: Slot,
+    joined: Time,
+    /// After which it is late and is to be lost for that; [`Time::MAX`] for never.
+    until: Time,
 }
 
 /// A stage at work.
@@ -117,6 +126,14 @@ pub(super) struct Station {
     first_come: bool,
     /// Packets in all lines.
     waiting: usize,
+    /// Some line drops what is late.
+    drops_late: bool,
+    /// Per channel that is established, where some line does: how long after what its packets carry they are late.
+    beyond: Vec<Option<Span>>,
+    /// What has been found to be late, and is in no line any more.
+    pub(super) late: Vec<Slot>,
+    /// Packets that servers may have, for what the next stage has.
+    gate: usize,
     /// The line after the one served last, for taking turns.
     turn: usize,
     /// The same among equal lines, by the first of them.
@@ -146,6 +163,7 @@ impl Station {
         let mut lines: Vec<Line> = each.map(line).collect();
         lines.sort_by_key(|line| line.queue.priority);
         let turns = vec![0; lines.len()];
+        let drops_late = lines.iter().any(|line| line.queue.late == Late::Drop);
         let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
         let first_come = first_come && stage.batch == 1;
         Self {
@@ -154,6 +172,10 @@ impl Station {
             lines,
             first_come,
             waiting: 0,
+            drops_late,
+            beyond: Vec::new(),
+            late: Vec::new(),
+            gate: usize::MAX,
             turn: 0,
             turns,
             lingers: None,
@@ -229,12 +251,33 @@ impl Station {
         }
     }
 
+    /// A channel is established, whose packets are late so long after what they carry.
+    pub(super) fn establish(&mut self, channel: ChannelId, beyond: Span) {
+        let place = channel.0 as usize;
+        if self.drops_late {
+            self.beyond.resize(self.beyond.len().max(place + 1), None);
+            self.beyond[place] = Some(beyond);
+        }
+    }
+
+    /// From when on `packet` is late where it waits; `Time::MAX` if nobody looks, or nobody knows.
+    fn late_after(&self, packet: &Packet) -> Time {
+        let line = &self.lines[self.line_of(packet)].queue;
+        let beyond = self.beyond.get(packet.channel.0 as usize).copied().flatten();
+        let beyond = beyond.filter(|_| line.late == Late::Drop && packet.carried.due < Time::MAX);
+        beyond
+            .map_or(Time::MAX, |beyond| packet.carried.due.saturating_add(beyond).saturating_sub(line.margin))
+    }
+
     /// A packet comes to the stage.
     pub(super) fn join(&mut self, now: Time, slot: Slot, packet: &Packet) -> Joined {
         let tag = &packet.tag;
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
         let serves = self.has_free_server() && self.waiting == 0;
         (self.astir, self.held) = (true, None);
+        if self.drops_late && self.late_after(packet) < now {
+            return Joined::Lost(Loss::Late);
+        }
         if serves && self.first_come {
             self.longest = self.longest.max(1);
             self.serve(now, slot, now);
@@ -250,17 +293,18 @@ impl Station {
             let line = &mut self.lines[line];
             match line.queue.overload {
                 Overload::Block => return Joined::Blocked,
-                Overload::Drop => return Joined::Lost,
-                Overload::Priority if tag.class == Class::BestEffort => return Joined::Lost,
-                Overload::Priority => {
-                    evicted = line.evict();
+                Overload::Drop => return Joined::Lost(Loss::Overload),
+                Overload::Priority | Overload::Importance => {
+                    evicted = line.gives_way_to(tag);
                     if evicted.is_none() {
-                        return Joined::Lost;
+                        return Joined::Lost(Loss::Overload);
                     }
                 }
             }
         }
-        self.lines[line].waiting.enqueue(now, &Request::of(packet), (slot, now));
+        let until = if self.drops_late { self.late_after(packet) } else { Time::MAX };
+        let line = &mut self.lines[line];
+        line.waiting.enqueue(now, &Request::of(packet), Waiting { slot, joined: now, until });
         self.waiting += 1;
         self.waiting -= usize::from(evicted.is_some());
         self.longest = self.longest.max(self.waiting);
@@ -269,7 +313,15 @@ impl Station {
 
     #[inline]
     fn has_free_server(&self) -> bool {
-        self.jobs.len() < self.stage.servers as usize
+        self.jobs.len() < self.gate.min(self.stage.servers as usize)
+    }
+
+    /// Its servers may have `gate` packets from now on.
+    pub(super) fn open(&mut self, gate: usize) {
+        if self.gate != gate {
+            self.gate = gate;
+            self.rest();
+        }
     }
 
     /// Free servers take packets; answers whether any did.
@@ -329,7 +381,21 @@ impl Station {
         }
     }
 
+    /// Takes out who is served next; who is late on the way there goes to those.
     fn select(&mut self, now: Time) -> Option<(Slot, Time)> {
+        loop {
+            let Waiting { slot, joined, until } = self.next(now)?;
+            if now <= until {
+                return Some((slot, joined));
+            }
+            self.late.push(slot);
+            if self.waiting == 0 && self.jobs.is_empty() {
+                self.lines.iter_mut().for_each(|line| line.waiting.idle());
+            }
+        }
+    }
+
+    fn next(&mut self, now: Time) -> Option<Waiting> {
         if self.waiting == 0 {
             return None;
         }
@@ -379,7 +445,7 @@ impl Station {
             swept.extend(job.all().map(|(slot, _)| slot));
         }
         for line in &mut self.lines {
-            swept.extend(line.waiting.drain().into_iter().map(|(slot, _)| slot));
+            swept.extend(line.waiting.drain().into_iter().map(|waiting| waiting.slot));
             line.waiting.idle();
         }
         (self.waiting, self.lingers, self.held) = (0, None, None);
@@ -399,7 +465,19 @@ impl Line {
     }
 
     fn evict(&mut self) -> Option<Slot> {
-        self.waiting.evict().map(|(slot, _)| slot)
+        self.waiting.evict().map(|waiting| waiting.slot)
+    }
+
+    /// Takes out whom a packet with this tag is put in place of, if anybody gives way to it.
+    fn gives_way_to(&mut self, tag: &Tag) -> Option<Slot> {
+        if tag.class == Class::BestEffort {
+            return None;
+        }
+        let later = |line: &mut Self| {
+            let important = line.queue.overload == Overload::Importance;
+            if important { line.waiting.displace(tag.deadline).map(|waiting| waiting.slot) } else { None }
+        };
+        self.evict().or_else(|| later(self))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Adapters as descriptions, at work.
 
+mod buffers;
+mod choosing;
 mod losses;
+mod policing;
 mod responses;
 mod rings;
 mod stations;
@@ -8,15 +11,16 @@ mod stations;
 use laxity_qos::channel::{Carried, ChannelId, Order};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
 
 use super::*;
-use crate::adapter::{Adapter, PROCESSOR};
 use crate::adapter::{
-    Buffers, CommandQueue, Delay, Interface, Notification, Phase, Pool, Queue, Resource, ResponseQueue,
-    Selection, Stage, Takes,
+    Access, Buffers, CommandQueue, Contract, Delay, Interface, Notification, Phase, Pool, Queue, Resource,
+    ResponseQueue, Selection, Stage, Takes,
 };
+use crate::adapter::{Adapter, PROCESSOR};
 use crate::told::Told;
 
 fn packet(number: u64, class: Class, deadline: u64) -> Packet {
@@ -37,8 +41,18 @@ fn packet(number: u64, class: Class, deadline: u64) -> Packet {
     }
 }
 
+/// Two packets at once, and one in 10; due at the end of its way when its packets say so.
+fn contract() -> Contract {
+    let (size, min_interval) = (Bytes::new(100), Span::from_us(10));
+    let spec = TrafficSpec { max_message: size, min_message: size, burst: 2, min_interval };
+    Contract { spec, packets: 2, beyond: Span::ZERO }
+}
+
+/// An adapter through which channel 0 is established.
 fn pipeline(description: Description) -> Told<Adapter, AdapterOutput> {
-    Told::new(Adapter::Pipeline(Box::new(Pipeline::new(description))))
+    let mut pipeline = Told::new(Adapter::Pipeline(Box::new(Pipeline::new(description))));
+    pipeline.establish(ChannelId(0), &contract());
+    pipeline
 }
 
 /// A phase that takes so long, and holds resource 1 with a priority.
@@ -73,6 +87,8 @@ fn description(transmit: Vec<Stage>) -> Description {
         receive: Vec::new(),
         transmit_buffers: Buffers::default(),
         receive_buffers: Buffers::default(),
+        transmit_policing: None,
+        receive_policing: None,
         link: LinkCosts::default(),
     }
 }

@@ -105,6 +105,34 @@ fn a_packet_without_a_buffer_is_dropped() {
     }
 }
 
+/// What was demoted on its way is best effort here: it waits for no time, and has the tag of that at a relay. It says when it is due, so it is told from
+/// what never had a guarantee, which has a queue of its own: its message comes whole.
+#[test]
+fn what_was_demoted_stays_with_its_message() {
+    let open = |role| {
+        let mut s = Subsystem::new(config());
+        let excess = MessageOverflow::BestEffort;
+        let id = s.open(ChannelConfig { role, level: 6, message_overflow: excess, ..real_time(7) });
+        (s, id)
+    };
+    let demoted = |index| {
+        let packet = packet(Class::BestEffort, 0, index, 2, 0);
+        Packet { carried: Carried { due: at(20), ..Carried::NOTHING }, ..packet }
+    };
+    assert_eq!((demoted(1).is_excess(), packet(Class::BestEffort, 0, 0, 2, 0).is_excess()), (false, true));
+    let (mut s, id) = open(Role::Receive);
+    s.receive(at(5), id, packet(Class::RealTime, 0, 0, 2, 5)).unwrap();
+    s.receive(at(5), id, demoted(1)).unwrap();
+    drain(&mut s, at(5));
+    assert_eq!((s.counters(id).delivered, s.buffers_in_use(id)), (1, 0));
+    let (mut s, id) = open(Role::Relay);
+    s.receive(at(1), id, demoted(0)).unwrap();
+    let (_, sent) = drain(&mut s, at(1));
+    assert_eq!(sent[0].tag, Tag::best_effort(at(1)));
+    s.transmitted(at(2), &sent[0]);
+    assert_eq!(s.buffers_in_use(id), 0, "its buffer is given back where it was taken");
+}
+
 /// A packet that was lost on the way takes its message with it, as soon as the next one is complete.
 #[test]
 fn an_incomplete_message_is_counted() {

@@ -1,8 +1,9 @@
 //! The parts of an adapter in a few words, the same in table and diagram.
 
 use laxity_model::adapter::{
-    Answers, Buffers, CommandQueue, Interface, Moderation, Notification, Overload, PROCESSOR, Phase, Pool,
-    Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes, Tells,
+    Answers, Buffers, CommandQueue, Excess, Interface, Late, Moderation, Notification, Overload, Own,
+    PROCESSOR, Phase, Policing, Pool, Queue, Release, Resource, ResponseQueue, Selection, Stage, Takes,
+    Tells,
 };
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -62,9 +63,10 @@ pub(super) fn times(spread: u32) -> String {
 /// How many packets a stage serves at once.
 pub(super) fn servers(stage: &Stage) -> String {
     let linger = if stage.linger.is_zero() { String::new() } else { format!(" or {}", stage.linger) };
+    let ahead = stage.ahead.map(|ahead| format!(", {ahead} ahead")).unwrap_or_default();
     match stage.batch {
-        1 => stage.servers.to_string(),
-        batch => format!("{} x {batch}{linger}", stage.servers),
+        1 => format!("{}{ahead}", stage.servers),
+        batch => format!("{} x {batch}{linger}{ahead}", stage.servers),
     }
 }
 
@@ -74,6 +76,7 @@ pub(super) fn overload(overload: Overload) -> &'static str {
         Overload::Block => "block",
         Overload::Drop => "drop",
         Overload::Priority => "by class",
+        Overload::Importance => "by importance",
     }
 }
 
@@ -84,7 +87,12 @@ pub(super) fn room(queue: &Queue) -> Option<String> {
 
 pub(super) fn queue(queue: &Queue) -> String {
     let room = room(queue).map(|room| format!(" of {room}")).unwrap_or_default();
-    format!("{}{} {}{room}", times(queue.spread), takes(queue.takes), queue.order.short())
+    let late = match (queue.late, queue.margin.is_zero()) {
+        (Late::Keep, _) => String::new(),
+        (Late::Drop, true) => ", none late".into(),
+        (Late::Drop, false) => format!(", none due within {}", queue.margin),
+    };
+    format!("{}{} {}{room}{late}", times(queue.spread), takes(queue.takes), queue.order.short())
 }
 
 pub(super) fn command_queue(queue: &CommandQueue) -> String {
@@ -139,6 +147,24 @@ pub(super) fn buffers(buffers: &Buffers) -> String {
         Pool::Unlimited => "unlimited".into(),
         Pool::Shared(count) => format!("{count} shared, {then}"),
         Pool::PerChannel(count) => format!("{count} per channel, {then}"),
+        Pool::Reserved { own: Own::Each(count), shared } => {
+            format!("{count} per channel and {shared} shared, {then}")
+        }
+        Pool::Reserved { own: Own::Contract, shared } => {
+            format!("a burst per contract and {shared} shared, {then}")
+        }
+    }
+}
+
+/// What becomes of what exceeds a contract.
+pub(super) fn policing(policing: &Policing) -> String {
+    let excess = match policing.excess {
+        Excess::Drop => "dropped",
+        Excess::Demote => "best effort",
+    };
+    match policing.tolerance.is_zero() {
+        true => format!("excess is {excess}"),
+        false => format!("excess is {excess}, {} tolerated", policing.tolerance),
     }
 }
 
@@ -201,9 +227,10 @@ pub(super) fn whose(phase: &Phase) -> String {
         Tells::Handshake => Some("asks host".to_string()),
     };
     let medium = phase.medium.then(|| "medium".to_string());
+    let copied = phase.releases.then(|| "frees its buffer".to_string());
     let since = phase.since_service.then(|| "since the stage began".to_string());
     let class = (phase.takes != Takes::All).then(|| takes(phase.takes));
-    let parts = [Some(whose.to_string()), since, class, sizes(phase), medium, told];
+    let parts = [Some(whose.to_string()), since, class, sizes(phase), medium, copied, told];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -1,0 +1,69 @@
+//! The medium, as the one phase sees it that is on it.
+
+use laxity_qos::channel::Slot;
+use laxity_units::{Span, Time};
+
+use super::station::At;
+use super::{Direction, Pipeline};
+use crate::adapter::{Access, AdapterOutput, Loss};
+use crate::around::Around;
+
+impl Pipeline {
+    /// Frames on the medium take at least `span`, as its collisions ask for.
+    pub fn pad_frames_to(&mut self, span: Span) {
+        self.shortest_frame = span;
+    }
+
+    /// The medium is a link of this adapter's own, always free for it: nobody is asked.
+    pub fn own_the_link(&mut self) {
+        self.owns_link = true;
+    }
+
+    /// Whether frames wait for a medium that they share.
+    pub fn asks_for_medium(&self) -> bool {
+        self.link.is_some() && !self.owns_link
+    }
+
+    pub(in crate::adapter) fn medium(
+        &mut self,
+        now: Time,
+        access: Access,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) {
+        let link = *self.link.as_ref().expect("only a phase on the medium asks for it").end();
+        let station = &mut self.stations[link];
+        let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
+        match access {
+            // What needs nothing else need not ask who has what.
+            Access::Granted if station.stage.phases[job.phase].holds.is_empty() && !self.stopped => {
+                job.at = At::Running { since: now, ends: now + job.left };
+                station.rest();
+                return self.settle(now, around);
+            }
+            Access::Granted => job.at = At::Phase,
+            Access::Aborted => {
+                station.busy += job.pause(now);
+                let size = around.packets().at(job.slot).size;
+                let whole = station.stage.phases[job.phase].delay.of(size);
+                job.left = whole.max(self.shortest_frame).max(self.description.link.transmit(size));
+                job.at = At::Medium;
+            }
+            Access::Lost => {
+                station.busy += job.pause(now);
+                let slot = station.jobs.remove(0).slot;
+                self.requested = false;
+                self.lose(Direction::Transmit, slot, Loss::Medium, around);
+            }
+        }
+        self.stations[link].astir = true;
+        self.unassigned = true;
+        self.settle(now, around);
+    }
+
+    /// Whether more frames are at hand behind the one that station `i` has just sent.
+    pub(super) fn has_more(&self, i: usize) -> bool {
+        let Some(link) = &self.link else { return false };
+        let before = *link.start()..i;
+        self.stations[i].waiting() > 0 || self.stations[before].iter().any(|station| !station.is_empty())
+    }
+}

@@ -1,0 +1,60 @@
+//! Adapters that hold channels to their contracts, and drop what is late.
+//!
+//! *Policing.* Let the messages of a channel, or the pieces of it that are messages of its contract, count as arrived at its first host at `ℓ_0 ≤ ℓ_1 ≤ …`,
+//! `I_min` apart. That host works ahead of them by `H` at most, and what has a bound leaves a station of its way no later than its
+//! deadlines up to there and the ways between have passed, `D` in sum. So the packets that an adapter there sees in an interval `δ` are of messages with
+//! `ℓ` in an interval of `δ + H + D`, of which there are at most `(δ + H + D) / I_min + 1`, each of `M_max` bytes or fewer. A bucket of `B_max` messages
+//! with a tolerance `τ` lets that through if
+//!
+//! ```text
+//! H + D ≤ (B_max − 1) I_min + τ,
+//! ```
+//!
+//! so nothing that has a bound exceeds its contract there. If that is not so, a channel that keeps it may lose packets.
+//!
+//! *Late* is what is due at the end of its way before now. What has a bound is through with each station of its way before that, and
+//! what has none is never due. If anything that has a bound were dropped for being late, the first of it would be late though nothing had been
+//! dropped before, which is what its bound excludes. A *margin* takes for late what may be in time, and with one there is no bound.
+
+use laxity_model::adapter::{Description, Late, Policing};
+use laxity_qos::discipline::Class;
+use laxity_units::Span;
+
+use super::{Uncovered, incoming};
+use crate::experiment::{ChannelSpec, Experiment};
+
+/// Refuses `node` if its adapter may take what keeps a contract for what exceeds it.
+pub(super) fn lenient(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+) -> Result<(), Uncovered> {
+    let Description { transmit, receive, transmit_policing, receive_policing, .. } = description;
+    let mut queues = transmit.iter().chain(receive).flat_map(|stage| &stage.queues);
+    if queues.any(|queue| queue.late == Late::Drop && !queue.margin.is_zero()) {
+        return Err(Uncovered("the adapter drops what might still be in time"));
+    }
+    for channel in experiment.channels.iter().filter(|channel| channel.class == Class::RealTime) {
+        let Some(hop) = channel.hop(node) else { continue };
+        let sends = channel.senders().contains(&node);
+        let sees = |policing: &Option<Policing>, so: bool| policing.filter(|_| so);
+        let policing = [sees(transmit_policing, sends), sees(receive_policing, hop > 0)];
+        if policing.into_iter().flatten().any(|policing| !lets_through(experiment, channel, hop, policing)) {
+            return Err(Uncovered(
+                "the adapter's policing tolerates less than packets may be late where they come from",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn lets_through(experiment: &Experiment, channel: &ChannelSpec, hop: usize, policing: Policing) -> bool {
+    let config = &experiment.host(channel.route[0]).subsystem;
+    let ahead = config.early.horizon.max(config.link.early.horizon);
+    let heard = |station: &usize| incoming(experiment, *station).map_or(Span::ZERO, |comes| comes.notice);
+    let heard = channel.route[1..=hop].iter().map(heard);
+    let Some(late) = experiment.deadline_through(channel, hop + 1) else { return false };
+    let late = heard.fold(late, Span::saturating_add);
+    let burst = channel.spec.min_interval.saturating_mul(u64::from(channel.spec.burst) - 1);
+    ahead < Span::MAX && ahead.saturating_add(late) <= burst.saturating_add(policing.tolerance)
+}
