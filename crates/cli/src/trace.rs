@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use laxity_engine::trace::{NoTrace, PerfettoTrace};
 use laxity_report::capture::Capture;
 use laxity_report::output::{self, Draft, Kind};
-use laxity_units::Time;
-use laxity_world::FrameSink;
 use laxity_world::text::clean;
+use laxity_world::{Departed, FrameSink};
 
 use crate::Exit;
 use crate::arguments::Trace;
@@ -63,9 +62,9 @@ fn watch(
         Ok((draft, Capture::new(BufWriter::new(file), experiment)))
     };
     let mut capture = arguments.pcap.as_ref().map(begin).transpose()?;
-    let mut record = |station: usize, at: Time, packet: &[u8]| {
+    let mut record = |departed: Departed<'_>| {
         if let Some((_, frames)) = &mut capture {
-            frames.record(station, at, packet);
+            frames.record(departed);
         }
     };
     let frames = arguments.pcap.is_some().then_some(&mut record as &mut FrameSink<'_>);

@@ -16,11 +16,117 @@ burst = 10
 source = { kind = "continuous" }
 "#;
 
+/// A network whose frames have a VLAN's tag, and one that comes before it, whose frames have none.
+const TAGGED: &str = r#"title = "Tags"
+[host]
+profile = "mc68040"
+subsystem = { packet = "1400 B", cpu = "fixed_priority", link = { paradigm = "O1", order = "fixed_priority" } }
+[adapter]
+kind = "null"
+[admission]
+formula = "off"
+[node.plc]
+[node.relay]
+[node.drive]
+[network]
+rate = "100 Mbit/s"
+[network.old]
+joins = ["plc", "relay"]
+framing = "ethernet"
+[network.new]
+joins = ["relay", "drive"]
+framing = "ethernet_vlan"
+[run]
+time = "50 ms"
+[[channel]]
+name = "motion"
+class = "real_time"
+from = "plc"
+to = "drive"
+level = 2
+max_message = "200 B"
+burst = 1
+min_interval = "5 ms"
+deadline = "5 ms"
+source = { kind = "periodic" }
+[[channel]]
+name = "state"
+class = "real_time"
+from = "plc"
+to = "drive"
+level = 10
+max_message = "200 B"
+burst = 1
+min_interval = "5 ms"
+deadline = "5 ms"
+source = { kind = "periodic" }
+[[channel]]
+name = "log"
+class = "best_effort"
+from = "plc"
+to = "drive"
+max_message = "1400 B"
+burst = 1
+source = { kind = "periodic", interval = "5 ms" }
+"#;
+
+fn has_tshark() -> bool {
+    let found = Command::new("tshark").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let has = found.is_ok_and(|status| status.success());
+    if !has {
+        eprintln!("passed over: there is no tshark here");
+    }
+    has
+}
+
+/// The level is told where the framing has a place for it: levels 0 to 3 are 7 of eight, 8 to 11 are 5, best effort is 0.
+#[test]
+fn an_analyser_reads_how_urgent_a_tagged_frame_is() {
+    if !has_tshark() {
+        return;
+    }
+    let here = Here::new("tags");
+    here.write("tags.toml", TAGGED);
+    let traced = here.laxity("trace tags.toml --pcap tags.pcapng");
+    assert_eq!(traced.status.code(), Some(0), "{}", String::from_utf8_lossy(&traced.stderr));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissector/laxity.lua");
+    let output = Command::new("tshark")
+        .arg("-X")
+        .arg(format!("lua_script:{}", script.display()))
+        .args(["-r", "tags.pcapng", "-T", "fields", "-e", "frame.interface_name", "-e", "laxity.channel"])
+        .args(["-e", "vlan.priority", "-e", "vlan.id", "-e", "vlan.etype", "-e", "frame.len"])
+        .current_dir(&here.0)
+        .output()
+        .expect("tshark was there a moment ago");
+    let said = String::from_utf8(output.stdout).expect("tshark writes text");
+    let (mut tagged, mut plain) = (0, 0);
+    for line in said.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [station, channel, priority, vlan, inner, length] = fields[..] else {
+            panic!("{line}: fields are missing")
+        };
+        let size = if channel == "2" { 1400 } else { 200 };
+        match station {
+            "plc" => {
+                plain += 1;
+                assert_eq!((priority, vlan, inner), ("", "", ""), "{line}");
+                assert_eq!(length, (size + 90).to_string(), "{line}");
+            }
+            "relay" => {
+                tagged += 1;
+                let expected = ["7", "5", "0"][channel.parse::<usize>().unwrap()];
+                assert_eq!((priority, vlan, inner), (expected, "0", "0x0800"), "{line}");
+                assert_eq!(length, (size + 94).to_string(), "{line}");
+            }
+            _ => panic!("{line}: who is that"),
+        }
+    }
+    assert!(tagged >= 24 && plain >= tagged, "{tagged} and {plain} frames");
+}
+
 #[test]
 fn an_analyser_reads_what_a_run_has_sent() {
-    let found = Command::new("tshark").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !found.is_ok_and(|status| status.success()) {
-        eprintln!("passed over: there is no tshark here");
+    if !has_tshark() {
         return;
     }
     let here = Here::new("dissector");

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use laxity_engine::trace::{NoTrace, PerfettoTrace, Trace, TraceHasher};
+use laxity_engine::trace::{Flow, NoTrace, PerfettoTrace, Trace, TraceHasher};
 use laxity_engine::{FrameCapture, LinkType};
 use laxity_units::{Bytes, Time};
 use pcap_file::DataLink;
@@ -44,6 +44,36 @@ fn a_trace_is_json_with_exact_times() {
     let thread = of("M").into_iter().find(|record| record["name"] == "thread_name").unwrap();
     assert_eq!(thread["args"]["name"], "adapter \"a\"\\dma\n");
     assert_eq!((&thread["tid"], &thread["pid"]), (&span["tid"], &span["pid"]));
+}
+
+/// An arrow from one thread to another, by a number, and a value that is written as what it means, where that is known.
+#[test]
+fn a_way_is_an_arrow_and_a_value_has_a_meaning() {
+    let mut trace = PerfettoTrace::new(Vec::new());
+    let (cpu, link) = (trace.track("cpu"), trace.track("link"));
+    trace.means("channel", 3, "the \"film\"");
+    trace.span(cpu, "packet", Time::from_ps(0), Time::from_ps(9_000_000), &[("channel", 3), ("message", 3)]);
+    trace.span(link, "transmit", Time::from_ps(9_000_000), Time::from_ps(12_000_000), &[("channel", 4)]);
+    for (track, at, flow) in
+        [(cpu, 8_999_000, Flow::Begins), (link, 9_500_000, Flow::Passes), (link, 11_999_000, Flow::Ends)]
+    {
+        trace.flow(track, Time::from_ps(at), 77, flow);
+    }
+    let text = String::from_utf8(trace.finish().unwrap()).unwrap();
+    let records: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let of = |kind: &str| records.iter().filter(|record| record["ph"] == kind).collect::<Vec<_>>();
+    assert_eq!(of("X")[0]["args"]["channel"], "the \"film\"");
+    assert_eq!((&of("X")[0]["args"]["message"], &of("X")[1]["args"]["channel"]), (&3.into(), &4.into()));
+    for (kind, thread, at) in
+        [("s", &of("X")[0]["tid"], 8.999), ("t", &of("X")[1]["tid"], 9.5), ("f", &of("X")[1]["tid"], 11.999)]
+    {
+        let [flow] = of(kind)[..] else { panic!("one {kind}") };
+        assert_eq!(
+            (&flow["tid"], &flow["id"], &flow["cat"], flow["ts"].as_f64()),
+            (thread, &77.into(), &"message".into(), Some(at))
+        );
+    }
+    assert_eq!(of("f")[0]["bp"], "e", "it ends in the span around it, not in the next");
 }
 
 #[test]

@@ -7,16 +7,20 @@
 //! station has the channel's name as a remark.
 //!
 //! What the model counts as a packet's size is what stands behind all headers here: the frame is 90 bytes longer (14 Ethernet, 20
-//! IPv4, 8 UDP, 48 our own), as whoever sends such a packet over UDP would see.
+//! IPv4, 8 UDP, 48 our own), as whoever sends such a packet over UDP would see. Where the network's framing has a VLAN's tag it is 94:
+//! the tag says nothing but how urgent the frame is, by the level that it has there (a priority-tagged frame, of VLAN 0).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use etherparse::{EtherType, Ethernet2Header, IpDscp, IpNumber, Ipv4Header, UdpHeader};
+use etherparse::{
+    EtherType, Ethernet2Header, IpDscp, IpNumber, Ipv4Header, SingleVlanHeader, UdpHeader, VlanId, VlanPcp,
+};
 use laxity_engine::{FrameCapture, Interface, LinkType};
 use laxity_qos::discipline::Class;
 use laxity_qos::wire::{HEADER_LEN, Header};
-use laxity_units::{Bytes, Time};
+use laxity_units::Bytes;
+use laxity_world::Departed;
 use laxity_world::experiment::{Experiment, NodeSpec};
 
 /// The UDP port at which packets of ours are known: "LX".
@@ -54,11 +58,11 @@ impl<'a, W: Write> Capture<'a, W> {
         Self { experiment, frames, interfaces: BTreeMap::new(), named: BTreeSet::new(), frame: Vec::new() }
     }
 
-    /// `packet`, its header first, left `station` at `at`. Panics if it does not begin with a header, or is of no channel of the
-    /// experiment.
-    pub fn record(&mut self, station: usize, at: Time, packet: &[u8]) {
+    /// A packet left a station. Panics if it does not begin with a header, or is of no channel of the experiment.
+    pub fn record(&mut self, departed: Departed<'_>) {
+        let Departed { station, at, priority, bytes: packet } = departed;
         let (header, _) = Header::decode(packet).expect("packets of a run have headers");
-        self.wrap(station, &header, packet);
+        self.wrap(station, &header, priority, packet);
         let (experiment, frames) = (self.experiment, &mut self.frames);
         let interface = self
             .interfaces
@@ -76,7 +80,7 @@ impl<'a, W: Write> Capture<'a, W> {
     }
 
     /// Makes the frame in which `packet` leaves `station`.
-    fn wrap(&mut self, station: usize, header: &Header, packet: &[u8]) {
+    fn wrap(&mut self, station: usize, header: &Header, priority: u8, packet: &[u8]) {
         let channel = &self.experiment.channels[header.channel as usize];
         let hop = channel.hop(station).expect("a packet keeps to its route");
         let is_host = |station: &usize| *station < self.experiment.nodes.len();
@@ -86,9 +90,16 @@ impl<'a, W: Write> Capture<'a, W> {
         let next = after.iter().find(|s| is_host(s)).copied();
         let relays = before.iter().filter(|s| is_host(s)).count() - 1;
         let end = channel.route.iter().skip(1).rfind(|s| is_host(s)).copied();
+        let tagged = channel.ways.get(hop).is_some_and(|way| self.experiment.networks[*way].tagged);
         let ethernet = Ethernet2Header {
             source: station_address(Some(last)),
             destination: station_address(next),
+            ether_type: if tagged { EtherType::VLAN_TAGGED_FRAME } else { EtherType::IPV4 },
+        };
+        let tag = SingleVlanHeader {
+            pcp: VlanPcp::try_new(priority).expect("there are eight"),
+            drop_eligible_indicator: false,
+            vlan_id: VlanId::ZERO,
             ether_type: EtherType::IPV4,
         };
         let real_time = header.class == Class::RealTime;
@@ -116,10 +127,13 @@ impl<'a, W: Write> Capture<'a, W> {
         });
         self.frame.clear();
         self.frame.extend(ethernet.to_bytes());
+        if tagged {
+            self.frame.extend(tag.to_bytes());
+        }
         self.frame.extend(ip.to_bytes());
         self.frame.extend(udp.to_bytes());
         self.frame.extend(packet);
-        debug_assert_eq!(self.frame.len(), 42 + packet.len());
+        debug_assert_eq!(self.frame.len(), 42 + 4 * usize::from(tagged) + packet.len());
         debug_assert!(packet.len() >= HEADER_LEN);
     }
 }

@@ -33,6 +33,7 @@ use legs::Legs;
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};
 use networks::Networks;
+pub use observer::Departed;
 use observer::Observer;
 pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
@@ -56,7 +57,7 @@ const FILL_LIMIT: u64 = 100_000;
 
 /// Takes every packet that leaves a station: which of them, when, and the packet's bytes, header
 /// first.
-pub type FrameSink<'a> = dyn FnMut(usize, Time, &[u8]) + 'a;
+pub type FrameSink<'a> = dyn FnMut(Departed<'_>) + 'a;
 
 /// Runs one point of a sweep. Its place in the sweep is the caller's to fill in.
 pub fn run(experiment: &Experiment) -> Run {

@@ -34,8 +34,9 @@ pub mod text;
 
 pub use assembly::via::served;
 pub use assembly::{
-    Assembly, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel, Nothing, Notice,
-    Outside, Said, channel_config, limits, observe, receiving, run, run_within, source_stream,
+    Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
+    Nothing, Notice, Outside, Said, channel_config, limits, observe, receiving, run, run_within,
+    source_stream,
 };
 pub use measure::Tally;
 pub use steps::Steps;

@@ -9,7 +9,7 @@
 
 use laxity_units::Time;
 
-use super::{Arguments, Trace, Track, Tracks};
+use super::{Arguments, Flow, Trace, Track, Tracks};
 
 /// Hashes every record, in order.
 #[derive(Debug, Clone, Default)]
@@ -96,6 +96,13 @@ impl Trace for TraceHasher {
         self.word(at.as_ps());
         self.word(value as u64);
     }
+
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+        self.record(4, track);
+        self.word(at.as_ps());
+        self.word(id);
+        self.word(flow as u64);
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +129,9 @@ mod tests {
             hash(&|h, t| h.instant(t, "a", at(1), &[])),
             hash(&|h, t| h.level(t, at(1), 1)),
             hash(&|h, t| h.level(t, at(1), -1)),
+            hash(&|h, t| h.flow(t, at(1), 7, Flow::Begins)),
+            hash(&|h, t| h.flow(t, at(1), 7, Flow::Ends)),
+            hash(&|h, t| h.flow(t, at(1), 8, Flow::Ends)),
             hash(&|h, _| {
                 let other = h.track("u");
                 h.level(other, at(1), 1);

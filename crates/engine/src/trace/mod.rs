@@ -51,6 +51,17 @@ impl Track {
 /// What a record says beside its name: a channel, a packet, a length.
 pub type Arguments<'a> = &'a [(&'a str, u64)];
 
+/// Where on its way something is that goes from track to track.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// It sets out.
+    Begins,
+    /// It comes by.
+    Passes,
+    /// It has come to its end.
+    Ends,
+}
+
 /// Takes what components tell.
 pub trait Trace {
     /// Whether what is told is kept; lets a component spare itself work that only a trace needs.
@@ -72,6 +83,13 @@ pub trait Trace {
 
     /// From `at` on, the level of which `track` is the name is `value`: a queue's length, a window.
     fn level(&mut self, track: Track, at: Time, value: i64);
+
+    /// What goes by the number `id` is in the span that `track` has at `at`. Spans are told when they end, so that one may be told
+    /// before or after. Who shows no ways leaves it.
+    fn flow(&mut self, _track: Track, _at: Time, _id: u64, _flow: Flow) {}
+
+    /// Where `argument` is `value` in a record, it means what is called `name`: who shows records may write that in its place.
+    fn means(&mut self, _argument: &'static str, _value: u64, _name: &str) {}
 }
 
 /// Keeps nothing.
@@ -119,6 +137,14 @@ impl<T: Trace + ?Sized> Trace for &mut T {
     fn level(&mut self, track: Track, at: Time, value: i64) {
         (**self).level(track, at, value);
     }
+
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+        (**self).flow(track, at, id, flow);
+    }
+
+    fn means(&mut self, argument: &'static str, value: u64, name: &str) {
+        (**self).means(argument, value, name);
+    }
 }
 
 /// Both are told everything. They must have been told the same tracks before they became a pair.
@@ -150,6 +176,16 @@ impl<A: Trace, B: Trace> Trace for (A, B) {
     fn level(&mut self, track: Track, at: Time, value: i64) {
         self.0.level(track, at, value);
         self.1.level(track, at, value);
+    }
+
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+        self.0.flow(track, at, id, flow);
+        self.1.flow(track, at, id, flow);
+    }
+
+    fn means(&mut self, argument: &'static str, value: u64, name: &str) {
+        self.0.means(argument, value, name);
+        self.1.means(argument, value, name);
     }
 }
 

@@ -11,14 +11,15 @@
 //!
 //! A track is a thread of one process, whose number is that of the track and two: Perfetto treats thread 0 as
 //! idle and the thread with the number of its process, 1, as the main one. Levels are counters, which the
-//! format knows by name and not by thread.
+//! format knows by name and not by thread. A flow is an arrow between the spans of several threads that are open at its times.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use laxity_units::Time;
 
-use super::{Arguments, Trace, Track, Tracks};
+use super::{Arguments, Flow, Trace, Track, Tracks};
 
 const PER_MICRO: u64 = 1_000_000;
 
@@ -32,6 +33,8 @@ pub struct PerfettoTrace<W: Write> {
     tracks: Tracks,
     /// By track, its name, and whether the file knows it as a thread.
     names: Vec<(String, bool)>,
+    /// What values of arguments mean.
+    meanings: BTreeMap<&'static str, BTreeMap<u64, String>>,
     line: String,
     failure: Option<io::Error>,
 }
@@ -39,8 +42,14 @@ pub struct PerfettoTrace<W: Write> {
 impl<W: Write> PerfettoTrace<W> {
     /// Begins a trace in `writer`.
     pub fn new(writer: W) -> Self {
-        let mut trace =
-            Self { writer, tracks: Tracks::default(), names: Vec::new(), line: String::new(), failure: None };
+        let mut trace = Self {
+            writer,
+            tracks: Tracks::default(),
+            names: Vec::new(),
+            meanings: BTreeMap::new(),
+            line: String::new(),
+            failure: None,
+        };
         trace
             .line
             .push_str("[\n{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"laxity\"}}");
@@ -94,7 +103,13 @@ impl<W: Write> PerfettoTrace<W> {
             for (i, (name, value)) in arguments.iter().enumerate() {
                 self.line.push_str(if i == 0 { "" } else { "," });
                 push_text(&mut self.line, name);
-                write!(self.line, ":{value}").expect("a string takes all");
+                match self.meanings.get(*name).and_then(|of| of.get(value)) {
+                    Some(meaning) => {
+                        self.line.push(':');
+                        push_text(&mut self.line, meaning);
+                    }
+                    None => write!(self.line, ":{value}").expect("a string takes all"),
+                }
             }
             self.line.push('}');
         }
@@ -134,6 +149,21 @@ impl<W: Write> Trace for PerfettoTrace<W> {
         self.push_micros(",\"ts\":", at.as_ps());
         write!(self.line, ",\"args\":{{\"value\":{value}}}}}").expect("a string takes all");
         self.flush_line();
+    }
+
+    fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
+        let (kind, binds) = match flow {
+            Flow::Begins => ('s', ""),
+            Flow::Passes => ('t', ""),
+            Flow::Ends => ('f', ",\"bp\":\"e\""),
+        };
+        self.begin(kind, track, "message", at);
+        write!(self.line, ",\"cat\":\"message\",\"id\":{id}{binds}").expect("a string takes all");
+        self.end(&[]);
+    }
+
+    fn means(&mut self, argument: &'static str, value: u64, name: &str) {
+        self.meanings.entry(argument).or_default().insert(value, name.to_owned());
     }
 }
 

@@ -66,7 +66,11 @@ impl Trace for Sight {
         }
     }
 
-    fn instant(&mut self, track: Track, _: &str, at: Time, arguments: Arguments<'_>) {
+    fn instant(&mut self, track: Track, name: &str, at: Time, arguments: Arguments<'_>) {
+        // When it was due is no instant at which anything happened.
+        if name == "deadline" {
+            return;
+        }
         let of_target = self.tracks.iter().position(|name| *name == self.target);
         let message = arguments.iter().find(|(key, _)| *key == "message");
         if let Some((_, message)) = message
@@ -95,6 +99,7 @@ mod tests {
         sight.span(cpu, "protocol", at(2), at(5), &[]);
         sight.instant(a, "message complete", at(9), &[("message", 3)]);
         sight.instant(b, "message complete", at(9), &[("message", 4)]);
+        sight.instant(a, "deadline", at(8), &[("message", 3)]);
         sight.sort();
         assert_eq!(sight.instants, [at(2), at(5), at(9)]);
         assert_eq!((sight.completions.clone(), sight.left.clone()), (vec![at(9)], vec![(3, at(9))]));

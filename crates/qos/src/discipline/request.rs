@@ -39,6 +39,11 @@ impl Tag {
         Self { class: Class::RealTime, logical_arrival: at, deadline, tick, level }
     }
 
+    /// What it is in a VLAN's tag: the priority code point of IEEE 802.1Q, 7 the most urgent. Four levels share one, and best effort has 0.
+    pub fn priority(&self) -> u8 {
+        7 - self.level.min(31) / 4
+    }
+
     /// What has none, and came `now`.
     pub fn best_effort(now: Time) -> Self {
         Self::sharing(now, Vtick::NONE)

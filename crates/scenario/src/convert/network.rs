@@ -34,6 +34,7 @@ pub(super) fn network(
         name: None,
         members: (0..stations).collect(),
         medium,
+        tagged: false,
         propagation: path.propagation,
         impairments,
     };

@@ -102,6 +102,7 @@ pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Resul
         name: None,
         members: (0..nodes).collect(),
         medium: MediumSpec::PointToPoint,
+        tagged: false,
         propagation: Span::ZERO,
         impairments: Default::default(),
     };

@@ -1,11 +1,11 @@
 //! What a run shows of itself while it runs: a trace, and the packets as a network would see them.
 
-use laxity_engine::trace::{Trace, Track};
+use laxity_engine::trace::{Flow, Trace, Track};
 use laxity_model::host::Busy;
 use laxity_model::node::Node;
-use laxity_qos::channel::{Packet, Thread};
+use laxity_qos::channel::{ChannelId, Packet, Thread};
 use laxity_qos::wire::Header;
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use super::FrameSink;
 use crate::experiment::Experiment;
@@ -19,7 +19,40 @@ pub(super) struct Observer<'a, 'f, T: Trace> {
     frame: Vec<u8>,
     departures: u64,
     /// What departed while a node acted, and is to be traced when it is done; only while a trace is kept.
-    seen: Vec<(usize, Packet)>,
+    seen: Vec<Seen>,
+}
+
+/// A packet that has departed.
+struct Seen {
+    station: usize,
+    packet: Packet,
+    /// From where its message set out.
+    first: bool,
+    /// To nowhere else.
+    ends: bool,
+}
+
+/// A frame that leaves a station, for whoever looks at them.
+#[derive(Debug, Clone, Copy)]
+pub struct Departed<'a> {
+    /// From where.
+    pub station: usize,
+    /// When.
+    pub at: Time,
+    /// What a VLAN's tag says of how urgent it is (see [`Tag::priority`](laxity_qos::discipline::Tag::priority)).
+    pub priority: u8,
+    /// The packet, its header first.
+    pub bytes: &'a [u8],
+}
+
+/// The number by which a trace knows a message on its way.
+fn flow_of(channel: ChannelId, message: u64) -> u64 {
+    u64::from(channel.0) << 40 | message & ((1 << 40) - 1)
+}
+
+/// Just before `at`, when what ends then was still going on.
+fn before(at: Time) -> Time {
+    at.saturating_sub(Span::from_ns(1))
 }
 
 /// The lines of one node in the trace.
@@ -56,8 +89,9 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             let (cpu, link, queue) = (track("cpu"), track("link"), track("link queue"));
             self.nodes.push(Tracks { cpu, link, queue, free: Time::ZERO });
         }
-        for channel in &experiment.channels {
+        for (number, channel) in experiment.channels.iter().enumerate() {
             self.channels.push(self.trace.track(&format!("channel {}", channel.name)));
+            self.trace.means("channel", number as u64, &channel.name);
         }
     }
 
@@ -81,7 +115,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.departures
     }
 
-    pub(super) fn departed(&mut self, node: usize, now: Time, packet: &Packet) {
+    /// A packet has departed from `node`, `first` where its message set out, and `ends` if it goes nowhere else.
+    pub(super) fn departed(&mut self, node: usize, now: Time, packet: &Packet, (first, ends): (bool, bool)) {
         // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
         // word comes in: enough to tell runs apart that nobody has made alike on purpose.
         let who = (node as u64) << 32 | u64::from(packet.channel.0);
@@ -90,13 +125,20 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             self.departures = mixed ^ (mixed >> 29);
         }
         if self.trace.is_kept() {
-            self.seen.push((node, *packet));
+            self.seen.push(Seen { station: node, packet: *packet, first, ends });
         }
         if let Some(frames) = &mut self.frames {
             self.frame.clear();
             self.frame.extend(Header::from(packet).encode());
             self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
-            frames(node, now, &self.frame);
+            frames(Departed { station: node, at: now, priority: packet.tag.priority(), bytes: &self.frame });
+        }
+    }
+
+    /// A message of `channel` has been delivered at `node`, by what its CPU has just done.
+    pub(super) fn delivered(&mut self, node: usize, now: Time, channel: ChannelId, message: u64) {
+        if self.trace.is_kept() {
+            self.trace.flow(self.nodes[node].cpu, before(now), flow_of(channel, message), Flow::Ends);
         }
     }
 
@@ -108,7 +150,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
 
     /// Traces what has departed at `now`, and how long the queues of `nodes` are after it.
     pub(super) fn look_at(&mut self, now: Time, nodes: &[Node]) {
-        for (node, packet) in self.seen.drain(..) {
+        for Seen { station: node, packet, first, ends } in self.seen.drain(..) {
             let tracks = &mut self.nodes[node];
             let arguments = [
                 ("channel", u64::from(packet.channel.0)),
@@ -118,6 +160,20 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             ];
             self.trace.span(tracks.link, "transmit", packet.handed.max(tracks.free), now, &arguments);
             tracks.free = now;
+            if packet.is_last() {
+                // Made, or passed on, by what the CPU did until then; a port of a switch has none.
+                let id = flow_of(packet.channel, packet.message);
+                if nodes.get(node).is_some_and(|node| node.host().is_some()) {
+                    let flow = if first { Flow::Begins } else { Flow::Passes };
+                    self.trace.flow(tracks.cpu, before(packet.created), id, flow);
+                }
+                let flow = if ends { Flow::Ends } else { Flow::Passes };
+                self.trace.flow(tracks.link, before(now), id, flow);
+                if first && packet.carried.due < Time::MAX {
+                    let track = self.channels[packet.channel.0 as usize];
+                    self.trace.instant(track, "deadline", packet.carried.due, &[("message", packet.message)]);
+                }
+            }
             let host = nodes.get(node).and_then(Node::host);
             let waiting = host.map_or(0, |host| host.subsystem().link_queue().0);
             self.trace.level(tracks.queue, now, waiting as i64);

@@ -82,6 +82,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 if let Some(punctuality) = &mut meter.punctuality {
                     punctuality.arrive(now, delivery.message, from);
                 }
+                self.observer.delivered(node, now, delivery.channel, delivery.message);
                 self.tell_delivered(now, delivery.channel, delivery.message);
             }
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
@@ -156,9 +157,9 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 
     /// A packet leaves `node`: for the next of its route, and if this is the last that sends it, for the meters.
     fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        self.observer.departed(node, now, packet);
         let (hop, leg) = self.legs.of(packet.channel.0 as usize, node);
         let leg = *leg;
+        self.observer.departed(node, now, packet, (hop == 0, leg.next.is_none()));
         if !leg.cuts_through {
             self.send_on(hop, &leg, now, packet, calendar);
         }

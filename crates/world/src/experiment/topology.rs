@@ -226,6 +226,8 @@ pub struct Network {
     pub members: Vec<usize>,
     /// Who may send when.
     pub medium: MediumSpec,
+    /// Whether its frames have a VLAN's tag.
+    pub tagged: bool,
     /// Propagation delay of each link.
     pub propagation: Span,
     /// What happens to frames on their way.

@@ -101,6 +101,7 @@ impl Builder {
             name: Some(name.get_ref().clone()),
             members: Vec::new(),
             medium: medium.0,
+            tagged: framing == Framing::EthernetVlan,
             propagation,
             impairments: medium.1,
         });
@@ -211,6 +212,7 @@ impl Builder {
             name: Some(name.get_ref().clone()),
             members: stations,
             medium,
+            tagged: false,
             propagation,
             impairments,
         });
