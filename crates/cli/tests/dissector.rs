@@ -16,7 +16,7 @@ burst = 10
 source = { kind = "continuous" }
 "#;
 
-/// A network whose frames have a VLAN's tag, and one that comes before it, whose frames have none.
+/// A link whose frames have a VLAN's tag, and one that comes before it, whose frames have none.
 const TAGGED: &str = r#"title = "Tags"
 [host]
 profile = "mc68040"
@@ -26,15 +26,16 @@ kind = "null"
 [admission]
 formula = "off"
 [node.plc]
-[node.relay]
+[node.sw]
+kind = "switch"
 [node.drive]
 [network]
 rate = "100 Mbit/s"
 [network.old]
-joins = ["plc", "relay"]
+joins = ["plc", "sw"]
 framing = "ethernet"
 [network.new]
-joins = ["relay", "drive"]
+joins = ["sw", "drive"]
 framing = "ethernet_vlan"
 [run]
 time = "50 ms"
@@ -112,7 +113,7 @@ fn an_analyser_reads_how_urgent_a_tagged_frame_is() {
                 assert_eq!((priority, vlan, inner), ("", "", ""), "{line}");
                 assert_eq!(length, (size + 90).to_string(), "{line}");
             }
-            "relay" => {
+            station if station.starts_with("sw") => {
                 tagged += 1;
                 let expected = ["7", "5", "0"][channel.parse::<usize>().unwrap()];
                 assert_eq!((priority, vlan, inner), (expected, "0", "0x0800"), "{line}");

@@ -6,6 +6,7 @@ use laxity_qos::channel::{
 };
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::traffic::TrafficSpec;
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 use super::bench::{Bench, Input, PACKET, best_effort, config, real_time};
@@ -25,7 +26,7 @@ fn incoming(channel: u32, message: u64) -> Input {
         count: 1,
         size: PACKET,
         message_size: PACKET,
-        tag: Tag { deadline: Time::ZERO, ..Tag::best_effort(Time::ZERO) },
+        tag: Tag::real_time(Time::ZERO, Span::ZERO, Vtick::NONE, 0),
         due_from: Time::ZERO,
         sent: Time::ZERO,
         created: Time::ZERO,
