@@ -7,6 +7,7 @@ use laxity_qos::wire::Header;
 use laxity_report::capture::{Capture, PORT};
 use laxity_scenario::Scenario;
 use laxity_units::Time;
+use laxity_world::Departed;
 use laxity_world::experiment::Experiment;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
@@ -100,7 +101,7 @@ struct Seen {
 
 fn captured(experiment: &Experiment) -> (Vec<Seen>, BTreeMap<[u8; 4], String>) {
     let mut capture = Capture::new(Vec::new(), experiment);
-    let mut record = |station: usize, at: Time, packet: &[u8]| capture.record(station, at, packet);
+    let mut record = |departed: Departed<'_>| capture.record(departed);
     laxity_world::observe(experiment, &mut laxity_engine::trace::NoTrace, Some(&mut record));
     let file = capture.finish().expect("memory takes all");
     let mut reader = PcapNgReader::new(file.as_slice()).expect("a section begins it");
@@ -205,9 +206,9 @@ fn a_packet_longer_than_a_datagram_has_no_length() {
     let experiment = experiment(&long.replace("\"64 B\"", "\"80 KiB\""));
     let mut lengths = Vec::new();
     let mut capture = Capture::new(Vec::new(), &experiment);
-    let mut record = |station: usize, at: Time, packet: &[u8]| {
-        lengths.push(packet.len());
-        capture.record(station, at, packet);
+    let mut record = |departed: Departed<'_>| {
+        lengths.push(departed.bytes.len());
+        capture.record(departed);
     };
     laxity_world::observe(&experiment, &mut laxity_engine::trace::NoTrace, Some(&mut record));
     let file = capture.finish().expect("memory takes all");

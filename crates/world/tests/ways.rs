@@ -85,8 +85,7 @@ fn a_message_is_shown_from_cpu_to_cpu() {
         burst = 1
         source = { kind = "periodic", interval = "30 ms" }
         "#;
-    let scenario =
-        Scenario::from_text("test.toml", text.to_string()).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
     let mut ways = Ways::default();
     let run = observe(&scenario.first(), &mut ways, None);
     assert_eq!(ways.channels, [(0, "film".into()), (1, "bulk".into())]);

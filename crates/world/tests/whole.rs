@@ -103,7 +103,7 @@ fn the_same_seed_gives_the_same_bits() {
 fn frames_are_packets_that_decode() {
     let experiment = experiment(1, "");
     let (mut frames, mut bytes) = (0, 0);
-    let mut sink = |_: usize, _: laxity_units::Time, frame: &[u8]| {
+    let mut sink = |laxity_world::Departed { bytes: frame, .. }: laxity_world::Departed<'_>| {
         let (_, payload) = Header::decode(frame).expect("a packet on the wire is well formed");
         frames += 1;
         bytes += payload.len() as u64;
