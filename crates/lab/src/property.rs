@@ -227,6 +227,9 @@ fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound:
     let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
     // What is lost on the way or by an adapter is nobody's here.
     let intact = channel.lost_packets == 0 && !channel.drops.contains_key("adapter");
+    // Nor what a receiver that is promised nothing loses while it is broken.
+    let receiver = spec.route.last().copied().filter(|_| channel.delivery_bound.is_none());
+    let intact = intact && !experiment.faults.iter().any(|fault| Some(fault.node) == receiver);
     if spec.class != Class::RealTime
         || !enforced
         || !intact

@@ -273,11 +273,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         for edge in self.around.window.edges() {
             calendar.schedule(edge, Event::Window);
         }
-        for (number, fault) in (0..).zip(&self.experiment.faults) {
-            calendar.schedule(Time::ZERO + fault.at, Event::Fault { number, begins: true });
-            if let Some(length) = fault.length {
-                calendar.schedule(Time::ZERO + fault.at + length, Event::Fault { number, begins: false });
-            }
+        for (number, fault) in self.experiment.faults.iter().enumerate() {
+            self.schedule_fault(Time::ZERO + fault.at, number, calendar);
         }
         self.look_at_window(Time::ZERO);
         for channel in 0..self.sources.len() {
@@ -403,8 +400,20 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         self.snapshot(Time::ZERO).tallies.swap_remove(channel)
     }
 
+    /// A fault begins at `at`, and ends if it does.
+    fn schedule_fault(&self, at: Time, number: usize, calendar: &mut Calendar<Event>) {
+        let event = |begins| Event::Fault { number: number as u32, begins };
+        calendar.schedule(at, event(true));
+        if let Some(length) = self.experiment.faults[number].length {
+            calendar.schedule(at.saturating_add(length), event(false));
+        }
+    }
+
     fn fault(&mut self, now: Time, number: usize, begins: bool, calendar: &mut Calendar<Event>) {
         let spec = self.experiment.faults[number];
+        if let Some(every) = spec.every.filter(|_| begins) {
+            self.schedule_fault(now.saturating_add(every), number, calendar);
+        }
         let node = &mut self.nodes[spec.node];
         match spec.fault {
             Fault::LostInterrupts(share) => {

@@ -32,6 +32,7 @@
 //! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
 //! missed (`Subsystem::next_wakeup`).
 
+mod faults;
 mod incoming;
 mod lines;
 mod medium;
@@ -57,6 +58,7 @@ use crate::experiment::{
     Network, NodeSpec, Outlet, Pace, SourceSpec, SwitchSpec,
 };
 
+pub(crate) use faults::stalls;
 pub(crate) use incoming::{frames_apart, incoming, notices, sources};
 pub(crate) use medium::COLLISIONS;
 pub(crate) use receiving::receiving;
@@ -135,7 +137,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         switches,
         outlets,
         networks,
-        faults,
+        // See `faults.rs`.
+        faults: _,
         admission: Admission { formula: _, test, local_deadline: _, division: _, refusal: _ },
         // A clock that lags behind, and a host that is stopped by its platform, are told apart from what a bound is
         // about: lateness is a result, never part of the model.
@@ -162,9 +165,11 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     }
     clock_of_host(emulation)?;
     let covered = |(node, NodeSpec { name: _, host, adapter }): (usize, &NodeSpec)| {
-        if faults.iter().any(|fault| fault.node == node) {
-            return Err(Uncovered("nothing bounds what a fault keeps from happening"));
-        }
+        let description = match &adapters[*adapter] {
+            Adapter::Described(described) => Some(described.as_ref()),
+            Adapter::Null(_) => None,
+        };
+        faults::bounded(experiment, node, description)?;
         let covered = host_policies(&hosts[*host])?;
         let link = match &adapters[*adapter] {
             Adapter::Null(_) if covered.model == ResourceModel::Handed => {

@@ -256,6 +256,8 @@ pub struct FaultSpec {
     pub at: Span,
     /// How long it lasts; `None` to the end, or until the adapter is reset.
     pub length: Option<Span>,
+    /// From one beginning to the next, longer than it lasts; `None` if it happens once.
+    pub every: Option<Span>,
 }
 
 /// What goes wrong.

@@ -220,7 +220,8 @@ fn fault(
     way: &Way,
 ) -> Result<FaultSpec, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawFault { kind, at, length, node, resource, share }) = (part.span(), part.into_inner());
+    let (owner, RawFault { kind, at, length, every, node, resource, share }) =
+        (part.span(), part.into_inner());
     let kind = cx.required(kind, "kind", &owner, "this fault");
     let at = cx.required(at, "at", &owner, "this fault");
     let length = cx.optional(length);
@@ -231,6 +232,7 @@ fn fault(
     if kind != FaultKind::Stall {
         let help = "remove this, or say `kind = \"stall\"`";
         cx.foreign(resource.as_ref(), "only a stall has a resource", help)?;
+        cx.foreign(every.as_ref(), "only a stall comes again", help)?;
     }
     if kind != FaultKind::LostInterrupts {
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
@@ -263,5 +265,16 @@ fn fault(
         }
     };
     let (at, length) = (at?.into_inner().get(), length?.map(|length| length.into_inner().get()));
-    Ok(FaultSpec { node, fault, at, length })
+    let every = match cx.optional(every)? {
+        None => None,
+        Some(every) => {
+            let (span, every) = (every.span(), every.into_inner().get());
+            if length.is_none_or(|length| length >= every) {
+                let help = "say `for`, and a longer time from one beginning to the next";
+                return Err(cx.fault(&span, "it would begin again before it is over", help));
+            }
+            Some(every)
+        }
+    };
+    Ok(FaultSpec { node, fault, at, length, every })
 }

@@ -132,12 +132,22 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
     // A null device has nothing that could break; its interrupts can get lost.
     let kind = match theme.null() && !theme.careless {
         true => "lost_interrupts",
-        false => dice.word::<FaultKind>("stop", 0.0),
+        false => dice.word::<FaultKind>("stall", 0.4),
     };
+    // Stalls that come again, and so short that there is a bound beside them.
+    let stalls =
+        (kind == "stall" && dice.chance(0.7)).then(|| dice.span(Span::from_us(1), Span::from_us(200)));
     table!(RawFault {
         kind: word::<FaultKind>(kind),
         at: quantity(dice.part_of(length)),
-        length as "for": dice.maybe(0.7, |dice| quantity(dice.part_of(length / 2))),
+        length as "for": match stalls {
+            Some(stall) => quantity(stall),
+            None => dice.maybe(0.7, |dice| quantity(dice.part_of(length / 2))),
+        },
+        every: match stalls {
+            Some(stall) => quantity(stall * dice.pick(&[2, 5, 20, 100])),
+            None => unsaid(),
+        },
         node: match theme.place {
             Place::Nodes { .. } => dice.maybe(0.4, |dice| that(name(dice.pick(&HOSTS[..2])))),
             _ => dice.maybe(0.4, |dice| this(whole(dice.below(theme.nodes())))),

@@ -95,6 +95,8 @@ pub(crate) struct RawFault {
     /// How long it lasts. Default: to the end, or until the driver resets the adapter.
     #[serde(rename = "for")]
     pub(crate) length: Option<Written<Bounded<Length>>>,
+    /// Stall: how long after it began it begins again, longer than it lasts. Default: never. Bounds count such stalls.
+    pub(crate) every: Option<Written<Bounded<Length>>>,
     /// At which node. Default 0, the first.
     pub(crate) node: Option<Written<NodeName>>,
     /// Stall: the adapter's resource that does nothing.

@@ -20,7 +20,7 @@ use super::departures::{Departures, makes};
 use super::division::{self, Needs};
 use super::leg::Leg;
 use super::station::{GoesBy, Station};
-use crate::coverage::{Coverage, Covered, Uncovered, incoming, thread_per_message};
+use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Division, Experiment, Host, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
@@ -349,7 +349,11 @@ fn environment(
             Formula::Papers | Formula::Printed => Vec::new(),
             Formula::Corrected => {
                 let above = applications(experiment, node)?.into_iter();
-                above.chain(receptions(experiment, node)?).chain(looks(experiment, node)).collect()
+                above
+                    .chain(receptions(experiment, node)?)
+                    .chain(looks(experiment, node))
+                    .chain(stalls(experiment, node))
+                    .collect()
             }
         },
         formula,
