@@ -250,4 +250,6 @@ mod rows;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod tandem;
+#[cfg(test)]
 mod tests;
