@@ -28,7 +28,7 @@ use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{ChannelSpec, Experiment, Pace};
 use laxity_world::promise::Promise;
-use laxity_world::{HostReport, HostTally, Input, channel_config};
+use laxity_world::{HostReport, HostTally, Input, channel_config, groups};
 
 use applications::Applications;
 pub use work::Workshop;
@@ -81,6 +81,7 @@ impl<'a> Host<'a> {
     pub fn new(experiment: &'a Experiment, promises: &[Promise], epoch: Epoch, wires: Wires) -> Self {
         let host = experiment.host(0);
         let mut subsystem = Subsystem::new(experiment.subsystem(0));
+        subsystem.group(&groups(experiment));
         for (i, promise) in promises.iter().enumerate() {
             subsystem.open(channel_config(experiment, i, promise));
         }

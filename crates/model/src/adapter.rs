@@ -29,6 +29,7 @@ pub use null::Null;
 pub use pipeline::{Direction, Pipeline, StageReport};
 
 use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
+use laxity_qos::discipline::Groups;
 use laxity_units::{Span, Time};
 
 use crate::around::Around;
@@ -197,6 +198,14 @@ impl Adapter {
     pub fn establish(&mut self, channel: ChannelId, contract: &Contract) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.establish(channel, contract);
+        }
+    }
+
+    /// Says which groups of channels have a rate together, before the run.
+    pub fn group(&mut self, groups: &Groups) {
+        match self {
+            Adapter::Null(_) => {}
+            Adapter::Pipeline(adapter) => adapter.group(groups),
         }
     }
 

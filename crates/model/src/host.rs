@@ -165,6 +165,11 @@ impl Host {
         &self.subsystem
     }
 
+    /// Says which groups of channels have a rate together, before the run.
+    pub fn group(&mut self, groups: &laxity_qos::discipline::Groups) {
+        self.subsystem.group(groups);
+    }
+
     /// The subsystem, to open channels in before the run.
     pub fn open(&mut self, config: laxity_qos::channel::ChannelConfig) -> ChannelId {
         let id = self.subsystem.open(config);

@@ -78,6 +78,12 @@ impl Node {
         Self { host: None, driver, adapter, packets: Slots::default(), due: Time::MAX }
     }
 
+    /// Says which groups of channels have a rate together, before the run.
+    pub fn group(&mut self, groups: &laxity_qos::discipline::Groups) {
+        self.host.iter_mut().for_each(|host| host.group(groups));
+        self.adapter.group(groups);
+    }
+
     /// Opens a channel at the host, before the run; panics without one.
     pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
         self.host.as_mut().expect("the node has a host").open(config)

@@ -24,7 +24,7 @@
 
 use laxity_qos::channel::{ByChannel, ChannelId, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Order, Request, Server, Tag};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
@@ -171,6 +171,11 @@ impl Switch {
             shared: Memory::of(shared),
             packets: Slots::default(),
         }
+    }
+
+    /// Says which groups of channels have a rate together, before the run.
+    pub fn group(&mut self, groups: &Groups) {
+        self.ports.iter_mut().for_each(|port| port.queue.group(groups));
     }
 
     /// Lets a channel leave by `port`, before the run.

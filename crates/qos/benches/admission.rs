@@ -192,7 +192,13 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
 #[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
 fn by_rates(order: Order) {
     let speed = LinkCosts::new(Span::from_ns(10), Span::from_ps(20));
-    let sharing = Sharing { speed, flows: Vec::new(), without: Bytes::from_kib(4), frame: Span::ZERO };
+    let sharing = Sharing {
+        speed,
+        flows: Vec::new(),
+        without: Bytes::from_kib(4),
+        frame: Span::ZERO,
+        groups: Vec::new(),
+    };
     let mut table = RateTable::new(order, Bytes::from_kib(4), sharing).expect("it shares by rates");
     let mut numbers = Numbers(1);
     let mut next = || {
@@ -201,6 +207,7 @@ fn by_rates(order: Order) {
         RateRequest {
             request: request.within(deadline),
             level: 0,
+            group: None,
             pays: Pays::Everywhere,
             early: Early::default(),
         }

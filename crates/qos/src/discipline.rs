@@ -16,6 +16,7 @@
 //! | [`WorstCaseFair`] (WF2Q+) | the same, of what that server would have begun | no |
 //! | [`SelfClocked`] (SCFQ) | finish tags; the clock is the tag in service | no |
 //! | [`StartTimeFair`] (SFQ) | start tags; the clock is the tag in service | no |
+//! | [`HierarchicalFair`] (H-SFQ) | start tags of groups, then of what is in them | no |
 //! | [`DeficitRoundRobin`] (DRR) | turns, each worth the same time at one's own rate | no |
 //! | [`StopAndGo`] | length of frames, then arrival | until the frame in which they came is over |
 //! | [`HierarchicalRoundRobin`] (HRR) | length of frames, then turns | when a frame's worth is used up |
@@ -34,7 +35,9 @@ mod fifo;
 mod fifo_plus;
 mod fixed_priority;
 mod frames;
+mod groups;
 mod held;
+mod hierarchical_fair;
 mod hierarchical_round_robin;
 mod hop_laxity;
 mod keyed;
@@ -57,6 +60,8 @@ pub use edf::Edf;
 pub use fifo::Fifo;
 pub use fifo_plus::FifoPlus;
 pub use fixed_priority::{FixedPriority, LEVELS};
+pub use groups::{Group, Groups};
+pub use hierarchical_fair::HierarchicalFair;
 pub use hierarchical_round_robin::HierarchicalRoundRobin;
 pub use hop_laxity::HopLaxity;
 pub use multiclass_edf::MultiClassEdf;
@@ -197,6 +202,13 @@ impl<T> Discipline<T> {
         }
     }
 
+    /// Which groups of flows have a rate together, where that counts. Nothing may have come before.
+    pub fn group(&mut self, groups: &Groups) {
+        if let Discipline::HierarchicalFair(queue) = self {
+            queue.group(groups);
+        }
+    }
+
     /// What real time waits here, where that is counted for what items carry on.
     pub fn usual_wait(&self) -> Option<Span> {
         match self {
@@ -233,6 +245,7 @@ disciplines! {
     WorstCaseFair "WF2Q+" |_| WorstCaseFair::default();
     SelfClocked "SCFQ" |_| SelfClocked::default();
     StartTimeFair "SFQ" |_| StartTimeFair::default();
+    HierarchicalFair "H-SFQ" |_| HierarchicalFair::default();
     DeficitRoundRobin "DRR" |_| DeficitRoundRobin::default();
     StopAndGo "S&G" |server: &Server| StopAndGo::of(server);
     HierarchicalRoundRobin "HRR" |server: &Server| HierarchicalRoundRobin::of(server);
@@ -253,3 +266,5 @@ mod server;
 mod tandem;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tree;

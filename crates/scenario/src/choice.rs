@@ -66,6 +66,11 @@ impl Choice for Order {
         ),
         ("wf2q_plus", Order::WorstCaseFair, "WF2Q+: the same, of what that server would have begun."),
         ("scfq", Order::SelfClocked, "Self-clocked fair queueing: by finish tags."),
+        (
+            "hsfq",
+            Order::HierarchicalFair,
+            "Hierarchical start-time fair queueing: groups by start tags, then what is in them.",
+        ),
         ("sfq", Order::StartTimeFair, "Start-time fair queueing: by start tags."),
         ("drr", Order::DeficitRoundRobin, "Deficit round robin, with quanta in proportion to rates."),
         (

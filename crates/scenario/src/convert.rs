@@ -6,6 +6,7 @@ mod checks;
 mod command;
 mod computing;
 mod emulation;
+mod group;
 mod host;
 mod network;
 mod program;
@@ -58,6 +59,8 @@ struct Surroundings {
     way: Way,
     /// Names of the interfaces at which channels come in; `None` where they are sent.
     interfaces: Option<Vec<String>>,
+    /// Names of the groups that they may be in.
+    groups: Result<Vec<String>, Reported>,
     /// Whether channels are virtual interfaces.
     cluster: bool,
     /// Names of the programs that take them; `None` where none are written.
@@ -86,6 +89,7 @@ pub(crate) fn experiment(
         program,
         command,
         via,
+        group,
         channel,
         // The scenario's, not the experiment's.
         title: _,
@@ -135,6 +139,7 @@ pub(crate) fn experiment(
     };
     let admission = self::admission(cx, admission);
     let host = topology.as_ref().map(|topology| &topology.hosts[topology.nodes[0].host].value);
+    let groups = group::groups(cx, group);
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.subsystem.packet),
@@ -149,6 +154,10 @@ pub(crate) fn experiment(
         },
         interfaces: None,
         programs: None,
+        groups: match &groups {
+            Ok(groups) => Ok(groups.iter().map(|group| group.name.clone()).collect()),
+            Err(reported) => Err(*reported),
+        },
         cluster,
     };
     let interfaces = reception::interfaces(cx, library, interface);
@@ -234,6 +243,7 @@ pub(crate) fn experiment(
         programs: programs?,
         commands: commands?,
         via: via?,
+        groups: groups?,
         channels: channels?,
         curves: false,
     };

@@ -95,6 +95,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
         program: unsaid(),
         command: unsaid(),
         via: unsaid(),
+        group: nodes::groups(dice.aside(), &theme),
         channel: parts(channels.drafted),
         // Real time and real software have tests of their own; nothing here waits for a clock.
         emulation: unsaid(),

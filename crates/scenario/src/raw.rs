@@ -7,6 +7,7 @@ mod adapter;
 mod channel;
 mod computing;
 mod emulation;
+mod group;
 mod network;
 mod networks;
 mod node;
@@ -31,6 +32,7 @@ pub(crate) use adapter::*;
 pub(crate) use channel::{RawChannel, RawMessage, RawSizes, RawSource};
 pub(crate) use computing::{RawComputing, RawReader};
 pub(crate) use emulation::{RawEmulation, RawPort};
+pub(crate) use group::RawGroup;
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
 pub(crate) use networks::RawNetworks;
 pub(crate) use node::RawNode;
@@ -82,6 +84,8 @@ pub(crate) struct RawScenario {
     pub(crate) command: Option<List<Part<RawCommand>>>,
     /// Adapters with virtual interfaces: every channel is one. Takes the place of `[host]`, `[adapter]` and what joins them.
     pub(crate) via: Option<Part<RawVia>>,
+    /// Groups of channels that have a rate together, by name.
+    pub(crate) group: Option<Entries<Part<RawGroup>>>,
     /// The channels, at least one.
     #[schemars(required)]
     pub(crate) channel: Option<List<Part<RawChannel>>>,

@@ -4,6 +4,7 @@ mod adapters;
 mod computing;
 mod coverage;
 mod errors;
+mod groups;
 mod networks;
 mod reading;
 mod receiving;

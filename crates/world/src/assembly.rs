@@ -38,7 +38,7 @@ use observer::Observer;
 pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
-pub use parts::{channel_config, source_stream};
+pub use parts::{channel_config, groups, source_stream};
 pub use state::Event;
 use state::Snapshot;
 use surroundings::Surroundings;
@@ -186,6 +186,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let mut nodes: Vec<Node> = (0..experiment.nodes.len())
             .map(|node| parts::node(experiment, node, !elsewhere.hosts.contains(&node)))
             .collect();
+        let groups = groups(experiment);
+        nodes.iter_mut().for_each(|node| node.group(&groups));
         let networks = Networks::new(experiment, &mut nodes);
         for node in experiment.feeders_of_cut_through() {
             nodes[node].announce_packets();

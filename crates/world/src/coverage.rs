@@ -153,6 +153,8 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         programs: _,
         commands: _,
         via,
+        // What a port has to give them: see `promise/table.rs`.
+        groups: _,
         channels,
         // What is kept of what was measured.
         curves: _,
@@ -396,6 +398,7 @@ fn by_level(order: Order) -> Option<bool> {
         | Order::WorstCaseFair
         | Order::SelfClocked
         | Order::StartTimeFair
+        | Order::HierarchicalFair
         | Order::DeficitRoundRobin
         | Order::StopAndGo
         | Order::HierarchicalRoundRobin
@@ -449,6 +452,7 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         refusal: _,
         // What its port has to give it: see `promise/table.rs`.
         share: _,
+        group: _,
         // See `policies_at`.
         level: _,
         packet_overflow: _,

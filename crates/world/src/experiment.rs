@@ -14,7 +14,9 @@ use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::Config;
 use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_qos::discipline::Group;
 use laxity_qos::reception::control;
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span};
 
 pub use channel::{ChannelSpec, SourceSpec};
@@ -59,6 +61,8 @@ pub struct Experiment {
     pub commands: Vec<CommandSpec>,
     /// Adapters with virtual interfaces: then every channel is one, of two nodes. `None` where hosts schedule.
     pub via: Option<ViaSpec>,
+    /// Groups of channels that have a rate together, each behind that of which it is a part.
+    pub groups: Vec<GroupSpec>,
     /// The channels, copies expanded, in the order of the file; at least one.
     pub channels: Vec<ChannelSpec>,
     /// Whether distributions are kept as curves, too.
@@ -88,6 +92,23 @@ pub struct Host {
     pub reception: ReceptionCosts,
     /// Receive buffers that its interfaces share.
     pub pool: u32,
+}
+
+/// Channels that have a rate together, in queues that know of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupSpec {
+    /// Name, unique.
+    pub name: String,
+    /// The rate.
+    pub tick: Vtick,
+    /// The place of the group of which it is a part.
+    pub within: Option<usize>,
+}
+
+impl From<&GroupSpec> for Group {
+    fn from(spec: &GroupSpec) -> Self {
+        Self { tick: spec.tick, within: spec.within }
+    }
 }
 
 /// Where channels come in.

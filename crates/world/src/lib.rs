@@ -35,7 +35,7 @@ pub mod text;
 pub use assembly::via::served;
 pub use assembly::{
     Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
-    Nothing, Notice, Outside, Said, channel_config, limits, observe, receiving, run, run_within,
+    Nothing, Notice, Outside, Said, channel_config, groups, limits, observe, receiving, run, run_within,
     source_stream,
 };
 pub use measure::Tally;

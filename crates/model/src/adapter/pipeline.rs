@@ -18,6 +18,7 @@ mod station;
 mod tests;
 
 use laxity_qos::channel::{Packet, Slot};
+use laxity_qos::discipline::Groups;
 use laxity_units::{Span, Time};
 
 use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
@@ -143,6 +144,11 @@ impl Pipeline {
         };
         all.look_ahead();
         all
+    }
+
+    /// Says which groups of channels have a rate together, before the run.
+    pub(super) fn group(&mut self, groups: &Groups) {
+        self.stations.iter_mut().for_each(|station| station.group(groups));
     }
 
     /// What it is.

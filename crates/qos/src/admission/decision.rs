@@ -100,7 +100,7 @@ pub enum Reason {
     BeyondInterval,
     /// A conforming burst would find no room.
     NoRoom,
-    /// Its frames, or the levels up to its own, are never done with what may come in them.
+    /// Its frames, or the levels up to its own, are never done with what may come in them; or more is reserved in its group than that has.
     NoRoomInFrames,
     /// More channels than priorities, and those that would have to share one wait too long for each other.
     SharedLevels,

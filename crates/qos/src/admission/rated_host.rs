@@ -296,6 +296,7 @@ mod tests {
             flows: Vec::new(),
             without: Bytes::ZERO,
             frame: Span::ZERO,
+            groups: Vec::new(),
         };
         RatedHost::new(host(depth, interference), order, sharing).expect("it is known")
     }
@@ -304,7 +305,7 @@ mod tests {
         let size = Bytes::new(1000) * packets;
         let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(interval) };
         let request = Request::new(spec, us(deadline)).unwrap();
-        RateRequest { request, level: 0, pays: Pays::Everywhere, early: Early::default() }
+        RateRequest { request, level: 0, group: None, pays: Pays::Everywhere, early: Early::default() }
     }
 
     fn bounds(table: &RatedHost) -> Vec<Span> {
@@ -397,6 +398,7 @@ mod tests {
             flows: Vec::new(),
             without: Bytes::ZERO,
             frame: Span::ZERO,
+            groups: Vec::new(),
         };
         for order in [Order::WeightedFair, Order::RateControlled, Order::MultiClassEdf] {
             let none = RatedHost::new(host(1, Vec::new()), order, sharing());

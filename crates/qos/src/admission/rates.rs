@@ -48,6 +48,8 @@ pub struct RateRequest {
     pub request: Request,
     /// Its level, where there are levels.
     pub level: u8,
+    /// The place of the group that it is in, where groups count.
+    pub group: Option<usize>,
     /// Where its burst is paid for.
     pub pays: Pays,
     /// How early its messages come.
@@ -249,7 +251,7 @@ impl RateTable {
     /// The bound of `asked` beside all others, which are still in time.
     fn kept_beside(&self, asked: &RateRequest) -> Result<Span, Refusal> {
         let sharing = self.beside(asked);
-        if !sharing.fits() {
+        if !self.order.fits(&sharing) {
             let excess = Deficit::Share(sharing.excess().max(1));
             return Err(refusal(Resource::Link, excess, Claimant::Newcomer, Reason::Overload));
         }
@@ -369,6 +371,7 @@ impl RateTable {
             largest: spec.max_message.min(self.packet),
             smallest: spec.smallest_packet(self.packet),
             level: asked.level,
+            group: asked.group,
         }
     }
 }

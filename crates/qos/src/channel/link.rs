@@ -4,7 +4,7 @@ use laxity_units::{Span, Time};
 
 use super::policy::LinkConfig;
 use super::slots::Slot;
-use crate::discipline::{Discipline, Request};
+use crate::discipline::{Discipline, Groups, Request};
 
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
@@ -23,6 +23,10 @@ impl LinkScheduler {
             in_flight: 0,
             longest: 0,
         }
+    }
+
+    pub(super) fn group(&mut self, groups: &Groups) {
+        self.queue.group(groups);
     }
 
     pub(super) fn enqueue(&mut self, now: Time, request: &Request, packet: Slot) {

@@ -13,7 +13,7 @@ use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
 use super::slots::Slot;
 use super::step::{Dropped, Sent};
-use crate::discipline::{Class, Discipline, Server, Tag};
+use crate::discipline::{Class, Discipline, Groups, Server, Tag};
 use crate::fragment::{Cut, Reassembler};
 use crate::traffic::LogicalClock;
 
@@ -93,6 +93,12 @@ impl Subsystem {
             computing: Applications::default(),
             reading: None,
         }
+    }
+
+    /// Says which groups of channels have a rate together, before anything is sent.
+    pub fn group(&mut self, groups: &Groups) {
+        self.cpu.group(groups);
+        self.link.group(groups);
     }
 
     /// Establishes a channel, by the next number. Whether it can be guaranteed is admission's business, before.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::{Bytes, Span};
 
-use super::Order;
+use super::{Group, Order};
 use crate::costs::LinkCosts;
 use crate::virtual_clock::Vtick;
 
@@ -25,6 +25,8 @@ pub struct Share {
     pub smallest: Bytes,
     /// Its level, where there are levels.
     pub level: u8,
+    /// The place of the group that it is in, where groups count.
+    pub group: Option<usize>,
 }
 
 impl Share {
@@ -45,6 +47,8 @@ pub struct Sharing {
     pub without: Bytes,
     /// The shortest frame, where there are frames.
     pub frame: Span,
+    /// Groups of flows, each behind that of which it is a part.
+    pub groups: Vec<Group>,
 }
 
 impl Sharing {
@@ -204,6 +208,7 @@ impl Order {
             | Order::WorstCaseFair
             | Order::SelfClocked
             | Order::StartTimeFair
+            | Order::HierarchicalFair
             | Order::DeficitRoundRobin
             | Order::HierarchicalRoundRobin
             | Order::RateControlled => true,
@@ -225,6 +230,7 @@ impl Order {
             | Order::WorstCaseFair
             | Order::SelfClocked
             | Order::StartTimeFair
+            | Order::HierarchicalFair
             | Order::DeficitRoundRobin => true,
             // They hold what could go.
             Order::HierarchicalRoundRobin | Order::RateControlled | Order::StopAndGo => false,
@@ -240,9 +246,11 @@ impl Order {
     /// Whether its clocks go by what is served, or by the flows' own rates, and by no speed of the link nor time: then a link that is not always there is only slower.
     pub fn goes_by_what_is_served(self) -> bool {
         match self {
-            Order::VirtualClock | Order::SelfClocked | Order::StartTimeFair | Order::DeficitRoundRobin => {
-                true
-            }
+            Order::VirtualClock
+            | Order::SelfClocked
+            | Order::StartTimeFair
+            | Order::HierarchicalFair
+            | Order::DeficitRoundRobin => true,
             Order::WeightedFair
             | Order::WorstCaseFair
             | Order::HierarchicalRoundRobin
@@ -259,14 +267,20 @@ impl Order {
 
     /// What the next server has to add for items that come from one in this order: the largest at its rate, or where beginnings count the smallest.
     pub fn handed_on(self, share: &Share) -> Span {
-        let begins = matches!(self, Order::StartTimeFair | Order::RateControlled);
+        let begins = matches!(self, Order::StartTimeFair | Order::HierarchicalFair | Order::RateControlled);
         share.tick.of(if begins { share.smallest } else { share.largest })
+    }
+
+    /// Whether the server is fast enough for all flows together, where that is asked. Of a tree it is asked at each node, and who is in a group that reserves too
+    /// much takes nothing from others.
+    pub fn fits(self, sharing: &Sharing) -> bool {
+        self == Order::HierarchicalFair || sharing.fits()
     }
 
     /// How late each flow is at most behind its own clock; nothing where that is not known, or its conditions are not met.
     pub fn latencies(self, sharing: &Sharing) -> Vec<Option<Latency>> {
         let all = |latencies: Vec<Latency>| latencies.into_iter().map(Some).collect();
-        if !sharing.fits() {
+        if !self.fits(sharing) {
             return vec![None; sharing.flows.len()];
         }
         match self {
@@ -275,6 +289,7 @@ impl Order {
             Order::WorstCaseFair => all(super::worst_case_fair::latencies(sharing)),
             Order::SelfClocked => all(super::self_clocked::latencies(sharing)),
             Order::StartTimeFair => all(super::start_time::latencies(sharing)),
+            Order::HierarchicalFair => super::hierarchical_fair::latencies(sharing),
             Order::DeficitRoundRobin => all(super::deficit_round_robin::latencies(sharing)),
             Order::HierarchicalRoundRobin => super::hierarchical_round_robin::latencies(sharing),
             Order::RateControlled => super::rate_controlled::latencies(sharing),
@@ -293,7 +308,7 @@ impl Order {
     /// Most hold whatever others send. Those of [`StopAndGo`](super::StopAndGo) and [`FifoPlus`](super::FifoPlus) take all to keep their buckets, as neither enforces
     /// anything ([`isolates`](Self::isolates)). Those of real-time channels are admission's: they are of contracts, and of a host around the queue.
     pub fn bound(self, sharing: &Sharing, of: usize) -> Option<Span> {
-        if !sharing.fits() {
+        if !self.fits(sharing) {
             return None;
         }
         match self {

@@ -242,11 +242,11 @@ fn bounds_by_hand() {
     let share = |interval, burst, level| {
         let (tick, item) =
             (Vtick { interval: Span::from_ns(interval), size: Bytes::new(100) }, Bytes::new(100));
-        Share { tick, burst: Bytes::new(burst), largest: item, smallest: item, level }
+        Share { tick, burst: Bytes::new(burst), largest: item, smallest: item, level, group: None }
     };
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
     let (flows, without) = (vec![share(400, 300, 1), share(200, 100, 0)], Bytes::new(150));
-    let sharing = Sharing { speed, flows, without, frame: Span::from_ns(1600) };
+    let sharing = Sharing { speed, flows, without, frame: Span::from_ns(1600), groups: Vec::new() };
     let of = |order: Order, flow| order.bound(&sharing, flow).map(|bound| bound.as_ps() / 1000);
     for order in [Order::VirtualClock, Order::WeightedFair, Order::WorstCaseFair] {
         assert_eq!([of(order, 0), of(order, 1)], [Some(1200 + 150), Some(200 + 150)], "{order:?}");

@@ -5,25 +5,26 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-use super::server::{Case, cases, item, send, server};
+use super::server::{Case, cases, item, send_in, server};
 use super::*;
 use crate::costs::LinkCosts;
 use crate::virtual_clock::Vtick;
 
 /// Those whose latency is known.
-const KNOWN: [Order; 8] = [
+const KNOWN: [Order; 9] = [
     Order::VirtualClock,
     Order::WeightedFair,
     Order::WorstCaseFair,
     Order::SelfClocked,
     Order::StartTimeFair,
+    Order::HierarchicalFair,
     Order::DeficitRoundRobin,
     Order::HierarchicalRoundRobin,
     Order::RateControlled,
 ];
 
 /// How many latencies were held against something, by discipline.
-static KEPT: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
+static KEPT: [AtomicU32; 9] = [const { AtomicU32::new(0) }; 9];
 
 /// How many times a flow came to a further server of a row.
 static ROWS: AtomicU32 = AtomicU32::new(0);
@@ -54,7 +55,7 @@ proptest! {
         for (n, order) in KNOWN.into_iter().enumerate() {
             let latencies = order.latencies(&case.sharing);
             KEPT[n].fetch_add(latencies.iter().flatten().count() as u32, Ordering::Relaxed);
-            for sent in send(order, &server(&case.sharing), &case.arrivals, !order.holds()) {
+            for sent in send_in(&case.groups(), order, &server(&case.sharing), &case.arrivals, !order.holds()) {
                 let Some((begin, end)) = clocks[sent.item] else { continue };
                 let Some(latency) = latencies[sent.flow] else { continue };
                 let counted = if latency.counts_from_begin() { begin } else { end };
@@ -78,7 +79,7 @@ proptest! {
         let (mut bound, mut handed) = (Span::ZERO, None);
         for (mut case, order) in rows {
             // The flow as it is at the first, beside all but one of the others.
-            case.sharing.flows[0] = own;
+            case.sharing.flows[0] = Share { group: case.sharing.flows[0].group, ..own };
             case.sharing.speed = first.sharing.speed;
             case.arrivals.retain(|(_, request)| request.flow.0 != 0);
             case.arrivals.extend(items.iter().map(|(at, size)| (*at, item(0, size.get(), own.tick, *at))));
@@ -95,7 +96,7 @@ proptest! {
                 Some(before) => way + latency.of_next(before, &own),
             };
             handed = Some(order.handed_on(&own));
-            let mut sent = send(order, &server(&case.sharing), &case.arrivals, !order.holds());
+            let mut sent = send_in(&case.groups(), order, &server(&case.sharing), &case.arrivals, !order.holds());
             sent.retain(|sent| sent.flow == 0);
             for (n, sent) in sent.iter().enumerate() {
                 let by = came[n] + bound + Span::from_ps(2 + 4 * case.arrivals.len() as u64);
@@ -129,11 +130,11 @@ fn rows_by_hand() {
     let share = |interval, size, items: (u64, u64)| {
         let tick = Vtick { interval: Span::from_ns(interval), size: Bytes::new(size) };
         let (smallest, largest) = (Bytes::new(items.0), Bytes::new(items.1));
-        Share { tick, burst: Bytes::new(size), largest, smallest, level: 0 }
+        Share { tick, burst: Bytes::new(size), largest, smallest, level: 0, group: None }
     };
     let flows = vec![share(1000, 250, (50, 100)), share(1000, 300, (300, 300))];
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
-    let sharing = Sharing { speed, flows, without: Bytes::new(150), frame: Span::ZERO };
+    let sharing = Sharing { speed, flows, without: Bytes::new(150), frame: Span::ZERO, groups: Vec::new() };
     let own = &sharing.flows[0];
     let of = |order: Order| order.latencies(&sharing)[0].unwrap();
     let (clock, fluid, start) = (of(Order::VirtualClock), of(Order::WeightedFair), of(Order::StartTimeFair));
@@ -158,10 +159,17 @@ fn a_tandem_of_fluid_followers_is_as_in_print() {
         largest: Bytes::new(100),
         smallest: Bytes::new(100),
         level: 0,
+        group: None,
     };
     let other = Share { burst: Bytes::new(400), largest: Bytes::new(400), smallest: Bytes::new(400), ..flow };
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
-    let sharing = Sharing { speed, flows: vec![flow, other], without: Bytes::ZERO, frame: Span::ZERO };
+    let sharing = Sharing {
+        speed,
+        flows: vec![flow, other],
+        without: Bytes::ZERO,
+        frame: Span::ZERO,
+        groups: Vec::new(),
+    };
     let latency = Order::WeightedFair.latencies(&sharing)[0].unwrap();
     let next = || latency.of_next(Order::WeightedFair.handed_on(&flow), &flow);
     let all = latency.of_bucket(&flow) + next() + next();

@@ -3,7 +3,7 @@
 use laxity_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
-use super::{EarlyPolicy, Order, Request, Server, Share, Sharing, Tag};
+use super::{EarlyPolicy, Group, Groups, Order, Request, Server, Share, Sharing, Tag};
 use crate::channel::{Carried, ChannelId};
 use crate::costs::LinkCosts;
 use crate::virtual_clock::Vtick;
@@ -22,9 +22,21 @@ pub(super) struct Sent {
 /// What comes: when, and what it asks.
 pub(super) type Arrivals = Vec<(Time, Request)>;
 
-/// Sends all `arrivals`, which are in order. Panics if the link idles while something waits, but for those who hold it.
+/// Sends all `arrivals`, which are in order, of flows in no groups. Panics if the link idles while something waits, but for those who hold it.
 pub(super) fn send(order: Order, server: &Server, arrivals: &Arrivals, conserving: bool) -> Vec<Sent> {
+    send_in(&Groups::default(), order, server, arrivals, conserving)
+}
+
+/// The same, of flows in groups.
+pub(super) fn send_in(
+    groups: &Groups,
+    order: Order,
+    server: &Server,
+    arrivals: &Arrivals,
+    conserving: bool,
+) -> Vec<Sent> {
     let mut queue = order.discipline(server);
+    queue.group(groups);
     let mut sent = Vec::new();
     let (mut coming, mut now) = (arrivals.iter().enumerate().peekable(), Time::ZERO);
     while sent.len() < arrivals.len() {
@@ -70,6 +82,8 @@ struct Drawn {
     burst: u64,
     /// Whether it sends what it likes.
     cheats: bool,
+    /// Of the groups that there are, and none.
+    group: usize,
     /// What it would like to send: how long after the one before, and how large between its smallest and largest.
     wants: Vec<(u64, u64)>,
 }
@@ -79,15 +93,37 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     let size = prop_oneof![Just(0u64), Just(u64::MAX), any::<u64>()];
     let sizes = prop_oneof![(1u64..1500, Just(0u64)), (1u64..200, 0u64..1400)];
     let wants = prop::collection::vec((gap, size), 1..40);
-    (1u64..30, sizes, 1u64..5, prop::bool::weighted(0.3), wants).prop_map(
-        |(weight, (least, more), burst, cheats, wants)| Drawn {
+    (1u64..30, sizes, 1u64..5, (prop::bool::weighted(0.3), any::<usize>()), wants).prop_map(
+        |(weight, (least, more), burst, (cheats, group), wants)| Drawn {
             weight,
             sizes: (least, least + more),
             burst,
             cheats,
+            group,
             wants,
         },
     )
+}
+
+/// Groups that have what is reserved in them, and some so many percent more: each in one before it, or in none.
+fn grouped(flows: &[Share], drawn: &[(usize, u64)]) -> Vec<Group> {
+    const SIZE: Bytes = Bytes::from_kib(1024);
+    let within = |place: usize, choice: usize| (choice % (place + 1)).checked_sub(1);
+    let mut rates = vec![0; drawn.len()];
+    for flow in flows {
+        let rate = (u128::from(flow.tick.size.get()) << 64).div_ceil(u128::from(flow.tick.interval.as_ps()));
+        flow.group.inspect(|place| rates[*place] += rate);
+    }
+    let mut groups = Vec::new();
+    for (place, (choice, more)) in drawn.iter().enumerate().rev() {
+        let rate = (rates[place] * (100 + u128::from(*more))).div_ceil(100).max(1 << 44);
+        let interval = (u128::from(SIZE.get()) << 64) / rate;
+        let within = within(place, *choice);
+        within.inspect(|outer| rates[*outer] += rate + 1);
+        groups.push(Group { tick: Vtick { interval: Span::from_ps(interval as u64), size: SIZE }, within });
+    }
+    groups.reverse();
+    groups
 }
 
 /// A link with a nanosecond for a byte, and some with an overhead; flows that reserve all of it or a part; best effort.
@@ -99,6 +135,13 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// The groups, and whose flows are whose.
+    pub(super) fn groups(&self) -> Groups {
+        let flows = self.sharing.flows.iter().enumerate();
+        let members = flows.filter_map(|(n, flow)| Some((ChannelId(n as u32), flow.group?)));
+        Groups::new(self.sharing.groups.clone(), members)
+    }
+
     /// Whether all flows keep their buckets.
     pub(super) fn is_honest(&self) -> bool {
         !self.cheats.contains(&true)
@@ -111,8 +154,9 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
     let flood = prop::collection::vec((Just(0u64), 500u64..1500), 60..160);
     let best_effort = prop_oneof![3 => few, 1 => flood];
     let slack = prop_oneof![Just(0u64), 0u64..60];
-    (prop::collection::vec(drawn(), 1..7), best_effort, slack, 0u64..2, -3i32..5).prop_map(
-        |(flows, others, slack, startup, shift)| {
+    let groups = prop::collection::vec((any::<usize>(), prop_oneof![3 => Just(0u64), 1 => 0u64..30]), 0..4);
+    (prop::collection::vec(drawn(), 1..7), best_effort, (slack, groups), 0u64..2, -3i32..5).prop_map(
+        |(flows, others, (slack, groups), startup, shift)| {
             let speed = LinkCosts::new(Span::from_ns(startup * 20), Span::from_ns(1));
             let weights: u64 = flows.iter().map(|flow| flow.weight).sum::<u64>() * (4 + slack) / 4 + 1;
             let share = |(n, flow): (usize, &Drawn)| {
@@ -120,9 +164,11 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
                 let of_smallest = speed.transmit(smallest).scale_ceil(weights, flow.weight);
                 let interval = of_smallest.scale_ceil(largest.get(), smallest.get());
                 let tick = Vtick { interval, size: largest };
-                Share { tick, burst: largest * flow.burst, largest, smallest, level: n as u8 }
+                let group = (flow.group % (groups.len() + 1)).checked_sub(1);
+                Share { tick, burst: largest * flow.burst, largest, smallest, level: n as u8, group }
             };
             let shares: Vec<Share> = flows.iter().enumerate().map(share).collect();
+            let groups = grouped(&shares, &groups);
             let frame = shares[0].tick.interval;
             let frame = Span::from_ps((frame.as_ps() << shift.max(0)) >> (-shift).max(0));
             let mut arrivals = Vec::new();
@@ -149,7 +195,7 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
             arrivals.sort_by_key(|(at, _)| *at);
             let without = Bytes::new(others.iter().map(|(_, size)| *size).max().unwrap_or(0));
             Case {
-                sharing: Sharing { speed, flows: shares, without, frame },
+                sharing: Sharing { speed, flows: shares, without, frame, groups },
                 cheats: flows.iter().map(|flow| flow.cheats).collect(),
                 arrivals,
             }

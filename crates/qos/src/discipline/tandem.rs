@@ -35,7 +35,13 @@ const TICK: Vtick = Vtick { interval: Span::from_us(INTERVAL), size: Bytes::new(
 
 /// A link of a packet each microsecond that is shared in `order`, with the bounds of `channels` of it.
 fn bounds(order: Order, channels: &[(Pays, Span)]) -> Vec<Span> {
-    let sharing = Sharing { speed: SPEED, flows: Vec::new(), without: packets(MOST), frame: Span::ZERO };
+    let sharing = Sharing {
+        speed: SPEED,
+        flows: Vec::new(),
+        without: packets(MOST),
+        frame: Span::ZERO,
+        groups: Vec::new(),
+    };
     let mut table = RateTable::new(order, packets(1), sharing).expect("it shares by rates");
     let spec = TrafficSpec {
         max_message: packets(MOST),
@@ -45,7 +51,7 @@ fn bounds(order: Order, channels: &[(Pays, Span)]) -> Vec<Span> {
     };
     for &(pays, by) in channels {
         let request = Asked::new(spec, us(1000)).expect("it is a request");
-        let asked = RateRequest { request, level: 0, pays, early: Early { by, ahead: 0 } };
+        let asked = RateRequest { request, level: 0, group: None, pays, early: Early { by, ahead: 0 } };
         assert!(matches!(table.request(asked), Decision::Admitted { .. }), "{order:?}");
     }
     table.bounds().into_iter().map(|bound| bound.bound).collect()
@@ -82,13 +88,20 @@ fn when_last_left(
 
 /// The worst that the message comes to over both links.
 fn worst(order: Order) -> Span {
-    let share =
-        Share { tick: TICK, burst: packets(MOST), largest: packets(1), smallest: packets(1), level: 0 };
+    let share = Share {
+        tick: TICK,
+        burst: packets(MOST),
+        largest: packets(1),
+        smallest: packets(1),
+        level: 0,
+        group: None,
+    };
     let sharing = |flows: usize| Sharing {
         speed: SPEED,
         flows: vec![share; flows],
         without: packets(MOST),
         frame: Span::ZERO,
+        groups: Vec::new(),
     };
     let (first, second) = (sharing(2), sharing(3));
     let phases = |from: u64, to: u64| (from..to).map(Some).chain([None]);
@@ -143,6 +156,7 @@ fn no_way_of_the_grid_exceeds_what_is_promised() {
             largest: packets(1),
             smallest: packets(1),
             level: 0,
+            group: None,
         });
         let next = (Pays::Before(before), first);
         let once = first + bounds(order, &[next, next, third])[0];

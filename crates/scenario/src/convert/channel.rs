@@ -133,6 +133,7 @@ fn channel(
         deadline,
         refusal,
         share,
+        group,
         level,
         message_slots,
         packet_slots,
@@ -166,6 +167,7 @@ fn channel(
         let of_queues = "a virtual interface has no queues at a host, and no levels";
         let help = "remove this";
         cx.foreign(share.as_ref(), of_queues, help)?;
+        cx.foreign(group.as_ref(), of_queues, help)?;
         cx.foreign(level.as_ref(), of_queues, help)?;
         cx.foreign(message_slots.as_ref(), of_queues, help)?;
         cx.foreign(packet_slots.as_ref(), of_queues, help)?;
@@ -205,6 +207,9 @@ fn channel(
         }
         _ => cx.optional(share),
     };
+    let rated = !matches!(class.as_ref().map(|class| *class.get_ref()), Ok(Class::BestEffort))
+        || !matches!(share, Ok(None));
+    let group = super::group::of_channel(cx, group, rated, around);
     let level = cx.optional(level);
     let message_slots = cx.optional(message_slots);
     let packet_slots = cx.optional(packet_slots);
@@ -343,6 +348,7 @@ fn channel(
             None if contract.is_some() => spec.tick(),
             None => Vtick::NONE,
         },
+        group: group?,
         level: level?.map(|level| level.into_inner().small() as u8),
         message_slots,
         packet_slots: packet_slots?.map_or_else(

@@ -10,7 +10,8 @@ use super::dice::Dice;
 use super::nodes::HOSTS;
 use super::sketch::{Drafted, Drawn, name, part, quantity, table, that, this, unsaid, whole, word};
 use super::source::{Contract, source};
-use super::theme::{Place, Scheduling, Theme};
+use super::theme::{GROUPS, Place, Scheduling, Theme};
+use crate::leaf::Name;
 use crate::raw::{NodeName, RawChannel};
 use crate::written::Written;
 
@@ -167,6 +168,7 @@ impl Channels {
             rate: if as_rate { quantity(rate) } else { unsaid() },
             deadline: quantity(deadline),
             share: unsaid(),
+            group: group(dice.aside(), theme),
             level: dice.maybe(by_hand, |dice| whole(dice.below(32))),
             message_slots: message_slots,
             packet_slots: packet_slots,
@@ -229,6 +231,10 @@ impl Channels {
         self.rate += packets as f64 / interval.as_secs_f64();
         let (from, to) = ends(dice, theme);
         let count = dice.pick(&[1, 1, 1, 2, 3]);
+        let share = match theme.scheduling == Scheduling::Anything {
+            true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
+            false => unsaid(),
+        };
         self.drafted.push(table!(RawChannel {
             name: name(format!("be{n}")),
             class: word::<Class>("best_effort"),
@@ -244,10 +250,8 @@ impl Channels {
             rate: unsaid(),
             deadline: unsaid(),
             // Where no rates are shared it says nothing.
-            share: match theme.scheduling == Scheduling::Anything {
-                true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
-                false => unsaid(),
-            },
+            group: if share.node.is_some() { group(dice.aside(), theme) } else { unsaid() },
+            share: share,
             level: dice.maybe(0.03, |dice| whole(dice.below(32))),
             message_slots: message_slots,
             packet_slots: dice.maybe(0.1, |dice| whole(dice.between(1, 2 * packets * burst))),
@@ -261,6 +265,14 @@ impl Channels {
             streams: unsaid(),
             source: part(source),
         }));
+    }
+}
+
+/// The group that a channel with a rate is in.
+fn group(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Written<Name>>> {
+    match theme.groups {
+        0 => unsaid(),
+        groups => dice.maybe(0.6, |dice| name(dice.pick(&GROUPS[..groups]))),
     }
 }
 

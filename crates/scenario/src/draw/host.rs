@@ -79,7 +79,10 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
             14..21 => ("fixed_priority", "fixed_priority"),
             // A link by rates is told from the CPU under O1 only.
             _ if theme.paradigm != "O1" || theme.ahead || theme.ideal => ("multiclass_edf", "multiclass_edf"),
-            of => ("multiclass_edf", ["virtual_clock", "scfq", "sfq", "drr"][(of - 21) as usize]),
+            of => {
+                let order = ["virtual_clock", "scfq", "sfq", "drr"][(of - 21) as usize];
+                ("multiclass_edf", if order == "sfq" && dice.aside().chance(0.5) { "hsfq" } else { order })
+            }
         },
         false => {
             let cpu = dice.word::<Order>("multiclass_edf", 0.3);

@@ -9,11 +9,11 @@ use super::dice::Dice;
 use super::host::{frame, host};
 use super::network::impairments;
 use super::sketch::{
-    Drafted, Drawn, boolean, entries, names, networks, part, quantity, table, unsaid, whole, word,
+    Drafted, Drawn, boolean, entries, name, names, networks, part, quantity, table, unsaid, whole, word,
 };
-use super::theme::{AdapterTheme, Place, Theme};
+use super::theme::{AdapterTheme, GROUPS, Place, Scheduling, Theme};
 use crate::choice::{Framing, NetworkKind, NodeKind};
-use crate::raw::{RawNetwork, RawNetworks, RawNode};
+use crate::raw::{RawGroup, RawNetwork, RawNetworks, RawNode};
 use crate::written::{Entries, Part};
 
 /// What hosts are called; the last may be several.
@@ -91,7 +91,7 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     })
 }
 
-/// Orders at ports that keep rates apart.
+/// Orders at ports that keep rates apart, but for `hsfq`.
 const BY_RATE: [&str; 8] = ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "hrr", "rcsp"];
 
 fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
@@ -101,10 +101,17 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
     };
     let latency = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(100))));
     let order = match dice.below(10) {
-        0..9 if theme.by_rate => Some(dice.pick(&BY_RATE)),
+        0..9 if theme.by_rate => {
+            let order = dice.pick(&BY_RATE);
+            let likely = if theme.groups > 0 { 0.6 } else { 0.1 };
+            Some(if dice.aside().chance(likely) { "hsfq" } else { order })
+        }
         0..8 => dice.chance(0.3).then_some("multiclass_edf"),
         _ => Some(dice.word::<Order>("fixed_priority", 0.2)),
     };
+    // Else some of so many would hardly ever be drawn.
+    let any = theme.scheduling == Scheduling::Anything && dice.aside().chance(0.8);
+    let order = if any { Some(dice.aside().word::<Order>("fixed_priority", 0.1)) } else { order };
     table!(RawNode {
         kind: word::<NodeKind>("switch"),
         count: unsaid(),
@@ -119,6 +126,22 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
         shared_memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
     })
+}
+
+/// Groups of channels: each a part of the links' rate, or of one before it.
+pub(super) fn groups(dice: &mut Dice, theme: &Theme) -> Drawn<Option<Entries<Part<RawGroup>>>> {
+    let mut rates: Vec<Rate> = Vec::new();
+    let mut drafted = Vec::new();
+    for (n, called) in GROUPS[..theme.groups].iter().enumerate() {
+        let outer = if n > 0 && dice.chance(0.4) { Some(dice.below(n as u64) as usize) } else { None };
+        let whole = outer
+            .map_or(8_000_000_000_000 / theme.link.per_byte.as_ps().max(1000), |n| rates[n].bits_per_sec());
+        let rate = Rate::from_bits_per_sec((whole / dice.pick(&[1, 2, 2, 3, 4])).max(8));
+        rates.push(rate);
+        let within = outer.map_or_else(unsaid, |outer| name(GROUPS[outer]));
+        drafted.push((*called, table!(RawGroup { rate: quantity(rate), within: within })));
+    }
+    if drafted.is_empty() { unsaid() } else { entries(drafted) }
 }
 
 /// What all links have in common: their rate, where a switch needs one.

@@ -58,6 +58,8 @@ pub(super) struct Theme {
     pub(super) off: bool,
     /// Ports keep rates apart, which takes deadlines beyond intervals.
     pub(super) by_rate: bool,
+    /// So many groups of channels have rates together.
+    pub(super) groups: usize,
     /// Admission is by processor demand, and deadlines may be beyond intervals.
     pub(super) demand: bool,
     /// Keys that do not go together are left as they were drawn: the reader is to refuse them.
@@ -80,6 +82,9 @@ pub(super) struct Theme {
     /// A host has an adapter of another kind than the rest, which may be one that no analysis covers.
     pub(super) mixed: bool,
 }
+
+/// What groups are called.
+pub(super) const GROUPS: [&str; 3] = ["red", "green", "blue"];
 
 /// The 25 MHz MC68040 of the papers, `profiles/mc68040.toml`.
 const MC68040: [u64; 11] = [55, 90, 420, 170, 160, 68, 0, 60, 170, 250, 50];
@@ -130,6 +135,9 @@ impl Theme {
         let off = if unanalysed { !careless } else { dice.chance(if null { 0.02 } else { 0.1 }) };
         let (said, costs) = costs(dice, place);
         let by_rate = matches!(place, Place::Nodes { switches: 1.., .. }) && dice.chance(0.35);
+        let often = if by_rate || scheduling == Scheduling::Anything { 0.5 } else { 0.1 };
+        let grouped = dice.aside().chance(often);
+        let groups = if grouped { dice.aside().between(1, GROUPS.len() as u64) as usize } else { 0 };
         let mut link = LinkCosts::new(dice.cost(120), Span::ZERO);
         if dice.chance(0.85) {
             link.per_byte = Span::from_ns(dice.pick(&[1, 5, 8, 20, 50, 80, 100, 200]));
@@ -148,6 +156,7 @@ impl Theme {
             enforced: !dice.chance(lawless),
             off,
             by_rate,
+            groups,
             demand: !off && dice.chance(if by_rate { 0.8 } else { 0.3 }),
             careless,
             in_phase: dice.chance(0.5),

@@ -141,15 +141,24 @@ fn ports_that_keep_rates_apart_have_bounds() {
         star("", more, &all).replace("kind = \"switch\"", &switch)
     };
     let shared = "[admission]\ndeadlines = \"shared\"\n";
-    for order in ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "rcsp"] {
+    for order in ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "hsfq", "drr", "rcsp"] {
         let text = star(order, shared);
         assert_eq!(bounds(&text)[..2], [(2, vec![]), (2, vec![])], "{order}");
         // A rate is worth a message in its interval, and 50 ms are less; but where beginnings count one packet is worth nothing.
         let alike = only(&text.replace("shared", "alike"));
         let answers = promises(&alike, Formula::Corrected).unwrap().channels;
-        let begins = matches!(order, "sfq" | "rcsp");
+        let begins = matches!(order, "sfq" | "hsfq" | "rcsp");
         assert_eq!(matches!(answers[0], Promise::Refused(_)), !begins, "{order}: {:?}", answers[0]);
     }
+    // A group of 60 Mbit/s, in which all that come by here have a rate: its channels have bounds, and have none if the group has less than they reserve.
+    let grouped = |rate: &str| {
+        let group = format!("{shared}[group.red]\nrate = \"{rate}\"\n");
+        let text =
+            star("hsfq", &group).replace("class = \"real_time\"", "class = \"real_time\"\ngroup = \"red\"");
+        promises(&only(&text), Formula::Corrected).unwrap().channels
+    };
+    assert!(grouped("60 Mbit/s")[..2].iter().all(|promise| promise.bound().is_some()));
+    assert!(matches!(grouped("300 kbit/s")[..2], [Promise::Admitted(_), Promise::Refused(_)]));
     let none = promises(&only(&star("hop_laxity", shared)), Formula::Corrected).unwrap_err();
     assert!(none.0.contains("keeps rates apart"), "{}", none.0);
 }

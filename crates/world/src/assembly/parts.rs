@@ -7,7 +7,7 @@ use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
 use laxity_model::switch::{Flow, Switch};
 use laxity_qos::channel::{ChannelConfig, ChannelId, Role, Way};
-use laxity_qos::discipline::{Class, LEVELS};
+use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::Span;
 
 use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
@@ -37,6 +37,13 @@ pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -
     }
     node.record_stages();
     node
+}
+
+/// The groups of the experiment's channels.
+pub fn groups(experiment: &Experiment) -> Groups {
+    let members = experiment.channels.iter().enumerate();
+    let members = members.filter_map(|(i, channel)| Some((ChannelId(i as u32), channel.group?)));
+    Groups::new(experiment.groups.iter().map(Group::from).collect(), members)
 }
 
 /// The names of all resources of a run: CPUs, and stages of adapters.
@@ -194,6 +201,8 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
     }
     let switches = configs.into_iter().zip(&experiment.switches);
     let mut switches: Vec<Switch> = switches.map(|(ports, spec)| Switch::new(ports, spec.shared)).collect();
+    let groups = groups(experiment);
+    switches.iter_mut().for_each(|switch| switch.group(&groups));
     for (i, (channel, promise)) in experiment.channels.iter().zip(promises).enumerate() {
         for &station in channel.route.iter().filter(|station| **station >= experiment.nodes.len()) {
             let (switch, port) = places[station - experiment.nodes.len()];

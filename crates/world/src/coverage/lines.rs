@@ -225,6 +225,7 @@ impl Window {
             | Order::WorstCaseFair
             | Order::SelfClocked
             | Order::StartTimeFair
+            | Order::HierarchicalFair
             | Order::DeficitRoundRobin => {
                 Err(Uncovered("no analysis covers an adapter that is shared by rates"))
             }

@@ -34,6 +34,8 @@ pub struct ChannelSpec {
     /// Its rate where resources are shared by rates: that of its contract, or what best effort is to have; [`Vtick::NONE`] for what
     /// is left.
     pub share: Vtick,
+    /// The place of the group with which it shares a rate.
+    pub group: Option<usize>,
     /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
     pub level: Option<u8>,
     /// Message queue slots; at least 1.

@@ -16,8 +16,13 @@ pub(super) fn reserve(host: &Host, table: &mut Station) -> Result<Vec<Option<Adm
     let of = |application: &crate::experiment::ComputingSpec| {
         let Some(request) = application.request() else { return Ok(None) };
         let request = request.map_err(|_| Uncovered("a budget is out of range"))?;
-        let id =
-            table.request(RateRequest { request, level: 0, pays: Pays::Everywhere, early: Early::default() });
+        let id = table.request(RateRequest {
+            request,
+            level: 0,
+            group: None,
+            pays: Pays::Everywhere,
+            early: Early::default(),
+        });
         id.map(Some).map_err(|_| Uncovered("the CPU cannot keep the budgets of its applications"))
     };
     host.computing.iter().map(of).collect()

@@ -48,7 +48,8 @@ impl<'a> Leg<'a> {
                 None => request.at(role),
             },
         };
-        RateRequest { request, level: channel.level.unwrap_or(0), pays: self.pays, early: self.early }
+        let (level, group) = (channel.level.unwrap_or(0), channel.group);
+        RateRequest { request, level, group, pays: self.pays, early: self.early }
     }
 
     /// It goes on from the station, which leaves `handed_on` to be paid and may take it `most`.

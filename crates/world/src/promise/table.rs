@@ -10,7 +10,7 @@ use laxity_qos::admission::{
 };
 use laxity_qos::channel::{Block, MessageOverflow, Reader, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::{Class, LEVELS, Order, Share, Sharing};
+use laxity_qos::discipline::{Class, Group, LEVELS, Order, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
 use super::Refused;
@@ -262,7 +262,8 @@ fn sharing(
         return Err(Uncovered("the papers' formulas are of deadlines, and not of rates"));
     }
     let packet = experiment.packet();
-    let mut sharing = Sharing { speed, flows: Vec::new(), without: Bytes::ZERO, frame };
+    let groups = experiment.groups.iter().map(Group::from).collect();
+    let mut sharing = Sharing { speed, flows: Vec::new(), without: Bytes::ZERO, frame, groups };
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
         let largest = channel.spec.max_message.min(packet);
         if channel.class == Class::BestEffort && !channel.share.is_none() {
@@ -274,6 +275,7 @@ fn sharing(
                 largest: if kept { largest } else { packet },
                 smallest: if kept { channel.spec.smallest_packet(packet) } else { Bytes::new(1) },
                 level: LEVELS as u8 - 1,
+                group: channel.group,
             });
         } else if best_effort(experiment, channel, station).is_some() {
             sharing.without = sharing.without.max(packet);

@@ -1,7 +1,7 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
 use laxity_qos::channel::{ChannelId, Order, Packet, Slot};
-use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Request, Server, Tag};
+use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Request, Server, Tag};
 use laxity_units::{Span, Time};
 
 use super::{Direction, StageReport};
@@ -187,6 +187,10 @@ impl Station {
             passed: 0,
             longest: 0,
         }
+    }
+
+    pub(super) fn group(&mut self, groups: &Groups) {
+        self.lines.iter_mut().for_each(|line| line.waiting.group(groups));
     }
 
     #[inline]

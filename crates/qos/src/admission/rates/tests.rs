@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::costs::LinkCosts;
+use crate::discipline::Group;
 use crate::traffic::TrafficSpec;
 
 /// So many messages may have come before their time that nobody waits for the end of them.
@@ -10,7 +11,13 @@ const MANY: u64 = 1000;
 /// 1 ns a byte, packets of 1000 B.
 fn rated(order: Order, without: u64) -> RateTable {
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));
-    let sharing = Sharing { speed, flows: Vec::new(), without: Bytes::new(without), frame: Span::from_us(8) };
+    let sharing = Sharing {
+        speed,
+        flows: Vec::new(),
+        without: Bytes::new(without),
+        frame: Span::from_us(8),
+        groups: Vec::new(),
+    };
     RateTable::new(order, Bytes::new(1000), sharing).expect("it shares by rates")
 }
 
@@ -18,7 +25,13 @@ fn asks(message: u64, interval: Span, deadline: Span) -> RateRequest {
     let (size, burst) = (Bytes::new(message), 3);
     let spec = TrafficSpec { max_message: size, min_message: size, burst, min_interval: interval };
     let early = Early { by: Span::ZERO, ahead: MANY };
-    RateRequest { request: Request::new(spec, deadline).unwrap(), level: 0, pays: Pays::Everywhere, early }
+    RateRequest {
+        request: Request::new(spec, deadline).unwrap(),
+        level: 0,
+        group: None,
+        pays: Pays::Everywhere,
+        early,
+    }
 }
 
 fn us(us: u64) -> Span {
@@ -108,6 +121,22 @@ fn a_newcomer_may_not_make_others_late() {
     let late = asks(1000, us(10), us(9));
     let Decision::Refused(refused) = rated(Order::SelfClocked, 0).request(late) else { panic!() };
     assert_eq!((refused.reason, refused.deficit), (Reason::Late, Deficit::Time(us(1) + ROUNDING)));
+}
+
+/// Half the link is a group's: of quarters it has two, and no third, beside which there is room for others.
+#[test]
+fn a_group_has_no_more_than_its_own() {
+    let mut table = rated(Order::HierarchicalFair, 0);
+    let half = Vtick { interval: Span::from_ns(2), size: Bytes::new(1) };
+    table.sharing.groups.push(Group { tick: half, within: None });
+    let outside = asks(2500, us(10), us(40));
+    let inside = RateRequest { group: Some(0), ..outside };
+    for asked in [inside, inside, outside] {
+        assert!(matches!(table.request(asked), Decision::Admitted { .. }));
+    }
+    let Decision::Refused(refused) = table.request(inside) else { panic!("the group is full") };
+    assert_eq!((refused.reason, refused.deficit), (Reason::NoRoomInFrames, Deficit::Unbounded));
+    assert!(matches!(table.request(outside), Decision::Admitted { .. }));
 }
 
 /// Frames of 8 us have no room for seven of them, a packet, and one of another; they have for an eighth.

@@ -1,0 +1,344 @@
+//! Hierarchical start-time fair queueing: groups share the server as flows do, and each group's flows share what it gets.
+//!
+//! ```text
+//!             server                    each node chooses, by start tags, a part of it that waits:
+//!        ┌──────┴───────┐               S ← max(F, v of the node),   F = S + L / r,   v = S of the part in service
+//!     group A        group B
+//!    ┌───┴───┐      ┌───┴───┐           from the server down to a flow, whose first item is served; L is then
+//!  flow     flow  flow    group C …     charged to each node of that way, at its own rate
+//! ```
+//!
+//! (Goyal, Vin and Cheng, SIGCOMM 1996, §3; Goyal, Guo and Vin, "A hierarchical CPU scheduler for multimedia operating systems", OSDI 1996.) A start tag does not hang on how
+//! long what is chosen is, so a node chooses before anybody knows what the nodes below it will choose. That is why start tags make a tree without more, where finish tags need a
+//! second rule (Bennett and Zhang's H-WF2Q+). A node of which nothing waits any more goes to its latest `F` when its last is done. Without
+//! groups this is [`StartTimeFair`](super::StartTimeFair).
+//!
+//! **Fairness** is that of start-time fair queueing at every node: of two parts that both wait, flows or groups, `| W_i / r_i − W_j / r_j | ≤ L_i / r_i + L_j / r_j`. So what one group's
+//! flows send changes nothing of what another gets beyond an item of each, and the rate that flows of a group do not use is the group's before it is others'.
+//!
+//! **Delay.** A group with rate `r` gets `W ≥ r (t − Δ)` in any time `t` in which something of it waits (a *fluctuation constrained* server, which start-time fair queueing
+//! neither needs nor worsens by more than an item of each). With `P` the node of which a part is,
+//!
+//! ```text
+//! Δ of the server = an item that has no rate / C
+//! Δ of a group    = Δ_P + Σ_{n part of P} L_n / r_P + L / r                         (SIGCOMM 1996, Theorem 3)
+//! departure       ≤ EAT + Δ_P + Σ_{n part of P} L_n / r_P                           (Theorem 4; EAT as in start-time fair queueing)
+//! ```
+//!
+//! with `L` the largest item of a part, if the rates of each node's parts sum up to no more than its own. It grows with each level by an item at the group's rate. Work-conserving; `O(log n)` an
+//! item and level. What has no rate goes when nothing else waits, in a group or not.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use laxity_units::{Bytes, Span, Time};
+
+use super::bounds::{Latency, Sharing};
+use super::groups::{Group, Groups};
+use super::keyed::evict;
+use super::stamped::{RATED, rank};
+use super::virtual_time::Virtual;
+use super::{Class, Rank, Request, Tag};
+use crate::channel::ByChannel;
+use crate::virtual_clock::Vtick;
+
+/// A part of a node, by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Flow(usize),
+    Group(usize),
+}
+
+/// A queue served by the start tags of a tree's parts, equal tags in order of arrival; behind it what has no rate.
+#[derive(Debug, Clone)]
+pub struct HierarchicalFair<T> {
+    groups: Groups,
+    /// The server, then the groups.
+    nodes: Vec<Node>,
+    flows: ByChannel<Flow<T>>,
+    /// The node of which an item was begun last, if it may not have noticed yet that this is done.
+    last: Option<usize>,
+    waiting: usize,
+    arrivals: u64,
+    without: VecDeque<(Tag, T)>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Node {
+    /// Of what it is a part.
+    within: usize,
+    /// `S` of the part in service, or of the one served last while others wait.
+    now: Virtual,
+    /// The latest `F` of its parts.
+    latest: Virtual,
+    /// Parts that wait, by `S`, ties in order of arrival.
+    parts: BinaryHeap<Reverse<(Virtual, u64, Part)>>,
+    /// As a part itself: its last `S` that was chosen, and its last `F`.
+    start: Virtual,
+    finish: Virtual,
+}
+
+#[derive(Debug, Clone)]
+struct Flow<T> {
+    /// The node of which it is a part; none before the first item.
+    within: Option<usize>,
+    finish: Virtual,
+    items: VecDeque<Waiting<T>>,
+}
+
+#[derive(Debug, Clone)]
+struct Waiting<T> {
+    tick: Virtual,
+    size: Bytes,
+    arrival: u64,
+    tag: Tag,
+    item: T,
+}
+
+impl<T> Default for Flow<T> {
+    fn default() -> Self {
+        Self { within: None, finish: Virtual::default(), items: VecDeque::new() }
+    }
+}
+
+impl<T> Default for HierarchicalFair<T> {
+    fn default() -> Self {
+        Self {
+            groups: Groups::default(),
+            nodes: vec![Node::default()],
+            flows: ByChannel::default(),
+            last: None,
+            waiting: 0,
+            arrivals: 0,
+            without: VecDeque::new(),
+        }
+    }
+}
+
+/// The place of the server among the nodes; a group's is one behind its own.
+const SERVER: usize = 0;
+
+impl<T> HierarchicalFair<T> {
+    /// Which groups there are. Nothing may have come before.
+    pub(super) fn group(&mut self, groups: &Groups) {
+        assert!(self.arrivals == 0, "who is in which group is said before anything comes");
+        let node = |group: &Group| Node {
+            within: group.within.map_or(SERVER, |place| place + 1),
+            ..Node::default()
+        };
+        self.nodes = [Node::default()].into_iter().chain(groups.all().iter().map(node)).collect();
+        self.groups = groups.clone();
+    }
+
+    pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
+        let Request { flow: channel, size, tag, .. } = *request;
+        if tag.tick.is_none() {
+            self.without.push_back((tag, item));
+            return;
+        }
+        let place = self.flows.place(channel);
+        let flow = &mut self.flows.all_mut()[place];
+        let groups = &self.groups;
+        let within = *flow.within.get_or_insert_with(|| groups.of(channel).map_or(SERVER, |group| group + 1));
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        self.waiting += 1;
+        flow.items.push_back(Waiting { tick: Virtual::tick(tag.tick, size), size, arrival, tag, item });
+        if flow.items.len() == 1 {
+            let finish = flow.finish;
+            self.wake(within, finish, (arrival, Part::Flow(place)));
+        }
+    }
+
+    /// Something waits of a part of `within` of which nothing did.
+    fn wake(&mut self, mut within: usize, mut finish: Virtual, (arrival, mut part): (u64, Part)) {
+        loop {
+            let node = &mut self.nodes[within];
+            let first = node.parts.is_empty();
+            node.parts.push(Reverse((finish.max(node.now), arrival, part)));
+            if !first || within == SERVER {
+                return;
+            }
+            (finish, part, within) = (node.finish, Part::Group(within), node.within);
+        }
+    }
+
+    /// What was begun last is done: nodes of which nothing waits begin anew.
+    fn settle(&mut self) {
+        let Some(mut place) = self.last.take() else { return };
+        while let node = &mut self.nodes[place]
+            && node.parts.is_empty()
+        {
+            node.now = node.latest;
+            if place == SERVER {
+                return;
+            }
+            place = node.within;
+        }
+    }
+
+    pub(super) fn select(&mut self, _now: Time) -> Option<(Tag, T)> {
+        self.settle();
+        let mut place = SERVER;
+        let (start, flow_place) = loop {
+            let node = &mut self.nodes[place];
+            let Some(Reverse((start, _, part))) = node.parts.pop() else {
+                assert!(place == SERVER, "of a group that waits something waits");
+                return self.without.pop_front();
+            };
+            node.now = start;
+            match part {
+                Part::Flow(flow) => break (start, flow),
+                Part::Group(group) => {
+                    self.nodes[group].start = start;
+                    place = group;
+                }
+            }
+        };
+        let flow = &mut self.flows.all_mut()[flow_place];
+        let Waiting { tick, size, tag, item, .. } = flow.items.pop_front().expect("its first item waited");
+        self.waiting -= 1;
+        flow.finish = start + tick;
+        let next = flow.items.front().map(|next| (next.arrival, Part::Flow(flow_place)));
+        let finish = flow.finish;
+        self.last = Some(place);
+        self.served(place, finish, next);
+        while place != SERVER {
+            let tick = Virtual::tick(self.groups.all()[place - 1].tick, size);
+            let node = &mut self.nodes[place];
+            node.finish = node.start + tick;
+            let next = node.parts.peek().map(|Reverse((_, arrival, _))| (*arrival, Part::Group(place)));
+            let (within, finish) = (node.within, node.finish);
+            self.served(within, finish, next);
+            place = within;
+        }
+        Some((tag, item))
+    }
+
+    /// A part of `place` has had an item, up to its `finish`; it waits again as `next`, or nothing of it does.
+    fn served(&mut self, place: usize, finish: Virtual, next: Option<(u64, Part)>) {
+        let node = &mut self.nodes[place];
+        node.latest = node.latest.max(finish);
+        if let Some((arrival, part)) = next {
+            node.parts.push(Reverse((finish, arrival, part)));
+        }
+    }
+
+    pub(super) fn best(&mut self, now: Time) -> Option<Rank> {
+        match self.waiting {
+            0 => self.without.front().map(|(tag, _)| self.rank(tag, now)),
+            _ => Some(RATED),
+        }
+    }
+
+    pub(super) fn rank(&self, tag: &Tag, _now: Time) -> Rank {
+        rank(tag)
+    }
+
+    pub(super) fn next_eligible(&mut self, _now: Time) -> Option<Time> {
+        None
+    }
+
+    pub(super) fn idle(&mut self) {
+        self.settle();
+    }
+
+    pub(super) fn evict(&mut self) -> Option<T> {
+        if let Some(item) = evict(&mut self.without) {
+            return Some(item);
+        }
+        // The last of a flow's items: those before it keep their tags.
+        let last = |(_, flow): &(usize, &mut Flow<T>)| {
+            flow.items.back().filter(|item| item.tag.class == Class::BestEffort).map(|item| item.arrival)
+        };
+        let flows = self.flows.all_mut().iter_mut().enumerate();
+        let (place, flow) = flows.filter(|flow| last(flow).is_some()).max_by_key(|flow| last(flow))?;
+        let evicted = flow.items.pop_back()?;
+        self.waiting -= 1;
+        if flow.items.is_empty() {
+            let (mut gone, mut within) = (Part::Flow(place), flow.within.unwrap_or(SERVER));
+            loop {
+                let node = &mut self.nodes[within];
+                node.parts.retain(|Reverse((.., part))| *part != gone);
+                if !node.parts.is_empty() || within == SERVER {
+                    break;
+                }
+                (gone, within) = (Part::Group(within), node.within);
+            }
+        }
+        Some(evicted.item)
+    }
+
+    pub(super) fn drain(&mut self) -> Vec<T> {
+        self.waiting = 0;
+        self.nodes.iter_mut().for_each(|node| node.parts.clear());
+        let flows = self.flows.all_mut().iter_mut().flat_map(|flow| flow.items.drain(..));
+        flows.map(|waiting| waiting.item).chain(self.without.drain(..).map(|(_, item)| item)).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting + self.without.len()
+    }
+}
+
+/// The delay of the header, for each flow: none in a node whose parts reserve more than it has.
+pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
+    let Sharing { flows, groups, .. } = sharing;
+    let node = |within: Option<usize>| within.map_or(SERVER, |place| place + 1);
+    // The smallest and largest item of each group, those of groups in it included.
+    let mut sizes: Vec<Option<(Bytes, Bytes)>> = vec![None; groups.len()];
+    for flow in flows {
+        let mut within = flow.group;
+        while let Some(place) = within {
+            let (smallest, largest) = sizes[place].get_or_insert((flow.smallest, flow.largest));
+            (*smallest, *largest) = ((*smallest).min(flow.smallest), (*largest).max(flow.largest));
+            within = groups[place].within;
+        }
+    }
+    // What an item of each part takes at its node, and the rates of all parts.
+    let mut items = vec![Span::ZERO; groups.len() + 1];
+    let mut fits = vec![Some(0u128); groups.len() + 1];
+    let of_flows = flows.iter().map(|flow| (flow.group, flow.tick, flow.smallest, flow.largest));
+    let of_groups = groups.iter().zip(&sizes).filter_map(|(group, sizes)| {
+        let (smallest, largest) = (*sizes)?;
+        Some((group.within, group.tick, smallest, largest))
+    });
+    for (within, tick, smallest, largest) in of_flows.chain(of_groups) {
+        let (item, part) = match within {
+            None => {
+                let ticks = u128::from(tick.of(smallest).as_ps()).max(1);
+                let of = u128::from(sharing.speed.transmit(smallest).as_ps()) << SHARE;
+                (sharing.speed.transmit(largest), Some(of.div_ceil(ticks)))
+            }
+            Some(place) => {
+                // Exact but for less than a picosecond a day.
+                let Vtick { interval, size } = groups[place].tick;
+                let own = u128::from(interval.as_ps()) * u128::from(tick.size.get());
+                let whole = u128::from(tick.interval.as_ps()).checked_mul(u128::from(size.get()));
+                let part = own.checked_mul(1 << SHARE).zip(whole).map(|(own, whole)| own / whole.max(1));
+                (groups[place].tick.of(largest), part)
+            }
+        };
+        let at = node(within);
+        items[at] = items[at].saturating_add(item);
+        fits[at] = fits[at].zip(part).and_then(|(sum, part)| sum.checked_add(part));
+    }
+    // How far each node is behind its rate. A group comes behind that of which it is a part.
+    let fits = |at: usize| fits[at].is_some_and(|sum| sum <= 1 << SHARE);
+    let mut behind = vec![fits(SERVER).then(|| sharing.without())];
+    for (place, (group, sizes)) in groups.iter().zip(&sizes).enumerate() {
+        let of = |within: Span, (_, largest): (Bytes, Bytes)| {
+            within.saturating_add(items[node(group.within)]).saturating_add(group.tick.of(largest))
+        };
+        let kept = behind[node(group.within)].zip(*sizes).map(|(within, sizes)| of(within, sizes));
+        behind.push(kept.filter(|_| fits(place + 1)));
+    }
+    let of = |within: Option<usize>| {
+        let at = node(within);
+        Some(Latency::behind_begin(behind[at]?.saturating_add(items[at])))
+    };
+    flows.iter().map(|flow| of(flow.group)).collect()
+}
+
+/// Bits of a part of a rate.
+const SHARE: u32 = 60;

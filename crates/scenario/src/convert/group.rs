@@ -1,0 +1,120 @@
+//! `[group.NAME]`: channels that have a rate together.
+
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::{Bytes, Rate};
+use laxity_world::experiment::GroupSpec;
+
+use super::*;
+use crate::raw::RawGroup;
+use crate::written::Entries;
+
+/// The groups, each behind that of which it is a part.
+pub(super) fn groups(
+    cx: &mut Context<'_>,
+    entries: Option<Entries<Part<RawGroup>>>,
+) -> Result<Vec<GroupSpec>, Reported> {
+    let mut all = Vec::new();
+    let mut outcome = Ok(());
+    for (name, part) in cx.entries(entries)? {
+        match group(cx, &name, part) {
+            Ok(read) => all.push(read),
+            Err(reported) => outcome = Err(reported),
+        }
+    }
+    outcome?;
+    let mut within = Vec::new();
+    for (_, _, outer) in &all {
+        let place = outer.as_ref().map(|outer| place(cx, outer, all.iter().map(|(name, ..)| name)));
+        within.push(place.transpose()?);
+    }
+    // How deep each lies; who comes back to itself lies nowhere.
+    let depth = |group: usize| {
+        let outwards = std::iter::successors(Some(group), |group| within[*group]);
+        outwards.take(all.len() + 1).count()
+    };
+    if let Some(lost) = (0..all.len()).find(|group| depth(*group) > all.len()) {
+        let span = all[lost].2.as_ref().map_or(WHOLE, Spanned::span);
+        let reason = format!("group `{}` would be a part of itself", all[lost].0);
+        return Err(cx.fault(&span, reason, "let one of them be within none"));
+    }
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|group| depth(*group));
+    let at = |group: usize| order.iter().position(|other| *other == group).expect("each has a place");
+    let spec = |group: &usize| {
+        let (name, tick, _) = &all[*group];
+        GroupSpec { name: name.clone(), tick: *tick, within: within[*group].map(at) }
+    };
+    Ok(order.iter().map(spec).collect())
+}
+
+/// The place of `name` among groups called `names`.
+fn place<'a>(
+    cx: &mut Context<'_>,
+    name: &Spanned<Name>,
+    names: impl Iterator<Item = &'a String> + Clone,
+) -> Result<usize, Reported> {
+    names.clone().position(|other| *other == name.get_ref().0).ok_or_else(|| {
+        let help = match names.clone().next() {
+            Some(_) => format!("groups are {}", list(names)),
+            None => format!("add `[group.{}]` with its `rate`", name.get_ref().0),
+        };
+        cx.fault(&name.span(), format!("there is no group `{}`", name.get_ref().0), help)
+    })
+}
+
+/// The group that a channel is in; one with a rate if it is in any.
+pub(super) fn of_channel(
+    cx: &mut Context<'_>,
+    written: Option<Written<Name>>,
+    rated: bool,
+    around: &Surroundings,
+) -> Result<Option<usize>, Reported> {
+    if around.interfaces.is_some() {
+        let help = "remove this";
+        return cx
+            .foreign(written.as_ref(), "what comes in at interfaces shares no queue by rates", help)
+            .map(|()| None);
+    }
+    let Some(name) = cx.optional(written)? else { return Ok(None) };
+    if !rated {
+        let help = "say its rate by `share`, such as `share = \"1 MB/s\"`";
+        return Err(cx.fault(&name.span(), "a group is shared by rates, and this channel has none", help));
+    }
+    let names = around.groups.as_ref().map_err(|reported| *reported)?;
+    place(cx, &name, names.iter()).map(Some)
+}
+
+type Read = (String, Vtick, Option<Spanned<Name>>);
+
+fn group(cx: &mut Context<'_>, name: &Spanned<String>, part: Part<RawGroup>) -> Result<Read, Reported> {
+    if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
+        return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
+    }
+    let part = cx.part(part)?;
+    let (owner, RawGroup { rate, within }) = (part.span(), part.into_inner());
+    let rate = cx.required(rate, "rate", &owner, "this group");
+    let within = cx.optional(within);
+    Ok((name.get_ref().clone(), exactly(rate?.into_inner().get()), within?))
+}
+
+/// The rate without a rest: so many bytes in so long.
+fn exactly(rate: Rate) -> Vtick {
+    const PERIOD: u64 = 8_000_000_000_000;
+    let (mut common, mut rest) = (PERIOD, rate.bits_per_sec());
+    while rest > 0 {
+        (common, rest) = (rest, common % rest);
+    }
+    Vtick { interval: Span::from_ps(PERIOD / common), size: Bytes::new(rate.bits_per_sec() / common) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_has_no_rest() {
+        let of = |bits| exactly(Rate::from_bits_per_sec(bits));
+        assert_eq!(of(240_000_000), Vtick { interval: Span::from_ns(100), size: Bytes::new(3) });
+        assert_eq!(of(7), Vtick { interval: Span::from_secs(8), size: Bytes::new(7) });
+    }
+}
