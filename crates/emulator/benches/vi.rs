@@ -199,6 +199,8 @@ mod contest {
                         registrations: many,
                         registered_bytes: bytes,
                         depth: DEPTH,
+                        tags: many,
+                        completion_queues: many,
                     };
                     (Answer::Opened(opened), Some(file))
                 }

@@ -10,6 +10,7 @@
 
 mod bells;
 mod cluster;
+mod connections;
 mod control;
 mod interface;
 mod load;

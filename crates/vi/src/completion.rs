@@ -13,10 +13,10 @@ use crate::error::{Error, Refusal};
 use crate::layout::completions;
 use crate::memory::Memory;
 use crate::nic::{Link, garbled};
-use crate::wait::{Patience, Sleeper};
+use crate::wait::{self, Patience, Place, Sleeper};
 
 /// Entries that a completion queue may have.
-pub(crate) const MOST_ENTRIES: u32 = 1 << 16;
+pub const MOST_ENTRIES: u32 = 1 << 16;
 
 /// How many entries there are in a queue that was asked for with so many.
 pub(crate) fn entries(wanted: u32) -> Option<u32> {
@@ -34,6 +34,8 @@ pub struct CompletionQueue {
     link: Arc<Link>,
     id: u32,
     memory: Arc<Memory>,
+    /// The same, for those who sleep at it while it is replaced.
+    place: Place,
     entries: u32,
     taken: u32,
 }
@@ -43,7 +45,23 @@ impl CompletionQueue {
         let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
         let (id, file) = link.make(Request::CreateQueue(entries))?;
         let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
-        Ok(Self { link: link.clone(), id, memory, entries, taken: 0 })
+        let place = Place::new(memory.clone());
+        Ok(Self { link: link.clone(), id, memory, place, entries, taken: 0 })
+    }
+
+    /// Gives it `wanted` entries or some more in place of those that it has, with what is in them (`VipResizeCQ`); refused if that is more.
+    pub fn resize(&mut self, wanted: u32) -> Result<(), Error> {
+        let entries = entries(wanted).ok_or(Refusal::InvalidParameter)?;
+        let (_, file) = self.link.ask(Request::ResizeQueue { queue: self.id, entries }, None)?;
+        let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, length(entries))?);
+        let before = std::mem::replace(&mut self.memory, memory.clone());
+        self.entries = entries;
+        self.place.put(memory);
+        // Whoever sleeps at what nobody writes to any more looks again.
+        let word = before.word32(completions::PUT);
+        word.fetch_add(1, Ordering::AcqRel);
+        wait::wake(word, before.word32(completions::AWAITED));
+        Ok(())
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -66,7 +84,7 @@ impl CompletionQueue {
 
     /// With what another thread sleeps until there is one.
     pub fn sleeper(&self) -> Sleeper {
-        Sleeper::new(&self.link, &self.memory, (completions::PUT, completions::AWAITED))
+        Sleeper::new(&self.link, &self.place, (completions::PUT, completions::AWAITED))
     }
 
     /// Sleeps until there is one (`VipCQWait`). When the provider is [gone](Error::Lost) there will be none: what is posted is flushed, and

@@ -6,6 +6,7 @@
 use crate::descriptor::MOST_BYTES;
 use crate::error::Refusal;
 use crate::layout::DEPTH;
+pub use crate::state::{Fault, Reliability, State};
 
 /// Words of a request or an answer.
 pub(crate) const WORDS: usize = 16;
@@ -77,77 +78,6 @@ impl Bandwidth {
     }
 }
 
-/// What happens to a message that cannot be delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reliability {
-    /// It is lost; each side goes on.
-    #[default]
-    Unreliable = 0,
-    /// The connection breaks, and both sides know.
-    Reliable = 1,
-}
-
-/// What a virtual interface is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum State {
-    /// It is not connected.
-    Idle = 0,
-    /// It is connected.
-    Connected = 1,
-    /// It has asked to be.
-    Pending = 2,
-    /// It is broken, or the other side has gone; disconnected, it is idle again.
-    Error = 3,
-}
-
-impl State {
-    pub(crate) fn of(word: u32) -> Self {
-        match word & 0xff {
-            0 => State::Idle,
-            1 => State::Connected,
-            2 => State::Pending,
-            _ => State::Error,
-        }
-    }
-}
-
-/// Why a virtual interface is broken: what the VI Architecture tells of by its asynchronous errors, with their numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Fault {
-    /// A descriptor was posted that is none, or names memory that it may not.
-    PostedDescriptor = 0,
-    /// The other side is gone, or was broken.
-    ConnectionLost = 1,
-    /// A message came, reliably, and found no receive descriptor.
-    ReceiveQueueEmpty = 2,
-    /// More descriptors were posted than there is room for.
-    Overrun = 3,
-    /// RDMA of the other side wrote where it may not.
-    RdmaWriteProtection = 4,
-    /// RDMA read at the other side what may not be read.
-    RdmaReadProtection = 7,
-    /// The provider is gone.
-    Catastrophic = 10,
-}
-
-impl Fault {
-    pub(crate) const ALL: [Self; 7] = [
-        Self::PostedDescriptor,
-        Self::ConnectionLost,
-        Self::ReceiveQueueEmpty,
-        Self::Overrun,
-        Self::RdmaWriteProtection,
-        Self::RdmaReadProtection,
-        Self::Catastrophic,
-    ];
-
-    /// What a word that shows a state says of it.
-    pub(crate) fn of(word: u32) -> Option<Self> {
-        let fault = Self::ALL.into_iter().find(|fault| *fault as u32 == word >> 8);
-        fault.filter(|_| State::of(word) == State::Error)
-    }
-}
-
 /// What the provider has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attributes {
@@ -161,6 +91,10 @@ pub struct Attributes {
     pub registered_bytes: u64,
     /// Descriptors of a queue that may be posted and not complete.
     pub depth: u32,
+    /// Protection tags that a process may have.
+    pub tags: u32,
+    /// Completion queues that a process may have.
+    pub completion_queues: u32,
 }
 
 /// What is asked of the provider.
@@ -232,6 +166,50 @@ pub enum Request {
     Disconnect(u32),
     /// Another bandwidth for a virtual interface.
     Renegotiate(u32, Bandwidth),
+    /// Memory is to be touched by others than before.
+    SetMemory {
+        /// Which.
+        handle: u32,
+        /// Its new tag.
+        tag: u32,
+        /// Whether RDMA may write to it.
+        write: bool,
+        /// Whether RDMA may read from it.
+        read: bool,
+    },
+    /// A virtual interface that is idle is to be another.
+    SetVi {
+        /// Which.
+        vi: u32,
+        /// Its new tag.
+        tag: u32,
+        /// What happens to what cannot be delivered.
+        reliability: Reliability,
+        /// Whether it takes RDMA writes.
+        write: bool,
+        /// Whether it answers RDMA reads.
+        read: bool,
+        /// What it is guaranteed.
+        bandwidth: Bandwidth,
+    },
+    /// So many entries for a completion queue, in place of those that it has; answered with a file.
+    ResizeQueue {
+        /// Which.
+        queue: u32,
+        /// How many.
+        entries: u32,
+    },
+    /// A connection with whoever asks for one with this side, too.
+    ConnectPeer {
+        /// The virtual interface.
+        vi: u32,
+        /// With whom.
+        to: Address,
+        /// What this side calls itself.
+        from: u64,
+    },
+    /// To what a virtual interface is connected; answered as a call.
+    Peer(u32),
 }
 
 const NO_QUEUE: u64 = u64::MAX;
@@ -280,6 +258,29 @@ impl Request {
                 let [kind, rate, message] = bandwidth.to_words();
                 put(&[15, vi.into(), kind, rate, message]);
             }
+            Request::SetMemory { handle, tag, write, read } => {
+                put(&[16, handle.into(), tag.into(), write.into(), read.into()]);
+            }
+            Request::SetVi { vi, tag, reliability, write, read, bandwidth } => {
+                let [kind, rate, message] = bandwidth.to_words();
+                let reliability = reliability as u64;
+                put(&[
+                    17,
+                    vi.into(),
+                    tag.into(),
+                    reliability,
+                    write.into(),
+                    read.into(),
+                    kind,
+                    rate,
+                    message,
+                ]);
+            }
+            Request::ResizeQueue { queue, entries } => put(&[18, queue.into(), entries.into()]),
+            Request::ConnectPeer { vi, to, from } => {
+                put(&[19, vi.into(), to.host.into(), to.discriminator, from]);
+            }
+            Request::Peer(vi) => put(&[20, vi.into()]),
         }
         words
     }
@@ -329,6 +330,22 @@ impl Request {
             13 => Request::Reject(words[1]),
             14 => Request::Disconnect(small(1)?),
             15 => Request::Renegotiate(small(1)?, Bandwidth::of([words[2], words[3], words[4]])?),
+            16 => Request::SetMemory { handle: small(1)?, tag: small(2)?, write: flag(3)?, read: flag(4)? },
+            17 => Request::SetVi {
+                vi: small(1)?,
+                tag: small(2)?,
+                reliability: if flag(3)? { Reliability::Reliable } else { Reliability::Unreliable },
+                write: flag(4)?,
+                read: flag(5)?,
+                bandwidth: Bandwidth::of([words[6], words[7], words[8]])?,
+            },
+            18 => Request::ResizeQueue { queue: small(1)?, entries: small(2)? },
+            19 => Request::ConnectPeer {
+                vi: small(1)?,
+                to: Address { host: small(2)?, discriminator: words[3] },
+                from: words[4],
+            },
+            20 => Request::Peer(small(1)?),
             _ => return None,
         })
     }
@@ -366,10 +383,11 @@ impl Answer {
             Answer::Done => put(&[1]),
             Answer::Made(number) => put(&[2, number.into()]),
             Answer::Opened(attributes) => {
-                let Attributes { host, virtual_interfaces, registrations, registered_bytes, depth } =
-                    attributes;
+                let Attributes { host, virtual_interfaces, registrations, .. } = attributes;
+                let Attributes { registered_bytes, depth, tags, completion_queues, .. } = attributes;
                 let [vis, registrations] = [virtual_interfaces.into(), registrations.into()];
-                put(&[3, host.into(), vis, registrations, registered_bytes, depth.into()]);
+                let made = [tags.into(), completion_queues.into()];
+                put(&[3, host.into(), vis, registrations, registered_bytes, depth.into(), made[0], made[1]]);
             }
             Answer::Called { call, from, bandwidth } => {
                 let [kind, rate, message] = bandwidth.to_words();
@@ -392,6 +410,8 @@ impl Answer {
                 registrations: small(3)?,
                 registered_bytes: words[4],
                 depth: small(5).filter(|depth| *depth == DEPTH)?,
+                tags: small(6)?,
+                completion_queues: small(7)?,
             }),
             4 => Answer::Called {
                 call: words[1],
@@ -411,7 +431,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_one_request_or_none(kind in 0..20_u64, rest in prop::collection::vec(prop_oneof![0..4_u64, any::<u64>()], WORDS - 1)) {
+        fn words_are_one_request_or_none(kind in 0..24_u64, rest in prop::collection::vec(prop_oneof![0..4_u64, any::<u64>()], WORDS - 1)) {
             let mut words = [kind; WORDS];
             words[1..].copy_from_slice(&rest);
             if let Some(request) = Request::of(&words) {

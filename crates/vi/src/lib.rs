@@ -50,10 +50,11 @@ pub mod provider;
 mod queue;
 mod region;
 mod socket;
+mod state;
 mod vi;
 mod wait;
 
-pub use completion::CompletionQueue;
+pub use completion::{CompletionQueue, MOST_ENTRIES};
 pub use control::{Address, Attributes, Bandwidth, Fault, Reliability, State};
 pub use descriptor::{Completion, Descriptor, Operation, Remote, Segment, Status};
 pub use doorbell::Which;

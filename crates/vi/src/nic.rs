@@ -210,6 +210,12 @@ impl Nic {
         self.link.ask(Request::Deregister(handle), None).map(drop)
     }
 
+    /// Memory of that handle is to be touched by virtual interfaces with `tag`, and by RDMA as `access` says (`VipSetMemAttributes`).
+    pub fn set_memory(&self, handle: u32, tag: Tag, access: Access) -> Result<(), Error> {
+        let Access { rdma_write: write, rdma_read: read } = access;
+        self.link.ask(Request::SetMemory { handle, tag: tag.0, write, read }, None).map(drop)
+    }
+
     /// The handle of memory that is in `file`, and lies at `base` in this process.
     pub(crate) fn register_file(
         &self,

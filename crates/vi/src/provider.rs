@@ -102,6 +102,26 @@ impl CompletionEntries {
         Ok((Self { memory, entries, put: 0 }, file))
     }
 
+    /// Takes what is in `other` that its program has not taken; false if there is not room for it. Its program goes on counting.
+    pub fn take_over(&mut self, other: &Self) -> bool {
+        let taken = other.memory.word32(completions::TAKEN).load(Ordering::Acquire);
+        let waiting = other.put.wrapping_sub(taken);
+        // A program that scribbles has taken all.
+        let waiting = if waiting <= other.entries { waiting } else { 0 };
+        if waiting > self.entries {
+            return false;
+        }
+        let at = |entries: u32, number: u32| completions::ENTRIES + 8 * (number & (entries - 1)) as usize;
+        for number in (0..waiting).map(|n| other.put.wrapping_sub(waiting).wrapping_add(n)) {
+            let entry = other.memory.word64(at(other.entries, number)).load(Ordering::Relaxed);
+            self.memory.word64(at(self.entries, number)).store(entry, Ordering::Relaxed);
+        }
+        self.put = other.put;
+        self.memory.word32(completions::TAKEN).store(other.put.wrapping_sub(waiting), Ordering::Relaxed);
+        self.memory.word32(completions::PUT).store(self.put, Ordering::Release);
+        true
+    }
+
     /// Puts `count` entries in; false if there is not room for all of them, or a program that scribbles says so.
     pub fn put(&mut self, vi: u32, which: Which, count: u32) -> bool {
         let taken = self.memory.word32(completions::TAKEN).load(Ordering::Acquire);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::completion::CompletionQueue;
-use crate::control::{Address, Bandwidth, Fault, Reliability, Request, State};
+use crate::control::{Address, Answer, Bandwidth, Fault, Reliability, Request, State};
 use crate::descriptor::{Completion, Descriptor};
 use crate::doorbell::{Doorbell, Which};
 use crate::error::{Error, Refusal};
@@ -14,7 +14,7 @@ use crate::memory::Memory;
 use crate::nic::{Link, Tag, garbled};
 use crate::queue::Queue;
 use crate::region::Access;
-use crate::wait::{Patience, Sleeper};
+use crate::wait::{Patience, Place, Sleeper};
 
 /// What a virtual interface is to be.
 #[derive(Debug, Clone, Copy)]
@@ -98,7 +98,7 @@ impl Vi {
     /// With what another thread sleeps until a descriptor of a queue is complete.
     pub fn sleeper(&self, which: Which) -> Sleeper {
         let words = (queues::COMPLETED[which as usize], queues::AWAITED[which as usize]);
-        Sleeper::new(&self.link, &self.memory, words)
+        Sleeper::new(&self.link, &Place::new(self.memory.clone()), words)
     }
 
     /// Descriptors that are posted and not reaped: to send, and to receive.
@@ -108,8 +108,19 @@ impl Vi {
 
     /// Connects to who waits at `to` (`VipConnectRequest`), and waits for that itself.
     pub fn connect(&mut self, to: Address, most: Option<Duration>) -> Result<(), Error> {
-        let patience = Patience::new(most);
         self.link.ask(Request::Connect { vi: self.id, to, from: u64::from(self.id) }, None)?;
+        self.wait_connected(most)
+    }
+
+    /// Asks to be connected with who asks at `to` for `from` here (`VipConnectPeerRequest`), and does not wait: until somebody does,
+    /// [`state`](Self::state) is pending.
+    pub fn connect_peer(&mut self, from: u64, to: Address) -> Result<(), Error> {
+        self.link.ask(Request::ConnectPeer { vi: self.id, to, from }, None).map(drop)
+    }
+
+    /// Waits until it is connected, as was asked for (`VipConnectPeerWait`); after `most` it is not asked for any more.
+    pub fn wait_connected(&mut self, most: Option<Duration>) -> Result<(), Error> {
+        let patience = Patience::new(most);
         let word = self.memory.word32(queues::STATE);
         loop {
             let seen = word.load(Ordering::Acquire);
@@ -129,6 +140,22 @@ impl Vi {
             };
             self.link.sleep(word, seen, self.memory.word32(queues::STATE_AWAITED), left);
         }
+    }
+
+    /// To what it is connected: where that is, and what it is guaranteed.
+    pub fn peer(&self) -> Result<(Address, Bandwidth), Error> {
+        match self.link.ask(Request::Peer(self.id), None)? {
+            (Answer::Called { from, bandwidth, .. }, _) => Ok((from, bandwidth)),
+            _ => Err(garbled()),
+        }
+    }
+
+    /// Makes it another while it is idle (`VipSetViAttributes`). Its completion queues stay.
+    pub fn set(&mut self, attributes: &ViAttributes<'_>) -> Result<(), Error> {
+        let ViAttributes { tag, bandwidth, reliability, access, .. } = *attributes;
+        let Access { rdma_write: write, rdma_read: read } = access;
+        let request = Request::SetVi { vi: self.id, tag: tag.0, reliability, write, read, bandwidth };
+        self.link.ask(request, None).map(drop)
     }
 
     /// Ends the connection (`VipDisconnect`): what is posted completes as flushed, here and there.

@@ -128,26 +128,65 @@ typedef struct {
     VIP_BOOLEAN EnableRdmaRead;
 } VIP_MEM_ATTRIBUTES;
 
+typedef struct {
+    char Name[64];
+    VIP_ULONG HardwareVersion;
+    VIP_ULONG ProviderVersion;
+    uint16_t NicAddressLen;
+    const uint8_t *LocalNicAddress; /* the adapter's number; valid until VipCloseNic */
+    VIP_BOOLEAN ThreadSafe;
+    uint16_t MaxDiscriminatorLen;
+    VIP_ULONG MaxRegisterBytes;
+    VIP_ULONG MaxRegisterRegions;
+    VIP_ULONG MaxRegisterBlockBytes;
+    VIP_ULONG MaxVI;
+    VIP_ULONG MaxDescriptorsPerQueue;
+    VIP_ULONG MaxSegmentsPerDesc;
+    VIP_ULONG MaxCQ;
+    VIP_ULONG MaxCQEntries;
+    VIP_ULONG MaxTransferSize;
+    VIP_ULONG NativeMTU;
+    VIP_ULONG MaxPtags;
+    uint16_t ReliabilityLevelSupport;
+    uint16_t RDMAReadSupport;
+} VIP_NIC_ATTRIBUTES;
+
+typedef enum { VIP_STATE_IDLE, VIP_STATE_CONNECTED, VIP_STATE_CONNECT_PENDING, VIP_STATE_ERROR } VIP_VI_STATE;
+
 VIP_RETURN VipOpenNic(const char *DeviceName, VIP_NIC_HANDLE *NicHandle);
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle);
+VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *NicAttribs);
 VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag);
 VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag);
 VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, void *VirtualAddress, VIP_ULONG Length,
                           const VIP_MEM_ATTRIBUTES *MemAttribs, VIP_MEM_HANDLE *MemHandle);
 VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, void *VirtualAddress, VIP_MEM_HANDLE MemHandle);
+VIP_RETURN VipQueryMem(VIP_NIC_HANDLE NicHandle, void *VirtualAddress, VIP_MEM_HANDLE MemHandle,
+                       VIP_MEM_ATTRIBUTES *MemAttribs);
+VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE NicHandle, void *VirtualAddress, VIP_MEM_HANDLE MemHandle,
+                               const VIP_MEM_ATTRIBUTES *MemAttribs);
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle);
 VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle);
+VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount);
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
 VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG TimeOut, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue);
 VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, const VIP_VI_ATTRIBUTES *ViAttribs, VIP_CQ_HANDLE SendCQHandle,
                        VIP_CQ_HANDLE RecvCQHandle, VIP_VI_HANDLE *ViHandle);
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle);
+VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIBUTES *ViAttribs,
+                      VIP_BOOLEAN *ViSendQEmpty, VIP_BOOLEAN *ViRecvQEmpty);
+/* While it is idle. */
+VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, const VIP_VI_ATTRIBUTES *ViAttribs);
 VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, const VIP_NET_ADDRESS *LocalAddr, VIP_ULONG TimeOut,
                           VIP_NET_ADDRESS *RemoteAddr, VIP_VI_ATTRIBUTES *RemoteViAttribs, VIP_CONN_HANDLE *ConnHandle);
 VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle);
 VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, const VIP_NET_ADDRESS *LocalAddr,
                              const VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG TimeOut, VIP_VI_ATTRIBUTES *RemoteViAttribs);
+VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE ViHandle, const VIP_NET_ADDRESS *LocalAddr,
+                                 const VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG TimeOut);
+VIP_RETURN VipConnectPeerDone(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteViAttribs);
+VIP_RETURN VipConnectPeerWait(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *RemoteViAttribs);
 VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *DescriptorPtr, VIP_MEM_HANDLE MemHandle);

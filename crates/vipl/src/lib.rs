@@ -15,6 +15,7 @@ mod handles;
 mod connect;
 mod names;
 mod notify;
+mod query;
 mod types;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -24,21 +25,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use laxity_vi::{
-    Access, Completion, CompletionQueue, Error, MOST_SEGMENTS, Nic, Refusal, Reliability, Sleeper, Vi,
-    ViAttributes, Which,
+    Completion, CompletionQueue, Error, MOST_SEGMENTS, Nic, Refusal, Sleeper, Vi, ViAttributes, Which,
 };
 
 pub use connect::{
-    VipConn, VipConnectAccept, VipConnectReject, VipConnectRequest, VipConnectWait, VipDisconnect,
+    VipConn, VipConnectAccept, VipConnectPeerDone, VipConnectPeerRequest, VipConnectPeerWait,
+    VipConnectReject, VipConnectRequest, VipConnectWait, VipDisconnect,
 };
 pub use names::{VipNSGetHostByAddr, VipNSGetHostByName, VipNSInit, VipNSShutdown};
 pub use notify::{
     OfDescriptor, OfEntry, OfError, VIP_ERROR_DESCRIPTOR, VipCQNotify, VipErrorCallback, VipRecvNotify,
     VipSendNotify,
 };
+pub use query::{VipQueryMem, VipQueryNic, VipQueryVi, VipResizeCQ, VipSetMemAttributes, VipSetViAttributes};
 pub use types::{
     VIP_ADDRESS_SEGMENT, VIP_CONTROL_SEGMENT, VIP_DATA_SEGMENT, VIP_DESCRIPTOR, VIP_DESCRIPTOR_SEGMENT,
-    VIP_MEM_ATTRIBUTES, VIP_NET_ADDRESS, VIP_QOS, VIP_VI_ATTRIBUTES,
+    VIP_MEM_ATTRIBUTES, VIP_NET_ADDRESS, VIP_NIC_ATTRIBUTES, VIP_QOS, VIP_VI_ATTRIBUTES,
 };
 
 /// `VIP_RETURN`.
@@ -64,6 +66,10 @@ pub struct VipNic {
     /// Who is told of errors.
     errors: Arc<Mutex<Option<notify::OfErrors>>>,
     names: Mutex<Option<names::Names>>,
+    /// What is registered: where it lies, and who may touch it.
+    memory: Mutex<BTreeMap<u32, (usize, VIP_MEM_ATTRIBUTES)>>,
+    /// Its own.
+    address: [u8; 4],
 }
 
 /// What a `VIP_VI_HANDLE` points to.
@@ -76,6 +82,9 @@ pub struct VipVi {
     known: Known,
     /// The handle of its adapter.
     nic: usize,
+    attributes: Mutex<VIP_VI_ATTRIBUTES>,
+    /// When it is given up to be connected with a peer, if ever; nothing where none is asked for.
+    peer: Mutex<Option<Option<Instant>>>,
 }
 
 /// A virtual interface, and the descriptors that are posted there and not found to be done: to send, to receive.
@@ -186,7 +195,9 @@ closing! {
 
 impl VipNic {
     fn of(nic: Nic) -> Self {
-        Self { nic, known: Known::default(), errors: Arc::default(), names: Mutex::default() }
+        let address = nic.attributes().host.to_ne_bytes();
+        let (errors, names, memory) = (Arc::default(), Mutex::default(), Mutex::default());
+        Self { nic, known: Known::default(), errors, names, memory, address }
     }
 
     fn close(&self) {
@@ -264,14 +275,14 @@ of_handle! {
         let (Some(attributes), false) = (unsafe { attributes.as_ref() }, address.is_null() || handle.is_null()) else {
             return INVALID_PARAMETER;
         };
-        let access =
-            Access { rdma_write: attributes.EnableRdmaWrite != 0, rdma_read: attributes.EnableRdmaRead != 0 };
+        let access = attributes.access();
         let tag = laxity_vi::Tag::numbered(attributes.Ptag);
         // SAFETY: the caller vouches that the memory is its own, and that nobody writes to it meanwhile.
         match unsafe { nic.nic.register_in_place(address.cast(), length as usize, tag, access) } {
             Ok(made) => {
                 // SAFETY: as the caller vouches.
                 unsafe { *handle = made };
+                locked(&nic.memory).insert(made, (address as usize, *attributes));
                 SUCCESS
             }
             Err(error) => code(&error),
@@ -280,6 +291,7 @@ of_handle! {
 
     /// The adapter touches memory no longer. Its pages stay as they are.
     fn VipDeregisterMem(nic: VipNic, _address: *mut c_void, handle: u32) {
+        locked(&nic.memory).remove(&handle);
         answer(nic.nic.deregister(handle))
     }
 
@@ -299,25 +311,23 @@ of_handle! {
         let (Some(wanted), send, receive) = (unsafe { (attributes.as_ref(), send.as_ref(), receive.as_ref()) }) else {
             return INVALID_PARAMETER;
         };
-        let Some(bandwidth) = wanted.QoS.bandwidth() else { return Refusal::InvalidQos as u32 };
-        let reliable = wanted.ReliabilityLevel & 0x2 != 0;
+        let Some(read) = wanted.read() else { return Refusal::InvalidQos as u32 };
         let held = [send, receive.filter(|queue| send.is_none_or(|send| !std::ptr::eq(*queue, send)))];
         let held = held.map(|queue| queue.map(|queue| locked(&queue.queue)));
         // One for both is locked once.
         let places = [0, usize::from(held[1].is_some())];
         let queue = |which: usize, asked: bool| held[places[which]].as_ref().filter(|_| asked).and_then(|queue| queue.as_ref());
         let made = nic.nic.create_vi(&ViAttributes {
-            bandwidth,
-            reliability: if reliable { Reliability::Reliable } else { Reliability::Unreliable },
-            access: Access { rdma_write: wanted.EnableRdmaWrite != 0, rdma_read: wanted.EnableRdmaRead != 0 },
             send_completions: queue(0, send.is_some()),
             receive_completions: queue(1, receive.is_some()),
-            ..ViAttributes::new(laxity_vi::Tag::numbered(wanted.Ptag))
+            ..read
         });
         let made = made.map(|vi| {
             let (id, sleepers) = (vi.id(), [Which::Send, Which::Receive].map(|which| vi.sleeper(which)));
             let at = Mutex::new(Some(Posting { vi, posted: Default::default() }));
-            let made = Arc::new(VipVi { at, sleepers, id, known: nic.known.clone(), nic: std::ptr::from_ref(nic) as usize });
+            let (attributes, peer) = (Mutex::new(*wanted), Mutex::default());
+            let (known, nic_handle) = (nic.known.clone(), std::ptr::from_ref(nic) as usize);
+            let made = Arc::new(VipVi { at, sleepers, id, known, nic: nic_handle, attributes, peer });
             if !handle.is_null() {
                 locked(&nic.known).insert(id, Arc::downgrade(&made));
             }

@@ -2,6 +2,8 @@
 
 #![allow(non_camel_case_types, missing_docs, reason = "the names are VIPL's, and its manual is theirs")]
 
+use std::ffi::c_char;
+
 use laxity_vi::{Address, Bandwidth, Descriptor, MOST_SEGMENTS, Operation, Remote, Segment};
 
 #[repr(C)]
@@ -143,6 +145,31 @@ pub struct VIP_MEM_ATTRIBUTES {
     pub Ptag: u32,
     pub EnableRdmaWrite: u32,
     pub EnableRdmaRead: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct VIP_NIC_ATTRIBUTES {
+    pub Name: [c_char; 64],
+    pub HardwareVersion: u32,
+    pub ProviderVersion: u32,
+    pub NicAddressLen: u16,
+    pub LocalNicAddress: *const u8,
+    pub ThreadSafe: u32,
+    pub MaxDiscriminatorLen: u16,
+    pub MaxRegisterBytes: u32,
+    pub MaxRegisterRegions: u32,
+    pub MaxRegisterBlockBytes: u32,
+    pub MaxVI: u32,
+    pub MaxDescriptorsPerQueue: u32,
+    pub MaxSegmentsPerDesc: u32,
+    pub MaxCQ: u32,
+    pub MaxCQEntries: u32,
+    pub MaxTransferSize: u32,
+    pub NativeMTU: u32,
+    pub MaxPtags: u32,
+    pub ReliabilityLevelSupport: u16,
+    pub RDMAReadSupport: u16,
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ fn adapters(directory: &Path) -> Service {
 fn programs_in_c_compile() {
     compiles("uses.c", &["-fsyntax-only"]);
     compiles("tells.c", &["-fsyntax-only"]);
+    compiles("asks.c", &["-fsyntax-only"]);
 }
 
 #[test]
@@ -76,6 +77,21 @@ fn two_programs_in_c_exchange_messages() {
         assert!(calls.success() && answered.success(), "{calls}, {answered}: the number is that in uses.c");
         let served = service.stop().unwrap();
         assert_eq!((served.tally.sent, served.tally.received, served.tally.errors), (2, 2, 0));
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn two_programs_in_c_connect_as_peers() {
+    let directory = std::env::temp_dir().join(format!("laxity-vipl-peers-{}", std::process::id()));
+    if let Some(program) = program("asks.c", &directory) {
+        let service = adapters(&directory);
+        let mut other = command(&program).arg(service.socket(1)).spawn().unwrap();
+        let first = command(&program).arg(service.socket(0)).arg("first").status().unwrap();
+        let other = other.wait().unwrap();
+        assert!(first.success() && other.success(), "{first}, {other}: the number is that in asks.c");
+        let served = service.stop().unwrap();
+        assert_eq!((served.tally.sent, served.tally.received, served.tally.errors), (8, 8, 0));
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }

@@ -21,9 +21,10 @@ use laxity_vi::provider::{self, Posted, Which};
 use laxity_vi::{Completion, DEPTH, Fault, Operation, Reliability, State, Status};
 
 use super::bells::{AnyBell, Bells};
+use super::connections::{Call, Peer};
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
-use super::requests::{Call, Desk};
+use super::requests::Desk;
 use super::turns::{Shares, Turns};
 use super::{Recorded, Setup};
 
@@ -104,6 +105,7 @@ pub(super) struct Cluster {
     pub(super) endpoints: Vec<Vec<Option<u32>>>,
     pub(super) calls: Vec<Call>,
     pub(super) calls_made: u64,
+    pub(super) peers: Vec<Peer>,
     pool: Vec<Vec<u8>>,
     pub(super) recorded: Vec<Recorded>,
     pub(super) violations: Violations,
@@ -135,6 +137,7 @@ impl Cluster {
             shares: Shares::default(),
             calls: Vec::new(),
             calls_made: 0,
+            peers: Vec::new(),
             pool: Vec::new(),
             recorded: Vec::new(),
             violations: Violations::default(),

@@ -71,6 +71,14 @@ impl Regions {
         Some(region)
     }
 
+    /// What has this handle is to be touched otherwise; false if nothing has it.
+    pub(super) fn set(&mut self, handle: u32, (tag, write, read): (u32, bool, bool)) -> bool {
+        let place = self.places.get_mut((handle & 0xff) as usize).filter(|(taken, _)| *taken == handle >> 8);
+        let Some(region) = place.and_then(|(_, held)| held.as_mut()) else { return false };
+        (region.tag, region.write, region.read) = (tag, write, read);
+        true
+    }
+
     /// All of them.
     pub(super) fn into_all(self) -> impl Iterator<Item = Region> {
         self.places.into_iter().filter_map(|(_, region)| region)

@@ -13,7 +13,7 @@ use laxity_model::via::Vi;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Rate, Time};
 use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
-use laxity_vi::{Address, Attributes, Bandwidth, DEPTH, Fault, Refusal, State};
+use laxity_vi::{Attributes, Bandwidth, DEPTH, Refusal, State};
 
 use super::cluster::{Cluster, Event, Process};
 use super::control::Counter;
@@ -85,18 +85,7 @@ impl Desk {
     }
 }
 
-/// Somebody who wants to be connected.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    number: u64,
-    vi: u32,
-    from: Address,
-    to: Address,
-    /// Who was told of it.
-    told: Option<u32>,
-}
-
-type Decided = Result<Answer, Refusal>;
+pub(super) type Decided = Result<Answer, Refusal>;
 
 impl Cluster {
     /// Answers the order on the desk. There is one for each time that it was announced: the next is put there when this one is answered.
@@ -136,6 +125,8 @@ impl Cluster {
             registrations: regions::MOST as u32,
             registered_bytes: regions::MOST_BYTES,
             depth: DEPTH,
+            tags: MOST_MADE as u32,
+            completion_queues: MOST_MADE as u32,
         }))
     }
 
@@ -214,6 +205,38 @@ impl Cluster {
                 }
                 Ok(Answer::Done)
             }
+            (Request::ResizeQueue { queue, .. }, Some(Thing::Entries(mut entries))) => {
+                let place = own.queues.get_mut(queue as usize).and_then(Option::as_mut);
+                let refusal = match &place {
+                    None => Some(Refusal::InvalidParameter),
+                    Some(before) if !entries.take_over(before) => Some(Refusal::Resource),
+                    Some(_) => None,
+                };
+                if let (Some(before), None) = (place, refusal) {
+                    std::mem::swap(before, &mut entries);
+                }
+                rest.push(Thing::Entries(entries));
+                refusal.map_or(Ok(Answer::Done), Err)
+            }
+            (Request::SetMemory { handle, tag, write, read }, None) => {
+                if !own.tags.contains(&tag) {
+                    return Err(Refusal::InvalidTag);
+                }
+                let set = own.regions.set(handle, (tag, write, read));
+                if set { Ok(Answer::Done) } else { Err(Refusal::InvalidParameter) }
+            }
+            (Request::SetVi { vi, tag, reliability, write, read, bandwidth }, None) => {
+                if !own.tags.contains(&tag) {
+                    return Err(Refusal::InvalidTag);
+                }
+                if self.own(Some(process), vi)?.state != State::Idle {
+                    return Err(Refusal::InvalidState);
+                }
+                self.renegotiate(now, process, vi, bandwidth)?;
+                let set = self.own(Some(process), vi)?;
+                (set.tag, set.reliability, set.access) = (tag, reliability, [write, read]);
+                Ok(Answer::Done)
+            }
             (Request::CreateVi { .. }, Some(Thing::Queues(queues))) => {
                 self.create(now, process, request, queues).map_err(|(refusal, queues)| {
                     rest.push(Thing::Queues(queues));
@@ -222,6 +245,8 @@ impl Cluster {
             }
             (Request::DestroyVi(vi), None) => self.destroy(now, process, vi, rest, calendar),
             (Request::Connect { vi, to, from }, None) => self.connect(process, vi, to, from),
+            (Request::ConnectPeer { vi, to, from }, None) => self.connect_peer(process, vi, to, from),
+            (Request::Peer(vi), None) => self.peer_of(process, vi),
             (Request::Await(discriminator), None) => self.call_for(process, discriminator),
             (Request::Accept { call, vi }, None) => self.accept(process, call, vi),
             (Request::Reject(call), None) => {
@@ -234,18 +259,7 @@ impl Cluster {
                 self.disconnect(now, vi, calendar);
                 Ok(Answer::Done)
             }
-            (Request::Renegotiate(vi, bandwidth), None) => {
-                let before = std::mem::replace(&mut self.own(Some(process), vi)?.bandwidth, bandwidth);
-                let sides = [Some(vi), self.own(None, vi)?.peer];
-                let nodes = sides.into_iter().flatten().filter_map(|vi| Some(self.own(None, vi).ok()?.node));
-                if !nodes.collect::<Vec<_>>().into_iter().all(|node| self.load(node).fits()) {
-                    self.own(None, vi)?.bandwidth = before;
-                    return Err(Refusal::InvalidQos);
-                }
-                let (node, endpoint) = self.own(None, vi).map(|own| (own.node as usize, own.endpoint))?;
-                self.adapters[node].renegotiate(now, endpoint, vtick(bandwidth));
-                Ok(Answer::Done)
-            }
+            (Request::Renegotiate(vi, bandwidth), None) => self.renegotiate(now, process, vi, bandwidth),
             (_, brought) => {
                 rest.extend(brought);
                 Err(Refusal::InvalidParameter)
@@ -253,8 +267,22 @@ impl Cluster {
         }
     }
 
+    /// Another bandwidth for a virtual interface, if both ends have as much.
+    fn renegotiate(&mut self, now: Time, process: u32, vi: u32, bandwidth: Bandwidth) -> Decided {
+        let before = std::mem::replace(&mut self.own(Some(process), vi)?.bandwidth, bandwidth);
+        let sides = [Some(vi), self.own(None, vi)?.peer];
+        let nodes = sides.into_iter().flatten().filter_map(|vi| Some(self.own(None, vi).ok()?.node));
+        if !nodes.collect::<Vec<_>>().into_iter().all(|node| self.load(node).fits()) {
+            self.own(None, vi)?.bandwidth = before;
+            return Err(Refusal::InvalidQos);
+        }
+        let (node, endpoint) = self.own(None, vi).map(|own| (own.node as usize, own.endpoint))?;
+        self.adapters[node].renegotiate(now, endpoint, vtick(bandwidth));
+        Ok(Answer::Done)
+    }
+
     /// A virtual interface that is not destroyed; of this process, if one is named.
-    fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
+    pub(super) fn own(&mut self, process: Option<u32>, vi: u32) -> Result<&mut Interface, Refusal> {
         let found = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut);
         let right =
             |own: &&mut Interface| own.queues.is_some() && process.is_none_or(|process| own.owner == process);
@@ -262,7 +290,7 @@ impl Cluster {
     }
 
     /// What all that is reserved asks of an adapter.
-    fn load(&self, node: u32) -> Load {
+    pub(super) fn load(&self, node: u32) -> Load {
         let mut load = Load::default();
         for own in self.interfaces.iter().flatten().filter(|own| own.queues.is_some()) {
             if own.node == node {
@@ -353,83 +381,6 @@ impl Cluster {
         rest.extend(own.queues.take().map(Thing::Queues));
         self.sweep(now, vi);
         Ok(Answer::Done)
-    }
-
-    fn connect(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
-        if to.host as usize >= self.adapters.len() {
-            return Err(Refusal::NotReachable);
-        }
-        let own = self.own(Some(process), vi)?;
-        if own.state != State::Idle {
-            return Err(Refusal::InvalidState);
-        }
-        own.show(State::Pending);
-        let from = Address { host: own.node, discriminator: from };
-        self.calls_made += 1;
-        self.calls.push(Call { number: self.calls_made, vi, from, to, told: None });
-        for (process, other) in self.processes.iter().enumerate() {
-            if other.as_ref().is_some_and(|other| other.node == to.host) {
-                self.bells.call(process as u32);
-            }
-        }
-        Ok(Answer::Done)
-    }
-
-    fn call_for(&mut self, process: u32, discriminator: u64) -> Decided {
-        let host = self.processes[process as usize].as_ref().ok_or(Refusal::InvalidState)?.node;
-        let to = Address { host, discriminator };
-        let call = self.calls.iter_mut().find(|call| call.to == to && call.told.is_none());
-        let call = call.ok_or(Refusal::NotDone)?;
-        call.told = Some(process);
-        let (number, vi, from) = (call.number, call.vi, call.from);
-        let bandwidth = self.own(None, vi)?.bandwidth;
-        Ok(Answer::Called { call: number, from, bandwidth })
-    }
-
-    fn take_call(&mut self, process: u32, number: u64) -> Result<Call, Refusal> {
-        let mine = |call: &Call| call.number == number && call.told == Some(process);
-        let place = self.calls.iter().position(mine).ok_or(Refusal::NoMatch)?;
-        Ok(self.calls.swap_remove(place))
-    }
-
-    fn accept(&mut self, process: u32, number: u64, vi: u32) -> Decided {
-        let own = self.own(Some(process), vi)?;
-        if own.state != State::Idle {
-            return Err(Refusal::InvalidState);
-        }
-        let (node, back) = (own.node, own.bandwidth);
-        let mine = |call: &&Call| call.number == number && call.told == Some(process);
-        let caller = self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?.vi;
-        let there = self.own(None, caller)?;
-        let (from, sent) = (there.node, there.bandwidth);
-        // What either side sends, the other's adapter receives.
-        let received = |bandwidth| Load::of(&self.setup.adapter, bandwidth, false);
-        let fits = match from == node {
-            true => self.load(node).and(received(sent)).and(received(back)).fits(),
-            false => self.load(node).and(received(sent)).fits() && self.load(from).and(received(back)).fits(),
-        };
-        if !fits {
-            return Err(Refusal::InvalidQos);
-        }
-        self.take_call(process, number)?;
-        for (side, peer) in [(vi, caller), (caller, vi)] {
-            let side = self.own(None, side)?;
-            side.peer = Some(peer);
-            side.show(State::Connected);
-        }
-        Ok(Answer::Done)
-    }
-
-    /// Ends what a virtual interface has of a connection. The other side is broken by it, and knows.
-    fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
-        self.calls.retain(|call| call.vi != vi);
-        if self.own(None, vi).is_ok_and(|own| own.peer.is_some()) {
-            self.break_off(now, vi, Fault::ConnectionLost, calendar);
-        }
-        self.flush(now, vi, None);
-        if let Ok(node) = self.own(None, vi).map(|own| own.node as usize) {
-            self.settle(now, node, calendar);
-        }
     }
 
     /// A process is gone, and all that it had.

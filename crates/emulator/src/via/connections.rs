@@ -1,0 +1,148 @@
+//! Connections: who calls and who waits, two who ask for each other, and the end of it.
+
+use laxity_engine::Calendar;
+use laxity_units::Time;
+use laxity_vi::provider::Answer;
+use laxity_vi::{Address, Fault, Refusal, State};
+
+use super::cluster::{Cluster, Event};
+use super::load::Load;
+use super::requests::Decided;
+
+/// Somebody who wants to be connected.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    number: u64,
+    pub(super) vi: u32,
+    from: Address,
+    to: Address,
+    /// Who was told of it.
+    pub(super) told: Option<u32>,
+}
+
+/// Somebody who wants to be connected with who wants the same of him.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    vi: u32,
+    from: Address,
+    to: Address,
+}
+
+impl Cluster {
+    pub(super) fn connect(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
+        if to.host as usize >= self.adapters.len() {
+            return Err(Refusal::NotReachable);
+        }
+        let own = self.own(Some(process), vi)?;
+        if own.state != State::Idle {
+            return Err(Refusal::InvalidState);
+        }
+        own.show(State::Pending);
+        let from = Address { host: own.node, discriminator: from };
+        self.calls_made += 1;
+        self.calls.push(Call { number: self.calls_made, vi, from, to, told: None });
+        for (process, other) in self.processes.iter().enumerate() {
+            if other.as_ref().is_some_and(|other| other.node == to.host) {
+                self.bells.call(process as u32);
+            }
+        }
+        Ok(Answer::Done)
+    }
+
+    pub(super) fn call_for(&mut self, process: u32, discriminator: u64) -> Decided {
+        let host = self.processes[process as usize].as_ref().ok_or(Refusal::InvalidState)?.node;
+        let to = Address { host, discriminator };
+        let call = self.calls.iter_mut().find(|call| call.to == to && call.told.is_none());
+        let call = call.ok_or(Refusal::NotDone)?;
+        call.told = Some(process);
+        let (number, vi, from) = (call.number, call.vi, call.from);
+        let bandwidth = self.own(None, vi)?.bandwidth;
+        Ok(Answer::Called { call: number, from, bandwidth })
+    }
+
+    pub(super) fn take_call(&mut self, process: u32, number: u64) -> Result<Call, Refusal> {
+        let mine = |call: &Call| call.number == number && call.told == Some(process);
+        let place = self.calls.iter().position(mine).ok_or(Refusal::NoMatch)?;
+        Ok(self.calls.swap_remove(place))
+    }
+
+    pub(super) fn accept(&mut self, process: u32, number: u64, vi: u32) -> Decided {
+        let own = self.own(Some(process), vi)?;
+        if own.state != State::Idle {
+            return Err(Refusal::InvalidState);
+        }
+        let mine = |call: &&Call| call.number == number && call.told == Some(process);
+        let caller = self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?.vi;
+        self.join(vi, caller)?;
+        self.take_call(process, number)?;
+        Ok(Answer::Done)
+    }
+
+    /// Connects two virtual interfaces, if both adapters have what the other is guaranteed.
+    fn join(&mut self, vi: u32, caller: u32) -> Result<(), Refusal> {
+        let own = self.own(None, vi)?;
+        let (node, back) = (own.node, own.bandwidth);
+        let there = self.own(None, caller)?;
+        let (from, sent) = (there.node, there.bandwidth);
+        // What either side sends, the other's adapter receives.
+        let received = |bandwidth| Load::of(&self.setup.adapter, bandwidth, false);
+        let fits = match from == node {
+            true => self.load(node).and(received(sent)).and(received(back)).fits(),
+            false => self.load(node).and(received(sent)).fits() && self.load(from).and(received(back)).fits(),
+        };
+        if !fits {
+            return Err(Refusal::InvalidQos);
+        }
+        for (side, peer) in [(vi, caller), (caller, vi)] {
+            let side = self.own(None, side)?;
+            side.peer = Some(peer);
+            side.show(State::Connected);
+        }
+        Ok(())
+    }
+
+    /// Ends what a virtual interface has of a connection. The other side is broken by it, and knows.
+    pub(super) fn disconnect(&mut self, now: Time, vi: u32, calendar: &mut Calendar<Event>) {
+        self.calls.retain(|call| call.vi != vi);
+        self.peers.retain(|peer| peer.vi != vi);
+        if self.own(None, vi).is_ok_and(|own| own.peer.is_some()) {
+            self.break_off(now, vi, Fault::ConnectionLost, calendar);
+        }
+        self.flush(now, vi, None);
+        if let Ok(node) = self.own(None, vi).map(|own| own.node as usize) {
+            self.settle(now, node, calendar);
+        }
+    }
+
+    /// Connects with who has asked for that, or leaves word until somebody does.
+    pub(super) fn connect_peer(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
+        if to.host as usize >= self.adapters.len() {
+            return Err(Refusal::NotReachable);
+        }
+        let own = self.own(Some(process), vi)?;
+        if own.state != State::Idle {
+            return Err(Refusal::InvalidState);
+        }
+        let from = Address { host: own.node, discriminator: from };
+        let place = self.peers.iter().position(|peer| (peer.from, peer.to) == (to, from));
+        match place {
+            Some(place) => {
+                self.join(vi, self.peers[place].vi)?;
+                self.peers.remove(place);
+            }
+            None => {
+                self.own(None, vi)?.show(State::Pending);
+                self.peers.push(Peer { vi, from, to });
+            }
+        }
+        Ok(Answer::Done)
+    }
+
+    /// To what a virtual interface is connected.
+    pub(super) fn peer_of(&mut self, process: u32, vi: u32) -> Decided {
+        let peer = self.own(Some(process), vi)?.peer.ok_or(Refusal::InvalidState)?;
+        let there = self.own(None, peer)?;
+        let from = Address { host: there.node, discriminator: u64::from(peer) };
+        Ok(Answer::Called { call: 0, from, bandwidth: there.bandwidth })
+    }
+}
