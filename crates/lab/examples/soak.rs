@@ -20,7 +20,7 @@ use laxity_lab::property::{Failure, Kept, Property, Tally, Verdict, drawn};
 use laxity_scenario::draw::{self, Table, files, scenario, shrink};
 use laxity_units::Span;
 
-const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--with PATH=WORD]...";
+const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [--threads N] [--out DIR] [--words] [--attack N] [--with PATH=WORD|TEXT]...";
 /// Attempts at making a failing scenario smaller.
 const TRIES: u32 = 4000;
 /// From one line of progress to the next.
@@ -348,8 +348,11 @@ impl Soak {
     }
 }
 
-/// Whether the file says `wanted`, a word with its path.
+/// Whether the file says `wanted`: a word with its path, or anything without one as it is written.
 fn says(file: &Table, wanted: &str) -> bool {
+    if !wanted.contains('=') {
+        return file.text().contains(wanted);
+    }
     let mut says = false;
     file.visit_words(&mut |path, word, _| says |= wanted.split_once('=') == Some((path, word)));
     says

@@ -20,10 +20,10 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
 use laxity_qos::channel::{
-    ChannelId, Computed, Computing, Config, Delivery, LinkParadigm, Packet, Sent, Slot, Step, Subsystem,
-    Thread,
+    ChannelId, Computed, Computing, Config, Delivery, LinkId, LinkParadigm, Packet, Sent, Slot, Step,
+    Subsystem, Thread,
 };
-use laxity_qos::costs::HostCosts;
+use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span, Time};
 
 use crate::around::Around;
@@ -79,10 +79,10 @@ impl<P> Interrupt<P> {
 /// What the host does to the world around it; `P` is by what a packet is named.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Output<P = Packet> {
-    /// Hands a packet to the adapter.
-    Transmit(P),
-    /// Tells the adapter to go on with a packet.
-    Proceed(P),
+    /// Hands a packet to the adapter of a link.
+    Transmit(LinkId, P),
+    /// Tells an adapter to go on with a packet.
+    Proceed(LinkId, P),
     /// An application's send was answered.
     Answered {
         /// On which channel.
@@ -98,12 +98,26 @@ pub enum Output<P = Packet> {
     Computed(Computed),
     /// The CPU was busy; only while recording is on.
     Busy(Busy),
-    /// The host has taken a response of the adapter out of its queue.
-    Read,
+    /// The host has taken a response of an adapter out of its queue.
+    Read(LinkId),
 }
 
 /// A hash of fixed keys: iteration order never matters here, yet no run may depend on the machine's.
 type Fixed = BuildHasherDefault<std::hash::DefaultHasher>;
+
+/// What is still to be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pending {
+    interrupt: Interrupt<Slot>,
+    entry: Entry,
+    /// Whose adapter announced it.
+    link: LinkId,
+}
+
+impl Pending {
+    const TIMER: Pending =
+        Pending { interrupt: Interrupt::Timer, entry: Entry::Further, link: LinkId::FIRST };
+}
 
 /// A host and its CPU.
 #[derive(Debug)]
@@ -122,7 +136,7 @@ pub struct Host {
     /// The packet that the link is scheduled for, while it is; a critical section, so there is one at a time.
     handing: Option<Slot>,
     /// Interrupts that have come and not been served, the one being served first.
-    pending: VecDeque<(Interrupt<Slot>, Entry)>,
+    pending: VecDeque<Pending>,
     last_thread: Option<Thread>,
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
@@ -183,6 +197,11 @@ impl Host {
         self.senders.open(id);
     }
 
+    /// Adds a link that leads through another adapter, on which a packet takes what `speed` says; before the run.
+    pub(crate) fn add_link(&mut self, speed: LinkCosts) -> LinkId {
+        self.subsystem.add_link(speed)
+    }
+
     /// Adds an application that computes, before the run; answers its number.
     pub fn compute(&mut self, config: Computing) -> u32 {
         let number = self.subsystem.compute(config);
@@ -226,7 +245,7 @@ impl Host {
         self.settle(now, around);
     }
 
-    /// The adapter or a timer interrupts.
+    /// The first adapter or a timer interrupts.
     pub fn interrupt(
         &mut self,
         now: Time,
@@ -234,20 +253,22 @@ impl Host {
         around: &mut impl Around<Output<Slot>>,
     ) {
         let entry = if interrupt == Interrupt::Timer { Entry::Further } else { Entry::Interrupt };
-        self.notice(now, interrupt, entry, around);
+        self.notice(now, LinkId::FIRST, interrupt, entry, around);
     }
 
-    /// The same, by an interrupt of its own or not.
+    /// The adapter of `link` has something to say, by an interrupt of its own or not.
     pub(crate) fn notice(
         &mut self,
         now: Time,
+        link: LinkId,
         interrupt: Interrupt<Slot>,
         entry: Entry,
         around: &mut impl Around<Output<Slot>>,
     ) {
+        let pending = Pending { interrupt, entry, link };
         // Who is looking already need not begin again.
-        if interrupt != Interrupt::Nothing || !self.pending.contains(&(interrupt, entry)) {
-            self.pending.push_back((interrupt, entry));
+        if interrupt != Interrupt::Nothing || !self.pending.contains(&pending) {
+            self.pending.push_back(pending);
             self.settle(now, around);
         }
     }
@@ -283,7 +304,7 @@ impl Host {
             if self.wakeup <= now {
                 self.wakeup = Time::MAX;
                 self.awake = true;
-                self.pending.push_back((Interrupt::Timer, Entry::Further));
+                self.pending.push_back(Pending::TIMER);
             }
             while self.advance(now, around) {}
             let wakeup = self.subsystem.next_wakeup(now).unwrap_or(Time::MAX);
@@ -304,7 +325,7 @@ impl Host {
             }
             return ended;
         }
-        if let Some((interrupt, entry)) = self.pending.front()
+        if let Some(Pending { interrupt, entry, .. }) = self.pending.front()
             && !self.running.as_ref().is_some_and(Activity::masks_interrupts)
         {
             let packet = interrupt.packet();
@@ -407,7 +428,19 @@ impl Host {
 
     /// The link has been scheduled, and the packet goes.
     fn hand_over(&mut self, around: &mut impl Around<Output<Slot>>) {
-        around.tell(Output::Transmit(self.handing.take().expect("the link was scheduled for a packet")));
+        let packet = self.handing.take().expect("the link was scheduled for a packet");
+        let link = self.subsystem.link_of(around.packets().at(packet).channel);
+        around.tell(Output::Transmit(link, packet));
+    }
+
+    /// Schedules links in an interrupt, where that is done there.
+    fn schedule_links(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
+        if let Some(packet) = self.subsystem.interrupt_transmit(now) {
+            let of = around.packets().at(packet);
+            let cost = cost_of_transmit(&self.costs, self.paradigm, of.size);
+            self.handing = Some(packet);
+            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel)));
+        }
     }
 
     fn finish_interrupt(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
@@ -416,12 +449,17 @@ impl Host {
         let schedules_link = activity.masks_interrupts();
         self.interrupt = None;
         if schedules_link {
-            return self.hand_over(around);
+            self.hand_over(around);
+            // Of one link the next completion is another interrupt; of several each may have waited for this one.
+            if self.subsystem.links() > 1 {
+                self.schedule_links(now, around);
+            }
+            return;
         }
         let Self { subsystem, senders, .. } = self;
-        let (interrupt, _) = self.pending.pop_front().expect("what is served is pending");
+        let Pending { interrupt, link, .. } = self.pending.pop_front().expect("what is served is pending");
         if interrupt.packet().is_some() {
-            around.tell(Output::Read);
+            around.tell(Output::Read(link));
         }
         match interrupt {
             Interrupt::Transmitted(packet) => {
@@ -435,7 +473,7 @@ impl Host {
                 senders.returned(packet);
             }
             Interrupt::Progress(_) | Interrupt::Nothing => {}
-            Interrupt::Handshake(packet) => around.tell(Output::Proceed(packet)),
+            Interrupt::Handshake(packet) => around.tell(Output::Proceed(link, packet)),
             Interrupt::Received(packet) => {
                 let packet = around.packets().take(packet);
                 // A packet that finds no buffer is in the subsystem's counters.
@@ -446,12 +484,7 @@ impl Host {
                 subsystem.wakeup(now);
             }
         }
-        if let Some(packet) = self.subsystem.interrupt_transmit(now) {
-            let of = around.packets().at(packet);
-            let cost = cost_of_transmit(&self.costs, self.paradigm, of.size);
-            self.handing = Some(packet);
-            self.interrupt = Some(Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel)));
-        }
+        self.schedule_links(now, around);
     }
 
     /// Takes the CPU from the packet or slice in progress if something more urgent waits and policy allows.

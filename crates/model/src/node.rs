@@ -1,6 +1,6 @@
-//! A node: a host and its adapter, joined by a driver.
+//! A node: a host and its adapters, each joined to it by a driver.
 //!
-//! What the host hands over goes into the adapter, what the adapter responds interrupts the host, and
+//! What the host hands over goes into the adapter of a link, what that responds interrupts the host, and
 //! both happen at the instant they are due. From outside a node is one component with one deadline.
 //!
 //! ```text
@@ -9,20 +9,23 @@
 //!   └── Interrupt ◀── Driver ◀── Response     and is read when the call that brought it up is over
 //! ```
 //!
-//! Each of them tells somebody what it does while it does it; who that is, is said here: [`of_host`] and [`of_adapter`].
-//! What is of the world is told to whoever called the node.
+//! Each of them tells somebody what it does while it does it; who that is, is said in `device.rs`.
+//! What is of the world is told to whoever called the node. Adapters share nothing but the host's CPU.
 
+mod device;
 mod driver;
 mod mailbox;
 mod watchdog;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, LinkId, Packet, Slot, Slots};
+use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Contract, Loss, Passage, Response};
-use crate::around::{Around, Heard};
+use crate::around::Around;
 use crate::host::{Endless, Entry, Host, Interrupt, Output};
+use device::{Device, of_adapter, of_host};
 use driver::Driver;
 pub use driver::{DriverConfig, DriverReport};
 pub use watchdog::{Look, Watchdog};
@@ -30,35 +33,35 @@ pub use watchdog::{Look, Watchdog};
 /// What a node does to the world around it; `P` is by what a packet is named.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NodeOutput<P = Packet> {
-    /// A packet left the adapter, whole; whether more wait behind it.
-    Departed(P, bool),
-    /// A packet begins to leave the adapter, and when the last of it will have; only where that is
+    /// A packet left the adapter of that link, whole; whether more wait behind it.
+    Departed(LinkId, P, bool),
+    /// A packet begins to leave its adapter, and when the last of it will have; only where that is
     /// [announced](Node::announce_packets).
     Begun(P, Time),
-    /// A frame is ready for the medium.
-    Request,
+    /// A frame is ready for the medium of that link.
+    Request(LinkId),
     /// The frame that was ready no longer is.
-    Withdraw,
+    Withdraw(LinkId),
     /// A packet that was to be transmitted is lost.
     Failed(P, Loss),
     /// A received frame is lost.
     Discarded(P, Loss),
-    /// A packet has passed a stage of the adapter; only while recording is on.
-    Passed(Passage),
-    /// The host's own output, but for what it says to its adapter.
+    /// A packet has passed a stage of that adapter; only while recording is on.
+    Passed(LinkId, Passage),
+    /// The host's own output, but for what it says to its adapters.
     Host(Output<Slot>),
     /// A response for a host that is elsewhere, and whether an interrupt announces it.
     Response(Response, bool),
 }
 
-/// A host with one adapter; or an adapter whose host is elsewhere, another thread or program that
+/// A host with its adapters; or an adapter whose host is elsewhere, another thread or program that
 /// speaks to it by commands and responses.
 #[derive(Debug)]
 pub struct Node {
     host: Option<Host>,
-    driver: Driver,
-    adapter: Adapter,
-    /// The packets of all three.
+    /// By links, at least one.
+    devices: Vec<Device>,
+    /// The packets of all of them.
     packets: Slots,
     /// When it wants to be called; `Time::MAX` for never.
     due: Time,
@@ -69,19 +72,30 @@ impl Node {
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
         let due = host.due();
-        Self { host: Some(host), driver, adapter, packets: Slots::default(), due }
+        let devices = vec![Device { driver, adapter }];
+        Self { host: Some(host), devices, packets: Slots::default(), due }
+    }
+
+    /// Gives the host another adapter, on which a packet takes what `speed` says; before the run. Channels are opened by the link
+    /// that is answered. Panics without a host: one that is elsewhere has one adapter.
+    pub fn add_adapter(&mut self, driver: DriverConfig, adapter: Adapter, speed: LinkCosts) -> LinkId {
+        let host = self.host.as_mut().expect("the node has a host");
+        let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
+        self.devices.push(Device { driver, adapter });
+        host.add_link(speed)
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
     pub fn without_host(adapter: Adapter) -> Self {
         let driver = Driver::new(DriverConfig::default(), &adapter, None);
-        Self { host: None, driver, adapter, packets: Slots::default(), due: Time::MAX }
+        let devices = vec![Device { driver, adapter }];
+        Self { host: None, devices, packets: Slots::default(), due: Time::MAX }
     }
 
     /// Says which groups of channels have a rate together, before the run.
     pub fn group(&mut self, groups: &laxity_qos::discipline::Groups) {
         self.host.iter_mut().for_each(|host| host.group(groups));
-        self.adapter.group(groups);
+        self.devices.iter_mut().for_each(|device| device.adapter.group(groups));
     }
 
     /// Opens a channel at the host, before the run; panics without one.
@@ -94,9 +108,9 @@ impl Node {
         self.host.as_mut().expect("the node has a host").open_as(id, config);
     }
 
-    /// The adapter is told of a channel that is established through it, before the run.
-    pub fn establish(&mut self, id: ChannelId, contract: &Contract) {
-        self.adapter.establish(id, contract);
+    /// The adapter of a link is told of a channel that is established through it, before the run.
+    pub fn establish(&mut self, link: LinkId, id: ChannelId, contract: &Contract) {
+        self.device(link).adapter.establish(id, contract);
     }
 
     /// Adds an application that computes at the host, before the run; panics without one.
@@ -113,28 +127,32 @@ impl Node {
         }
     }
 
-    /// Also puts out how long packets are in each stage of the adapter.
+    /// Also puts out how long packets are in each stage of adapters.
     pub fn record_stages(&mut self) {
-        self.adapter.record();
+        self.devices.iter_mut().for_each(|device| device.adapter.record());
     }
 
-    /// The adapter's medium is a link of its own: it asks nobody.
-    pub fn own_the_link(&mut self) {
-        self.adapter.own_the_link();
+    fn device(&mut self, link: LinkId) -> &mut Device {
+        &mut self.devices[usize::from(link.0)]
     }
 
-    /// Also puts out when a packet begins to leave. Panics if the adapter is described: then the medium knows it, and nobody
+    /// The medium of that adapter is a link of its own: it asks nobody.
+    pub fn own_the_link(&mut self, link: LinkId) {
+        self.device(link).adapter.own_the_link();
+    }
+
+    /// Also puts out when a packet begins to leave by `link`. Panics if its adapter is described: then the medium knows it, and nobody
     /// before.
-    pub fn announce_packets(&mut self) {
-        match &mut self.adapter {
+    pub fn announce_packets(&mut self, link: LinkId) {
+        match &mut self.device(link).adapter {
             Adapter::Null(adapter) => adapter.announce(),
             Adapter::Pipeline(_) => panic!("a described adapter does not know when a packet will have left"),
         }
     }
 
-    /// Frames on the medium take at least `span`.
-    pub fn pad_frames_to(&mut self, span: Span) {
-        self.adapter.pad_frames_to(span);
+    /// Frames on the medium of `link` take at least `span`.
+    pub fn pad_frames_to(&mut self, link: LinkId, span: Span) {
+        self.device(link).adapter.pad_frames_to(span);
     }
 
     /// The host, to look at, if it is here.
@@ -142,9 +160,14 @@ impl Node {
         self.host.as_ref()
     }
 
-    /// The adapter, to look at.
-    pub fn adapter(&self) -> &Adapter {
-        &self.adapter
+    /// The adapter of a link, to look at.
+    pub fn adapter(&self, link: LinkId) -> &Adapter {
+        &self.devices[usize::from(link.0)].adapter
+    }
+
+    /// All of them, by their links.
+    pub fn adapters(&self) -> impl Iterator<Item = &Adapter> {
+        self.devices.iter().map(|device| &device.adapter)
     }
 
     /// Packets in it: made by the host, or come in, and neither transmitted, handed up nor lost.
@@ -152,9 +175,9 @@ impl Node {
         self.packets.len()
     }
 
-    /// What the driver has been through.
-    pub fn driver(&self) -> DriverReport {
-        self.driver.report
+    /// What the driver of an adapter has been through.
+    pub fn driver(&self, link: LinkId) -> DriverReport {
+        self.devices[usize::from(link.0)].driver.report
     }
 
     /// The application of `channel` has a message to send; panics without a host. Here and below `tell` hears what the node
@@ -166,9 +189,9 @@ impl Node {
         size: Bytes,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { host, devices, packets, .. } = self;
         let host = host.as_mut().expect("the node has a host");
-        host.offer(now, channel, size, &mut of_host(now, driver, adapter, packets, tell));
+        host.offer(now, channel, size, &mut of_host(now, devices, packets, tell));
         self.settle(now, tell);
     }
 
@@ -180,19 +203,20 @@ impl Node {
         endless: Endless,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { host, devices, packets, .. } = self;
         let host = host.as_mut().expect("the node has a host");
-        host.send_without_end(now, channel, endless, &mut of_host(now, driver, adapter, packets, tell));
+        host.send_without_end(now, channel, endless, &mut of_host(now, devices, packets, tell));
         self.settle(now, tell);
     }
 
     /// A host that is elsewhere has written a command; waits if there is no room for it.
     pub fn command(&mut self, now: Time, command: Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        let Self { devices, packets, .. } = self;
+        let Device { driver, adapter } = &mut devices[0];
         match command {
-            Command::Transmit(packet) => self.driver.wait(self.packets.put(&packet), packet.tag.class),
+            Command::Transmit(packet) => driver.wait(packets.put(&packet), packet.tag.class),
             Command::Proceed(packet) => {
-                let Self { driver, adapter, packets, .. } = self;
-                adapter.proceed(now, &packet, &mut of_adapter(now, driver, packets, tell));
+                adapter.proceed(now, &packet, &mut of_adapter(now, LinkId::FIRST, driver, packets, tell));
             }
         }
         self.settle(now, tell);
@@ -200,62 +224,102 @@ impl Node {
 
     /// A host that is elsewhere resets its adapter.
     pub fn reset_adapter(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        self.reset(now, tell);
+        self.reset(now, LinkId::FIRST, tell);
         self.settle(now, tell);
     }
 
-    /// A frame came in from the network.
-    pub fn receive(&mut self, now: Time, packet: &Packet, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { driver, adapter, packets, .. } = self;
-        let packet = packets.put(packet);
-        adapter.receive(now, packet, &mut of_adapter(now, driver, packets, tell));
-        self.settle(now, tell);
-    }
-
-    /// The medium answers the adapter's request.
-    pub fn medium(&mut self, now: Time, access: Access, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { driver, adapter, packets, .. } = self;
-        adapter.medium(now, access, &mut of_adapter(now, driver, packets, tell));
-        self.settle(now, tell);
-    }
-
-    /// Something in the adapter breaks, or works again.
-    pub fn break_down(
+    /// A frame came in from the network of `link`.
+    pub fn receive_at(
         &mut self,
         now: Time,
+        link: LinkId,
+        packet: &Packet,
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
+    ) {
+        let packet = self.packets.put(packet);
+        let (adapter, mut around) = self.adapter_heard(now, link, tell);
+        adapter.receive(now, packet, &mut around);
+        drop(around);
+        self.settle(now, tell);
+    }
+
+    /// The medium of `link` answers its adapter's request.
+    pub fn medium_at(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        access: Access,
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
+    ) {
+        let (adapter, mut around) = self.adapter_heard(now, link, tell);
+        adapter.medium(now, access, &mut around);
+        drop(around);
+        self.settle(now, tell);
+    }
+
+    /// Something in the adapter of `link` breaks, or works again.
+    pub fn break_down_at(
+        &mut self,
+        now: Time,
+        link: LinkId,
         breakdown: Breakdown,
         broken: bool,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { driver, adapter, packets, .. } = self;
-        adapter.break_down(now, breakdown, broken, &mut of_adapter(now, driver, packets, tell));
+        let (adapter, mut around) = self.adapter_heard(now, link, tell);
+        adapter.break_down(now, breakdown, broken, &mut around);
+        drop(around);
         self.settle(now, tell);
     }
 
-    /// From now on that share of the adapter's interrupts is lost, as `chance` has it; `None` for none.
-    pub fn lose_interrupts(&mut self, loses: Option<(f64, Stream)>) {
-        self.driver.lose_interrupts(loses);
+    /// From now on that share of the interrupts of an adapter is lost, as `chance` has it; `None` for none.
+    pub fn lose_interrupts(&mut self, link: LinkId, loses: Option<(f64, Stream)>) {
+        self.device(link).driver.lose_interrupts(loses);
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { driver, adapter, packets, .. } = self;
-        // The adapter first: a completion that falls on the end of a step may change what comes next,
+        // Adapters first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
-        if adapter.due() <= now {
-            adapter.timer(now, &mut of_adapter(now, driver, packets, tell));
-            self.exchange(now, tell);
+        for link in self.links() {
+            let (adapter, mut around) = self.adapter_heard(now, link, tell);
+            if adapter.due() <= now {
+                adapter.timer(now, &mut around);
+                drop(around);
+                self.exchange(now, tell);
+            }
         }
-        if self.driver.is_alert() {
-            self.watch(now, tell);
+        for link in self.links() {
+            if self.device(link).driver.is_alert() {
+                self.watch(now, link, tell);
+            }
         }
-        let Self { host, driver, adapter, packets, .. } = self;
+        let Self { host, devices, packets, .. } = self;
         if let Some(host) = host
             && host.due() <= now
         {
-            host.timer(now, &mut of_host(now, driver, adapter, packets, tell));
+            host.timer(now, &mut of_host(now, devices, packets, tell));
         }
         self.settle(now, tell);
+    }
+
+    /// The links of its adapters.
+    #[inline]
+    fn links(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.devices.len() as u8).map(LinkId)
+    }
+
+    /// The adapter of a link, and who hears what it does.
+    #[inline]
+    fn adapter_heard<'a>(
+        &'a mut self,
+        now: Time,
+        link: LinkId,
+        tell: &'a mut impl FnMut(NodeOutput<&Packet>),
+    ) -> (&'a mut Adapter, impl Around<AdapterOutput<Slot>> + 'a) {
+        let Self { devices, packets, .. } = self;
+        let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+        (adapter, of_adapter(now, link, driver, packets, tell))
     }
 
     /// When the node next wants [`timer`](Self::timer) to be called.
@@ -264,65 +328,71 @@ impl Node {
         self.due.named()
     }
 
-    /// The driver looks whether something is wrong.
-    fn watch(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        self.driver.raise(now);
+    /// A driver looks whether something is wrong.
+    fn watch(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        self.device(link).driver.raise(now);
         self.exchange(now, tell);
-        if self.driver.looks(now) {
-            self.look(now, tell);
+        if self.device(link).driver.looks(now) {
+            self.look(now, link, tell);
         }
-        if self.driver.gives_up(now) {
-            self.reset(now, tell);
+        if self.device(link).driver.gives_up(now) {
+            self.reset(now, link, tell);
         }
     }
 
-    fn reset(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { driver, adapter, packets, .. } = self;
-        driver.has_reset();
-        adapter.reset(now, &mut of_adapter(now, driver, packets, tell));
+    fn reset(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        self.device(link).driver.has_reset();
+        let (adapter, mut around) = self.adapter_heard(now, link, tell);
+        adapter.reset(now, &mut around);
+        drop(around);
         self.exchange(now, tell);
         // Whoever resets an adapter also reads what it had to say.
-        self.look(now, tell);
+        self.look(now, link, tell);
     }
 
-    /// Lets the two go on until neither has anything for the other, and asks when to be called next.
+    /// Lets host and adapters go on until none has anything for another, and asks when to be called next.
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
-        let host = self.host.as_ref().map_or(Time::MAX, Host::due);
-        self.due = host.min(self.adapter.due());
-        if self.driver.is_alert() {
-            self.due = self.due.min(self.driver.settled(now));
+        self.due = self.host.as_ref().map_or(Time::MAX, Host::due);
+        for Device { driver, adapter } in &mut self.devices {
+            self.due = self.due.min(adapter.due());
+            if driver.is_alert() {
+                self.due = self.due.min(driver.settled(now));
+            }
         }
     }
 
     /// Hands over what has waited for room, and gives the host what it was told of.
     #[inline]
     fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        if self.driver.is_busy() {
-            self.exchange_all(now, tell);
-        }
-    }
-
-    fn exchange_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        while self.driver.is_busy() {
-            let handed = self.driver.waiting() > 0 && self.hand_over(now, tell);
-            match self.driver.read_announced() {
-                Some((response, entry)) if self.host.is_some() => self.notice(now, response, entry, tell),
-                Some((response, entry)) => self.pass_on(now, response, entry, tell),
-                None if handed => {}
-                None => return,
+        if self.devices.iter().any(|device| device.driver.is_busy()) {
+            // What one of them is told may be what another has waited for.
+            while self.links().map(|link| self.exchange_with(now, link, tell)).filter(|any| *any).count() > 0
+            {
             }
         }
     }
 
+    /// Hands over what there is room for, and reads one response; answers whether there was any of it.
+    fn exchange_with(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
+        let handed = self.device(link).driver.waiting() > 0 && self.hand_over(now, link, tell);
+        match self.device(link).driver.read_announced() {
+            Some((response, entry)) if self.host.is_some() => self.notice(now, link, response, entry, tell),
+            Some((response, entry)) => self.pass_on(now, link, response, entry, tell),
+            None => return handed,
+        }
+        true
+    }
+
     /// Offers the adapter the packets that wait, in their order; one class that it refuses does not hold up the other. Answers
     /// whether it took any.
-    fn hand_over(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
-        let Self { driver, adapter, packets, .. } = self;
+    fn hand_over(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
+        let Self { devices, packets, .. } = self;
+        let Device { driver, adapter } = &mut devices[usize::from(link.0)];
         let (mut refused, mut any) = ([false; 2], false);
         while let Some(packet) = driver.first_waiting(refused) {
             let class = packets.at(packet).tag.class;
-            if adapter.transmit(now, packet, &mut of_adapter(now, driver, packets, tell)) {
+            if adapter.transmit(now, packet, &mut of_adapter(now, link, driver, packets, tell)) {
                 driver.handed(now, packet, class);
                 any = true;
             } else {
@@ -332,21 +402,20 @@ impl Node {
         any
     }
 
-    /// The host reads every response there is, without having been told of them.
-    fn look(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+    /// The host reads every response of an adapter that there is, without having been told of them.
+    fn look(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         if self.host.is_none() {
             return;
         }
         let mut entry = Entry::Look;
-        while let Some(response) = self.driver.read() {
-            self.notice(now, response, entry, tell);
+        while let Some(response) = self.device(link).driver.read() {
+            self.notice(now, link, response, entry, tell);
             entry = Entry::Further;
         }
-        let Self { host, driver, adapter, packets, .. } = self;
-        if let (Entry::Look, Some(host)) = (entry, host)
-            && driver.pays_for_looks()
-        {
-            host.notice(now, Interrupt::Nothing, entry, &mut of_host(now, driver, adapter, packets, tell));
+        let pays = self.device(link).driver.pays_for_looks();
+        let Self { host, devices, packets, .. } = self;
+        if let (Entry::Look, Some(host), true) = (entry, host, pays) {
+            host.notice(now, link, Interrupt::Nothing, entry, &mut of_host(now, devices, packets, tell));
         }
     }
 
@@ -354,25 +423,27 @@ impl Node {
     fn pass_on(
         &mut self,
         now: Time,
+        link: LinkId,
         response: Response<Slot>,
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { driver, adapter, packets, .. } = self;
-        tell(NodeOutput::Response(response.with_packet(packets), entry == Entry::Interrupt));
-        if let Some(queue) = driver.served() {
-            adapter.has_read(now, queue, &mut of_adapter(now, driver, packets, tell));
+        tell(NodeOutput::Response(response.with_packet(&mut self.packets), entry == Entry::Interrupt));
+        if let Some(queue) = self.device(link).driver.served() {
+            let (adapter, mut around) = self.adapter_heard(now, link, tell);
+            adapter.has_read(now, queue, &mut around);
         }
     }
 
     fn notice(
         &mut self,
         now: Time,
+        link: LinkId,
         response: Response<Slot>,
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host: Some(host), driver, adapter, packets, .. } = self else {
+        let Self { host: Some(host), devices, packets, .. } = self else {
             unreachable!("responses for a host elsewhere are passed on")
         };
         let interrupt = match response {
@@ -385,66 +456,6 @@ impl Node {
             }
             Response::Received(packet) => Interrupt::Received(packet),
         };
-        host.notice(now, interrupt, entry, &mut of_host(now, driver, adapter, packets, tell));
+        host.notice(now, link, interrupt, entry, &mut of_host(now, devices, packets, tell));
     }
-}
-
-/// Who hears what the host does: its packets are for the adapter, the rest is for the world.
-fn of_host<'a>(
-    now: Time,
-    driver: &'a mut Driver,
-    adapter: &'a mut Adapter,
-    packets: &'a mut Slots,
-    tell: &'a mut impl FnMut(NodeOutput<&Packet>),
-) -> impl Around<Output<Slot>> + 'a {
-    let hear = move |packets: &mut Slots, output| match output {
-        Output::Transmit(slot) => {
-            let packet = packets.at_mut(slot);
-            packet.handed = now;
-            let class = packet.tag.class;
-            // A driver in which nothing waits has nothing to do but to pass it on.
-            let idle = driver.waiting() == 0;
-            if idle && adapter.transmit(now, slot, &mut of_adapter(now, driver, packets, tell)) {
-                driver.passed(now, slot);
-            } else {
-                driver.wait(slot, class);
-            }
-        }
-        Output::Proceed(slot) => {
-            let packet = *packets.at(slot);
-            adapter.proceed(now, &packet, &mut of_adapter(now, driver, packets, tell));
-        }
-        Output::Read => {
-            if let Some(queue) = driver.served() {
-                adapter.has_read(now, queue, &mut of_adapter(now, driver, packets, tell));
-            }
-        }
-        other => tell(NodeOutput::Host(other)),
-    };
-    Heard { packets, hear }
-}
-
-/// Who hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the
-/// world.
-fn of_adapter<'a>(
-    now: Time,
-    driver: &'a mut Driver,
-    packets: &'a mut Slots,
-    tell: &'a mut impl FnMut(NodeOutput<&Packet>),
-) -> impl Around<AdapterOutput<Slot>> + 'a {
-    let hear = move |packets: &mut Slots, output| match output {
-        AdapterOutput::Response(response) if !driver.passes_on() => {
-            driver.written(now, response, packets.at(*response.packet()));
-        }
-        AdapterOutput::Response(response) => {
-            tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
-        }
-        AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(packets.at(packet), more)),
-        AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(packets.at(packet), until)),
-        AdapterOutput::Request => tell(NodeOutput::Request),
-        AdapterOutput::Withdraw => tell(NodeOutput::Withdraw),
-        AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),
-        AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(passage)),
-    };
-    Heard { packets, hear }
 }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
-use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelId, LinkId, Packet, Slot, Slots};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command};
@@ -121,9 +121,9 @@ impl Told<Host, Output> {
         let hear = |packets: &mut Slots, told: Output<Slot>| {
             output.push_back(match told {
                 // What frees a place of a response queue is the driver's business, who is not here.
-                Output::Read => return,
-                Output::Transmit(packet) => Output::Transmit(packets.take(packet)),
-                Output::Proceed(packet) => Output::Proceed(packets.take(packet)),
+                Output::Read(_) => return,
+                Output::Transmit(link, packet) => Output::Transmit(link, packets.take(packet)),
+                Output::Proceed(link, packet) => Output::Proceed(link, packets.take(packet)),
                 Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },
                 Output::Delivered(delivery) => Output::Delivered(delivery),
                 Output::Busy(busy) => Output::Busy(busy),
@@ -163,13 +163,13 @@ impl Told<Node, NodeOutput> {
         let Self { component, output, .. } = self;
         let hear = |told: NodeOutput<&Packet>| {
             output.push_back(match told {
-                NodeOutput::Departed(packet, more) => NodeOutput::Departed(*packet, more),
+                NodeOutput::Departed(link, packet, more) => NodeOutput::Departed(link, *packet, more),
                 NodeOutput::Begun(packet, until) => NodeOutput::Begun(*packet, until),
-                NodeOutput::Request => NodeOutput::Request,
-                NodeOutput::Withdraw => NodeOutput::Withdraw,
+                NodeOutput::Request(link) => NodeOutput::Request(link),
+                NodeOutput::Withdraw(link) => NodeOutput::Withdraw(link),
                 NodeOutput::Failed(packet, loss) => NodeOutput::Failed(*packet, loss),
                 NodeOutput::Discarded(packet, loss) => NodeOutput::Discarded(*packet, loss),
-                NodeOutput::Passed(passage) => NodeOutput::Passed(passage),
+                NodeOutput::Passed(link, passage) => NodeOutput::Passed(link, passage),
                 NodeOutput::Host(output) => NodeOutput::Host(output),
                 NodeOutput::Response(response, announced) => NodeOutput::Response(response, announced),
             });
@@ -185,8 +185,26 @@ heard!(
     send_without_end(channel: ChannelId, endless: Endless),
     command(command: Command),
     reset_adapter(),
-    receive(packet: &Packet),
-    medium(access: Access),
-    break_down(breakdown: Breakdown, broken: bool),
+    receive_at(link: LinkId, packet: &Packet),
+    medium_at(link: LinkId, access: Access),
+    break_down_at(link: LinkId, breakdown: Breakdown, broken: bool),
     timer(),
 );
+
+/// Of a node that has one adapter.
+impl Told<Node, NodeOutput> {
+    /// See [`Node::receive_at`].
+    pub fn receive(&mut self, now: Time, packet: &Packet) {
+        self.receive_at(now, LinkId::FIRST, packet);
+    }
+
+    /// See [`Node::medium_at`].
+    pub fn medium(&mut self, now: Time, access: Access) {
+        self.medium_at(now, LinkId::FIRST, access);
+    }
+
+    /// See [`Node::break_down_at`].
+    pub fn break_down(&mut self, now: Time, breakdown: Breakdown, broken: bool) {
+        self.break_down_at(now, LinkId::FIRST, breakdown, broken);
+    }
+}

@@ -229,11 +229,13 @@ impl Case {
                     max_message: *size,
                     min_message: *size,
                     role: Role::Send,
+                    elsewhere: false,
                     program: Span::ZERO,
                 })
                 .collect(),
             slice: self.left().map(|application| application.slice).max().unwrap_or_default(),
             interference: Vec::new(),
+            others: Vec::new(),
             formula,
         }
     }

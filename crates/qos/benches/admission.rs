@@ -46,6 +46,7 @@ fn host(formula: Formula) -> Environment {
         best_effort: Vec::new(),
         slice: Span::ZERO,
         interference: Vec::new(),
+        others: Vec::new(),
         formula,
     }
 }

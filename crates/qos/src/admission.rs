@@ -30,6 +30,7 @@
 //! * what is ahead of its time stands below everything current, and its handlers yield as often as others;
 //! * calling the link scheduler is not preempted by handlers, whatever the model.
 
+mod beside;
 mod buffers;
 mod counted;
 mod decision;
@@ -56,8 +57,8 @@ mod tests;
 pub use buffers::Buffers;
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
-    Above, BestEffort, Environment, EnvironmentError, Formula, Interference, Program, Request, RequestError,
-    ResourceModel, Work,
+    Above, BestEffort, Environment, EnvironmentError, Formula, Interference, OtherLink, Program, Request,
+    RequestError, ResourceModel, Work,
 };
 pub use rated_host::{RatedHost, Unrated};
 pub use rates::{Early, Pays, RateRequest, RateTable};

@@ -28,6 +28,7 @@ mod subsystem;
 
 pub use by_channel::ByChannel;
 pub use computing::{Budget, Computed, Computing};
+pub use link::LinkId;
 pub use message::{Carried, ChannelId, Delivery, Packet};
 pub use policy::{
     Block, ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow,

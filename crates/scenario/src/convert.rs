@@ -26,9 +26,9 @@ use laxity_qos::channel::{LinkParadigm, PacketOverflow};
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
-    Adapter, Admission, ChannelSpec, ClockKind, Division, Experiment, Fault, FaultSpec, Host, HostPlace,
-    InterfaceSpec, LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec, Task,
-    ViaSpec,
+    Adapter, Admission, Attached, ChannelSpec, ClockKind, Division, Experiment, Fault, FaultSpec, Host,
+    HostPlace, InterfaceSpec, LocalDeadline, MediumSpec, Network, NodeSpec, Refusal, RunLength, SourceSpec,
+    Task, ViaSpec,
 };
 use serde_spanned::Spanned;
 
@@ -203,11 +203,7 @@ pub(crate) fn experiment(
             Err(cx.fault(&WHOLE, "the scenario has no `[run]`, which says when a run ends", help))
         }
     };
-    let of_node = |node: usize| {
-        let topology = topology.as_ref().ok()?;
-        Some(topology.adapters[topology.nodes.get(node)?.adapter].value.clone())
-    };
-    let faults = network::faults(cx, fault, &of_node, &around.way);
+    let faults = network::faults(cx, fault, topology.as_ref().ok(), &around.way);
     let emulation = emulation::emulation(cx, emulation);
     let ports = emulation::ports(cx, port, &around.way);
     let (Topology { mut hosts, mut adapters, nodes, switches, outlets, networks, way: _ }, (admission, _)) =
@@ -217,8 +213,10 @@ pub(crate) fn experiment(
             let_early_frames_pass(&mut host.value, host.spans.unsaid, channels);
         }
     }
-    for NodeSpec { host, adapter, .. } in &nodes {
-        let (host, adapter) = (&hosts[*host].value, &mut adapters[*adapter]);
+    for (host, Attached { adapter, .. }) in
+        nodes.iter().flat_map(|node| node.adapters.iter().map(|adapter| (node.host, adapter)))
+    {
+        let (host, adapter) = (&hosts[host].value, &mut adapters[*adapter]);
         if let Adapter::Described(description) = &mut adapter.value {
             crate::adapter::within_reason(cx, description, host.subsystem.packet, &adapter.spans)?;
         }
@@ -259,6 +257,7 @@ pub(crate) fn experiment(
     checks::have_ports(cx, &experiment)?;
     checks::analysis(cx, &experiment, &host_spans)?;
     checks::cut_through(cx, &experiment)?;
+    checks::host_in_thread(cx, &experiment)?;
     Ok(experiment)
 }
 
@@ -293,7 +292,7 @@ fn alike(
     let net = network::network(cx, networks, &path, built, speedup);
     let (host, mut adapter, (network, way)) = (host?, adapter?, net?);
     sped_up(&mut adapter.value, speedup);
-    let spec = NodeSpec { name: None, host: 0, adapter: 0 };
+    let spec = NodeSpec::with_one(None, 0, 0);
     Ok(Topology {
         hosts: vec![host],
         adapters: vec![adapter],

@@ -34,7 +34,7 @@ use channel::Channels;
 use dice::Dice;
 pub use shrink::shrink;
 use sketch::{
-    Drafted, Drawn, name, one_network, part, parts, quantity, table, text, that, this, unsaid, whole, word,
+    Drafted, Drawn, name, one, part, parts, quantity, table, text, that, this, unsaid, whole, word,
 };
 pub use sketch::{Node, Table};
 use theme::Theme;
@@ -79,7 +79,7 @@ pub fn scenario(seed: u64, number: u64) -> Scenario {
     let admission = admission(dice, &theme, channels.guaranteed.as_deref().filter(|_| fills));
     let run = run(dice, &theme, length, &channels);
     let (node, networks) = nodes::nodes(dice, &theme);
-    let network = networks.unwrap_or_else(|| one_network(network::network(dice, &theme)));
+    let network = networks.unwrap_or_else(|| one(network::network(dice, &theme)));
     let scenario = table!(RawScenario {
         title: text(title),
         about: unsaid(),

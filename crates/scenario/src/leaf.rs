@@ -355,6 +355,35 @@ impl Leaf for Name {
     }
 }
 
+/// An end of a network: a node, or one of its adapters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EndName {
+    pub(crate) node: String,
+    pub(crate) adapter: Option<String>,
+}
+
+impl Leaf for EndName {
+    fn read(scalar: Scalar) -> Result<Self, Fault> {
+        let valid = "the name of a node, or of one of its adapters, as `\"gateway.left\"`";
+        let text = match scalar {
+            Scalar::Text(text) => text,
+            other => return Err(other.mistyped(valid)),
+        };
+        let name = |text: &str| match Name::read(Scalar::Text(text.into())) {
+            Ok(Name(name)) => Ok(name),
+            Err(fault) => Err(Fault::new(fault.reason, valid)),
+        };
+        match text.split_once('.') {
+            Some((node, adapter)) => Ok(Self { node: name(node)?, adapter: Some(name(adapter)?) }),
+            None => Ok(Self { node: name(&text)?, adapter: None }),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[\\w-]{1,64}(\\.[\\w-]{1,64})?$" })
+    }
+}
+
 /// One of several words.
 pub(crate) trait Choice: Copy + 'static {
     /// Each word, what it stands for, and what that is.

@@ -9,9 +9,9 @@ mod computing;
 mod emulation;
 mod group;
 mod network;
-mod networks;
 mod node;
 mod reception;
+mod several;
 mod tune;
 mod via;
 
@@ -34,9 +34,9 @@ pub(crate) use computing::{RawComputing, RawReader};
 pub(crate) use emulation::{RawEmulation, RawPort};
 pub(crate) use group::RawGroup;
 pub(crate) use network::{RawFault, RawImpairments, RawNetwork, RawOthers};
-pub(crate) use networks::RawNetworks;
 pub(crate) use node::RawNode;
 pub(crate) use reception::{RawCommand, RawInterface, RawProgram, RawReceive, RawSharing};
+pub(crate) use several::{RawAdapters, RawNetworks, Several};
 pub(crate) use tune::{RawNeed, RawTune};
 pub(crate) use via::{RawRenegotiation, RawVia, RawViaCosts};
 

@@ -7,7 +7,7 @@
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::raw::RawNetwork;
+use crate::raw::{RawAdapter, RawNetwork};
 use crate::written::keys;
 
 /// Lays the tables of nodes and named networks over what they have in common.
@@ -18,33 +18,45 @@ pub(crate) fn lay_over(document: &mut DeTable<'_>) {
     if let Some(DeValue::Table(nodes)) = document.get_mut("node").map(Spanned::get_mut) {
         for (_, node) in nodes.iter_mut() {
             let DeValue::Table(node) = node.get_mut() else { continue };
-            for (section, common) in [("host", &host), ("adapter", &adapter)] {
-                let (Some(DeValue::Table(own)), Some(common)) =
-                    (node.get_mut(section).map(Spanned::get_mut), common)
-                else {
-                    continue;
-                };
-                // One of another kind has other keys.
-                let apart = section == "adapter" && ["kind", "file"].iter().any(|key| own.contains_key(*key));
-                if !apart {
-                    *own = over(common, std::mem::take(own));
+            if let (Some(DeValue::Table(own)), Some(common)) =
+                (node.get_mut("host").map(Spanned::get_mut), &host)
+            {
+                *own = over(common, std::mem::take(own));
+            }
+            if let Some(DeValue::Table(own)) = node.get_mut("adapter").map(Spanned::get_mut) {
+                if let Some(common) = &adapter {
+                    lay_adapter(common, own);
                 }
+                lay_over_named(own, keys::<RawAdapter>(), lay_adapter);
             }
         }
     }
     if let Some(DeValue::Table(networks)) = document.get_mut("network").map(Spanned::get_mut) {
-        let known = keys::<RawNetwork>();
-        let mut common = networks.clone();
-        let names: Vec<_> = networks.keys().map(|key| key.get_ref().to_string()).collect();
-        for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
-            common.remove(name.as_str());
-        }
-        for (name, network) in networks.iter_mut() {
-            if let DeValue::Table(own) = network.get_mut()
-                && !known.contains(&name.get_ref().as_ref())
-            {
-                *own = over(&common, std::mem::take(own));
-            }
+        lay_over_named(networks, keys::<RawNetwork>(), |common, own| {
+            *own = over(common, std::mem::take(own));
+        });
+    }
+}
+
+/// Lays an adapter over another, unless it is one of another kind, which has other keys.
+fn lay_adapter<'i>(common: &DeTable<'i>, own: &mut DeTable<'i>) {
+    if !["kind", "file"].iter().any(|key| own.contains_key(*key)) {
+        *own = over(common, std::mem::take(own));
+    }
+}
+
+/// Lays each table that is under a name of the user's, and not under one of the `known`, over what stands beside them.
+fn lay_over_named<'i>(table: &mut DeTable<'i>, known: &[&str], lay: impl Fn(&DeTable<'i>, &mut DeTable<'i>)) {
+    let mut common = table.clone();
+    let names: Vec<_> = table.keys().map(|key| key.get_ref().to_string()).collect();
+    for name in names.iter().filter(|name| !known.contains(&name.as_str())) {
+        common.remove(name.as_str());
+    }
+    for (name, named) in table.iter_mut() {
+        if let DeValue::Table(own) = named.get_mut()
+            && !known.contains(&name.get_ref().as_ref())
+        {
+            lay(&common, own);
         }
     }
 }

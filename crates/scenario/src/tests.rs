@@ -1,6 +1,7 @@
 //! Every error that a file can be met with, as it is shown; and what files come to.
 
 mod adapters;
+mod attached;
 mod computing;
 mod coverage;
 mod errors;

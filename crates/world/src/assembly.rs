@@ -189,11 +189,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let groups = groups(experiment);
         nodes.iter_mut().for_each(|node| node.group(&groups));
         let networks = Networks::new(experiment, &mut nodes);
-        for node in experiment.feeders_of_cut_through() {
-            nodes[node].announce_packets();
+        for (node, link) in experiment.feeders_of_cut_through() {
+            nodes[node].announce_packets(link);
         }
         observer.watch(&mut nodes, experiment);
-        let stages = nodes.iter().map(|node| vec![StageMeter::default(); node.adapter().stages().len()]);
+        let stages = nodes.iter().map(|node| node.adapters().map(StageMeter::of).collect());
         let notices = notices(experiment);
         let around = Surroundings {
             experiment,
@@ -370,10 +370,10 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     #[inline]
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         loop {
-            while let Some((station, access)) = self.around.networks.poll_output() {
-                self.nodes[station].medium(now, access, &mut self.around.of(station, now, calendar));
+            while let Some(((node, link), access)) = self.around.networks.poll_output() {
+                self.nodes[node].medium_at(now, link, access, &mut self.around.of(node, now, calendar));
                 self.look_after(now);
-                self.restless.push(station);
+                self.restless.push(node);
             }
             let Some(node) = self.restless.pop() else { break };
             self.ask(node, calendar);
@@ -420,10 +420,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         match spec.fault {
             Fault::LostInterrupts(share) => {
                 let chance = Seed::new(self.experiment.seed).stream(&format!("fault {number}"));
-                node.lose_interrupts(begins.then_some((share, chance)));
+                node.lose_interrupts(spec.link, begins.then_some((share, chance)));
             }
             Fault::Breakdown(breakdown) => {
-                node.break_down(now, breakdown, begins, &mut self.around.of(spec.node, now, calendar));
+                let tell = &mut self.around.of(spec.node, now, calendar);
+                node.break_down_at(now, spec.link, breakdown, begins, tell);
             }
         }
         self.acted(spec.node, now, calendar);
@@ -452,12 +453,13 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 self.settle(now, calendar);
             }
             Event::Node { .. } | Event::Medium { .. } => {}
-            Event::Reach { node, frame } => {
+            Event::Reach { node, link, frame } => {
                 let node = node as usize;
                 let packet = self.around.flying.take(frame);
                 match self.switches.has(node) {
                     false => {
-                        self.nodes[node].receive(now, &packet, &mut self.around.of(node, now, calendar));
+                        let tell = &mut self.around.of(node, now, calendar);
+                        self.nodes[node].receive_at(now, link, &packet, tell);
                     }
                     true => {
                         let tell = &mut self.around.of_port(node, now, calendar);

@@ -54,8 +54,8 @@ use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS};
 use laxity_qos::station::Link;
 
 use crate::experiment::{
-    Adapter, Admission, ChannelSpec, ComputingSpec, Emulation, Experiment, Host, HostPlace, MediumSpec,
-    Network, NodeSpec, Outlet, Pace, SourceSpec, SwitchSpec,
+    Adapter, Admission, Attached, ChannelSpec, ComputingSpec, Emulation, Experiment, Host, HostPlace,
+    MediumSpec, Network, NodeSpec, Outlet, Pace, SourceSpec, SwitchSpec,
 };
 
 pub(crate) use faults::stalls;
@@ -84,6 +84,8 @@ pub(crate) struct Covered {
     pub(crate) model: ResourceModel,
     /// Its adapter, or the link behind a port.
     pub(crate) link: Link,
+    /// Those of further adapters of a host, by their links.
+    pub(crate) further: Vec<Link>,
     /// The link is shared by rates in this order; at a port nothing else here says anything then but the link.
     pub(crate) rates: Option<Order>,
     /// CPU and link both go by fixed priorities, else both by EDF.
@@ -166,14 +168,17 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         return Err(Uncovered("what a host receives at interfaces has an analysis of its own"));
     }
     clock_of_host(emulation)?;
-    let covered = |(node, NodeSpec { name: _, host, adapter }): (usize, &NodeSpec)| {
-        let description = match &adapters[*adapter] {
+    let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
+        let described = |attached: &Attached| match &adapters[attached.adapter] {
             Adapter::Described(described) => Some(described.as_ref()),
             Adapter::Null(_) => None,
         };
-        faults::bounded(experiment, node, description)?;
+        faults::bounded(experiment, node, attached.iter().find_map(described))?;
         let covered = host_policies(&hosts[*host])?;
-        let link = match &adapters[*adapter] {
+        let [attached] = &attached[..] else {
+            return several(experiment, node, &covered);
+        };
+        let link = match &adapters[attached.adapter] {
             Adapter::Null(_) if covered.model == ResourceModel::Handed => {
                 return Err(Uncovered(
                     "best effort may fill the adapter's queue before whoever has a deadline",
@@ -218,6 +223,29 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         }
     }
     Ok(Coverage { stations, networks: networks.iter().map(way).collect() })
+}
+
+/// A host with several adapters: each of its links has a table, and to that the packets of the others are interrupts.
+fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Covered, Uncovered> {
+    if !matches!(covered.model, ResourceModel::O1 | ResourceModel::Ideal) {
+        return Err(Uncovered("hosts with several adapters are analysed under O1"));
+    }
+    if covered.levels.is_some() {
+        return Err(Uncovered("tables of several links agree on deadlines and not on levels"));
+    }
+    medium(experiment, node)?;
+    let link = |attached: &Attached| {
+        let Attached { name: _, adapter, networks: _ } = attached;
+        match &experiment.adapters[*adapter] {
+            Adapter::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
+            Adapter::Described(_) => {
+                Err(Uncovered("no analysis covers an adapter of stages beside others of its host"))
+            }
+        }
+    };
+    let mut links = experiment.nodes[node].adapters.iter().map(link).collect::<Result<Vec<_>, _>>()?;
+    let further = links.split_off(1);
+    Ok(Covered { link: links.remove(0), further, ..covered.clone() })
 }
 
 /// Whether frames of `node` have a link of their own, wherever its channels go.
@@ -277,7 +305,8 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
         }
     };
     let (link, levels) = ((*link).into(), levels(by_level));
-    Ok(Covered { model: ResourceModel::Ideal, link, rates, by_level, levels, ahead: false, depth: 1 })
+    let (model, further) = (ResourceModel::Ideal, Vec::new());
+    Ok(Covered { model, link, further, rates, by_level, levels, ahead: false, depth: 1 })
 }
 
 fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -357,7 +386,8 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
     }
     let link = LinkCosts::default().into();
-    Ok(Covered { model, link, rates, by_level, levels: levels(by_level), ahead, depth: *depth })
+    let (levels, further) = (levels(by_level), Vec::new());
+    Ok(Covered { model, link, further, rates, by_level, levels, ahead, depth: *depth })
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_qos::admission::RatedHost` has the proof.

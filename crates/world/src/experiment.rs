@@ -12,7 +12,7 @@ use laxity_model::host::Applications;
 use laxity_model::node::DriverConfig;
 use laxity_model::reception::{InterfaceConfig, ProgramConfig, ReceptionCosts};
 use laxity_qos::admission::{Formula, Test};
-use laxity_qos::channel::Config;
+use laxity_qos::channel::{Config, LinkId};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::Group;
 use laxity_qos::reception::control;
@@ -21,7 +21,7 @@ use laxity_units::{Bytes, Span};
 
 pub use channel::{ChannelSpec, SourceSpec};
 pub use computing::{BudgetSpec, ComputingSpec};
-pub use topology::{Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
+pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 
 /// One point of the sweep, valid throughout.
@@ -271,6 +271,8 @@ impl Carries {
 pub struct FaultSpec {
     /// At which node.
     pub node: usize,
+    /// At the adapter of which of its links.
+    pub link: LinkId,
     /// What.
     pub fault: Fault,
     /// When it begins.

@@ -11,6 +11,7 @@ mod computing;
 mod departures;
 mod division;
 mod leg;
+mod links;
 mod refusal;
 mod station;
 mod table;
@@ -213,7 +214,7 @@ impl All<'_> {
             // No deadline orders anything, and none makes a bound longer.
             GoesBy::None => true,
         };
-        let requested = asked.request.deadline();
+        let requested = asked.rate.request.deadline();
         // The demand test bounds what EDF by the requested deadlines makes of it.
         let ordered = by_bound
             || goes_by == GoesBy::Requested
@@ -300,7 +301,7 @@ pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
     let channel = &experiment.channels[0];
     // What a lone message takes does not depend on what it asks for.
     let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;
-    Some(tables.terms_of_sender(channel, &request)?.1.total())
+    Some(tables.terms_of_sender(experiment, channel, &request)?.1.total())
 }
 
 fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {

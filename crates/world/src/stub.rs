@@ -1,5 +1,7 @@
 //! A run of the right shape and no meaning: what may be asked of an experiment's results before anything has run.
 
+use std::collections::BTreeSet;
+
 use laxity_qos::discipline::Class;
 
 use crate::assembly::resource_names;
@@ -64,7 +66,12 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         })
     });
     let figures = figures::ALL.iter().flat_map(|(name, _)| {
-        let here = (0..experiment.nodes.len()).map(|node| format!("{name}{}", experiment.suffix(node)));
+        let nodes = 0..experiment.nodes.len();
+        let here = nodes.flat_map(|node| {
+            let of_adapters = experiment.links_of(node).map(move |link| experiment.suffix_of(node, link));
+            let suffixes: BTreeSet<String> = of_adapters.chain([experiment.suffix(node)]).collect();
+            suffixes.into_iter().map(|suffix| format!("{name}{suffix}"))
+        });
         here.chain([(*name).to_string()]).map(|name| (name, 1.0)).collect::<Vec<_>>()
     });
     Run {

@@ -7,7 +7,7 @@ use laxity_engine::trace::NoTrace;
 use laxity_engine::{Calendar, Limits, Seed, VirtualClock};
 use laxity_model::network::MediumReport;
 use laxity_model::node::Node;
-use laxity_qos::channel::{ChannelId, Counters, Dropped};
+use laxity_qos::channel::{ChannelId, Counters, Dropped, LinkId};
 use laxity_units::{Span, Time};
 
 use laxity_scenario::Scenario;
@@ -148,10 +148,10 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
         let assembly = drained(&experiment, &mut trace);
         let what = |channel: usize| format!("{seed}, channel {}:\n{text}", experiment.channels[channel].name);
         for (n, node) in assembly.nodes().iter().enumerate() {
-            let adapter = node.adapter();
+            let adapter = node.adapter(LinkId::FIRST);
             assert_eq!((adapter.held(), adapter.buffers_in_use()), (0, 0), "{seed}, node {n}:\n{text}");
-            *met.entry("resets").or_default() += node.driver().resets;
-            *met.entry("recovered").or_default() += node.driver().recovered;
+            *met.entry("resets").or_default() += node.driver(LinkId::FIRST).resets;
+            *met.entry("recovered").or_default() += node.driver(LinkId::FIRST).recovered;
         }
         let (mut sent_on, mut came) = (0, 0);
         for (i, spec) in experiment.channels.iter().enumerate() {
@@ -211,7 +211,7 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
 
 /// Frames that have passed the last stage on their way in.
 fn received(node: &Node) -> u64 {
-    node.adapter()
+    node.adapter(LinkId::FIRST)
         .stages()
         .iter()
         .rfind(|stage| stage.name.starts_with("rx "))

@@ -9,8 +9,8 @@ use laxity_model::network::Medium;
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkParadigm, MessageOverflow, Order,
-    Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
+    Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkId, LinkParadigm, MessageOverflow,
+    Order, Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -79,6 +79,7 @@ fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
         deadline: if class == Class::RealTime { Span::from_ms(2) } else { Span::MAX },
         level: if class == Class::RealTime { 0 } else { 31 },
         share: if class == Class::RealTime { spec.tick() } else { dice.pick(&[spec.tick(), Vtick::NONE]) },
+        link: LinkId::FIRST,
         way: Way { links: 1 + dice.below(4) as u8, deadline: Span::from_ms(2) },
         message_slots: 1 + dice.below(4) as u32,
         packet_slots: 1 + dice.below(8),
@@ -110,9 +111,11 @@ impl Bench {
             while let Some(output) = self.node.poll_output() {
                 any = true;
                 match &output {
-                    NodeOutput::Request => self.medium.request(now, 0),
-                    NodeOutput::Withdraw => self.medium.withdraw(now, 0),
-                    NodeOutput::Departed(_, more) if self.node.adapter().asks_for_medium() => {
+                    NodeOutput::Request(_) => self.medium.request(now, 0),
+                    NodeOutput::Withdraw(_) => self.medium.withdraw(now, 0),
+                    NodeOutput::Departed(_, _, more)
+                        if self.node.adapter(LinkId::FIRST).asks_for_medium() =>
+                    {
                         self.medium.sent(now, 0, *more);
                     }
                     _ => {}
@@ -229,12 +232,12 @@ fn run(seed: u64) -> Outcome {
         bench.settle(now);
         let act = acts.peek().map(|(at, _)| *at);
         let node = bench.node.next_deadline();
-        let busy = act.is_some() || node.is_some() || bench.node.adapter().held() > 0;
+        let busy = act.is_some() || node.is_some() || bench.node.adapter(LinkId::FIRST).held() > 0;
         let medium = bench.medium.next_deadline().filter(|_| busy);
         let Some(next) = [act, node, medium].into_iter().flatten().min() else { break };
         assert!(next >= now, "{seed}: nothing asks to be called in the past");
         now = next;
-        assert!(now <= end, "{seed}: it hangs, {} held at {now}", bench.node.adapter().held());
+        assert!(now <= end, "{seed}: it hangs, {} held at {now}", bench.node.adapter(LinkId::FIRST).held());
         if node == Some(now) {
             bench.node.timer(now);
         } else if medium == Some(now) {
@@ -246,9 +249,11 @@ fn run(seed: u64) -> Outcome {
                 Act::Break(breakdown) => bench.node.break_down(now, breakdown, true),
                 Act::Mend(breakdown) => bench.node.break_down(now, breakdown, false),
                 Act::LoseInterrupts => {
-                    bench.node.lose_interrupts(Some((0.7, Seed::new(seed).stream("interrupts"))));
+                    bench
+                        .node
+                        .lose_interrupts(LinkId::FIRST, Some((0.7, Seed::new(seed).stream("interrupts"))));
                 }
-                Act::KeepInterrupts => bench.node.lose_interrupts(None),
+                Act::KeepInterrupts => bench.node.lose_interrupts(LinkId::FIRST, None),
             }
         }
     }
@@ -261,7 +266,11 @@ fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
     for seed in 0..3000 {
         let Outcome { node, log, offered, frames, in_order } = run(seed);
         let subsystem = node.host().expect("it is here").subsystem();
-        assert_eq!((node.adapter().held(), node.adapter().buffers_in_use()), (0, 0), "{seed}");
+        assert_eq!(
+            (node.adapter(LinkId::FIRST).held(), node.adapter(LinkId::FIRST).buffers_in_use()),
+            (0, 0),
+            "{seed}"
+        );
         assert_eq!((subsystem.link_queue().0, node.packets()), (0, 0), "{seed}");
         let count = |what: &dyn Fn(&NodeOutput) -> bool| log.iter().filter(|(_, o)| what(o)).count() as u64;
         let mut received = 0;
@@ -291,9 +300,9 @@ fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
         );
         *tally.entry("in order").or_default() += u64::from(in_order);
         *tally.entry("received").or_default() += received;
-        *tally.entry("resets").or_default() += node.driver().resets;
-        *tally.entry("recovered").or_default() += node.driver().recovered;
-        *tally.entry("lost interrupts").or_default() += node.driver().lost_interrupts;
+        *tally.entry("resets").or_default() += node.driver(LinkId::FIRST).resets;
+        *tally.entry("recovered").or_default() += node.driver(LinkId::FIRST).recovered;
+        *tally.entry("lost interrupts").or_default() += node.driver(LinkId::FIRST).lost_interrupts;
     }
     for what in ["failed", "transmitted", "received", "resets", "recovered", "lost interrupts"] {
         assert!(tally.get(what).is_some_and(|n| *n > 300), "{what}: {tally:?}");

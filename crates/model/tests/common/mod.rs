@@ -95,7 +95,7 @@ pub(crate) fn run_beside(
         }
         while let Some(output) = node.poll_output() {
             match output {
-                NodeOutput::Departed(packet, _) => departed.push((now, packet)),
+                NodeOutput::Departed(_, packet, _) => departed.push((now, packet)),
                 NodeOutput::Host(Output::Answered { channel, answer, .. }) => answers.push((channel, answer)),
                 NodeOutput::Host(Output::Computed(done)) => computed.push((now, done)),
                 _ => {}

@@ -168,15 +168,17 @@ impl Bench {
     fn word(&mut self, now: Time, output: &Output) -> String {
         let us = |at: Time| at.since(Time::ZERO).as_ps() / 1_000_000;
         match *output {
-            Output::Read => unreachable!("the driver has heard it"),
-            Output::Transmit(packet) => {
+            Output::Read(_) => unreachable!("the driver has heard it"),
+            Output::Transmit(_, packet) => {
                 let begins = self.flying.back().map_or(now, |(done, _)| now.max(*done));
                 self.flying.push_back((begins + self.link, packet));
                 self.sent.push(packet);
                 let Packet { channel, message, index, .. } = packet;
                 format!("{} sent {}.{message}.{index}", us(now), channel.0)
             }
-            Output::Proceed(packet) => format!("{} proceed {}.{}", us(now), packet.channel.0, packet.message),
+            Output::Proceed(_, packet) => {
+                format!("{} proceed {}.{}", us(now), packet.channel.0, packet.message)
+            }
             Output::Answered { channel, answer, .. } => format!("{} {answer:?} {}", us(now), channel.0),
             Output::Delivered(ref delivery) => {
                 format!("{} delivered {}.{}", us(now), delivery.channel.0, delivery.message)

@@ -170,7 +170,7 @@ fn a_trace_names_the_channel() {
         while let Some(output) = host.poll_output() {
             match output {
                 Output::Busy(busy) => seen.push((busy.used.name(), busy.channel.map(|channel| channel.0))),
-                Output::Transmit(packet) => host.interrupt(now, Interrupt::Transmitted(packet)),
+                Output::Transmit(_, packet) => host.interrupt(now, Interrupt::Transmitted(packet)),
                 _ => {}
             }
         }

@@ -10,7 +10,7 @@ use laxity_model::host::{Applications, Endless, Host, Output, Use};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
-use laxity_qos::channel::{Carried, ChannelId, LinkParadigm, Packet};
+use laxity_qos::channel::{Carried, ChannelConfig, ChannelId, LinkId, LinkParadigm, Packet};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::virtual_clock::Vtick;
@@ -26,7 +26,7 @@ fn us(at: Time) -> u64 {
 fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
     let name = |packet: &Packet| format!("{}.{}", packet.message, packet.index);
     let word = |output| match output {
-        NodeOutput::Departed(packet, more) => {
+        NodeOutput::Departed(_, packet, more) => {
             format!(
                 "departed {} handed {}{}",
                 name(&packet),
@@ -44,9 +44,11 @@ fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
             said.split([' ', '(']).next().unwrap_or_default().to_string()
         }
         NodeOutput::Failed(packet, loss) => format!("failed {} {loss:?}", name(&packet)),
-        NodeOutput::Passed(Passage { direction, stage, joined, began, ended }) => {
+        NodeOutput::Passed(_, Passage { direction, stage, joined, began, ended }) => {
             format!("{direction:?} {stage}: {}-{}-{}", us(joined), us(began), us(ended))
         }
+        NodeOutput::Request(_) => "Request".into(),
+        NodeOutput::Withdraw(_) => "Withdraw".into(),
         other => format!("{other:?}"),
     };
     std::iter::from_fn(|| node.poll_output()).map(word).map(|word| format!("{} {word}", us(now))).collect()
@@ -125,14 +127,21 @@ fn a_driver_finds_what_was_not_announced() {
     let driver = DriverConfig { watchdog: Some(Span::from_us(70)), reset_after: None };
     let mut node = Told::new(Node::new(host(), driver, null()));
     node.open(best_effort());
-    node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+    node.lose_interrupts(LinkId::FIRST, Some((1.0, Seed::new(1).stream("interrupts"))));
     node.offer(at(0), ChannelId(0), PACKET);
     assert_eq!(run(&mut node, 139), ["0 Answered", "100 departed 0.0 handed 50"]);
     let transmitted =
         |node: &Node| node.host().expect("it is here").subsystem().counters(ChannelId(0)).transmitted;
     assert_eq!((node.next_deadline(), transmitted(&node)), (Some(at(140)), 0));
     run(&mut node, 145);
-    assert_eq!((node.driver().lost_interrupts, node.driver().recovered, transmitted(&node)), (1, 1, 1));
+    assert_eq!(
+        (
+            node.driver(LinkId::FIRST).lost_interrupts,
+            node.driver(LinkId::FIRST).recovered,
+            transmitted(&node)
+        ),
+        (1, 1, 1)
+    );
 }
 
 /// Where the host is elsewhere the node says what its adapter answers, and whether an interrupt goes with it.
@@ -145,10 +154,13 @@ fn a_host_elsewhere_is_answered() {
     assert_eq!(run(&mut node, 60), ["55 departed 0.0 handed 0 more", "55 Transmitted announced"]);
     node.receive(at(60), &packet(7));
     assert_eq!(words(&mut node, at(60)), ["60 Received announced"]);
-    node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+    node.lose_interrupts(LinkId::FIRST, Some((1.0, Seed::new(1).stream("interrupts"))));
     node.reset_adapter(at(70));
     assert_eq!(words(&mut node, at(70)), ["70 Failed unannounced"]);
-    assert_eq!((node.driver().resets, node.driver().lost_interrupts, node.next_deadline()), (1, 1, None));
+    assert_eq!(
+        (node.driver(LinkId::FIRST).resets, node.driver(LinkId::FIRST).lost_interrupts, node.next_deadline()),
+        (1, 1, None)
+    );
 }
 
 /// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in 7. A handshake stands
@@ -191,12 +203,12 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     assert_eq!(run(&mut node, 100), ["50 departed 0.0 handed 0", "50 Transmitted announced"]);
 
     let mut node = Told::new(Node::without_host(described()));
-    node.own_the_link();
+    node.own_the_link(LinkId::FIRST);
     node.command(at(0), Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["33 departed 0.0 handed 0", "33 Transmitted announced"]);
 
     let mut node = Told::new(Node::without_host(described()));
-    node.pad_frames_to(Span::from_us(25));
+    node.pad_frames_to(LinkId::FIRST, Span::from_us(25));
     node.command(at(0), Command::Transmit(packet(0)));
     run(&mut node, 29);
     node.medium(at(30), Access::Granted);
@@ -208,7 +220,7 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
 #[test]
 fn a_collision_costs_what_was_sent_of_a_frame() {
     let mut node = Told::new(Node::without_host(described()));
-    let busy = |node: &Node| node.adapter().stages()[1].busy.as_ps() / 1_000_000;
+    let busy = |node: &Node| node.adapter(LinkId::FIRST).stages()[1].busy.as_ps() / 1_000_000;
     node.command(at(0), Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 29), ["13 Request"]);
     node.medium(at(30), Access::Granted);
@@ -224,7 +236,10 @@ fn a_collision_costs_what_was_sent_of_a_frame() {
     node.medium(at(130), Access::Granted);
     node.medium(at(137), Access::Lost);
     assert_eq!(words(&mut node, at(137)), ["137 Failed announced"]);
-    assert_eq!((busy(&node), node.adapter().held(), node.next_deadline()), (37 + 10 + 7, 0, None));
+    assert_eq!(
+        (busy(&node), node.adapter(LinkId::FIRST).held(), node.next_deadline()),
+        (37 + 10 + 7, 0, None)
+    );
 }
 
 /// A trace numbers the stages of each way from 0.
@@ -232,7 +247,7 @@ fn a_collision_costs_what_was_sent_of_a_frame() {
 fn a_passage_names_its_way_and_the_stage_on_it() {
     let mut node = Told::new(Node::without_host(described()));
     node.record_stages();
-    node.own_the_link();
+    node.own_the_link(LinkId::FIRST);
     node.command(at(0), Command::Transmit(packet(0)));
     node.receive(at(1), &packet(7));
     let log = run(&mut node, 100);
@@ -248,13 +263,13 @@ fn a_passage_names_its_way_and_the_stage_on_it() {
 #[test]
 fn a_full_command_queue_makes_packets_wait() {
     let mut node = Told::new(Node::without_host(described()));
-    node.own_the_link();
+    node.own_the_link(LinkId::FIRST);
     node.break_down(at(0), Breakdown::FullQueues, true);
     for message in 0..3 {
         node.command(at(0), Command::Transmit(packet(message)));
     }
     assert_eq!(run(&mut node, 100), [""; 0]);
-    assert_eq!(node.driver().longest_backlog, 3);
+    assert_eq!(node.driver(LinkId::FIRST).longest_backlog, 3);
     node.break_down(at(100), Breakdown::FullQueues, false);
     let log = run(&mut node, 300);
     let departed: Vec<_> = log.iter().filter(|line| line.contains("departed")).collect();
@@ -271,14 +286,14 @@ fn a_full_command_queue_makes_packets_wait() {
 fn a_driver_resets_an_adapter_that_keeps_a_packet() {
     let driver = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(200)) };
     let mut node = Told::new(Node::new(host(), driver, described()));
-    node.own_the_link();
+    node.own_the_link(LinkId::FIRST);
     node.open(best_effort());
     node.offer(at(0), ChannelId(0), PACKET);
     node.break_down(at(1), Breakdown::Stop, true);
     assert_eq!(run(&mut node, 249), ["0 Answered"]);
-    assert_eq!((node.next_deadline(), node.driver().resets), (Some(at(250)), 0));
+    assert_eq!((node.next_deadline(), node.driver(LinkId::FIRST).resets), (Some(at(250)), 0));
     assert_eq!(run(&mut node, 300), ["0 failed 0.0 Reset"].map(|line| line.replacen('0', "250", 1)));
-    assert_eq!((node.driver().resets, node.next_deadline()), (1, None));
+    assert_eq!((node.driver(LinkId::FIRST).resets, node.next_deadline()), (1, None));
 }
 
 /// A device like [`null`], whose responses go to one queue.
@@ -312,7 +327,7 @@ fn paying(adapter: Adapter, packets: u64, until: u64) -> (Vec<String>, Vec<Strin
                 NodeOutput::Host(Output::Busy(busy)) if busy.used == Use::Interrupt => {
                     stretches.push(format!("{}-{}", us(busy.began), us(busy.ended)));
                 }
-                NodeOutput::Departed(packet, _) => {
+                NodeOutput::Departed(_, packet, _) => {
                     others.push(format!("{} departed, handed {}", us(now), us(packet.handed)));
                 }
                 _ => {}
@@ -373,7 +388,29 @@ fn a_host_elsewhere_is_told_of_several_at_once() {
         log.into_iter().filter(|line| line.contains("announced")).collect()
     };
     assert_eq!(said(run(&mut node, 110)), ["100 Transmitted unannounced", "100 Transmitted announced"]);
-    node.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
+    node.lose_interrupts(LinkId::FIRST, Some((1.0, Seed::new(1).stream("interrupts"))));
     assert_eq!(said(run(&mut node, 300)), ["220 Transmitted unannounced"]);
-    assert_eq!((node.driver().interrupts, node.packets(), node.next_deadline()), (2, 0, None));
+    assert_eq!((node.driver(LinkId::FIRST).interrupts, node.packets(), node.next_deadline()), (2, 0, None));
+}
+
+/// A packet for each of two adapters: made 0-40 and 53-93, after 3 for the switch. The first is handed over at 50 and the second at 103, while the
+/// first is long not read of: by one adapter it would have been 115. What comes in by the second is the second's.
+#[test]
+fn adapters_share_the_cpu_only() {
+    let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
+    let second = node.add_adapter(DriverConfig::default(), null(), LinkCosts::default());
+    assert_eq!(second, LinkId(1));
+    node.open(best_effort());
+    node.open(ChannelConfig { link: second, ..best_effort() });
+    for channel in [0, 1] {
+        node.offer(at(0), ChannelId(channel), PACKET);
+    }
+    let log = run(&mut node, 200);
+    assert_eq!(
+        log,
+        ["0 Answered", "0 Answered", "100 departed 0.0 handed 50", "153 departed 0.0 handed 103"]
+    );
+    let interrupts = |node: &Node| [LinkId::FIRST, second].map(|link| node.driver(link).interrupts);
+    assert_eq!(interrupts(&node), [1, 1]);
+    assert_eq!(node.next_deadline(), None);
 }

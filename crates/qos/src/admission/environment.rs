@@ -50,6 +50,8 @@ pub struct BestEffort {
     pub min_message: Bytes,
     /// Whether it starts, passes or ends here.
     pub role: Role,
+    /// Its packets leave by another link of the host, if they leave.
+    pub elsewhere: bool,
     /// What a program does with a message of it that ends here.
     pub program: Span,
 }
@@ -78,7 +80,7 @@ pub struct Interference {
     pub interval: Span,
 }
 
-/// A host, as admission sees it.
+/// A host, as admission sees it: its CPU, and one of its links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
     /// CPU costs.
@@ -109,8 +111,21 @@ pub struct Environment {
     pub slice: Span,
     /// Work above all handlers.
     pub interference: Vec<Interference>,
+    /// The other links of the host.
+    pub others: Vec<OtherLink>,
     /// Whose formulas.
     pub formula: Formula,
+}
+
+/// Another link of the host, which has the adapter depth of this one: its packets take the CPU to be started, and to be heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherLink {
+    /// How close together its packets may complete; not zero.
+    pub apart: Span,
+    /// What its longest packet takes.
+    pub longest: Span,
+    /// Packets that there may be on their way to its adapter, by all that is sent there; `None` if that has no end.
+    pub buffers: Option<u64>,
 }
 
 /// Why an [`Environment`] describes no host.
@@ -122,7 +137,7 @@ pub enum EnvironmentError {
     EmptyBlock,
     /// `depth` is zero.
     NoDepth,
-    /// An interference that recurs without time in between.
+    /// An interference, or packets of another link, that recur without time in between.
     ZeroInterval,
     /// A best-effort class whose smallest message is larger than its largest, or a size above 1 TiB.
     Sizes,
@@ -161,7 +176,9 @@ impl Environment {
             Err(EnvironmentError::NoDepth)
         } else if self.levels == Some(0) {
             Err(EnvironmentError::NoLevel)
-        } else if self.interference.iter().any(|work| work.interval.is_zero()) {
+        } else if self.interference.iter().any(|work| work.interval.is_zero())
+            || self.others.iter().any(|other| other.apart.is_zero())
+        {
             Err(EnvironmentError::ZeroInterval)
         } else if self.packet > LARGEST
             || self.best_effort.iter().any(|c| c.min_message > c.max_message || c.max_message > LARGEST)
@@ -192,6 +209,7 @@ pub struct Request {
     spec: TrafficSpec,
     deadline: Span,
     role: Role,
+    elsewhere: bool,
     buffers: Option<Buffers>,
     work: Option<Work>,
     program: Option<Program>,
@@ -254,7 +272,8 @@ impl Request {
         } else if spec.min_message > spec.max_message || spec.max_message > LARGEST {
             Err(RequestError::Sizes)
         } else {
-            Ok(Self { spec, deadline, role: Role::Send, buffers: None, work: None, program: None })
+            let (role, elsewhere) = (Role::Send, false);
+            Ok(Self { spec, deadline, role, elsewhere, buffers: None, work: None, program: None })
         }
     }
 
@@ -288,6 +307,18 @@ impl Request {
     #[must_use]
     pub fn at(self, role: Role) -> Self {
         Self { role, ..self }
+    }
+
+    /// The same for a channel that leaves by another link of the host: to this one it is what it takes of the CPU
+    /// ([`super::trajectory`]). Its room is that link's business.
+    #[must_use]
+    pub fn by_another_link(self) -> Self {
+        Self { elsewhere: true, buffers: None, ..self }
+    }
+
+    /// Whether its packets leave by the link of the analysis.
+    pub(super) fn is_sent(&self) -> bool {
+        self.role != Role::Receive && !self.elsewhere
     }
 
     /// The same with no more room than this, which may be too little. Without it the channel gets what it needs.

@@ -58,6 +58,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         stretch,
         per_block: switch,
         per_made: 0,
+        per_other: 0,
         per_start: 0,
         per_activation: switch,
         preemptible: false,

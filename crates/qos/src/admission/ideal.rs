@@ -11,6 +11,7 @@
 //! ([`super::trajectory`]). Calling the link scheduler is taken not to be preempted by handlers: were it,
 //! a lower handler could keep the link idle for as long as level packets are being made.
 
+use super::beside::Beside;
 use super::environment::Environment;
 use super::o1::{Impossible, in_adapter, once_behind, start, stolen};
 use super::population::Population;
@@ -18,10 +19,16 @@ use super::terms::Breakdown;
 use super::trajectory::Charges;
 
 /// The charges of the ideal host.
-pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+pub(super) fn charges(
+    environment: &Environment,
+    population: &Population,
+    beside: &Beside,
+) -> Result<Charges, Impossible> {
     let (stretch, once) = stolen(environment, population)?;
     let (occupied, completions) = in_adapter(environment, population);
+    let completions = completions + beside.per_start * u128::from(environment.depth);
     let wait = Breakdown::default()
+        .and("packets of other links already made", stretch.scale(beside.once))
         .and("link scheduling in progress", once)
         .and("packets already with the adapter", occupied)
         .and("their completions", completions)
@@ -30,7 +37,8 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         stretch,
         per_block: 0,
         per_made: 0,
-        per_start: start(environment),
+        per_other: beside.each,
+        per_start: start(environment) + beside.per_start,
         per_activation: 0,
         preemptible: true,
         on_cpu: false,

@@ -1,5 +1,6 @@
 //! One model and one formula, made concrete for who shares the host.
 
+use super::beside::Beside;
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::{Environment, Formula, Request, ResourceModel};
 use super::o1::Impossible;
@@ -32,9 +33,10 @@ impl Shared {
         if population.never_yields {
             return Err((Resource::Cpu, Deficit::Unbounded, Reason::BestEffortNeverYields));
         }
+        let beside = Beside::of(environment, population);
         let charges = match environment.model {
-            ResourceModel::Ideal => ideal::charges(environment, population),
-            ResourceModel::O1 => o1::charges(environment, population),
+            ResourceModel::Ideal => ideal::charges(environment, population, &beside),
+            ResourceModel::O1 => o1::charges(environment, population, &beside),
             ResourceModel::O2 => o2::charges(environment, population),
             ResourceModel::Handed => handed::charges(environment, population),
             ResourceModel::Apart => o1::charges_of_cpu(environment, population),
@@ -46,7 +48,7 @@ impl Shared {
             charges: None,
         };
         let mut taken: u128 = 0;
-        for work in &environment.interference {
+        for work in environment.interference.iter().chain(&beside.above) {
             let cost = charges.activation(work);
             let task = Task::new(work.interval.as_ps(), cost);
             taken += task.map_or(Task::WHOLE, |task| u128::from(task.weight));
@@ -105,6 +107,9 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
         return (cpu + ps(host.receive_message) + read, 0);
     }
     let cpu = cpu + u128::from(n) * super::o1::start(environment);
+    if !request.is_sent() {
+        return (cpu, 0);
+    }
     let link = u128::from(n - 1) * ps(environment.link.transmit(environment.packet))
         + ps(environment.link.transmit(fragmentation.last()));
     (cpu, link)

@@ -58,6 +58,7 @@
 //! where `B` is the longest protocol work of any handler between preemption points and `crossing` the
 //! second share of the crossing packet: its CPU or its link share, so the smaller of the two maxima.
 
+use super::beside::Beside;
 use super::counted::counted;
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
@@ -102,18 +103,23 @@ pub(super) fn stolen(
 }
 
 /// The charges of O1.
-pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+pub(super) fn charges(
+    environment: &Environment,
+    population: &Population,
+    beside: &Beside,
+) -> Result<Charges, Impossible> {
     let switch = ps(environment.host.switch());
     let (stretch, per_made, once) = taken(environment, population)?;
     let starts = !environment.link.has_starts();
-    let per_start = if starts { start(environment) } else { 0 };
+    let per_start = if starts { start(environment) } else { 0 } + beside.per_start;
     let crossing = crossing(environment, population, stretch, switch + per_made, per_start);
-    let lower = switch + population.block;
+    let lower = switch + population.block + beside.once;
     let (occupied, completions) = in_adapter(environment, population);
-    let completions = if starts { completions } else { 0 };
+    let completions = if starts { completions } else { 0 } + beside.per_start * u128::from(environment.depth);
     let wait = Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
+        .and("packets of other links already made", beside.once)
         .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
         .and("link scheduling in progress", once)
         .and("packets already with the adapter", occupied)
@@ -124,6 +130,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         stretch,
         per_block: switch,
         per_made,
+        per_other: beside.each,
         per_start,
         per_activation: switch,
         preemptible: false,
@@ -160,6 +167,7 @@ pub(super) fn charges_of_cpu(
         stretch,
         per_block: switch,
         per_made,
+        per_other: 0,
         per_start: 0,
         per_activation: switch,
         preemptible: false,

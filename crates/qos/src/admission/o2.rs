@@ -93,6 +93,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         stretch: Ratio::ONE,
         per_block,
         per_made: 0,
+        per_other: 0,
         per_start,
         per_activation: switch + run,
         preemptible: false,

@@ -48,7 +48,7 @@ impl Population {
             };
             let block = environment.block_best_effort;
             all.never_yields |= block == Block::Never;
-            all.add(environment, &spec, class.role);
+            all.add(environment, &spec, class.role != Role::Receive && !class.elsewhere);
             // A block of received packets goes on past the end of a message if more have come.
             let packets = spec.fragmentation(environment.packet).packets();
             all.add_block(environment, class.role, block, packets, Completions::Each);
@@ -64,11 +64,11 @@ impl Population {
             return self;
         }
         let (spec, role) = (request.spec(), request.role());
-        self.add(environment, spec, role);
+        self.add(environment, spec, request.is_sent());
         let packets = spec.fragmentation(environment.packet).packets();
         self.add_block(environment, role, environment.block_real_time, packets, Completions::One);
         self.block = self.block.max(request.program().map_or(0, |program| ps(program.work)));
-        if role != Role::Receive {
+        if request.is_sent() {
             let packet = spec.max_message.min(environment.packet);
             self.largest_real_time = self.largest_real_time.max(Some(packet));
             let further = if packets > 1 { ps(environment.host.packet) } else { 0 };
@@ -81,9 +81,9 @@ impl Population {
         self
     }
 
-    fn add(&mut self, environment: &Environment, spec: &TrafficSpec, role: Role) {
+    fn add(&mut self, environment: &Environment, spec: &TrafficSpec, sent: bool) {
         self.largest_message = self.largest_message.max(spec.max_message);
-        if role != Role::Receive {
+        if sent {
             self.largest_packet = self.largest_packet.max(Some(spec.max_message.min(environment.packet)));
             self.smallest_packet = self.smallest_packet.min(spec.smallest_packet(environment.packet));
         }

@@ -286,6 +286,7 @@ mod tests {
             best_effort: Vec::new(),
             slice: Span::ZERO,
             interference,
+            others: Vec::new(),
             formula: Formula::Corrected,
         }
     }

@@ -1,5 +1,6 @@
 //! Hand-computed figures of the papers' host, and properties of the decision.
 
+mod beside;
 mod buffers;
 mod demand;
 mod environment;
@@ -10,6 +11,7 @@ mod stations;
 use laxity_units::{Bytes, Span};
 use proptest::prelude::*;
 
+use super::beside::Beside;
 use super::model::Shared;
 use super::population::Population;
 use super::*;
@@ -41,6 +43,7 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
         best_effort: Vec::new(),
         slice: Span::ZERO,
         interference: Vec::new(),
+        others: Vec::new(),
         formula,
     }
 }
@@ -138,6 +141,7 @@ fn best_effort_and_interference_are_waited_for() {
         max_message: Bytes::from_kib(60),
         min_message: Bytes::from_kib(60),
         role: Role::Send,
+        elsewhere: false,
         program: Span::ZERO,
     };
     let base = mc68040(ResourceModel::O1, 4, Formula::Corrected);
@@ -252,6 +256,7 @@ fn environments() -> impl Strategy<Value = Environment> {
             depth,
             thread_per_message: depth == 2,
             makes: None,
+            others: Vec::new(),
             interference: (0..interference as u32)
                 .map(|burst| Interference {
                     above: Above::Thread,
@@ -266,6 +271,7 @@ fn environments() -> impl Strategy<Value = Environment> {
                     max_message: Bytes::from_kib(9),
                     min_message: Bytes::from_kib(4),
                     role,
+                    elsewhere: false,
                     program: Span::ZERO
                 };
                 best_effort
@@ -429,9 +435,10 @@ proptest! {
     fn the_split_maximum_is_found(environment in environments(), request in requests()) {
         let request = &request[0];
         let all = Population::of_best_effort(&environment).with(&environment, request);
+        let beside = Beside::of(&environment, &all);
         let charges = match environment.model {
-            ResourceModel::Ideal => ideal::charges(&environment, &all),
-            ResourceModel::O1 => o1::charges(&environment, &all),
+            ResourceModel::Ideal => ideal::charges(&environment, &all, &beside),
+            ResourceModel::O1 => o1::charges(&environment, &all, &beside),
             ResourceModel::O2 => o2::charges(&environment, &all),
             ResourceModel::Handed => handed::charges(&environment, &all),
             ResourceModel::Apart => o1::charges_of_cpu(&environment, &all),

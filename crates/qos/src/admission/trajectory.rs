@@ -68,6 +68,15 @@
 //! comes in, of whatever class, and these are work above the handlers: frames on one link are as far apart as the
 //! shortest takes to be sent.
 //!
+//! # Channels that leave by another link
+//!
+//! A host with several links has an analysis for each, of all its channels. Take `τ` and the level queue of the link by which `m` leaves. A message that
+//! leaves by another is seen in the first phase only, like one that ends here, though it is not received. What starts and completions
+//! of packets there take of the CPU is in [`super::beside`].
+//!
+//! Each link's table admits every channel, and EDF goes by the latest of the bounds that they have for it: [`super::table`] is about any local deadlines between
+//! a table's bound and what was asked for.
+//!
 //! A preemptible CPU (`Ideal`) loses "only the crossing packet does both": at `τ` every preempted handler may
 //! be in the middle of a packet. Then packet `k` counts on both sides for each message, and the crossing
 //! packet needs no extra share.
@@ -86,6 +95,8 @@ pub(super) struct Charges {
     pub(super) per_block: u128,
     /// CPU overhead of every packet in the CPU phase that goes on to the link.
     pub(super) per_made: u128,
+    /// CPU overhead of every packet in the CPU phase that goes on to another link.
+    pub(super) per_other: u128,
     /// Overhead of every packet in the link phase.
     pub(super) per_start: u128,
     /// CPU overhead of every activation above the handlers.
@@ -124,10 +135,10 @@ impl Charges {
         let n = request.spec().fragmentation(environment.packet).packets();
         let p = packets_per_block(environment.block_real_time, n);
         let last_start = n.saturating_sub(2) / p * p + 1;
-        let ends_here = self.on_cpu || request.role() == Role::Receive;
+        let sent = request.is_sent() && !self.on_cpu;
         [0, 1, last_start, n]
             .into_iter()
-            .filter(move |&k| k <= n && (k > 0 || !self.preemptible) && (k == n || !ends_here))
+            .filter(move |&k| k <= n && (k > 0 || !self.preemptible) && (k == n || sent))
             .map(move |k| self.split(environment, request, k))
     }
 
@@ -147,9 +158,9 @@ impl Charges {
         let read = program.map_or(0, |program| ps(program.work));
         let work = protocol(environment, role, k) + completion + read;
         let blocks = self.per_block * u128::from(k.div_ceil(p) + u64::from(program.is_some()));
-        let sent = match role {
-            Role::Receive => 0,
-            Role::Send | Role::Relay => u128::from(if self.preemptible { n + 1 - k } else { n - k }),
+        let sent = match request.is_sent() {
+            false => 0,
+            true => u128::from(if self.preemptible { n + 1 - k } else { n - k }),
         };
         let link = &environment.link;
         let transmission = match sent {
@@ -158,8 +169,14 @@ impl Charges {
                 ps(link.transmit(environment.packet)) * (sent - 1) + ps(link.transmit(fragmentation.last()))
             }
         };
-        let stolen = self.stretch.scale(work + blocks).saturating_sub(work + blocks);
-        let made = if role == Role::Receive { 0 } else { self.per_made * u128::from(k) };
+        // What takes the CPU for other links is stolen from like the rest.
+        let others = match role {
+            Role::Send | Role::Relay if !request.is_sent() => self.per_other * u128::from(k),
+            _ => 0,
+        };
+        let on_cpu = work + blocks + others;
+        let stolen = self.stretch.scale(on_cpu).saturating_sub(on_cpu);
+        let made = if request.is_sent() { self.per_made * u128::from(k) } else { others };
         Split { work, blocks, stolen, transmission, by: link.by(), starts: self.per_start * sent + made }
     }
 }

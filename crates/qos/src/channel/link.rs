@@ -1,4 +1,8 @@
 //! The link scheduler: which packet is next, and whether the adapter takes one.
+//!
+//! A host has one for each adapter: what waits for one link does not wait for another, and only the CPU that runs them is shared.
+
+use std::ops::{Index, IndexMut};
 
 use laxity_units::{Span, Time};
 
@@ -6,6 +10,98 @@ use super::policy::LinkConfig;
 use super::slots::Slot;
 use crate::discipline::{Discipline, Groups, Request};
 
+/// Which of a host's links: each leads through an adapter of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct LinkId(pub u8);
+
+impl LinkId {
+    /// The only one that most hosts have.
+    pub const FIRST: LinkId = LinkId(0);
+}
+
+/// The links of a host, at least one.
+#[derive(Debug)]
+pub(super) struct Links {
+    all: Vec<LinkScheduler>,
+    /// Which is looked at first when each may be served: the one behind that was last.
+    turn: usize,
+}
+
+impl Links {
+    pub(super) fn new(first: &LinkConfig) -> Self {
+        Self { all: vec![LinkScheduler::new(first)], turn: 0 }
+    }
+
+    pub(super) fn add(&mut self, config: &LinkConfig) -> LinkId {
+        let id = LinkId(u8::try_from(self.all.len()).expect("a host has at most 256 links"));
+        self.all.push(LinkScheduler::new(config));
+        id
+    }
+
+    pub(super) fn group(&mut self, groups: &Groups) {
+        self.all.iter_mut().for_each(|link| link.queue.group(groups));
+    }
+
+    /// How many there are.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The next packet of any link whose adapter has a place. They take turns, so that none has to wait for ever behind one whose
+    /// adapter is always ready.
+    #[inline]
+    pub(super) fn take(&mut self, now: Time) -> Option<Slot> {
+        let links = self.all.len();
+        for place in 0..links {
+            let link = (self.turn + place) % links;
+            if let Some(packet) = self.all[link].take(now) {
+                self.turn = (link + 1) % links;
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    /// Those whose adapter has a place for a packet that is eligible.
+    pub(super) fn that_can_start(&mut self, now: Time) -> impl Iterator<Item = LinkId> {
+        (0..).zip(&mut self.all).filter_map(move |(id, link)| link.can_start(now).then_some(LinkId(id)))
+    }
+
+    /// When a held packet becomes eligible at a link whose adapter could take it.
+    #[inline]
+    pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+        self.all.iter_mut().fold(None, |first, link| Time::earlier(first, link.next_wakeup(now)))
+    }
+
+    /// Packets that wait, at all of them.
+    pub(super) fn len(&self) -> usize {
+        self.all.iter().map(|link| link.queue.len()).sum()
+    }
+
+    /// The most that ever waited at one.
+    pub(super) fn longest(&self) -> usize {
+        self.all.iter().map(|link| link.longest).max().unwrap_or(0)
+    }
+}
+
+impl Index<LinkId> for Links {
+    type Output = LinkScheduler;
+
+    #[inline]
+    fn index(&self, id: LinkId) -> &LinkScheduler {
+        &self.all[usize::from(id.0)]
+    }
+}
+
+impl IndexMut<LinkId> for Links {
+    #[inline]
+    fn index_mut(&mut self, id: LinkId) -> &mut LinkScheduler {
+        &mut self.all[usize::from(id.0)]
+    }
+}
+
+/// The scheduler of one link.
 #[derive(Debug)]
 pub(super) struct LinkScheduler {
     queue: Discipline<Slot>,
@@ -15,7 +111,7 @@ pub(super) struct LinkScheduler {
 }
 
 impl LinkScheduler {
-    pub(super) fn new(config: &LinkConfig) -> Self {
+    fn new(config: &LinkConfig) -> Self {
         assert!(config.depth > 0, "an adapter takes at least one packet");
         Self {
             queue: config.order.discipline(&config.server()),
@@ -23,10 +119,6 @@ impl LinkScheduler {
             in_flight: 0,
             longest: 0,
         }
-    }
-
-    pub(super) fn group(&mut self, groups: &Groups) {
-        self.queue.group(groups);
     }
 
     pub(super) fn enqueue(&mut self, now: Time, request: &Request, packet: Slot) {
@@ -59,20 +151,12 @@ impl LinkScheduler {
 
     /// When a held packet becomes eligible, if the adapter could take it.
     #[inline]
-    pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+    fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.in_flight == self.depth { None } else { self.queue.next_eligible(now) }
     }
 
     /// What real time waits here, if that is counted.
     pub(super) fn usual_wait(&self) -> Option<Span> {
         self.queue.usual_wait()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.queue.len()
-    }
-
-    pub(super) fn longest(&self) -> usize {
-        self.longest
     }
 }

@@ -2,6 +2,7 @@
 
 use laxity_units::{Bytes, Span};
 
+use super::link::LinkId;
 use super::reading::Reader;
 use crate::costs::LinkCosts;
 pub use crate::discipline::Order;
@@ -160,6 +161,8 @@ pub struct ChannelConfig {
     /// What it has of the rate of resources that are shared by rates: its contract's, or what best effort is given; [`Vtick::NONE`] for
     /// what is left.
     pub share: Vtick,
+    /// The link by which it leaves; unused where it ends.
+    pub link: LinkId,
     /// Its way from here.
     pub way: Way,
     /// Message queue slots; the papers have `B_max`.
@@ -184,6 +187,7 @@ impl ChannelConfig {
             deadline,
             level: 0,
             share: spec.tick(),
+            link: LinkId::FIRST,
             way: Way { links: 1, deadline },
             message_slots: spec.burst,
             packet_slots: u64::from(spec.burst) * spec.fragmentation(packet).packets(),

@@ -24,7 +24,8 @@ impl Subsystem {
             if running.doing == Doing::LinkCall {
                 running.doing = Doing::Between;
                 let thread = Thread::Handler(self.handlers[running.handler].thread);
-                if let Some(packet) = self.link.take(now) {
+                let link = self.lanes[self.handlers[running.handler].lane].config.link;
+                if let Some(packet) = self.links[link].take(now) {
                     return Step::Transmit { thread, packet, new_thread: false };
                 }
             }
@@ -52,15 +53,14 @@ impl Subsystem {
         match self.config.link.paradigm {
             LinkParadigm::O1 | LinkParadigm::Adapter => None,
             LinkParadigm::O2 => {
-                let packet = self.link.take(now)?;
+                let packet = self.links.take(now)?;
                 Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
             }
             LinkParadigm::O3 => {
-                while self.link_threads > 0 {
-                    self.link_threads -= 1;
+                while let Some(link) = self.link_threads.pop_front() {
                     self.link_threads_created += 1;
                     // A handler's call may have taken the packet meanwhile; then the thread just ends.
-                    if let Some(packet) = self.link.take(now) {
+                    if let Some(packet) = self.links[link].take(now) {
                         let thread = Thread::LinkThread(self.link_threads_created);
                         return Some(Step::Transmit { thread, packet, new_thread: true });
                     }
@@ -220,14 +220,15 @@ impl Subsystem {
             lane.take_buffer();
             lane.made(message.id);
             let mut packet = message.next_packet(channel, lane.config.way, now);
-            packet.join(self.link.usual_wait());
+            let link = &mut self.links[lane.config.link];
+            packet.join(link.usual_wait());
             let turned = message.turn_to_next_piece(lane.config.spec.min_interval);
             if let (true, Some(running)) = (turned, &mut self.running) {
                 // The next piece is as early as a message would be, and so is whoever makes it.
                 running.budget = Some(0);
             }
             self.channels[channel].counters.created += 1;
-            self.link.enqueue(now, &Request::of(&packet), packets.put(&packet));
+            link.enqueue(now, &Request::of(&packet), packets.put(&packet));
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
             self.end_message(index);
@@ -261,9 +262,10 @@ impl Subsystem {
         self.end_received_block(lane, &packet);
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
-            packet.join(self.link.usual_wait());
+            let link = &mut self.links[self.lanes[lane].config.link];
+            packet.join(link.usual_wait());
             self.channels[channel].counters.created += 1;
-            self.link.enqueue(now, &Request::of(&packet), packets.put(&packet));
+            link.enqueue(now, &Request::of(&packet), packets.put(&packet));
             return None;
         }
         self.release_buffer(now, lane);

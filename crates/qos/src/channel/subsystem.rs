@@ -8,11 +8,12 @@ use super::by_channel::ByChannel;
 use super::computing::{Applications, Ready};
 use super::handler::{Handler, Running};
 use super::lane::Lane;
-use super::link::LinkScheduler;
+use super::link::{LinkId, Links};
 use super::message::{ChannelId, Message, Packet};
-use super::policy::{ChannelConfig, Config, LinkParadigm, MessageOverflow, Processing, Role};
+use super::policy::{ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Processing, Role};
 use super::slots::Slot;
 use super::step::{Dropped, Sent};
+use crate::costs::LinkCosts;
 use crate::discipline::{Class, Discipline, Groups, Server, Tag};
 use crate::fragment::{Cut, Reassembler};
 use crate::traffic::LogicalClock;
@@ -58,9 +59,9 @@ pub struct Subsystem {
     pub(super) free_handlers: Vec<usize>,
     pub(super) threads: u32,
     pub(super) cpu: Discipline<Ready>,
-    pub(super) link: LinkScheduler,
-    /// Threads of option O3 that wait for the CPU.
-    pub(super) link_threads: u64,
+    pub(super) links: Links,
+    /// Threads of option O3 that wait for the CPU, each by the link that it was created for.
+    pub(super) link_threads: VecDeque<LinkId>,
     pub(super) link_threads_created: u64,
     /// The wake-up that was asked for last and has not come.
     awaited: Option<Time>,
@@ -84,8 +85,8 @@ impl Subsystem {
             free_handlers: Vec::new(),
             threads: 0,
             cpu: config.order.discipline(&Server::with(config.early)),
-            link: LinkScheduler::new(&config.link),
-            link_threads: 0,
+            links: Links::new(&config.link),
+            link_threads: VecDeque::new(),
             link_threads_created: 0,
             awaited: None,
             applications: [VecDeque::new(), VecDeque::new()],
@@ -95,10 +96,27 @@ impl Subsystem {
         }
     }
 
-    /// Says which groups of channels have a rate together, before anything is sent.
+    /// Says which groups of channels have a rate together, before anything is sent and when all links are there.
     pub fn group(&mut self, groups: &Groups) {
         self.cpu.group(groups);
-        self.link.group(groups);
+        self.links.group(groups);
+    }
+
+    /// Adds another link, of an adapter on which a packet takes what `speed` says; channels are opened at it by the number that it
+    /// answers.
+    pub fn add_link(&mut self, speed: LinkCosts) -> LinkId {
+        self.links.add(&LinkConfig { speed, ..self.config.link })
+    }
+
+    /// How many links it has.
+    pub fn links(&self) -> usize {
+        self.links.count()
+    }
+
+    /// The link by which packets of `channel` leave.
+    #[inline]
+    pub fn link_of(&self, channel: ChannelId) -> LinkId {
+        if self.links.count() == 1 { LinkId::FIRST } else { self.channels[channel].config.link }
     }
 
     /// Establishes a channel, by the next number. Whether it can be guaranteed is admission's business, before.
@@ -176,9 +194,9 @@ impl Subsystem {
         self.lanes[self.channels[channel].lane].most_packets
     }
 
-    /// Packets waiting for the link, and the most that ever did.
+    /// Packets waiting for links, and the most that ever did for one.
     pub fn link_queue(&self) -> (usize, usize) {
-        (self.link.len(), self.link.longest())
+        (self.links.len(), self.links.longest())
     }
 
     /// Whether the channel's message queue has a place.
@@ -355,15 +373,16 @@ impl Subsystem {
     }
 
     fn returned(&mut self, now: Time, packet: &Packet) {
-        self.link.complete();
         let channel = &mut self.channels[packet.channel];
+        let link = channel.config.link;
+        self.links[link].complete();
         if packet.is_last() {
             channel.broken.remove(&packet.message);
         }
         let lane = channel.excess.filter(|_| packet.is_excess()).unwrap_or(channel.lane);
         self.release_buffer(now, lane);
-        if self.config.link.paradigm == LinkParadigm::O3 && self.link.can_start(now) {
-            self.link_threads += 1;
+        if self.config.link.paradigm == LinkParadigm::O3 && self.links[link].can_start(now) {
+            self.link_threads.push_back(link);
         }
     }
 
@@ -383,7 +402,7 @@ impl Subsystem {
     #[inline]
     pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.awaited.is_none_or(|at| at > now) {
-            let current = Time::earlier(self.cpu.next_eligible(now), self.link.next_wakeup(now));
+            let current = Time::earlier(self.cpu.next_eligible(now), self.links.next_wakeup(now));
             self.awaited = Time::earlier(current, self.next_budget());
         }
         self.awaited
@@ -393,17 +412,18 @@ impl Subsystem {
     pub fn wakeup(&mut self, now: Time) {
         self.awaited = self.awaited.filter(|at| *at > now);
         self.give_budgets(now);
-        if self.config.link.paradigm == LinkParadigm::O3 && self.link_threads == 0 && self.link.can_start(now)
-        {
-            self.link_threads += 1;
+        if self.config.link.paradigm == LinkParadigm::O3 {
+            let without = |link: &LinkId| !self.link_threads.contains(link);
+            let needed: Vec<LinkId> = self.links.that_can_start(now).filter(without).collect();
+            self.link_threads.extend(needed);
         }
     }
 
     /// In interrupt context, after a completion or wake-up: the packet to transmit, if the paradigm
-    /// schedules the link there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
-    /// what handing over costs, and hands it to the adapter.
+    /// schedules links there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
+    /// what handing over costs, and hands it to the adapter of its link; where there are several it then asks again.
     pub fn interrupt_transmit(&mut self, now: Time) -> Option<Slot> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
-        if here { self.link.take(now) } else { None }
+        if here { self.links.take(now) } else { None }
     }
 }

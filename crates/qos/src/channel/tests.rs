@@ -3,6 +3,7 @@
 mod blocks;
 mod early;
 mod link;
+mod links;
 mod order;
 mod overflow;
 mod receive;

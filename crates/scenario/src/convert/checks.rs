@@ -7,8 +7,8 @@ use super::*;
 
 /// Refuses drivers that may take back what a cut-through switch has begun to send on.
 pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
-    for node in experiment.feeders_of_cut_through() {
-        let (reason, help) = match experiment.adapter(node) {
+    for (node, link) in experiment.feeders_of_cut_through() {
+        let (reason, help) = match experiment.adapter_of(node, link) {
             Adapter::Described(_) => (
                 "an adapter of stages does not know when a frame will have left, and a cut-through switch begins before",
                 "use `forwarding = \"store_and_forward\"`, or a null adapter",
@@ -22,6 +22,17 @@ pub(super) fn cut_through(cx: &mut Context<'_>, experiment: &Experiment) -> Resu
         return Err(cx.fault(&WHOLE, format!("node `{}`: {reason}", experiment.name(node)), help));
     }
     Ok(())
+}
+
+/// Refuses a host in a thread with several adapters: the rings between lead to one.
+pub(super) fn host_in_thread(cx: &mut Context<'_>, experiment: &Experiment) -> Result<(), Reported> {
+    match &experiment.nodes[..] {
+        [node, ..] if experiment.emulation.host == HostPlace::Thread && node.adapters.len() > 1 => {
+            let reason = format!("host `{}` in a thread has one adapter", experiment.name(0));
+            Err(cx.fault(&WHOLE, reason, "say `host = \"model\"` under `[emulation]`, or give it one"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what a host that receives at interfaces has no part of.
@@ -151,7 +162,7 @@ pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
     for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
         let sender = channel.route[0];
         let free = experiment.host(sender).costs.first_packet.is_zero();
-        let link_is_free = match experiment.adapter(sender) {
+        let link_is_free = match experiment.adapter_of(sender, experiment.link_out(channel, 0)) {
             Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
             Adapter::Described(_) => false,
         };
@@ -189,7 +200,8 @@ pub(super) fn analysis(
     // Where one station of several is so, those channels have a bound that do not pass it.
     let scheduled = |node: &NodeSpec| {
         let host = &experiment.hosts[node.host];
-        let described = matches!(experiment.adapters[node.adapter], Adapter::Described(_));
+        let of = |attached: &Attached| &experiment.adapters[attached.adapter];
+        let described = node.adapters.iter().any(|attached| matches!(of(attached), Adapter::Described(_)));
         match host.subsystem.link.paradigm {
             LinkParadigm::O1 | LinkParadigm::O2 => true,
             LinkParadigm::Adapter => described || host.ideal,

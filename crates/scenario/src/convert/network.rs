@@ -5,6 +5,7 @@ use laxity_model::network::{
     Background, CsmaParameters, ImpairmentParameters, NetworkError, Probability, Reordering,
     TokenRingParameters,
 };
+use laxity_qos::channel::LinkId;
 
 use super::way::Way;
 use super::*;
@@ -206,21 +207,21 @@ fn impairments(cx: &mut Context<'_>, part: Part<RawImpairments>) -> Result<Impai
 pub(super) fn faults(
     cx: &mut Context<'_>,
     list: Option<List<Part<RawFault>>>,
-    adapter: &dyn Fn(usize) -> Option<Adapter>,
+    topology: Option<&Topology>,
     way: &Way,
 ) -> Result<Vec<FaultSpec>, Reported> {
-    let faults: Vec<_> = cx.items(list)?.into_iter().map(|part| fault(cx, part, adapter, way)).collect();
+    let faults: Vec<_> = cx.items(list)?.into_iter().map(|part| fault(cx, part, topology, way)).collect();
     faults.into_iter().collect()
 }
 
 fn fault(
     cx: &mut Context<'_>,
     part: Part<RawFault>,
-    adapter: &dyn Fn(usize) -> Option<Adapter>,
+    topology: Option<&Topology>,
     way: &Way,
 ) -> Result<FaultSpec, Reported> {
     let part = cx.part(part)?;
-    let (owner, RawFault { kind, at, length, every, node, resource, share }) =
+    let (owner, RawFault { kind, at, length, every, node, adapter, resource, share }) =
         (part.span(), part.into_inner());
     let kind = cx.required(kind, "kind", &owner, "this fault");
     let at = cx.required(at, "at", &owner, "this fault");
@@ -238,8 +239,19 @@ fn fault(
         let help = "remove this, or say `kind = \"lost_interrupts\"`";
         cx.foreign(share.as_ref(), "only interrupts get lost by a share", help)?;
     }
-    let adapter = adapter(node);
-    let described = match &adapter {
+    let attached = topology.and_then(|topology| topology.nodes.get(node)).map(|node| &node.adapters[..]);
+    let link = match cx.optional(adapter)? {
+        None => 0,
+        Some(name) => {
+            let called = |attached: &Attached| attached.name.as_deref() == Some(&name.get_ref().0);
+            attached.unwrap_or_default().iter().position(called).ok_or_else(|| {
+                let reason = format!("the node has no adapter `{}`", name.get_ref().0);
+                cx.fault(&name.span(), reason, "name one of `[node.NAME.adapter]`, or none for the only one")
+            })?
+        }
+    };
+    let adapter = topology.zip(attached).map(|(of, attached)| &of.adapters[attached[link].adapter].value);
+    let described = match adapter {
         Some(Adapter::Described(description)) => Some(description),
         Some(Adapter::Null(_)) if kind != FaultKind::LostInterrupts => {
             let help = "describe an adapter with stages, or let interrupts get lost";
@@ -276,5 +288,5 @@ fn fault(
             Some(every)
         }
     };
-    Ok(FaultSpec { node, fault, at, length, every })
+    Ok(FaultSpec { node, link: LinkId(link as u8), fault, at, length, every })
 }

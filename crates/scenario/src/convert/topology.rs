@@ -11,11 +11,13 @@ use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
 use super::way::{Graph, Place, Way};
 use super::*;
 use crate::choice::{Framing, NetworkKind, NodeKind};
-use crate::raw::{RawAdapter, RawHost, RawNetwork, RawNetworks, RawNode};
+use crate::raw::{RawAdapter, RawAdapters, RawHost, RawNetwork, RawNetworks, RawNode};
 use crate::written::Entries;
 
 /// Nodes of a scenario at most.
 const MOST_NODES: usize = 10_000;
+/// Adapters of a node at most.
+const MOST_ADAPTERS: usize = 64;
 /// Memory of a port where nothing is said.
 const PORT_MEMORY: Bytes = Bytes::from_kib(64);
 
@@ -89,7 +91,8 @@ pub(super) fn topology(
     }
     // What they have in common is in each of them, and errors in it are reported there.
     builder.graph.next = vec![Vec::new(); builder.graph.places.len()];
-    builder.links = (0..builder.nodes.len()).map(|_| None).collect();
+    let unlinked = |node: &NodeSpec| node.adapters.iter().map(|_| None).collect();
+    builder.links = builder.nodes.iter().map(unlinked).collect();
     for (name, part) in networks.named {
         builder.network(cx, &name, part)?;
     }
@@ -109,7 +112,7 @@ pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Resul
     Ok(Topology {
         hosts: vec![host::none(cx)?],
         adapters: vec![Located { value: Adapter::Null(LinkCosts::default()), spans: WHOLE }],
-        nodes: vec![NodeSpec { name: None, host: 0, adapter: 0 }; nodes],
+        nodes: vec![NodeSpec::with_one(None, 0, 0); nodes],
         switches: Vec::new(),
         outlets: Vec::new(),
         networks: vec![network],
@@ -143,8 +146,8 @@ struct Builder {
     outlets: Vec<Outlet>,
     networks: Vec<Network>,
     graph: Graph,
-    /// Per node: its link, or that it is at a medium that it shares.
-    links: Vec<Option<Link>>,
+    /// Per node and adapter: its link, unless it is at a medium that it shares.
+    links: Vec<Vec<Option<Link>>>,
 }
 
 impl Builder {
@@ -206,18 +209,16 @@ impl Builder {
                         ));
                     }
                 };
-                let adapter = match adapter {
-                    Some(adapter) => {
-                        let adapter = with_any_rate(adapter);
-                        self.adapters.push(adapter::adapter(cx, library, adapter)?);
-                        self.adapters.len() - 1
+                match adapter {
+                    Some(adapters) => {
+                        let adapters = self.adapters_of(cx, library, adapters)?;
+                        NodeSpec { name: None, host, adapters }
                     }
-                    None => 0,
-                };
-                NodeSpec { name: None, host, adapter }
+                    None => NodeSpec::with_one(None, host, 0),
+                }
             }
             NodeKind::Switch => {
-                if let Some(span) = host.map(|part| part.span).or(adapter.map(|part| part.span)) {
+                if let Some(span) = host.map(|part| part.span).or(adapter.map(|adapters| adapters.span())) {
                     let help = "remove this, or `kind = \"switch\"`";
                     return Err(cx.fault(&span, "a switch has no host and no adapter", help));
                 }
@@ -255,6 +256,52 @@ impl Builder {
             self.place(name.get_ref(), copy, Place::Node(self.nodes.len() - 1));
         }
         Ok(())
+    }
+
+    /// The adapters of a node: those that have names, or the one that has none.
+    fn adapters_of(
+        &mut self,
+        cx: &mut Context<'_>,
+        library: &mut Library<'_>,
+        adapters: RawAdapters,
+    ) -> Result<Vec<Attached>, Reported> {
+        let RawAdapters { own, mut named } = adapters;
+        let span = own.span.clone();
+        for (name, part) in &named {
+            // What is no table is a key misspelt.
+            if part.value.is_err() {
+                return Err(cx.unknown_key(&span, name, crate::written::keys::<RawAdapter>()));
+            }
+        }
+        if named.is_empty() {
+            let adapter = self.new_adapter(cx, library, own)?;
+            return Ok(vec![Attached { name: None, adapter, networks: Vec::new() }]);
+        }
+        if named.len() > MOST_ADAPTERS {
+            let reason = format!("there are {} adapters", named.len());
+            return Err(cx.fault(&span, reason, format!("a host has at most {MOST_ADAPTERS}")));
+        }
+        // What they have in common is in each of them, and errors in it are reported there.
+        named.sort_by(|(one, _), (other, _)| one.get_ref().cmp(other.get_ref()));
+        let mut attached = Vec::new();
+        for (name, part) in named {
+            if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
+                return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
+            }
+            let adapter = self.new_adapter(cx, library, part)?;
+            attached.push(Attached { name: Some(name.into_inner()), adapter, networks: Vec::new() });
+        }
+        Ok(attached)
+    }
+
+    fn new_adapter(
+        &mut self,
+        cx: &mut Context<'_>,
+        library: &mut Library<'_>,
+        part: Part<RawAdapter>,
+    ) -> Result<usize, Reported> {
+        self.adapters.push(adapter::adapter(cx, library, with_any_rate(part))?);
+        Ok(self.adapters.len() - 1)
     }
 
     /// What so many nodes by `name` are called, each.
@@ -316,55 +363,61 @@ impl Builder {
                     "hosts that exchange messages agree on the size of packets",
                 ));
             }
-            let (own, speedup) = (self.nodes[node].adapter, host.value.speedup);
-            let host = &self.hosts[self.nodes[node].host];
-            let shared = self.networks.iter().any(|network| network.members.contains(&node));
-            let Some(link) = &self.links[node] else {
-                if shared {
-                    let mut faster = self.adapters[own].value.clone();
-                    sped_up(&mut faster, speedup);
-                    self.nodes[node].adapter = self.adapter(faster, own);
-                    continue;
-                }
-                let reason = format!("node `{name}` is at no network");
-                return Err(cx.fault(
-                    &self.named_at[node],
-                    reason,
-                    "name it in what a `[network.NAME]` joins",
-                ));
-            };
-            if let Some(mtu) = link.mtu.filter(|mtu| *mtu < packet) {
-                let at = host.spans.packet.clone().unwrap_or_else(|| link.place.clone());
-                let reason = format!("packets of {packet} do not fit into frames that carry {mtu}");
-                let help = format!("say `packet = \"{mtu}\"` under `[host.subsystem]`, or a larger `mtu`");
-                return Err(cx.fault(&at, reason, help));
+            for link in 0..self.nodes[node].adapters.len() {
+                self.at_its_link(cx, node, link)?;
             }
-            let costs = match self.adapters[own].value.clone() {
-                Adapter::Null(costs) => costs,
-                Adapter::Described(mut description) => {
-                    description.link = link.costs;
-                    let mut at_its_link = Adapter::Described(description);
-                    sped_up(&mut at_its_link, speedup);
-                    self.nodes[node].adapter = self.adapter(at_its_link, own);
-                    continue;
-                }
-            };
-            let both = LinkCosts {
-                startup: costs.startup + link.costs.startup,
-                per_byte: costs.per_byte.max(link.costs.per_byte),
-                shortest: link.costs.shortest,
-            };
-            if both.transmit(packet).is_zero()
-                && costs == LinkCosts::default()
-                && link.costs == LinkCosts::default()
-            {
-                let reason = format!("nothing says how fast the adapter of `{name}` is");
-                let help = "add `rate` to its network, or to `[adapter]`";
-                return Err(cx.fault(&self.named_at[node], reason, help));
-            }
-            self.nodes[node].adapter = self.adapter(Adapter::Null(both), own);
         }
         let Self { hosts, adapters, nodes, switches, outlets, networks, graph, .. } = self;
         Ok(Topology { hosts, adapters, nodes, switches, outlets, networks, way: Way::Named(graph) })
+    }
+
+    /// Gives an adapter of a node what it has on its link.
+    fn at_its_link(&mut self, cx: &mut Context<'_>, node: usize, link: usize) -> Result<(), Reported> {
+        let Attached { name, adapter: own, networks } = self.nodes[node].adapters[link].clone();
+        let of_node = self.nodes[node].name.clone().unwrap_or_default();
+        let host = &self.hosts[self.nodes[node].host];
+        let (packet, speedup) = (host.value.subsystem.packet, host.value.speedup);
+        let mut spec = self.adapters[own].value.clone();
+        match (&self.links[node][link], &mut spec) {
+            (None, _) if networks.is_empty() => {
+                let (what, say) = match name {
+                    None => (format!("node `{of_node}`"), "it".to_string()),
+                    Some(name) => (format!("adapter `{name}` of `{of_node}`"), format!("`{of_node}.{name}`")),
+                };
+                let help = format!("name {say} in what a `[network.NAME]` joins");
+                return Err(cx.fault(&self.named_at[node], format!("{what} is at no network"), help));
+            }
+            // It is at a medium that it shares.
+            (None, _) => {}
+            (Some(link), spec) => {
+                if let Some(mtu) = link.mtu.filter(|mtu| *mtu < packet) {
+                    let at = host.spans.packet.clone().unwrap_or_else(|| link.place.clone());
+                    let reason = format!("packets of {packet} do not fit into frames that carry {mtu}");
+                    let help =
+                        format!("say `packet = \"{mtu}\"` under `[host.subsystem]`, or a larger `mtu`");
+                    return Err(cx.fault(&at, reason, help));
+                }
+                match spec {
+                    Adapter::Described(description) => description.link = link.costs,
+                    Adapter::Null(costs) => {
+                        let both = LinkCosts {
+                            startup: costs.startup + link.costs.startup,
+                            per_byte: costs.per_byte.max(link.costs.per_byte),
+                            shortest: link.costs.shortest,
+                        };
+                        let nothing = LinkCosts::default();
+                        if both.transmit(packet).is_zero() && *costs == nothing && link.costs == nothing {
+                            let reason = format!("nothing says how fast the adapter of `{of_node}` is");
+                            let help = "add `rate` to its network, or to `[adapter]`";
+                            return Err(cx.fault(&self.named_at[node], reason, help));
+                        }
+                        *costs = both;
+                    }
+                }
+            }
+        }
+        sped_up(&mut spec, speedup);
+        self.nodes[node].adapters[link].adapter = self.adapter(spec, own);
+        Ok(())
     }
 }

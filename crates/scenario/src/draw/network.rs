@@ -3,7 +3,7 @@
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
-use super::nodes::HOSTS;
+use super::nodes::{ADAPTERS, HOSTS};
 use super::sketch::{
     Drafted, Drawn, boolean, name, part, quantity, share, table, that, this, unsaid, whole, word,
 };
@@ -137,6 +137,7 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
     // Stalls that come again, and so short that there is a bound beside them.
     let stalls =
         (kind == "stall" && dice.chance(0.7)).then(|| dice.span(Span::from_us(1), Span::from_us(200)));
+    let of_adapter = theme.divided && dice.chance(0.5);
     table!(RawFault {
         kind: word::<FaultKind>(kind),
         at: quantity(dice.part_of(length)),
@@ -149,8 +150,18 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
             None => unsaid(),
         },
         node: match theme.place {
-            Place::Nodes { .. } => dice.maybe(0.4, |dice| that(name(dice.pick(&HOSTS[..2])))),
+            Place::Nodes { .. } if of_adapter => that(name(HOSTS[1])),
+            Place::Nodes { .. } => {
+                // The second may have another adapter than the rest, which may be a null device.
+                let known = if theme.mixed { &HOSTS[..1] } else { &HOSTS[..2] };
+                dice.maybe(0.4, |dice| that(name(dice.pick(known))))
+            }
             _ => dice.maybe(0.4, |dice| this(whole(dice.below(theme.nodes())))),
+        },
+        adapter: match of_adapter {
+            true if theme.mixed => name(ADAPTERS[0]),
+            true => name(dice.pick(&ADAPTERS)),
+            false => unsaid(),
         },
         resource: if kind == "stall" { name("processor") } else { unsaid() },
         share: match kind {

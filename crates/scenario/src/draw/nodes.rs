@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::host::{frame, host};
 use super::network::impairments;
 use super::sketch::{
-    Drafted, Drawn, boolean, entries, name, names, networks, part, quantity, table, unsaid, whole, word,
+    Drafted, Drawn, boolean, ends, entries, name, one, part, quantity, several, table, unsaid, whole, word,
 };
 use super::theme::{AdapterTheme, GROUPS, Place, Scheduling, Theme};
 use crate::choice::{Framing, NetworkKind, NodeKind};
@@ -18,6 +18,8 @@ use crate::written::{Entries, Part};
 
 /// What hosts are called; the last may be several.
 pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
+/// What the adapters of a host that has two are called.
+pub(super) const ADAPTERS: [&str; 2] = ["left", "right"];
 const SWITCHES: [&str; 2] = ["sw", "sx"];
 
 /// What one host may have that the others have not.
@@ -48,7 +50,13 @@ pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Opti
         match switches {
             [] => {
                 for (name, pair) in ["n0", "n1", "n2"].iter().zip(hosts.windows(2)) {
-                    drawn.push((*name, links(dice, theme, own(pair))));
+                    let mut ends = own(pair);
+                    for (end, adapter) in ends.iter_mut().zip(ADAPTERS.iter().rev()) {
+                        if theme.divided && end == HOSTS[1] {
+                            *end = format!("{end}.{adapter}");
+                        }
+                    }
+                    drawn.push((*name, links(dice, theme, ends)));
                 }
             }
             [one] => drawn.push(("star", links(dice, theme, [own(&[one]), own(hosts)].concat()))),
@@ -62,23 +70,30 @@ pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Opti
     }
     // All links are of one rate: a host in the middle of a line has two, and one adapter.
     let common = common(dice, theme, !ring && !switches.is_empty());
-    (entries(drafted), Some(networks(common, drawn)))
+    (entries(drafted), Some(several(common, drawn)))
 }
 
 fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
-    let several = name == HOSTS[3];
+    let copied = name == HOSTS[3];
     // What is common is somebody's: else a word that has no bound would stand in a file that has one.
     let own = if name == HOSTS[0] { 0.0 } else { 0.4 };
     table!(RawNode {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
-        count: if several { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
+        count: if copied { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
         host: dice.maybe(own, |dice| part(host(dice, theme))),
-        adapter: match theme.mixed && name == HOSTS[1] {
-            true => {
-                let other = dice.pick(&OTHERS);
-                part(adapter(dice, &Theme { adapter: other, ..*theme }))
+        adapter: match (name == HOSTS[1], theme.divided) {
+            (true, true) => {
+                let other = if theme.mixed { dice.pick(&OTHERS) } else { theme.adapter };
+                let [left, right] = ADAPTERS;
+                let left = (left, adapter(dice, theme));
+                let right = (right, adapter(dice, &Theme { adapter: other, ..*theme }));
+                several(Drafted::new(), vec![left, right])
             }
-            false => dice.maybe(own, |dice| part(adapter(dice, theme))),
+            (true, false) if theme.mixed => {
+                let other = dice.pick(&OTHERS);
+                one(part(adapter(dice, &Theme { adapter: other, ..*theme })))
+            }
+            _ => one(dice.maybe(own, |dice| part(adapter(dice, theme)))),
         },
         forwarding: unsaid(),
         latency: unsaid(),
@@ -175,7 +190,7 @@ fn common(dice: &mut Dice, theme: &Theme, needed: bool) -> Drafted<RawNetwork> {
 fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwork> {
     table!(RawNetwork {
         kind: dice.maybe(0.2, |_| word::<NetworkKind>("point_to_point")),
-        joins: names(joins),
+        joins: ends(joins),
         stations: unsaid(),
         propagation: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_us(1), Span::from_ms(3)))),
         rotation: unsaid(),
@@ -195,7 +210,7 @@ fn token_ring(dice: &mut Dice, joins: Vec<String>, rotation: Span) -> Drafted<Ra
     let stations = joins.len() as u64 + 3;
     table!(RawNetwork {
         kind: word::<NetworkKind>("token_ring"),
-        joins: names(joins),
+        joins: ends(joins),
         stations: unsaid(),
         propagation: dice.maybe(0.4, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(50)))),
         rotation: quantity(rotation),

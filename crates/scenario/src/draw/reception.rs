@@ -279,7 +279,7 @@ fn command(dice: &mut Dice, length: Span, plan: &Plan) -> Drafted<RawCommand> {
             true => dice.maybe(0.3, |dice| share(dice.pick(&[0.0, 0.5, 1.0]))),
             false => unsaid(),
         },
-        taken: if backoff { dice.any::<TakenBuffers>(0.3) } else { unsaid() },
+        taken: if backoff { dice.any::<TakenBuffers>(0.8) } else { unsaid() },
     })
 }
 
@@ -356,7 +356,7 @@ fn interface(dice: &mut Dice, called: &str, policy: &'static str, plan: &Plan) -
             true => dice.maybe(0.4, |dice| share(dice.pick(&[0.0, 0.5, 1.0]))),
             false => unsaid(),
         },
-        taken: if backoff { dice.any::<TakenBuffers>(0.5) } else { unsaid() },
+        taken: if backoff { dice.any::<TakenBuffers>(0.8) } else { unsaid() },
         spare: match is(&["guaranteed"]) {
             true => dice.maybe(0.6, |dice| whole(dice.below(5))),
             false => unsaid(),

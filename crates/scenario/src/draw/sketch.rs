@@ -9,8 +9,9 @@ use std::marker::PhantomData;
 
 use laxity_units::{Bytes, Rate, Span};
 
-use crate::leaf::{Bounded, Bounds, Choice, Factor, Name, Or, Share, Whole};
-use crate::raw::{RawNetwork, RawNetworks};
+use super::nodes::ADAPTERS;
+use crate::leaf::{Bounded, Bounds, Choice, EndName, Factor, Name, Or, Share, Whole};
+use crate::raw::Several;
 use crate::written::{Either, Entries, List, Part, Written};
 
 /// A value as it will stand in the file.
@@ -145,6 +146,10 @@ pub(super) fn names(names: Vec<String>) -> Drawn<Option<List<Written<Name>>>> {
     drawn(Node::List(names.into_iter().map(Node::Text).collect()))
 }
 
+pub(super) fn ends(names: Vec<String>) -> Drawn<Option<List<Written<EndName>>>> {
+    drawn(Node::List(names.into_iter().map(Node::Text).collect()))
+}
+
 /// Every word of a choice.
 pub(super) fn words<C: Choice>() -> Vec<&'static str> {
     C::CHOICES.iter().map(|(word, ..)| *word).collect()
@@ -193,17 +198,17 @@ pub(super) fn entries<R>(of: Vec<(&'static str, Drafted<R>)>) -> Drawn<Option<En
     drawn(Node::Table(Table { keys: keys.collect() }))
 }
 
-/// What networks have in common, and each of them.
-pub(super) fn networks(
-    common: Drafted<RawNetwork>,
-    of: Vec<(&'static str, Drafted<RawNetwork>)>,
-) -> Drawn<Option<RawNetworks>> {
+/// What several things have in common, and each of them by its name.
+pub(super) fn several<R>(
+    common: Drafted<R>,
+    of: Vec<(&'static str, Drafted<R>)>,
+) -> Drawn<Option<Several<R>>> {
     let named = of.into_iter().map(|(name, drafted)| (name, Node::Table(drafted.table)));
     drawn(Node::Table(Table { keys: common.table.keys.into_iter().chain(named).collect() }))
 }
 
-/// One network, of nodes without names.
-pub(super) fn one_network(of: Drawn<Option<Part<RawNetwork>>>) -> Drawn<Option<RawNetworks>> {
+/// One thing where several could be.
+pub(super) fn one<R>(of: Drawn<Option<Part<R>>>) -> Drawn<Option<Several<R>>> {
     drawn(of.node)
 }
 
@@ -235,9 +240,17 @@ impl Table {
                     let keys =
                         nodes.keys.iter().filter_map(|(_, node)| node.table()).flat_map(|node| &node.keys);
                     for (key, node) in keys {
-                        match *key {
-                            "host" | "adapter" => node.visit_words(key, see),
-                            key => node.visit_words(&format!("node.{key}"), see),
+                        match (*key, node) {
+                            ("adapter", Node::Table(adapters)) => {
+                                for (key, node) in &adapters.keys {
+                                    match ADAPTERS.contains(key) {
+                                        true => node.visit_words("adapter", see),
+                                        false => node.visit_words(&format!("adapter.{key}"), see),
+                                    }
+                                }
+                            }
+                            ("host", node) => node.visit_words("host", see),
+                            (key, node) => node.visit_words(&format!("node.{key}"), see),
                         }
                     }
                 }

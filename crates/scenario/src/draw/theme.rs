@@ -81,6 +81,8 @@ pub(super) struct Theme {
     pub(super) tidy: bool,
     /// A host has an adapter of another kind than the rest, which may be one that no analysis covers.
     pub(super) mixed: bool,
+    /// The second host of a line has an adapter for each side.
+    pub(super) divided: bool,
 }
 
 /// What groups are called.
@@ -169,6 +171,8 @@ impl Theme {
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
+            divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
+                && dice.chance(0.4),
         }
     }
 

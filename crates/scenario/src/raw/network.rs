@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::NodeName;
 use crate::choice::{FaultKind, Framing, NetworkKind};
-use crate::leaf::{Bounded, Delay, Flow, Interval, Length, Name, Share, Size, Whole};
+use crate::leaf::{Bounded, Delay, EndName, Flow, Interval, Length, Name, Share, Size, Whole};
 use crate::written::{List, Part, Written};
 
 /// The network between the adapters.
@@ -28,9 +28,9 @@ pub(crate) struct RawNetwork {
     /// goes on, both in its holding time: the requests to the time device that it takes to emulate a token (thesis §6.4.1).
     /// Work: `host.speedup` divides it. Default `0 us`.
     pub(crate) handling: Option<Written<Bounded<Delay>>>,
-    /// The nodes that it joins, by name. A `point_to_point` network has a link from the first, which may be a switch, to
-    /// each of the others, for both directions at once.
-    pub(crate) joins: Option<List<Written<Name>>>,
+    /// The nodes that it joins, by name, or by that of one of their adapters, as `gateway.left`. A `point_to_point` network has a link from
+    /// the first, which may be a switch, to each of the others, for both directions at once.
+    pub(crate) joins: Option<List<Written<EndName>>>,
     /// Propagation delay of each link of a named network. Default `0 us`.
     pub(crate) propagation: Option<Written<Bounded<Delay>>>,
     /// CSMA/CD: bit rate, from which slot time, interframe gap and jam follow. The adapter's own delay per byte
@@ -99,6 +99,8 @@ pub(crate) struct RawFault {
     pub(crate) every: Option<Written<Bounded<Length>>>,
     /// At which node. Default 0, the first.
     pub(crate) node: Option<Written<NodeName>>,
+    /// At which adapter of it, where it has several. Default: the first by name.
+    pub(crate) adapter: Option<Written<Name>>,
     /// Stall: the adapter's resource that does nothing.
     pub(crate) resource: Option<Written<Name>>,
     /// Lost interrupts: which share of them. Default 1, all.

@@ -5,7 +5,7 @@ use laxity_world::experiment::Forwarding;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{RawAdapter, RawHost};
+use super::{RawAdapters, RawHost};
 use crate::choice::NodeKind;
 use crate::leaf::{Bounded, Delay, Interval, Size, Whole};
 use crate::written::{Part, Written};
@@ -20,8 +20,9 @@ pub(crate) struct RawNode {
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
     /// Host: what differs from `[host]`.
     pub(crate) host: Option<Part<RawHost>>,
-    /// Host: what differs from `[adapter]`; with `kind` or `file`, an adapter of its own.
-    pub(crate) adapter: Option<Part<RawAdapter>>,
+    /// Host: what differs from `[adapter]`; with `kind` or `file`, an adapter of its own. A host with several adapters has each under a
+    /// name, as `[node.NAME.adapter.left]`, and what stands here is what they have in common.
+    pub(crate) adapter: Option<RawAdapters>,
     /// Switch: when it passes a frame on. Default `store_and_forward`.
     pub(crate) forwarding: Option<Written<Forwarding>>,
     /// Switch: from then until the frame is in the queue of the port where it leaves. Default `0 us`.

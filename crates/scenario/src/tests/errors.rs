@@ -3,12 +3,12 @@
 use super::*;
 
 #[track_caller]
-fn refused(text: &str) -> String {
+pub(super) fn refused(text: &str) -> String {
     refused_in(&memory(text))
 }
 
 #[track_caller]
-fn refused_in(files: &Memory) -> String {
+pub(super) fn refused_in(files: &Memory) -> String {
     match read_in(files) {
         Ok(_) => panic!("the file is valid"),
         Err(errors) => errors.to_string(),

@@ -1,6 +1,6 @@
 //! Unlike nodes, what they have in common, and the ways between them.
 
-use laxity_qos::channel::Order;
+use laxity_qos::channel::{LinkId, Order};
 use laxity_units::{Bytes, Span};
 
 use super::*;
@@ -89,7 +89,7 @@ fn a_packet_takes_what_the_slower_of_adapter_and_link_takes() {
     let experiment = right(&network("")).first();
     let link = |name: &str| {
         let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
-        let link = experiment.link(station).unwrap();
+        let link = experiment.link(station, LinkId::FIRST).unwrap();
         [1, 46, 1500].map(|size| link.transmit(Bytes::new(size)))
     };
     let ns = |all: [u64; 3]| all.map(Span::from_ns);
@@ -178,7 +178,7 @@ fn sweeps_reach_what_nodes_and_networks_say() {
     assert_eq!([0, 4, 5].map(|node| experiment.host(node).speedup), [2.0, 3.0, 1.0]);
     let per_byte = |name: &str| {
         let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
-        experiment.link(station).unwrap().per_byte
+        experiment.link(station, LinkId::FIRST).unwrap().per_byte
     };
     assert_eq!([per_byte("cam-1"), per_byte("sw.sx")], [Span::from_ns(800), Span::from_ns(20)]);
 }
@@ -218,6 +218,6 @@ time = "1 s"
     let Adapter::Described(fast) = experiment.adapter(0) else { panic!("it is described") };
     assert_eq!(**fast, slow.as_ref().clone().with_speedup(2.0));
     assert_ne!(fast, slow);
-    assert_eq!(experiment.nodes[0].adapter, experiment.nodes[1].adapter);
+    assert_eq!(experiment.nodes[0].adapters, experiment.nodes[1].adapters);
     assert_eq!(experiment.networks[0].members, [2, 0, 1], "in the order of what it joins");
 }

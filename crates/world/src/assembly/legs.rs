@@ -3,6 +3,7 @@
 //! All of it follows from the experiment, over half a dozen of its tables. A frame asks at every station it leaves, and in a network of a
 //! thousand hosts each of those tables would be another miss of the cache; here it is a line or two.
 
+use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
 use crate::experiment::{ChannelSpec, Experiment};
@@ -13,6 +14,10 @@ pub(super) struct Leg {
     pub(super) station: u32,
     /// The station that is next; none behind the last.
     pub(super) next: Option<u32>,
+    /// The link by which it leaves the one.
+    pub(super) by: LinkId,
+    /// That by which it comes in at the other.
+    pub(super) into: LinkId,
     /// What a frame takes until it is there, if nothing happens to it on the way.
     pub(super) takes: Span,
     /// What it may take, until it is heard of.
@@ -63,6 +68,8 @@ fn leg(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Sp
     Leg {
         station: number(channel.route[hop]),
         next: next.map(number),
+        by: experiment.link_out(channel, hop),
+        into: next.map_or(LinkId::FIRST, |next| experiment.link_to(next, channel.ways[hop])),
         takes: network
             .zip(next)
             .map_or(Span::ZERO, |(network, next)| network.propagation + experiment.latency_into(next)),

@@ -1,10 +1,10 @@
 //! What is counted beside channels: stages of adapters, and how things stand while a run goes on.
 
 use laxity_engine::trace::Trace;
-use laxity_model::adapter::{Direction, Passage};
+use laxity_model::adapter::{Adapter, Direction, Passage};
 use laxity_model::network::{ImpairmentCounts, Medium};
 use laxity_model::node::Node;
-use laxity_qos::channel::Computed;
+use laxity_qos::channel::{Computed, LinkId};
 use laxity_units::{Span, Time};
 
 use super::surroundings::Surroundings;
@@ -29,6 +29,13 @@ pub(super) struct ComputingMeter {
     /// The longest from the beginning of a period until its budget was done, of the whole run.
     pub(super) worst: Option<Span>,
     pub(super) response: Samples,
+}
+
+impl StageMeter {
+    /// Those of an adapter, by its stages.
+    pub(super) fn of(adapter: &Adapter) -> Vec<Self> {
+        vec![Self::default(); adapter.stages().len()]
+    }
 }
 
 impl ComputingMeter {
@@ -80,21 +87,21 @@ pub struct LiveChannel {
 }
 
 impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
-    pub(super) fn pass(&mut self, node: usize, passage: &Passage) {
+    pub(super) fn pass(&mut self, node: usize, link: LinkId, passage: &Passage) {
         if !self.window.counts() {
             return;
         }
         let transmitting = match passage.direction {
             Direction::Transmit => 0,
-            Direction::Receive => self.transmitting_stages(node),
+            Direction::Receive => self.transmitting_stages(node, link),
         };
-        let meter = &mut self.stages[node][transmitting + passage.stage];
+        let meter = &mut self.stages[node][usize::from(link.0)][transmitting + passage.stage];
         meter.waited.push(seconds(passage.joined, passage.began));
         meter.served.push(seconds(passage.began, passage.ended));
     }
 
-    fn transmitting_stages(&self, node: usize) -> usize {
-        match self.experiment.adapter(node) {
+    fn transmitting_stages(&self, node: usize, link: LinkId) -> usize {
+        match self.experiment.adapter_of(node, link) {
             crate::experiment::Adapter::Null(_) => 1,
             crate::experiment::Adapter::Described(description) => description.transmit.len(),
         }
@@ -113,16 +120,19 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             lost: meter.tally.lost_packets,
             worst: meter.worst.map(laxity_units::Span::as_secs_f64),
         });
-        let stages = self.nodes.iter().enumerate().flat_map(|(i, node)| {
-            let suffix = self.experiment.suffix(i);
-            node.adapter().stages().into_iter().map(move |s| (format!("{}{suffix}", s.name), s.waiting))
+        let adapters = self.nodes.iter().enumerate().flat_map(|(i, node)| {
+            (0..).map(LinkId).zip(node.adapters()).map(move |(link, adapter)| (i, link, adapter))
+        });
+        let stages = adapters.flat_map(|(node, link, adapter)| {
+            let suffix = self.experiment.suffix_of(node, link);
+            adapter.stages().into_iter().map(move |s| (format!("{}{suffix}", s.name), s.waiting))
         });
         Live { now, channels: channels.collect(), stages: stages.collect() }
     }
 
     /// Packets that the nodes hold, in adapters of both ways.
     pub fn held(&self) -> usize {
-        self.nodes.iter().map(|node| node.adapter().held()).sum()
+        self.nodes.iter().flat_map(Node::adapters).map(Adapter::held).sum()
     }
 
     /// A digest of which packet departed from which node when: equal for equal runs.

@@ -1,6 +1,6 @@
 //! The networks between nodes: who may send when, and what becomes of a frame on its way.
 //!
-//! Nodes and networks know nothing of each other's numbers. A node is at one shared medium at most, which numbers its own
+//! Nodes and networks know nothing of each other's numbers. An adapter is at one shared medium at most, which numbers its own
 //! stations; a link of its own asks nobody, and is not here but for its impairments.
 
 use std::collections::BTreeMap;
@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use laxity_model::adapter::Access;
 use laxity_model::network::{ImpairmentCounts, Impairments, Medium};
 use laxity_model::node::Node;
+use laxity_qos::channel::LinkId;
 use laxity_units::{Span, Time};
 
 use super::parts;
@@ -17,8 +18,8 @@ use crate::experiment::{Experiment, MediumSpec};
 pub(super) struct Networks {
     /// Per network: the medium that its nodes share.
     media: Vec<Option<Shared>>,
-    /// Per node: the network whose medium it shares, and which station it is there.
-    places: Vec<Option<(usize, usize)>>,
+    /// Per node and link: the network whose medium it shares, and which station it is there.
+    places: Vec<Vec<Option<(usize, usize)>>>,
     /// What happens to frames on a link, for those that a frame has passed.
     impairments: BTreeMap<Link, Impairments>,
     /// Media that may have something to tell.
@@ -34,6 +35,8 @@ struct Shared {
     medium: Medium,
     /// The node of each station.
     members: Vec<usize>,
+    /// The link by which it is there.
+    links: Vec<LinkId>,
     /// Whether it is among the touched.
     touched: bool,
 }
@@ -41,25 +44,29 @@ struct Shared {
 impl Networks {
     /// The networks of `experiment`; tells its nodes what they have to know of theirs.
     pub(super) fn new(experiment: &Experiment, nodes: &mut [Node]) -> Self {
-        let mut places = vec![None; nodes.len()];
+        let mut places: Vec<_> = nodes.iter().map(|node| vec![None; node.adapters().count()]).collect();
         let mut media = Vec::new();
         for (number, network) in experiment.networks.iter().enumerate() {
             if network.medium == MediumSpec::PointToPoint {
                 media.push(None);
                 continue;
             }
-            for (station, node) in network.members.iter().enumerate() {
-                places[*node] = Some((number, station));
+            let links = network.members.iter().map(|node| experiment.link_to(*node, number));
+            let links: Vec<LinkId> = links.collect();
+            for (station, (node, link)) in network.members.iter().zip(&links).enumerate() {
+                places[*node][usize::from(link.0)] = Some((number, station));
             }
             let medium = parts::medium(experiment, network);
-            media.push(Some(Shared { medium, members: network.members.clone(), touched: true }));
+            media.push(Some(Shared { medium, members: network.members.clone(), links, touched: true }));
         }
-        for (node, place) in nodes.iter_mut().zip(&places) {
-            match place.and_then(|(network, _)| media[network].as_ref()) {
-                Some(shared) => node.pad_frames_to(shared.medium.shortest_frame()),
-                None => {
-                    node.pad_frames_to(Span::ZERO);
-                    node.own_the_link();
+        for (node, places) in nodes.iter_mut().zip(&places) {
+            for (link, place) in (0..).map(LinkId).zip(places) {
+                match place.and_then(|(network, _)| media[network].as_ref()) {
+                    Some(shared) => node.pad_frames_to(link, shared.medium.shortest_frame()),
+                    None => {
+                        node.pad_frames_to(link, Span::ZERO);
+                        node.own_the_link(link);
+                    }
                 }
             }
         }
@@ -68,8 +75,8 @@ impl Networks {
         Self { impairments: BTreeMap::new(), media, places, touched, called: Vec::new() }
     }
 
-    fn tell(&mut self, node: usize, what: impl FnOnce(&mut Medium, usize)) {
-        let Some((network, station)) = self.places[node] else { return };
+    fn tell(&mut self, (node, link): (usize, LinkId), what: impl FnOnce(&mut Medium, usize)) {
+        let Some((network, station)) = self.places[node][usize::from(link.0)] else { return };
         self.touch(network, |medium| what(medium, station));
     }
 
@@ -82,20 +89,20 @@ impl Networks {
         }
     }
 
-    /// A frame of `node` is ready.
-    pub(super) fn request(&mut self, now: Time, node: usize) {
-        self.tell(node, |medium, station| medium.request(now, station));
+    /// A frame of a node's adapter is ready.
+    pub(super) fn request(&mut self, now: Time, adapter: (usize, LinkId)) {
+        self.tell(adapter, |medium, station| medium.request(now, station));
     }
 
     /// It no longer is.
-    pub(super) fn withdraw(&mut self, now: Time, node: usize) {
-        self.tell(node, |medium, station| medium.withdraw(now, station));
+    pub(super) fn withdraw(&mut self, now: Time, adapter: (usize, LinkId)) {
+        self.tell(adapter, |medium, station| medium.withdraw(now, station));
     }
 
-    /// The last bit of a frame has left `node`; whether more wait behind it.
+    /// The last bit of a frame has left the adapter; whether more wait behind it.
     #[inline]
-    pub(super) fn sent(&mut self, now: Time, node: usize, more: bool) {
-        self.tell(node, |medium, station| medium.sent(now, station, more));
+    pub(super) fn sent(&mut self, now: Time, adapter: (usize, LinkId), more: bool) {
+        self.tell(adapter, |medium, station| medium.sent(now, station, more));
     }
 
     /// The time that a medium asked for has come.
@@ -109,13 +116,14 @@ impl Networks {
         !self.touched.is_empty()
     }
 
-    /// What a medium tells a node.
+    /// What a medium tells an adapter of a node.
     #[inline]
-    pub(super) fn poll_output(&mut self) -> Option<(usize, Access)> {
+    pub(super) fn poll_output(&mut self) -> Option<((usize, LinkId), Access)> {
         while let Some(&network) = self.touched.last() {
             let shared = self.media[network].as_mut().expect("what was touched is a medium");
             if let Some(output) = shared.medium.poll_output() {
-                return Some((shared.members[output.station()], output.into()));
+                let station = output.station();
+                return Some(((shared.members[station], shared.links[station]), output.into()));
             }
             shared.touched = false;
             self.touched.pop();

@@ -3,7 +3,7 @@
 use laxity_engine::trace::{Flow, Trace, Track};
 use laxity_model::host::Busy;
 use laxity_model::node::Node;
-use laxity_qos::channel::{ChannelId, Packet, Thread};
+use laxity_qos::channel::{ChannelId, LinkId, Packet, Thread};
 use laxity_qos::wire::Header;
 use laxity_units::{Span, Time};
 
@@ -25,6 +25,7 @@ pub(super) struct Observer<'a, 'f, T: Trace> {
 /// A packet that has departed.
 struct Seen {
     station: usize,
+    link: LinkId,
     packet: Packet,
     /// From where its message set out.
     first: bool,
@@ -58,8 +59,13 @@ fn before(at: Time) -> Time {
 /// The lines of one node in the trace.
 struct Tracks {
     cpu: Track,
-    link: Track,
+    links: Vec<LinkTrack>,
     queue: Track,
+}
+
+/// The line of a link.
+struct LinkTrack {
+    track: Track,
     /// When the link was last free: with several packets in the adapter the next begins then.
     free: Time,
 }
@@ -86,8 +92,18 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         for station in 0..experiment.stations() {
             let name = experiment.name(station);
             let mut track = |what: &str| self.trace.track(&format!("node {name} {what}"));
-            let (cpu, link, queue) = (track("cpu"), track("link"), track("link queue"));
-            self.nodes.push(Tracks { cpu, link, queue, free: Time::ZERO });
+            let cpu = track("cpu");
+            let adapters = experiment.nodes.get(station).map_or(&[][..], |node| &node.adapters);
+            let links = match adapters {
+                [] | [_] => vec![track("link")],
+                several => {
+                    let names = several.iter().filter_map(|adapter| adapter.name.as_deref());
+                    names.map(|name| track(&format!("link {name}"))).collect()
+                }
+            };
+            let links = links.into_iter().map(|track| LinkTrack { track, free: Time::ZERO }).collect();
+            let queue = track("link queue");
+            self.nodes.push(Tracks { cpu, links, queue });
         }
         for (number, channel) in experiment.channels.iter().enumerate() {
             self.channels.push(self.trace.track(&format!("channel {}", channel.name)));
@@ -115,8 +131,14 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.departures
     }
 
-    /// A packet has departed from `node`, `first` where its message set out, and `ends` if it goes nowhere else.
-    pub(super) fn departed(&mut self, node: usize, now: Time, packet: &Packet, (first, ends): (bool, bool)) {
+    /// A packet has departed from a node by a link, `first` where its message set out, and `ends` if it goes nowhere else.
+    pub(super) fn departed(
+        &mut self,
+        (node, link): (usize, LinkId),
+        now: Time,
+        packet: &Packet,
+        (first, ends): (bool, bool),
+    ) {
         // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
         // word comes in: enough to tell runs apart that nobody has made alike on purpose.
         let who = (node as u64) << 32 | u64::from(packet.channel.0);
@@ -125,7 +147,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             self.departures = mixed ^ (mixed >> 29);
         }
         if self.trace.is_kept() {
-            self.seen.push(Seen { station: node, packet: *packet, first, ends });
+            self.seen.push(Seen { station: node, link, packet: *packet, first, ends });
         }
         if let Some(frames) = &mut self.frames {
             self.frame.clear();
@@ -150,7 +172,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
 
     /// Traces what has departed at `now`, and how long the queues of `nodes` are after it.
     pub(super) fn look_at(&mut self, now: Time, nodes: &[Node]) {
-        for Seen { station: node, packet, first, ends } in self.seen.drain(..) {
+        for Seen { station: node, link, packet, first, ends } in self.seen.drain(..) {
             let tracks = &mut self.nodes[node];
             let arguments = [
                 ("channel", u64::from(packet.channel.0)),
@@ -158,8 +180,9 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                 ("packet", u64::from(packet.index)),
                 ("bytes", packet.size.get()),
             ];
-            self.trace.span(tracks.link, "transmit", packet.handed.max(tracks.free), now, &arguments);
-            tracks.free = now;
+            let link = &mut tracks.links[usize::from(link.0)];
+            self.trace.span(link.track, "transmit", packet.handed.max(link.free), now, &arguments);
+            link.free = now;
             if packet.is_last() {
                 // Made, or passed on, by what the CPU did until then; a port of a switch has none.
                 let id = flow_of(packet.channel, packet.message);
@@ -168,7 +191,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                     self.trace.flow(tracks.cpu, before(packet.created), id, flow);
                 }
                 let flow = if ends { Flow::Ends } else { Flow::Passes };
-                self.trace.flow(tracks.link, before(now), id, flow);
+                self.trace.flow(link.track, before(now), id, flow);
                 if first && packet.carried.due < Time::MAX {
                     let track = self.channels[packet.channel.0 as usize];
                     self.trace.instant(track, "deadline", packet.carried.due, &[("message", packet.message)]);

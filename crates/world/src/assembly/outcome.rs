@@ -98,13 +98,17 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 uses: uses.into(),
                 longest_queue: Some(longest as u64),
             });
-            let reports =
-                node.adapter().stages().into_iter().zip(meters.next().expect("every node has meters"));
-            for (n, (report, meter)) in reports.enumerate() {
+            let adapters = self.experiment.links_of(i).zip(meters.next().expect("every node has meters"));
+            let reports = adapters.flat_map(|(link, meters)| {
+                let stages = node.adapter(link).stages().into_iter().zip(meters);
+                stages.map(move |(report, meter)| (link, report, meter))
+            });
+            for (n, (link, report, meter)) in reports.enumerate() {
+                let suffix = self.experiment.suffix_of(i, link);
                 let (name, longest) = (format!("{}{suffix}", report.name), report.longest as u64);
                 let ((busy_then, passed_then), (busy, passed)) = (opened.stages[i][n], closed.stages[i][n]);
                 let utilisation = over(window, busy_then, busy);
-                if matches!(self.experiment.adapter(i), Adapter::Described(_)) {
+                if matches!(self.experiment.adapter_of(i, link), Adapter::Described(_)) {
                     stages.push(Stage {
                         name: name.clone(),
                         packets: passed - passed_then,
@@ -345,8 +349,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         note("network_corrupted".into(), counts.corrupted as f64);
         note("network_duplicated".into(), counts.duplicated as f64);
         note("network_reordered".into(), counts.reordered as f64);
-        for (i, node) in self.nodes.iter().enumerate() {
-            let (report, suffix) = (node.driver(), self.experiment.suffix(i));
+        let adapters =
+            self.nodes.iter().enumerate().flat_map(|(i, node)| {
+                self.experiment.links_of(i).map(move |link| (i, link, node.driver(link)))
+            });
+        for (i, link, report) in adapters {
+            let suffix = self.experiment.suffix_of(i, link);
             note(format!("driver_interrupts{suffix}"), report.interrupts as f64);
             note(format!("driver_lost_interrupts{suffix}"), report.lost_interrupts as f64);
             note(format!("driver_recovered{suffix}"), report.recovered as f64);

@@ -6,7 +6,7 @@ use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
 use laxity_model::switch::{Flow, Switch};
-use laxity_qos::channel::{ChannelConfig, ChannelId, Role, Way};
+use laxity_qos::channel::{ChannelConfig, ChannelId, LinkId, Role, Way};
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::Span;
 
@@ -16,21 +16,20 @@ use crate::promise::{Promise, held};
 /// A node of the experiment, without channels; without a host if that is elsewhere.
 pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -> Node {
     let host = experiment.host(number);
-    let adapter = match experiment.adapter(number) {
-        Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
-        Adapter::Described(description) => {
-            adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
-        }
-    };
+    let first = adapter(experiment.adapter(number));
     let mut node = match host_is_here {
         true => Node::new(
             Host::new(host.costs, experiment.subsystem(number), host.applications),
             host.driver,
-            adapter,
+            first,
         ),
-        false => Node::without_host(adapter),
+        false => Node::without_host(first),
     };
     if host_is_here {
+        for link in experiment.links_of(number).skip(1) {
+            let further = adapter(experiment.adapter_of(number, link));
+            node.add_adapter(host.driver, further, experiment.speed(number, link));
+        }
         for (flow, application) in (experiment.channels.len() as u32..).zip(&host.computing) {
             node.compute(application.config(ChannelId(flow)));
         }
@@ -46,6 +45,15 @@ pub fn groups(experiment: &Experiment) -> Groups {
     Groups::new(experiment.groups.iter().map(Group::from).collect(), members)
 }
 
+fn adapter(spec: &Adapter) -> adapter::Adapter {
+    match spec {
+        Adapter::Null(costs) => adapter::Adapter::Null(Null::new(*costs)),
+        Adapter::Described(description) => {
+            adapter::Adapter::Pipeline(Box::new(Pipeline::new((**description).clone())))
+        }
+    }
+}
+
 /// The names of all resources of a run: CPUs, and stages of adapters.
 pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     let mut names = Vec::new();
@@ -56,8 +64,11 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
             continue;
         }
         names.push(format!("cpu{suffix}"));
-        let stages = node(experiment, number, false).adapter().stages();
-        names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
+        for link in experiment.links_of(number) {
+            let suffix = experiment.suffix_of(number, link);
+            let stages = adapter(experiment.adapter_of(number, link)).stages();
+            names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
+        }
     }
     let ports = experiment.nodes.len()..experiment.stations();
     names.extend(ports.map(|port| format!("link{}", experiment.suffix(port))));
@@ -119,6 +130,7 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) 
     };
     ChannelConfig {
         class: spec.class,
+        link: spec.hop(node).map_or(LinkId::FIRST, |hop| experiment.link_out(spec, hop)),
         role: Role::Send,
         spec: spec.spec,
         deadline: local_deadline(experiment, i, promise, node),
@@ -172,7 +184,9 @@ pub(super) fn open(
     for (number, role) in experiment.hops(&experiment.channels[i]) {
         let Some(node) = nodes.get_mut(number) else { continue };
         if let Some(contract) = &contract {
-            node.establish(ChannelId(i as u32), contract);
+            for link in experiment.links_at(&experiment.channels[i], number) {
+                node.establish(link, ChannelId(i as u32), contract);
+            }
         }
         if node.host().is_none() {
             continue;

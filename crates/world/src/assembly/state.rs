@@ -1,9 +1,10 @@
 //! What a world keeps beside its components: events to come, how things stood, who asked to be called when.
 
+use laxity_model::adapter::Adapter;
 use laxity_model::host::Uses;
 use laxity_model::node::Node;
 use laxity_model::switch::PortReport;
-use laxity_qos::channel::{ChannelId, Slot};
+use laxity_qos::channel::{ChannelId, LinkId, Slot};
 use laxity_units::{Bytes, Span, Time};
 
 use super::switches::Switches;
@@ -37,6 +38,8 @@ pub enum Event {
     Reach {
         /// The node.
         node: u32,
+        /// By which of its links.
+        link: LinkId,
         /// Where the frame lies.
         frame: Slot,
     },
@@ -60,7 +63,7 @@ pub(super) struct Snapshot {
     pub(super) uses: Vec<Uses>,
     /// CPU time in which each application that computes did.
     pub(super) computed: Vec<Vec<Span>>,
-    /// For how long each stage had been busy, and how many packets had passed it.
+    /// For how long each stage of each adapter had been busy, and how many packets had passed it.
     pub(super) stages: Vec<Vec<(Span, u64)>>,
     /// What each port of a switch had been through.
     pub(super) ports: Vec<PortReport>,
@@ -81,8 +84,8 @@ impl Snapshot {
         for node in nodes {
             self.uses.push(node.host().map_or(Uses::default(), |host| *host.uses()));
             self.computed.push(node.host().map_or_else(Vec::new, |host| host.computed().to_vec()));
-            let stages = node.adapter().stages();
-            self.stages.push(stages.iter().map(|stage| (stage.busy, stage.passed)).collect());
+            let stages = node.adapters().flat_map(Adapter::stages);
+            self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());
         }
         for host in nodes.iter().filter_map(Node::host) {
             for (ChannelId(channel), counters) in host.subsystem().all_counters() {

@@ -33,7 +33,8 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     /// Frames on their way from one node to the next.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
-    pub(super) stages: Vec<Vec<StageMeter>>,
+    /// Per node, link and stage of its adapter.
+    pub(super) stages: Vec<Vec<Vec<StageMeter>>>,
     /// Per node and application that computes there.
     pub(super) computing: Vec<Vec<ComputingMeter>>,
     pub(super) window: Window<Snapshot>,
@@ -60,18 +61,18 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     #[inline]
     fn hear(&mut self, node: usize, now: Time, output: NodeOutput<&Packet>, calendar: &mut Calendar<Event>) {
         match output {
-            NodeOutput::Departed(packet, more) => {
-                self.networks.sent(now, node, more);
+            NodeOutput::Departed(link, packet, more) => {
+                self.networks.sent(now, (node, link), more);
                 self.depart(node, now, packet, calendar);
             }
             NodeOutput::Begun(packet, until) => self.begin(node, until, packet, calendar),
-            NodeOutput::Request => self.networks.request(now, node),
-            NodeOutput::Withdraw => self.networks.withdraw(now, node),
+            NodeOutput::Request(link) => self.networks.request(now, (node, link)),
+            NodeOutput::Withdraw(link) => self.networks.withdraw(now, (node, link)),
             // It has left all the same, and is counted where it goes.
             NodeOutput::Failed(_, Loss::Unconfirmed) => {}
             NodeOutput::Failed(packet, _) => self.meter(packet.channel).fail(packet),
             NodeOutput::Discarded(packet, _) => self.meter(packet.channel).tally.lost_packets += 1,
-            NodeOutput::Passed(passage) => self.pass(node, &passage),
+            NodeOutput::Passed(link, passage) => self.pass(node, link, &passage),
             NodeOutput::Host(Output::Answered { channel, size, answer }) => {
                 self.answer(now, channel, size, answer);
             }
@@ -90,8 +91,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 let counted = self.window.counts();
                 self.computing[node][done.application as usize].done(now, &done, counted);
             }
-            NodeOutput::Host(Output::Transmit(_) | Output::Proceed(_) | Output::Read) => {
-                unreachable!("a node passes these to its adapter")
+            NodeOutput::Host(Output::Transmit(..) | Output::Proceed(..) | Output::Read(_)) => {
+                unreachable!("a node passes these to its adapters")
             }
             NodeOutput::Response(response, announced) => {
                 if let Response::Failed(packet, _) = response {
@@ -159,7 +160,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
         let (hop, leg) = self.legs.of(packet.channel.0 as usize, node);
         let leg = *leg;
-        self.observer.departed(node, now, packet, (hop == 0, leg.next.is_none()));
+        self.observer.departed((node, leg.by), now, packet, (hop == 0, leg.next.is_none()));
         if !leg.cuts_through {
             self.send_on(hop, &leg, now, packet, calendar);
         }
@@ -200,7 +201,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let mut fly = |at: Time, flying: &mut Slots| {
             let frame = flying.put(packet);
             flying.at_mut(frame).tag.deadline = later;
-            calendar.schedule(at + leg.takes, Event::Reach { node, frame });
+            calendar.schedule(at + leg.takes, Event::Reach { node, link: leg.into, frame });
         };
         let way = leg.impaired.then(|| self.experiment.channels[packet.channel.0 as usize].ways[hop]);
         let ends = (leg.station as usize, node as usize);

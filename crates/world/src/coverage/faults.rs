@@ -28,7 +28,7 @@ pub(super) fn bounded(
     description: Option<&Description>,
 ) -> Result<(), Uncovered> {
     for fault in experiment.faults.iter().filter(|fault| fault.node == node) {
-        let FaultSpec { node: _, fault, at: _, length, every: _ } = fault;
+        let FaultSpec { node: _, link: _, fault, at: _, length, every: _ } = fault;
         let (Fault::Breakdown(Breakdown::Stall(resource)), Some(description), Some(_)) =
             (fault, description, length)
         else {

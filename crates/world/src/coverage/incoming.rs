@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use laxity_model::adapter::{
     Answers, Description, Moderation, Notification, Overload, Phase, ResponseQueue, Tells,
 };
-use laxity_qos::channel::{LinkConfig, LinkParadigm};
+use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm};
 use laxity_qos::station::{self, Medium, Source, Spacing};
 use laxity_units::{Bytes, Span};
 
@@ -30,7 +30,7 @@ pub(crate) struct Incoming {
     pub(crate) frames: u64,
 }
 
-/// Where frames come from, a node or port and the network between: the smallest and the largest.
+/// Where frames come from to any adapter of `node`, a node or port and the network between: the smallest and the largest.
 pub(crate) fn sources(experiment: &Experiment, node: usize) -> BTreeMap<(usize, usize), (Bytes, Bytes)> {
     let mut sources = BTreeMap::new();
     for channel in &experiment.channels {
@@ -45,13 +45,19 @@ pub(crate) fn sources(experiment: &Experiment, node: usize) -> BTreeMap<(usize, 
     sources
 }
 
-/// What comes in at `node`, or why nothing bounds how long it takes.
+/// What comes in at the first adapter of `node`, or why nothing bounds how long it takes.
 pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming, Uncovered> {
-    let Some(Adapter::Described(description)) = experiment.nodes.get(node).map(|_| experiment.adapter(node))
-    else {
+    incoming_by(experiment, node, LinkId::FIRST)
+}
+
+/// The same of the adapter of a link.
+fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Incoming, Uncovered> {
+    let adapter = experiment.nodes.get(node).map(|_| experiment.adapter_of(node, link));
+    let Some(Adapter::Described(description)) = adapter else {
         return Ok(Incoming::default());
     };
-    let sources = sources(experiment, node);
+    let mut sources = sources(experiment, node);
+    sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
     if sources.is_empty() {
         return Ok(Incoming::default());
     }
@@ -70,7 +76,7 @@ pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming,
         let groups = by_sender(experiment, node, (before, way));
         let groups =
             groups.map(|groups| groups.into_iter().map(|group| group.pushed(pushed).into()).collect());
-        Ok(Source { spacing: spacing(experiment, before)?, smallest, largest, pushed, groups })
+        Ok(Source { spacing: spacing(experiment, (before, way))?, smallest, largest, pushed, groups })
     };
     let (shared, held) = shared(description, largest(experiment, node))?;
     let row = station::Incoming {
@@ -81,7 +87,7 @@ pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming,
     };
     let endless = |_| Uncovered("frames may come in faster than the adapter takes them");
     let stay = row.stay().map_err(endless)?;
-    let held = match medium(experiment, node, description)? {
+    let held = match medium(experiment, (node, link), description)? {
         Medium::Own => row.holding(longest),
         // Where the token stays for what goes out, it stays for what that waits for.
         Medium::Ring(turns) => turns.stretch(row.holding(longest)),
@@ -92,8 +98,11 @@ pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming,
 
 /// Per station, how long after its last bit it may hear of a frame; nothing where that cannot be said.
 pub(crate) fn notices(experiment: &Experiment) -> Vec<Span> {
-    let of = |station| incoming(experiment, station).map_or(Span::ZERO, |incoming| incoming.notice);
-    (0..experiment.stations()).map(of).collect()
+    let of =
+        |station, link| incoming_by(experiment, station, link).map_or(Span::ZERO, |incoming| incoming.notice);
+    let nodes = (0..experiment.nodes.len())
+        .map(|node| experiment.links_of(node).map(|link| of(node, link)).max().unwrap_or_default());
+    nodes.chain(experiment.outlets.iter().map(|_| Span::ZERO)).collect()
 }
 
 /// How long the host may not be told of responses of this kind.
@@ -144,18 +153,24 @@ fn shared(description: &Description, largest: Bytes) -> Result<(Vec<usize>, Span
     Ok((shared, longest))
 }
 
-/// How far apart frames of at least `size` and at most `largest` leave `station`, whatever is done there; zero if nothing says so.
-pub(crate) fn frames_apart(experiment: &Experiment, station: usize, (size, largest): (Bytes, Bytes)) -> Span {
+/// How far apart frames of at least `size` and at most `largest` leave a station over a network, whatever is done there; zero if nothing
+/// says so.
+pub(crate) fn frames_apart(
+    experiment: &Experiment,
+    from: (usize, usize),
+    (size, largest): (Bytes, Bytes),
+) -> Span {
     let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO, groups: None };
-    spacing(experiment, station).map_or(Span::ZERO, |spacing| source(spacing).apart())
+    spacing(experiment, from).map_or(Span::ZERO, |spacing| source(spacing).apart())
 }
 
-/// What a frame takes of the link from `before`, at least.
-fn spacing(experiment: &Experiment, before: usize) -> Result<Spacing, Uncovered> {
-    if let Some(link) = experiment.link(before) {
+/// What a frame takes of the link from `before` to a network, at least.
+fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result<Spacing, Uncovered> {
+    let link = experiment.link_to(before, network);
+    if let Some(link) = experiment.link(before, link) {
         return Ok(Spacing::Link(link));
     }
-    let Adapter::Described(description) = experiment.adapter(before) else {
+    let Adapter::Described(description) = experiment.adapter_of(before, link) else {
         return Err(Uncovered("frames come in as close as they like"));
     };
     let phases: Vec<_> = description.transmit.iter().flat_map(|stage| &stage.phases).collect();

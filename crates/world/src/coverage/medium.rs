@@ -2,6 +2,7 @@
 
 use laxity_model::adapter::Description;
 use laxity_model::network::TokenRingParameters;
+use laxity_qos::channel::LinkId;
 use laxity_qos::station::{Medium, Turns};
 use laxity_units::Span;
 
@@ -12,14 +13,18 @@ use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
 /// Why there is no bound where frames may collide.
 pub(crate) const COLLISIONS: &str = "collisions have a probability, and no number of them is the last";
 
-/// The medium that frames of `node` ask for.
+/// The medium that frames of an adapter ask for, of a node by its link.
 pub(super) fn medium(
     experiment: &Experiment,
-    node: usize,
+    (node, link): (usize, LinkId),
     description: &Description,
 ) -> Result<Medium, Uncovered> {
     let mut turns = None;
-    for network in experiment.networks.iter().filter(|network| network.members.contains(&node)) {
+    let at = |(number, network): &(usize, &Network)| {
+        network.members.contains(&node) && experiment.link_to(node, *number) == link
+    };
+    let networks = || experiment.networks.iter().enumerate().filter(at);
+    for (number, network) in networks() {
         match &network.medium {
             MediumSpec::PointToPoint => {}
             MediumSpec::Csma(_) => {
@@ -29,12 +34,10 @@ pub(super) fn medium(
                 return Err(Uncovered("frames go onto a ring without a token"));
             }
             MediumSpec::TokenRing(ring) => {
-                let only =
-                    experiment.networks.iter().filter(|other| other.members.contains(&node)).count() == 1;
-                if !only {
+                if networks().count() > 1 {
                     return Err(Uncovered("no analysis covers an adapter at a ring and at other networks"));
                 }
-                turns = Some(self::turns(experiment, network, ring, node)?);
+                turns = Some(self::turns(experiment, (number, network), ring, node)?);
             }
         }
     }
@@ -44,7 +47,7 @@ pub(super) fn medium(
 /// What the token of `network` leaves `node`.
 fn turns(
     experiment: &Experiment,
-    network: &Network,
+    (number, network): (usize, &Network),
     ring: &TokenRingParameters,
     node: usize,
 ) -> Result<Turns, Uncovered> {
@@ -55,7 +58,8 @@ fn turns(
     }
     let (mut longest, mut others, mut own) = (Span::ZERO, Span::ZERO, Span::ZERO);
     for (place, member) in network.members.iter().enumerate() {
-        let frame = frame(experiment, *member)?.saturating_add(handling.saturating_mul(2));
+        let link = experiment.link_to(*member, number);
+        let frame = frame(experiment, (*member, link))?.saturating_add(handling.saturating_mul(2));
         if *member == node {
             (longest, own) = (frame, holding[place]);
         } else {
@@ -65,9 +69,9 @@ fn turns(
     Ok(Turns { rotation: *rotation, holding: own, handling: *handling, longest, others })
 }
 
-/// The longest frame that `node` sends, in time.
-fn frame(experiment: &Experiment, node: usize) -> Result<Span, Uncovered> {
-    let Adapter::Described(description) = experiment.adapter(node) else {
+/// The longest frame that an adapter sends, in time.
+fn frame(experiment: &Experiment, (node, link): (usize, LinkId)) -> Result<Span, Uncovered> {
+    let Adapter::Described(description) = experiment.adapter_of(node, link) else {
         return Err(Uncovered("an adapter at the ring does not ask for the token"));
     };
     let phases = description.transmit.iter().flat_map(|stage| &stage.phases);

@@ -11,7 +11,7 @@ use laxity_model::adapter::{
     Stage, Takes, Tells,
 };
 use laxity_qos::admission::ResourceModel;
-use laxity_qos::channel::{LinkConfig, LinkParadigm, MessageOverflow, Order, PacketOverflow};
+use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, Order, PacketOverflow};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::station::{self, Behind, Closed, Link, Open, Overtaking, Station};
@@ -253,7 +253,7 @@ fn row(
         passes: u32::try_from(passing.packets).unwrap_or(u32::MAX),
         buffers: window.limit(transmit_buffers, own(experiment, node, transmit_buffers)),
         order: if passing.urgent { Overtaking::Urgent } else { Overtaking::Never },
-        medium: medium(experiment, node, description)?,
+        medium: medium(experiment, (node, LinkId::FIRST), description)?,
     };
     Ok((station, passing))
 }

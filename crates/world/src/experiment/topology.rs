@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use laxity_model::adapter::Stage;
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::switch::PortConfig;
-use laxity_qos::channel::{Config, Order, Role};
+use laxity_qos::channel::{Config, LinkId, Order, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -18,9 +18,37 @@ impl Experiment {
         &self.hosts[self.nodes[node].host]
     }
 
-    /// The adapter at `node`.
+    /// The adapter at `node`; the first of several.
     pub fn adapter(&self, node: usize) -> &Adapter {
-        &self.adapters[self.nodes[node].adapter]
+        self.adapter_of(node, LinkId::FIRST)
+    }
+
+    /// The adapter of that link of `node`.
+    pub fn adapter_of(&self, node: usize, link: LinkId) -> &Adapter {
+        &self.adapters[self.nodes[node].adapters[usize::from(link.0)].adapter]
+    }
+
+    /// The links of `node`, one for each of its adapters.
+    pub fn links_of(&self, node: usize) -> impl Iterator<Item = LinkId> + use<> {
+        // A scenario has at most so many.
+        (0..self.nodes[node].adapters.len() as u8).map(LinkId)
+    }
+
+    /// The link of `station` that leads to `network`; a port has one, which does.
+    pub fn link_to(&self, station: usize, network: usize) -> LinkId {
+        let adapters = self.nodes.get(station).map_or(&[][..], |node| &node.adapters);
+        match adapters {
+            [] | [_] => LinkId::FIRST,
+            several => {
+                let place = several.iter().position(|adapter| adapter.networks.contains(&network));
+                LinkId(place.expect("a way leads over networks that its stations are at") as u8)
+            }
+        }
+    }
+
+    /// The link by which `channel` leaves the station of `hop`: of one that is its last, the first.
+    pub fn link_out(&self, channel: &ChannelSpec, hop: usize) -> LinkId {
+        channel.ways.get(hop).map_or(LinkId::FIRST, |way| self.link_to(channel.route[hop], *way))
     }
 
     /// The largest packet: hosts that exchange messages agree on it.
@@ -38,12 +66,28 @@ impl Experiment {
         self.outlets.get(station.checked_sub(self.nodes.len())?)
     }
 
+    /// The links of `node` by which `channel` comes in or leaves; the first if it does neither.
+    pub fn links_at(&self, channel: &ChannelSpec, node: usize) -> BTreeSet<LinkId> {
+        let hop = channel.hop(node).unwrap_or(0);
+        let ways = channel.ways.iter().take(hop + 1).skip(hop.saturating_sub(1));
+        let links: BTreeSet<LinkId> = ways.map(|way| self.link_to(node, *way)).collect();
+        if links.is_empty() { BTreeSet::from([LinkId::FIRST]) } else { links }
+    }
+
     /// What follows the name of something at `station`, to tell it from its like elsewhere; nothing at the first of nodes that
     /// have no names.
     pub fn suffix(&self, station: usize) -> String {
         match self.nodes.get(station) {
             Some(NodeSpec { name: None, .. }) if station == 0 => String::new(),
             _ => format!("@{}", self.name(station)),
+        }
+    }
+
+    /// The same for something of an adapter of `node`.
+    pub fn suffix_of(&self, node: usize, link: LinkId) -> String {
+        match &self.nodes[node].adapters[usize::from(link.0)].name {
+            Some(name) => format!("@{}.{name}", self.name(node)),
+            None => self.suffix(node),
         }
     }
 
@@ -84,25 +128,29 @@ impl Experiment {
         }
     }
 
-    /// How the host of `node` is told to work, and how fast its link is: that of its adapter, or of a described one what holds a packet for
-    /// longest.
+    /// How the host of `node` is told to work, and how fast its first link is.
     pub fn subsystem(&self, node: usize) -> Config {
         let mut config = self.host(node).subsystem;
-        config.link.speed = match self.adapter(node) {
-            Adapter::Null(link) => *link,
-            Adapter::Described(description) => {
-                let stages = description.transmit.iter().map(Stage::speed);
-                stages.max_by_key(|speed| speed.transmit(config.packet)).unwrap_or_default()
-            }
-        };
+        config.link.speed = self.speed(node, LinkId::FIRST);
         config
     }
 
-    /// The link behind `station`, as far as packets of it take a time that can be said.
-    pub fn link(&self, station: usize) -> Option<LinkCosts> {
+    /// How fast a link of `node` is: as its adapter, or of a described one what holds a packet for longest.
+    pub fn speed(&self, node: usize, link: LinkId) -> LinkCosts {
+        match self.adapter_of(node, link) {
+            Adapter::Null(link) => *link,
+            Adapter::Described(description) => {
+                let stages = description.transmit.iter().map(Stage::speed);
+                stages.max_by_key(|speed| speed.transmit(self.packet())).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The link behind `station`, of several the one by that number, as far as packets of it take a time that can be said.
+    pub fn link(&self, station: usize, link: LinkId) -> Option<LinkCosts> {
         match self.outlet(station) {
             Some(outlet) => Some(outlet.config.link),
-            None => match self.adapter(station) {
+            None => match self.adapter_of(station, link) {
                 Adapter::Null(link) => Some(*link),
                 Adapter::Described(_) => None,
             },
@@ -119,7 +167,7 @@ impl Experiment {
     /// switch does as soon as it has the header, and so late that it never has to wait for the rest.
     pub fn head_start(&self, channel: &ChannelSpec, hop: usize, packet: Bytes) -> Span {
         let next = channel.route[hop + 1];
-        let links = self.outlet(next).zip(self.link(channel.route[hop]));
+        let links = self.outlet(next).zip(self.link(channel.route[hop], self.link_out(channel, hop)));
         let Some((outlet, link)) = links.filter(|_| self.cuts_through(next)) else { return Span::ZERO };
         let behind_header = link.transmit(packet).saturating_sub(link.per_byte * HEADER.get());
         behind_header.min(outlet.config.link.transmit(packet))
@@ -131,11 +179,14 @@ impl Experiment {
         switch.is_some_and(|switch| switch.forwarding == Forwarding::CutThrough)
     }
 
-    /// The nodes from which packets go to such a port.
-    pub fn feeders_of_cut_through(&self) -> BTreeSet<usize> {
-        let hops = self.channels.iter().flat_map(|channel| channel.route.windows(2));
-        let to_port = hops.filter(|hop| hop[0] < self.nodes.len() && self.cuts_through(hop[1]));
-        to_port.map(|hop| hop[0]).collect()
+    /// The nodes from which packets go to such a port, and by which of their links.
+    pub fn feeders_of_cut_through(&self) -> BTreeSet<(usize, LinkId)> {
+        let hops = |channel: &ChannelSpec| channel.ways.len();
+        let each = self.channels.iter().flat_map(|channel| (0..hops(channel)).map(move |hop| (channel, hop)));
+        let to_port = each.filter(|(channel, hop)| {
+            channel.route[*hop] < self.nodes.len() && self.cuts_through(channel.route[hop + 1])
+        });
+        to_port.map(|(channel, hop)| (channel.route[hop], self.link_out(channel, hop))).collect()
     }
 
     /// What a frame that has come takes to be in a queue of `station`.
@@ -213,8 +264,26 @@ pub struct NodeSpec {
     pub name: Option<String>,
     /// Which of the hosts it has.
     pub host: usize,
-    /// Which of the adapters.
+    /// Its adapters, by its links; at least one.
+    pub adapters: Vec<Attached>,
+}
+
+impl NodeSpec {
+    /// A node with that adapter only.
+    pub fn with_one(name: Option<String>, host: usize, adapter: usize) -> Self {
+        Self { name, host, adapters: vec![Attached { name: None, adapter, networks: Vec::new() }] }
+    }
+}
+
+/// An adapter of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attached {
+    /// Its name, unique at the node; `None` for the only one of a node that gives it none.
+    pub name: Option<String>,
+    /// Which of the adapters it is.
     pub adapter: usize,
+    /// The networks that it is at, where the node has several to tell apart.
+    pub networks: Vec<usize>,
 }
 
 /// A network.

@@ -40,7 +40,8 @@ pub(super) fn arrivals(
     let mut all = Vec::new();
     for ((before, way), sizes) in sources(experiment, node) {
         let pushed = experiment.networks[way].impairments.jitter.saturating_add(notice);
-        let together = Departures::of(experiment, before, sizes, cost).map(|departures| vec![departures]);
+        let together =
+            Departures::of(experiment, (before, way), sizes, cost).map(|departures| vec![departures]);
         let apart = by_sender(experiment, node, (before, way));
         let less = match (&together, apart) {
             (Ok(together), Some(apart)) if busy(together, cost) <= busy(&apart, cost) => together.clone(),

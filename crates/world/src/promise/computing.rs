@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use laxity_qos::admission::{AdmissionId, Bound, Early, Formula, Pays, RateRequest, Test};
+use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
 use super::promises;
-use super::station::Station;
+use super::station::{Asked, Station};
 use crate::coverage::Uncovered;
 use crate::experiment::{Experiment, Host};
 
@@ -16,13 +17,9 @@ pub(super) fn reserve(host: &Host, table: &mut Station) -> Result<Vec<Option<Adm
     let of = |application: &crate::experiment::ComputingSpec| {
         let Some(request) = application.request() else { return Ok(None) };
         let request = request.map_err(|_| Uncovered("a budget is out of range"))?;
-        let id = table.request(RateRequest {
-            request,
-            level: 0,
-            group: None,
-            pays: Pays::Everywhere,
-            early: Early::default(),
-        });
+        let (pays, early) = (Pays::Everywhere, Early::default());
+        let rate = RateRequest { request, level: 0, group: None, pays, early };
+        let id = table.request(&Asked { rate, link: LinkId::FIRST });
         id.map(Some).map_err(|_| Uncovered("the CPU cannot keep the budgets of its applications"))
     };
     host.computing.iter().map(of).collect()

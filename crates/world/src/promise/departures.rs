@@ -3,8 +3,8 @@
 //! *By the link.* Frames are as far apart as the shortest takes, whatever is done before: in `Δ` at most `1 + Δ/x`.
 //!
 //! *By the host*, where that is slower. Every frame of a host was made and started by its CPU. Let a handler take at least `C` for a packet, its start `c`, and
-//! reading its completion `r`; let `D` be with the adapter at most, and `B` be the buffers of all that send there, one of which each packet has from when it is made until it
-//! is complete. Of `n` packets that are started in `Δ` all but `B` and one are made in it, and all but `D` are read of, so
+//! reading its completion `r`; let `D` be with its adapters at most, and `B` be the buffers of all that send there, one of which each packet has from when it is made until it
+//! is complete, whichever adapter it goes to. Of `n` packets that are started in `Δ` all but `B` and one are made in it, and all but `D` are read of, so
 //!
 //! ```text
 //! n c + (n − D) r + (n − B − 1) C ≤ Δ + c,   frames ≤ D + n ≤ D + (Δ + c + D r + (B + 1) C)/(C + c + r).   (1)
@@ -16,7 +16,7 @@ use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
 use laxity_qos::station::Group;
 use laxity_units::{Bytes, Span};
 
-use crate::coverage::{Uncovered, frames_apart};
+use crate::coverage::{Uncovered, frames_apart, notices};
 use crate::experiment::{Experiment, Task};
 
 /// At most `burst` frames and one in each `interval`.
@@ -33,14 +33,15 @@ impl From<Departures> for Group {
 }
 
 impl Departures {
-    /// Of `station`, whose frames have sizes from the one to the other, where each costs `cost`: by the way by which that comes to less.
+    /// Of a station over a network, where frames have sizes from the one to the other and each costs `cost`: by the way by which that comes
+    /// to less.
     pub(super) fn of(
         experiment: &Experiment,
-        station: usize,
+        (station, network): (usize, usize),
         sizes: (Bytes, Bytes),
         cost: Span,
     ) -> Result<Self, Uncovered> {
-        let by_link = Self { burst: 1, interval: frames_apart(experiment, station, sizes) };
+        let by_link = Self { burst: 1, interval: frames_apart(experiment, (station, network), sizes) };
         let ways = [Some(by_link), Self::by_host(experiment, station)];
         let best =
             ways.into_iter().flatten().filter(|way| !way.interval.is_zero()).min_by_key(|way| way.busy(cost));
@@ -63,7 +64,8 @@ impl Departures {
         let buffers = buffers(experiment, station)?;
         // Immediately preemptible handlers may each have a packet half made.
         let halves = if host.subsystem.preemption.immediate { experiment.channels.len() as u64 } else { 1 };
-        let depth = u64::from(link.depth).min(buffers);
+        let adapters = experiment.nodes[station].adapters.len() as u64;
+        let depth = u64::from(link.depth).saturating_mul(adapters).min(buffers);
         let start = match link.paradigm {
             LinkParadigm::Adapter => host.costs.hand_over,
             LinkParadigm::O1 | LinkParadigm::O2 | LinkParadigm::O3 => host.costs.link_scheduling,
@@ -97,6 +99,21 @@ pub(super) fn makes(experiment: &Experiment, node: usize) -> Span {
     let relays = experiment.channels.iter().any(|channel| channel.hop(node).is_some_and(|hop| hop > 0));
     let made = costs.first_packet.min(costs.packet);
     if relays { made.min(costs.receive_packet) } else { made }
+}
+
+/// Packets of channel `i` that may be at `node`, which sends them, and not complete; `None` if that has no end.
+pub(super) fn room(experiment: &Experiment, i: usize, node: usize) -> Option<u64> {
+    let channel = &experiment.channels[i];
+    // Of copies nobody knows yet how many there will be.
+    if matches!(experiment.task, Task::Fill(_)) || channel.packet_overflow == PacketOverflow::DecayDeadline {
+        return None;
+    }
+    let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
+    // A relay has room for what may come ahead of its time; no station's part is longer than the whole.
+    let stations = channel.route.len() as u64;
+    let local = |_| channel.deadline.map_or(Span::MAX, |deadline| deadline.saturating_mul(stations));
+    let passing = super::held(experiment, i, node, notices(experiment)[node], local);
+    Some(channel.packet_slots.max(passing).saturating_mul(lanes))
 }
 
 /// `B`: packets that may be between a handler of `node` and their completion, if only such as start there are sent.

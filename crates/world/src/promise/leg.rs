@@ -9,6 +9,7 @@ use laxity_qos::admission::{Buffers, Early, Pays, Program, RateRequest, Request}
 use laxity_qos::channel::{PacketOverflow, Role};
 use laxity_units::Span;
 
+use super::station::Asked;
 use super::table::reader;
 use crate::experiment::{ChannelSpec, Experiment};
 
@@ -31,7 +32,7 @@ impl<'a> Leg<'a> {
     }
 
     /// What it asks of the station that it has come to, asking for `request`, and having that role there. Past the first host it is given the room that it needs.
-    pub(super) fn asked(&self, (node, role): (usize, Role), request: Request) -> RateRequest {
+    pub(super) fn asked(&self, (node, role): (usize, Role), request: Request) -> Asked {
         let (experiment, channel) = (self.experiment, self.channel);
         let request = match role {
             Role::Send => request.with_buffers(Buffers {
@@ -49,7 +50,10 @@ impl<'a> Leg<'a> {
             },
         };
         let (level, group) = (channel.level.unwrap_or(0), channel.group);
-        RateRequest { request, level, group, pays: self.pays, early: self.early }
+        Asked {
+            rate: RateRequest { request, level, group, pays: self.pays, early: self.early },
+            link: experiment.link_out(channel, self.hop),
+        }
     }
 
     /// It goes on from the station, which leaves `handed_on` to be paid and may take it `most`.

@@ -47,7 +47,7 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
         Some((least, reserved.reserved))
     });
     let Some((least, reserved)) = admissible else {
-        let (wait, service) = tables.terms_of_sender(channel, &asked)?;
+        let (wait, service) = tables.terms_of_sender(experiment, channel, &asked)?;
         return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
     };
     let bounds = tables.bounds();

@@ -1,15 +1,36 @@
-//! The table of one station: of a host or port that goes by deadlines or levels, of a port's link that is shared by rates, or of a host with such a link.
+//! The table of one station: of a host or port that goes by deadlines or levels, of a host with several links, of a port's link that is shared by rates, or of a
+//! host with such a link.
 
 use laxity_qos::admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Decision, RateRequest, RateTable, RatedHost, Refusal,
     Request, Test,
 };
+use laxity_qos::channel::LinkId;
 use laxity_units::Span;
+
+use super::links::Links;
+
+/// What is asked of a station.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) rate: RateRequest,
+    /// By which of its links; of what ends there, the first.
+    pub(super) link: LinkId,
+}
+
+impl Asked {
+    /// What that is to the table of a link.
+    pub(super) fn of_link(&self, link: LinkId) -> Request {
+        if link == self.link { self.rate.request } else { self.rate.request.by_another_link() }
+    }
+}
 
 /// What a station has promised.
 pub(super) enum Station {
     /// CPU and link by EDF, or by fixed priorities.
     Ordered(Box<AdmissionTable>),
+    /// The same with several links.
+    Several(Links),
     /// A link by rates.
     Rates(RateTable),
     /// A CPU by EDF, and its link by rates.
@@ -17,11 +38,12 @@ pub(super) enum Station {
 }
 
 impl Station {
-    pub(super) fn request(&mut self, asked: RateRequest) -> Result<AdmissionId, Refusal> {
+    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
         let decision = match self {
-            Station::Ordered(table) => table.request(asked.request),
-            Station::Rates(table) => table.request(asked),
-            Station::Host(table) => table.request(asked),
+            Station::Ordered(table) => table.request(asked.rate.request),
+            Station::Several(links) => return links.request(asked),
+            Station::Rates(table) => table.request(asked.rate),
+            Station::Host(table) => table.request(asked.rate),
         };
         match decision {
             Decision::Admitted { id, .. } => Ok(id),
@@ -32,70 +54,80 @@ impl Station {
     pub(super) fn release(&mut self, id: AdmissionId) -> bool {
         match self {
             Station::Ordered(table) => table.release(id),
+            Station::Several(links) => links.release(id),
             Station::Rates(table) => table.release(id),
             Station::Host(table) => table.release(id),
         }
     }
 
     /// The least deadline that it would admit in place of that of `asked`.
-    pub(super) fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
+    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
         match self {
-            Station::Ordered(table) => table.least_deadline(&asked.request),
-            Station::Rates(table) => table.least_deadline(asked),
-            Station::Host(table) => table.least_deadline(asked),
+            Station::Ordered(table) => table.least_deadline(&asked.rate.request),
+            Station::Several(links) => links.least_deadline(asked),
+            Station::Rates(table) => table.least_deadline(&asked.rate),
+            Station::Host(table) => table.least_deadline(&asked.rate),
         }
     }
 
     /// The latest deadline that it considers.
-    pub(super) fn latest_deadline(&self, asked: &RateRequest) -> Span {
-        match self {
-            Station::Ordered(table) if table.test() == Test::DOrder => asked.request.spec().min_interval,
-            Station::Ordered(_) | Station::Rates(_) | Station::Host(_) => Span::MAX,
+    pub(super) fn latest_deadline(&self, asked: &Asked) -> Span {
+        match self.by_order(asked.link).map(AdmissionTable::test) {
+            Some(Test::DOrder) => asked.rate.request.spec().min_interval,
+            Some(Test::Demand) | None => Span::MAX,
         }
     }
 
     pub(super) fn bounds(&self) -> Vec<Bound> {
         match self {
             Station::Ordered(table) => table.bounds(),
+            Station::Several(links) => links.bounds(),
             Station::Rates(table) => table.bounds(),
             Station::Host(table) => table.bounds(),
         }
     }
 
     /// `W` and `S` of an admitted request that has this bound.
-    pub(super) fn terms(
-        &self,
-        asked: &RateRequest,
-        bound: &Bound,
-    ) -> Result<(Breakdown, Breakdown), Refusal> {
+    pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+        let request = &asked.rate.request;
         match self {
-            Station::Ordered(table) => {
-                Ok((table.wait_time(&asked.request)?, table.service_time(&asked.request)?))
+            Station::Ordered(_) | Station::Several(_) => {
+                let table = self.by_order(asked.link).expect("it goes by deadlines or levels");
+                Ok((table.wait_time(request)?, table.service_time(request)?))
             }
-            Station::Rates(table) => Ok(table.terms(asked, bound)),
-            Station::Host(table) => table.terms(asked, bound),
+            Station::Rates(table) => Ok(table.terms(&asked.rate, bound)),
+            Station::Host(table) => table.terms(&asked.rate, bound),
         }
     }
 
-    /// The same where a channel starts, as if it were admitted now.
-    pub(super) fn terms_of(&self, request: &Request) -> Option<(Breakdown, Breakdown)> {
-        let Station::Ordered(table) = self else { return None };
+    /// The same where a channel starts that leaves by `link`, as if it were admitted now.
+    pub(super) fn terms_of(&self, request: &Request, link: LinkId) -> Option<(Breakdown, Breakdown)> {
+        let table = self.by_order(link)?;
         Some((table.wait_time(request).ok()?, table.service_time(request).ok()?))
     }
 
-    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
-    pub(super) fn handed_on(&self, asked: &RateRequest) -> Option<Span> {
+    /// The table of a link that goes by deadlines or levels.
+    fn by_order(&self, link: LinkId) -> Option<&AdmissionTable> {
         match self {
-            Station::Ordered(_) => None,
-            Station::Rates(table) => Some(table.handed_on(asked)),
-            Station::Host(table) => table.handed_on(asked),
+            Station::Ordered(table) => Some(table),
+            Station::Several(links) => Some(links.of(link)),
+            Station::Rates(_) | Station::Host(_) => None,
+        }
+    }
+
+    /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
+    pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
+        match self {
+            Station::Ordered(_) | Station::Several(_) => None,
+            Station::Rates(table) => Some(table.handed_on(&asked.rate)),
+            Station::Host(table) => table.handed_on(&asked.rate),
         }
     }
 
     /// By which deadlines it goes.
     pub(super) fn goes_by(&self) -> GoesBy {
         match self {
-            Station::Ordered(_) => GoesBy::Either,
+            Station::Ordered(_) | Station::Several(_) => GoesBy::Either,
             Station::Rates(_) => GoesBy::None,
             Station::Host(_) => GoesBy::Requested,
         }

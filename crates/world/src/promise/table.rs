@@ -6,11 +6,12 @@ use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Environment, Formula, Interference,
-    RateRequest, RateTable, RatedHost, Request, ResourceModel, Unrated,
+    RateTable, RatedHost, Request, ResourceModel, Unrated,
 };
-use laxity_qos::channel::{Block, MessageOverflow, Reader, Role};
+use laxity_qos::channel::{Block, LinkId, MessageOverflow, Reader, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Group, LEVELS, Order, Share, Sharing};
+use laxity_qos::station::Link;
 use laxity_units::{Bytes, Span};
 
 use super::Refused;
@@ -19,12 +20,13 @@ use super::computing;
 use super::departures::{Departures, makes};
 use super::division::{self, Needs};
 use super::leg::Leg;
-use super::station::{GoesBy, Station};
+use super::links::{Links, other_links, promising};
+use super::station::{Asked, GoesBy, Station};
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Division, Experiment, Host, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
-pub(super) type Reserved = (usize, Role, AdmissionId, RateRequest);
+pub(super) type Reserved = (usize, Role, AdmissionId, Asked);
 
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
@@ -51,16 +53,25 @@ impl Tables {
                 let table = table.ok_or(Uncovered("no latency is known of the order at a port"))?;
                 return Ok(Station::Rates(table));
             }
-            let environment = environment(experiment, coverage, formula, node)?;
             if let Some(order) = by_rates {
+                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
                 let sharing = sharing(experiment, formula, node, (LinkCosts::default(), Span::ZERO))?;
                 return rated(environment, order, sharing);
             }
             let test = experiment.admission.test_with(formula);
-            let table = AdmissionTable::with_test(environment, test);
-            table
-                .map(|table| Station::Ordered(Box::new(table)))
-                .map_err(|_| Uncovered("the host is out of range"))
+            let by_link = |link| {
+                let environment = environment(experiment, coverage, formula, (node, link))?;
+                AdmissionTable::with_test(environment, test)
+                    .map_err(|_| Uncovered("the host is out of range"))
+            };
+            match experiment.nodes.get(node).map_or(1, |node| node.adapters.len()) {
+                1 => by_link(LinkId::FIRST).map(|table| Station::Ordered(Box::new(table))),
+                _ => {
+                    let of = |link| Ok((link, by_link(link)?));
+                    let tables = promising(experiment, node).into_iter().map(of);
+                    Ok(Station::Several(Links::new(tables.collect::<Result<_, Uncovered>>()?)))
+                }
+            }
         };
         let mut computing = vec![Vec::new(); experiment.stations()];
         let reserved = |(node, reserved): (usize, &mut Vec<Option<AdmissionId>>)| {
@@ -104,7 +115,7 @@ impl Tables {
                     return Ok(Reservation { reserved, unbounded });
                 }
             };
-            match host.request(asked) {
+            match host.request(&asked) {
                 Ok(id) => reserved.push((node, role, id, asked)),
                 Err(refusal) => {
                     for (node, _, id, _) in reserved {
@@ -213,7 +224,7 @@ impl Tables {
     }
 
     /// `W` and `S` of an admitted request.
-    pub(super) fn terms(&self, node: usize, asked: &RateRequest, bound: &Bound) -> (Breakdown, Breakdown) {
+    pub(super) fn terms(&self, node: usize, asked: &Asked, bound: &Bound) -> (Breakdown, Breakdown) {
         let terms = self.hosts[node].as_ref().ok().and_then(|table| table.terms(asked, bound).ok());
         terms.expect("an admitted channel has terms")
     }
@@ -226,10 +237,12 @@ impl Tables {
     /// `W` and `S` where `channel` starts, as if it were admitted now.
     pub(super) fn terms_of_sender(
         &self,
+        experiment: &Experiment,
         channel: &ChannelSpec,
         request: &Request,
     ) -> Option<(Breakdown, Breakdown)> {
-        self.hosts[channel.route[0]].as_ref().ok()?.terms_of(request)
+        let link = experiment.link_out(channel, 0);
+        self.hosts[channel.route[0]].as_ref().ok()?.terms_of(request, link)
     }
 
     /// Why `channel` has no bound, whether it fits or not.
@@ -277,7 +290,7 @@ fn sharing(
                 level: LEVELS as u8 - 1,
                 group: channel.group,
             });
-        } else if best_effort(experiment, channel, station).is_some() {
+        } else if best_effort(experiment, channel, (station, LinkId::FIRST)).is_some() {
             sharing.without = sharing.without.max(packet);
         }
     }
@@ -294,14 +307,20 @@ fn environment(
     experiment: &Experiment,
     coverage: &Coverage,
     formula: Formula,
-    node: usize,
+    (node, at): (usize, LinkId),
 ) -> Result<Environment, Uncovered> {
-    let Covered { model, link, rates: _, by_level: _, levels, ahead, depth } =
+    let Covered { model, link, further, rates: _, by_level: _, levels, ahead, depth } =
         coverage.stations[node].clone()?;
+    if formula != Formula::Corrected && !further.is_empty() {
+        return Err(Uncovered("the papers' host has one adapter"));
+    }
+    let links: Vec<Link> = std::iter::once(link).chain(further).collect();
+    let link = links[usize::from(at.0)].clone();
     if formula != Formula::Corrected && !link.is_alone() {
         return Err(Uncovered("the papers' adapter is a delay and has no stages"));
     }
-    let best_effort = experiment.channels.iter().filter_map(|c| best_effort(experiment, c, node)).collect();
+    let best_effort =
+        experiment.channels.iter().filter_map(|c| best_effort(experiment, c, (node, at))).collect();
     if experiment.outlet(node).is_some() {
         // A port is a host that pays for nothing: what is left is its link.
         return Ok(Environment {
@@ -319,6 +338,7 @@ fn environment(
             best_effort,
             slice: Span::ZERO,
             interference: Vec::new(),
+            others: Vec::new(),
             formula,
         });
     }
@@ -346,6 +366,7 @@ fn environment(
         levels,
         best_effort,
         slice: left.map(|application| application.slice).max().unwrap_or_default(),
+        others: other_links(experiment, (node, at), &links)?,
         interference: match formula {
             // They do not know any.
             Formula::Papers | Formula::Printed => Vec::new(),
@@ -378,14 +399,19 @@ fn costs(host: &Host, model: ResourceModel) -> HostCosts {
     }
 }
 
-/// What a channel has at `node` without a guarantee: all of it, or what exceeds its contract.
-fn best_effort(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<BestEffort> {
+/// What a channel has at a node without a guarantee: all of it, or what exceeds its contract. To a link of the node, one of another is elsewhere.
+fn best_effort(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    (node, link): (usize, LinkId),
+) -> Option<BestEffort> {
     let (_, role) = experiment.hops(channel).find(|(other, _)| *other == node)?;
     let excess = channel.message_overflow == MessageOverflow::BestEffort;
     (channel.class == Class::BestEffort || excess).then_some(BestEffort {
         max_message: channel.spec.max_message,
         min_message: channel.spec.min_message,
         role,
+        elsewhere: channel.hop(node).is_some_and(|hop| experiment.link_out(channel, hop) != link),
         program: match role {
             Role::Receive => {
                 let reader = reader(experiment, channel, node);

@@ -11,6 +11,7 @@ fn best_effort(min: u64, max: u64) -> BestEffort {
         max_message: Bytes::new(max),
         min_message: Bytes::new(min),
         role: Role::Send,
+        elsewhere: false,
         program: Span::ZERO,
     }
 }

@@ -42,6 +42,7 @@ fn best_effort(role: Role, kib: u64) -> Vec<BestEffort> {
         max_message: Bytes::from_kib(kib),
         min_message: Bytes::from_kib(kib),
         role,
+        elsewhere: false,
         program: Span::ZERO,
     }]
 }

@@ -1,6 +1,14 @@
 //! `[network.NAME]`: links from one place to others, and media that nodes share.
 
 use super::*;
+use crate::leaf::EndName;
+
+/// An end of a network: a place, and of a node which of its adapters.
+#[derive(Clone, Copy)]
+struct End {
+    place: usize,
+    link: usize,
+}
 
 /// What the links of one network are like.
 #[derive(Clone, Copy)]
@@ -35,15 +43,17 @@ impl Builder {
             return Err(cx.missing("joins", &owner, &what, "the names of the nodes that it joins"));
         };
         let joins_at = joins.span.clone();
-        let mut members: Vec<usize> = Vec::new();
+        let mut members: Vec<End> = Vec::new();
         for joined in cx.items(Some(joins))? {
             let joined = cx.value(joined)?;
-            let places = self.graph.places(cx, &joined.get_ref().0, &joined.span())?;
-            if let Some(twice) = places.iter().find(|place| members.contains(place)) {
-                let reason = format!("`{}` stands here twice", self.graph.names[*twice]);
-                return Err(cx.fault(&joined.span(), reason, "remove one"));
+            let EndName { node, adapter } = joined.get_ref();
+            for place in self.graph.places(cx, node, &joined.span())?.to_vec() {
+                if members.iter().any(|end| end.place == place) {
+                    let reason = format!("`{}` stands here twice", self.graph.names[place]);
+                    return Err(cx.fault(&joined.span(), reason, "remove one"));
+                }
+                members.push(self.end(cx, place, adapter.as_deref(), &joined.span())?);
             }
-            members.extend(places);
         }
         if members.len() < 2 {
             return Err(cx.fault(&joins_at, "a network joins two nodes or more", "name another"));
@@ -55,6 +65,38 @@ impl Builder {
         }
     }
 
+    /// An end of a network: which adapter it is, if the place has several.
+    fn end(
+        &self,
+        cx: &mut Context<'_>,
+        place: usize,
+        adapter: Option<&str>,
+        span: &Range<usize>,
+    ) -> Result<End, Reported> {
+        let adapters = match self.graph.places[place] {
+            Place::Node(node) => &self.nodes[node].adapters[..],
+            Place::Switch(_) => &[],
+        };
+        let name = &self.graph.names[place];
+        let called: Vec<&str> = adapters.iter().filter_map(|attached| attached.name.as_deref()).collect();
+        let link = match adapter {
+            None if called.len() > 1 => {
+                let reason = format!("`{name}` has several adapters");
+                let help = format!("say which, as `{name}.{}`", called[0]);
+                return Err(cx.fault(span, reason, help));
+            }
+            None => 0,
+            Some(wanted) => called.iter().position(|adapter| *adapter == wanted).ok_or_else(|| {
+                let help = match called[..] {
+                    [] => format!("say `{name}`, or describe `[node.{name}.adapter.{wanted}]`"),
+                    _ => format!("it has {}", list(&called)),
+                };
+                cx.fault(span, format!("`{name}` has no adapter `{wanted}`"), help)
+            })?,
+        };
+        Ok(End { place, link })
+    }
+
     /// A link from the first of `members` to each of the others.
     fn links(
         &mut self,
@@ -62,7 +104,7 @@ impl Builder {
         name: &Spanned<String>,
         raw: RawNetwork,
         owner: &Range<usize>,
-        members: &[usize],
+        members: &[End],
     ) -> Result<(), Reported> {
         let RawNetwork { rate, framing, mtu, .. } = &raw;
         let rate = cx.optional(rate.clone());
@@ -113,7 +155,7 @@ impl Builder {
         &mut self,
         cx: &mut Context<'_>,
         name: &Spanned<String>,
-        (from, to): (usize, usize),
+        (End { place: from, link }, End { place: to, .. }): (End, End),
         wire: Wire,
     ) -> Result<(), Reported> {
         let Wire { network, costs, mtu } = wire;
@@ -142,16 +184,24 @@ impl Builder {
             }
             Place::Node(node) => {
                 let costs = costs.unwrap_or_default();
-                match &self.links[node] {
+                match &self.links[node][link] {
                     Some(link) if link.costs != costs || link.mtu != mtu => {
-                        let reason = format!("the links of `{}` are not alike", self.graph.names[from]);
+                        let from = &self.graph.names[from];
+                        let reason = format!("the links of `{from}` are not alike");
+                        let help = format!(
+                            "all links of an adapter have one rate and framing; give the host several, as `[node.{from}.adapter.left]`"
+                        );
                         let diagnostic = crate::diagnostic::Diagnostic::new(cx.place(&name.span()), reason)
                             .related(cx.place(&link.place).label("the other one"))
-                            .help("a host has one adapter, and all its links have one rate and framing");
+                            .help(help);
                         Err(cx.report(diagnostic))
                     }
                     _ => {
-                        self.links[node] = Some(Link { costs, mtu, place: name.span() });
+                        self.links[node][link] = Some(Link { costs, mtu, place: name.span() });
+                        let networks = &mut self.nodes[node].adapters[link].networks;
+                        if !networks.contains(&network) {
+                            networks.push(network);
+                        }
                         Ok(())
                     }
                 }
@@ -167,33 +217,34 @@ impl Builder {
         kind: NetworkKind,
         raw: RawNetwork,
         owner: &Range<usize>,
-        members: &[usize],
+        members: &[End],
     ) -> Result<(), Reported> {
         let (reason, help) = ("this is of links, one for each two", "remove this");
         cx.foreign(raw.framing.as_ref(), reason, help)?;
         cx.foreign(raw.mtu.as_ref(), reason, help)?;
         let mut stations = Vec::new();
-        for &member in members {
-            let Place::Node(node) = self.graph.places[member] else {
-                let reason =
-                    format!("`{}` is a switch, which has links of its own", self.graph.names[member]);
+        for &End { place, link } in members {
+            let Place::Node(node) = self.graph.places[place] else {
+                let reason = format!("`{}` is a switch, which has links of its own", self.graph.names[place]);
                 return Err(cx.fault(owner, reason, "join hosts here, or use `point_to_point`"));
             };
-            let spec = &self.nodes[node];
+            let spec = &self.nodes[node].adapters[link];
             if !network::waits(&self.adapters[spec.adapter].value) {
                 let reason =
-                    format!("the adapter of `{}` never waits for a shared medium", self.graph.names[member]);
+                    format!("the adapter of `{}` never waits for a shared medium", self.graph.names[place]);
                 return Err(cx.fault(
                     owner,
                     reason,
                     "describe an adapter with a phase that says `medium = true`",
                 ));
             }
-            if self.links[node].is_some()
-                || self.networks.iter().any(|network| network.members.contains(&node))
-            {
-                let reason = format!("`{}` is at another network already", self.graph.names[member]);
-                return Err(cx.fault(&name.span(), reason, "a host has one adapter, at one shared medium"));
+            if !spec.networks.is_empty() {
+                let from = &self.graph.names[place];
+                let reason = format!("`{from}` is at another network already");
+                let help = format!(
+                    "an adapter is at one shared medium; give the host several, as `[node.{from}.adapter.left]`"
+                );
+                return Err(cx.fault(&name.span(), reason, help));
             }
             stations.push(node);
         }
@@ -203,10 +254,13 @@ impl Builder {
             cx.optional(raw.propagation.clone())?.map_or(Span::ZERO, |span| span.into_inner().get());
         let (medium, impairments) =
             network::medium(cx, kind, raw, owner, stations.len(), speedup, propagation)?;
-        for &from in members {
-            for &to in members.iter().filter(|to| **to != from) {
-                self.graph.next[from].push((to, network));
+        for from in members {
+            for to in members.iter().filter(|to| to.place != from.place) {
+                self.graph.next[from.place].push((to.place, network));
             }
+        }
+        for (node, End { link, .. }) in stations.iter().zip(members) {
+            self.nodes[*node].adapters[*link].networks.push(network);
         }
         self.networks.push(Network {
             name: Some(name.get_ref().clone()),

@@ -1,0 +1,80 @@
+//! An adapter with its driver, and who hears whom in a node.
+
+use laxity_qos::channel::{LinkId, Packet, Slot, Slots};
+use laxity_units::Time;
+
+use super::NodeOutput;
+use super::driver::Driver;
+use crate::adapter::{Adapter, AdapterOutput};
+use crate::around::{Around, Heard};
+use crate::host::Output;
+
+/// An adapter and its driver.
+#[derive(Debug)]
+pub(super) struct Device {
+    pub(super) driver: Driver,
+    pub(super) adapter: Adapter,
+}
+
+/// Who hears what the host does: its packets are for the adapters of their links, the rest is for the world.
+pub(super) fn of_host<'a>(
+    now: Time,
+    devices: &'a mut [Device],
+    packets: &'a mut Slots,
+    tell: &'a mut impl FnMut(NodeOutput<&Packet>),
+) -> impl Around<Output<Slot>> + 'a {
+    let hear = move |packets: &mut Slots, output| match output {
+        Output::Transmit(link, slot) => {
+            let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+            let packet = packets.at_mut(slot);
+            packet.handed = now;
+            let class = packet.tag.class;
+            // A driver in which nothing waits has nothing to do but to pass it on.
+            let idle = driver.waiting() == 0;
+            if idle && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, packets, tell)) {
+                driver.passed(now, slot);
+            } else {
+                driver.wait(slot, class);
+            }
+        }
+        Output::Proceed(link, slot) => {
+            let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+            let packet = *packets.at(slot);
+            adapter.proceed(now, &packet, &mut of_adapter(now, link, driver, packets, tell));
+        }
+        Output::Read(link) => {
+            let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+            if let Some(queue) = driver.served() {
+                adapter.has_read(now, queue, &mut of_adapter(now, link, driver, packets, tell));
+            }
+        }
+        other => tell(NodeOutput::Host(other)),
+    };
+    Heard { packets, hear }
+}
+
+/// Who hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the
+/// world.
+pub(super) fn of_adapter<'a>(
+    now: Time,
+    link: LinkId,
+    driver: &'a mut Driver,
+    packets: &'a mut Slots,
+    tell: &'a mut impl FnMut(NodeOutput<&Packet>),
+) -> impl Around<AdapterOutput<Slot>> + 'a {
+    let hear = move |packets: &mut Slots, output| match output {
+        AdapterOutput::Response(response) if !driver.passes_on() => {
+            driver.written(now, response, packets.at(*response.packet()));
+        }
+        AdapterOutput::Response(response) => {
+            tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
+        }
+        AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(link, packets.at(packet), more)),
+        AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(packets.at(packet), until)),
+        AdapterOutput::Request => tell(NodeOutput::Request(link)),
+        AdapterOutput::Withdraw => tell(NodeOutput::Withdraw(link)),
+        AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),
+        AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(link, passage)),
+    };
+    Heard { packets, hear }
+}

@@ -1,0 +1,87 @@
+//! What other links take, by hand.
+
+use super::*;
+
+const fn us(us: u64) -> Span {
+    Span::from_us(us)
+}
+
+/// Packets of 1000 bytes cost 20 us to make, 10 to start and 5 to hear of; a message has one.
+fn host(other: OtherLink) -> Environment {
+    Environment {
+        host: HostCosts {
+            first_packet: us(20),
+            packet: us(20),
+            link_scheduling: us(10),
+            interrupt: us(5),
+            ..HostCosts::default()
+        },
+        link: LinkCosts::new(us(50), Span::ZERO).into(),
+        packet: Bytes::new(1000),
+        makes: Some(us(20)),
+        others: vec![other],
+        ..mc68040(ResourceModel::O1, 1, Formula::Corrected)
+    }
+}
+
+fn packet(interval: Span) -> Request {
+    let size = Bytes::new(1000);
+    with(TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval })
+}
+
+fn beside(other: OtherLink) -> Beside {
+    let environment = host(other);
+    let all = Population::of_best_effort(&environment).with(&environment, &packet(us(1000)));
+    Beside::of(&environment, &all)
+}
+
+/// A block and four packets ahead are 100 us. By time that is 15 (2 + ⌈100/50⌉) = 60; by packets, with four of them waiting, 15 (4 + 1 + 1 + 1 + 1) and
+/// four times the 25 of a gap.
+#[test]
+fn a_slow_link_is_counted_by_time() {
+    let slow = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
+    let above = Interference {
+        above: Above::Interrupt,
+        cost: us(15),
+        adapter: Span::ZERO,
+        burst: 2,
+        interval: us(50),
+    };
+    assert_eq!(beside(slow), Beside { above: vec![above], ..Beside::default() });
+}
+
+/// Completions that are closer together than they cost have no end by time. By packets: 15 for each of the four that wait, of two made in a block, of one with the adapter and
+/// of one in part; a gap of 10 + 5 + 2 · 10. Without buffers, (1) has it for a link as fast as the handlers: K + 5 + 15 = 2 (20 + 15) + 20, so
+/// ⌈90/20⌉ + 1 wait.
+#[test]
+fn a_fast_link_is_counted_by_packets() {
+    let us = |n: u64| u128::from(Span::from_us(n).as_ps());
+    let by = |waiting: u64| Beside {
+        above: Vec::new(),
+        each: us(15),
+        once: us(15 * (waiting + 4)),
+        per_start: us(35),
+    };
+    let fast =
+        |buffers, longest| OtherLink { apart: Span::from_us(10), longest: Span::from_us(longest), buffers };
+    assert_eq!(beside(fast(Some(4), 60)), by(4));
+    assert_eq!(beside(fast(None, 20)), by(6));
+    assert_eq!(beside(fast(Some(9), 20)), by(6));
+    let endless = beside(fast(None, 60));
+    assert_eq!((endless.above.len(), endless.each), (1, 0), "and then nothing is admitted");
+    let mut table = table(host(fast(None, 60)));
+    assert!(matches!(table.request(packet(Span::from_ms(9))), Decision::Refused(_)));
+}
+
+/// To the table of another link a channel is what it takes of the CPU: made in 20, and its start and completion, 15, if that link is counted by packets. It waits for no
+/// transmission, and takes none of this link's room.
+#[test]
+fn what_leaves_elsewhere_takes_the_cpu_only() {
+    let fast = OtherLink { apart: us(10), longest: us(20), buffers: None };
+    let table = table(host(fast));
+    let service = |request: &Request| table.service_time(request).unwrap().total();
+    let request = packet(Span::from_ms(9));
+    // Alone here, nothing is transmitted by this link and nothing stolen.
+    assert_eq!(service(&request.by_another_link()), us(20 + 15));
+    assert!(service(&request) > us(50));
+}

@@ -1,0 +1,139 @@
+//! The tables of a host with several links: one for each by which guaranteed channels leave, of all channels.
+//!
+//! A channel is admitted if every table has room for it: that of its own link with all that it does, the others with what it takes of the CPU
+//! ([`Request::by_another_link`](laxity_qos::admission::Request::by_another_link)). EDF goes by the latest of the bounds that they have for it, which is what the channel is promised: by
+//! `D_order` a table's bounds hold under any local deadlines between its own bound and what was asked for. Under the demand test EDF goes by what was asked for,
+//! which is the same in all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use laxity_qos::admission::{AdmissionId, AdmissionTable, Bound, Decision, OtherLink, Refusal, Test};
+use laxity_qos::channel::LinkId;
+use laxity_qos::discipline::Class;
+use laxity_qos::station::Link;
+use laxity_units::Span;
+
+use super::departures::room;
+use super::station::Asked;
+use crate::coverage::Uncovered;
+use crate::experiment::{ChannelSpec, Experiment};
+
+/// What a host with several links has promised.
+pub(super) struct Links {
+    /// By the links that they are of; at least one.
+    tables: Vec<(LinkId, AdmissionTable)>,
+    /// By its name in the first table: the link of a channel, and its name in each.
+    names: BTreeMap<AdmissionId, (LinkId, Vec<AdmissionId>)>,
+}
+
+impl Links {
+    /// Of `tables` without channels. Panics if there is none.
+    pub(super) fn new(tables: Vec<(LinkId, AdmissionTable)>) -> Self {
+        assert!(!tables.is_empty(), "whatever ends here needs the CPU");
+        Self { tables, names: BTreeMap::new() }
+    }
+
+    pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
+        let mut names = Vec::new();
+        for (link, table) in &mut self.tables {
+            match table.request(asked.of_link(*link)) {
+                Decision::Admitted { id, .. } => names.push(id),
+                Decision::Refused(refusal) => {
+                    self.release_all(&names);
+                    return Err(refusal);
+                }
+            }
+        }
+        let name = names[0];
+        self.names.insert(name, (asked.link, names));
+        Ok(name)
+    }
+
+    pub(super) fn release(&mut self, id: AdmissionId) -> bool {
+        let Some((_, names)) = self.names.remove(&id) else { return false };
+        self.release_all(&names);
+        true
+    }
+
+    fn release_all(&mut self, names: &[AdmissionId]) {
+        for ((_, table), name) in self.tables.iter_mut().zip(names) {
+            table.release(*name);
+        }
+    }
+
+    /// The least deadline that all of them would admit.
+    pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
+        let of = |(link, table): &(LinkId, AdmissionTable)| table.least_deadline(&asked.of_link(*link));
+        let mut each = self.tables.iter().map(of);
+        each.try_fold(Span::ZERO, |least, one| Ok(least.max(one?)))
+    }
+
+    /// The bounds by the names in the first table. What another table needs beyond a channel's own is time that others have.
+    pub(super) fn bounds(&self) -> Vec<Bound> {
+        let by_id = |(_, table): &(LinkId, AdmissionTable)| {
+            table.bounds().into_iter().map(|bound| (bound.id, bound)).collect()
+        };
+        let bounds: Vec<BTreeMap<AdmissionId, Bound>> = self.tables.iter().map(by_id).collect();
+        let of = |(id, (link, names)): (&AdmissionId, &(LinkId, Vec<AdmissionId>))| {
+            let at = |table: usize| bounds[table][&names[table]];
+            let own = at(self.place(*link));
+            let latest = match self.tables[0].1.test() {
+                Test::DOrder => (0..names.len()).map(|table| at(table).bound).max().unwrap_or(own.bound),
+                Test::Demand => own.bound,
+            };
+            let higher = own.higher.saturating_add(latest.saturating_sub(own.bound));
+            Bound { id: *id, bound: latest, higher, ..own }
+        };
+        self.names.iter().map(of).collect()
+    }
+
+    /// The table of a link; the first for what leaves by none.
+    pub(super) fn of(&self, link: LinkId) -> &AdmissionTable {
+        &self.tables[self.place(link)].1
+    }
+
+    fn place(&self, link: LinkId) -> usize {
+        self.tables.iter().position(|(of, _)| *of == link).unwrap_or(0)
+    }
+}
+
+/// The links by which guaranteed channels leave `node`; if none does, the first, for what ends there.
+pub(super) fn promising(experiment: &Experiment, node: usize) -> BTreeSet<LinkId> {
+    let out = |channel: &ChannelSpec| {
+        let hop = channel.senders().iter().position(|station| *station == node)?;
+        (channel.class == Class::RealTime).then(|| experiment.link_out(channel, hop))
+    };
+    let links: BTreeSet<LinkId> = experiment.channels.iter().filter_map(out).collect();
+    if links.is_empty() { BTreeSet::from([LinkId::FIRST]) } else { links }
+}
+
+/// The links of `node` beside `at`, as far as packets leave by them.
+pub(super) fn other_links(
+    experiment: &Experiment,
+    (node, at): (usize, LinkId),
+    links: &[Link],
+) -> Result<Vec<OtherLink>, Uncovered> {
+    let mut others = Vec::new();
+    for (link, behind) in (0..).map(LinkId).zip(links).filter(|(link, _)| *link != at) {
+        let leaves = |i: &usize| {
+            let channel = &experiment.channels[*i];
+            let hop = channel.senders().iter().position(|station| *station == node);
+            hop.is_some_and(|hop| experiment.link_out(channel, hop) == link)
+        };
+        let sent: Vec<usize> = (0..experiment.channels.len()).filter(leaves).collect();
+        let packet = experiment.packet();
+        let spec = |i: &usize| experiment.channels[*i].spec;
+        let Some(smallest) = sent.iter().map(|i| spec(i).smallest_packet(packet)).min() else { continue };
+        let largest = sent.iter().map(|i| spec(i).max_message.min(packet)).max().unwrap_or(packet);
+        let apart = behind.apart(smallest);
+        if apart.is_zero() {
+            return Err(Uncovered(
+                "packets that take another adapter no time complete as often as they like",
+            ));
+        }
+        let buffers =
+            sent.iter().try_fold(0u64, |all, i| Some(all.saturating_add(room(experiment, *i, node)?)));
+        others.push(OtherLink { apart, longest: behind.transmit(largest), buffers });
+    }
+    Ok(others)
+}
