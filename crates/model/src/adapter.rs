@@ -253,6 +253,13 @@ impl Adapter {
         }
     }
 
+    /// The host's CPU copies from now on, and has for so long what they share.
+    pub fn copies(&mut self, now: Time, span: Span, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.copies(now, span, around);
+        }
+    }
+
     /// The host resets it: everything in it is lost, and every breakdown over.
     pub fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         each!(self, adapter => adapter.reset(now, around));

@@ -100,6 +100,15 @@ pub enum Output<P = Packet> {
     Busy(Busy),
     /// The host has taken a response of an adapter out of its queue.
     Read(LinkId),
+    /// The CPU begins to copy, and has the memory bus for so long.
+    Copies(Span),
+}
+
+/// The CPU copies for so long.
+fn copies(span: Span, around: &mut impl Around<Output<Slot>>) {
+    if !span.is_zero() {
+        around.tell(Output::Copies(span));
+    }
 }
 
 /// A hash of fixed keys: iteration order never matters here, yet no run may depend on the machine's.
@@ -368,14 +377,21 @@ impl Host {
             Step::Idle => return false,
             Step::Process { thread, channel, work, bytes, resumed } => {
                 let left = if resumed { self.left.remove(&thread) } else { None };
+                if left.is_none() {
+                    copies(
+                        cost_of(&self.costs, work, bytes) - cost_of(&self.costs, work, Bytes::ZERO),
+                        around,
+                    );
+                }
                 let cost = left.unwrap_or_else(|| cost_of(&self.costs, work, bytes));
                 (thread, cost, use_of(work), Kind::Process(channel))
             }
             Step::Transmit { thread, packet, new_thread } => {
                 let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
                 let of = around.packets().at(packet);
-                let cost = creation + cost_of_transmit(&self.costs, self.paradigm, of.size);
-                let kind = Kind::Transmit(of.channel);
+                let (size, kind) = (of.size, Kind::Transmit(of.channel));
+                let cost = creation + cost_of_transmit(&self.costs, self.paradigm, size);
+                copies(self.costs.transfer_byte * size.get(), around);
                 self.handing = Some(packet);
                 (thread, cost, Use::LinkScheduling, kind)
             }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
 use laxity_qos::channel::{ChannelId, LinkId, Packet, Slot, Slots};
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command};
 use crate::around::{Around, Heard};
@@ -110,6 +110,7 @@ heard!(
     proceed(packet: &Packet),
     medium(access: Access),
     has_read(queue: usize),
+    copies(span: Span),
     reset(),
     break_down(breakdown: Breakdown, broken: bool),
     timer(),
@@ -120,8 +121,8 @@ impl Told<Host, Output> {
         let Self { component, packets, output } = self;
         let hear = |packets: &mut Slots, told: Output<Slot>| {
             output.push_back(match told {
-                // What frees a place of a response queue is the driver's business, who is not here.
-                Output::Read(_) => return,
+                // What frees a place of a response queue is the driver's business, and who has a bus the adapter's: neither is here.
+                Output::Read(_) | Output::Copies(_) => return,
                 Output::Transmit(link, packet) => Output::Transmit(link, packets.take(packet)),
                 Output::Proceed(link, packet) => Output::Proceed(link, packets.take(packet)),
                 Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },

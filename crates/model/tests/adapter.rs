@@ -65,6 +65,7 @@ enum Act {
     Answer(Packet),
     Read(usize),
     Break(Breakdown, bool),
+    Copy(Span),
     Reset,
 }
 
@@ -103,6 +104,7 @@ impl Bench {
                 self.adapter.has_read(now, queue);
             }
             Act::Break(breakdown, broken) => self.adapter.break_down(now, breakdown, broken),
+            Act::Copy(span) => self.adapter.copies(now, span),
             Act::Reset => {
                 self.resets += 1;
                 self.adapter.reset(now);
@@ -233,6 +235,12 @@ fn run(seed: u64, faults: bool) -> Outcome {
         bench.schedule(at, if frame { Act::Frame(packet) } else { Act::Hand(packet) });
     }
     let mut last = Time::ZERO + Span::from_us(within);
+    for _ in 0..dice.below(8) {
+        let at = Time::ZERO + dice.us(within);
+        let span = dice.us(200);
+        last += span;
+        bench.schedule(at, Act::Copy(span));
+    }
     for _ in 0..if faults { dice.below(6) } else { 0 } {
         let at = Time::ZERO + dice.us(within);
         let until = at + dice.us(3000);

@@ -246,6 +246,7 @@ pub(crate) fn within_reason(
     for stage in description.transmit.iter().chain(&description.receive) {
         for phase in &stage.phases {
             let Delay { fixed, per_packet, segment, per_segment, per_byte, per_byte_past, .. } = phase.delay;
+            let packet = packet + phase.trailer;
             let segments = if segment.is_zero() { 0 } else { packet.div_ceil(segment) };
             let bytes = u128::from(packet.get()) * u128::from(per_byte.max(per_byte_past).as_ps());
             let segments = u128::from(segments) * u128::from(per_segment.as_ps());

@@ -89,7 +89,13 @@ pub enum Memory {
 impl Cim250 {
     /// The adapter in the terms of every other.
     pub fn description(&self) -> Description {
-        let resource = |name: &str, preemptive| Resource { name: name.into(), servers: 1, preemptive };
+        let resource = |name: &str, preemptive| Resource {
+            name: name.into(),
+            servers: 1,
+            preemptive,
+            urgent: false,
+            host: false,
+        };
         let mut resources = vec![resource("processor", false), resource("bus", true)];
         let host_bus = 1;
         let network_bus = match self.memory {

@@ -63,6 +63,12 @@ pub struct Resource {
     /// Whether a phase of higher priority takes it from one of lower, which resumes with the time it had
     /// left (thesis §4.3.3).
     pub preemptive: bool,
+    /// Among phases of one priority the one whose packet is more urgent goes first, real time by its deadline; and takes it from the other, if it
+    /// may be taken. Otherwise who has it keeps it, and else the older packet goes first.
+    pub urgent: bool,
+    /// The host's CPU takes it while it copies, before all phases, which go on with the time that they had left: a bus to the memory that
+    /// both of them move bytes of, whose cycles the CPU steals.
+    pub host: bool,
 }
 
 /// A stage: queues, servers, and what a server does to a packet.
@@ -109,8 +115,8 @@ impl Stage {
     pub fn service(&self, size: Bytes) -> Span {
         let phases = self.phases.iter().filter(|phase| phase.applies(size));
         phases.fold(Span::ZERO, |passed, phase| match phase.since_service {
-            true => passed.max(phase.delay.of(size)),
-            false => passed + phase.delay.of(size),
+            true => passed.max(phase.time(size)),
+            false => passed + phase.time(size),
         })
     }
 }
@@ -247,9 +253,24 @@ pub struct Phase {
     pub since_service: bool,
     /// At its end the packet has been copied, and its buffer is free; else it has it until it completes.
     pub releases: bool,
+    /// It is done a segment of its [`delay`](Self::delay) at a time, and between two of them whoever is before it at its resources has those: what
+    /// becomes of a packet that is cut into cells.
+    pub yields: bool,
+    /// What is added to a packet before it is cut into segments.
+    pub trailer: Bytes,
 }
 
 impl Phase {
+    /// What it takes for a packet of `size`.
+    pub fn time(&self, size: Bytes) -> Span {
+        self.delay.of(size + self.trailer)
+    }
+
+    /// In how many parts that is done.
+    pub fn parts(&self, size: Bytes) -> u64 {
+        if self.yields { (size + self.trailer).div_ceil(self.delay.segment).max(1) } else { 1 }
+    }
+
     /// Whether a packet of `size` goes through it, if it is for packets like that otherwise.
     pub fn applies(&self, size: Bytes) -> bool {
         size >= self.from && self.up_to.is_none_or(|most| size <= most)

@@ -78,6 +78,8 @@ pub struct Pipeline {
     responses: Responses,
     /// Per resource: it does nothing.
     stalled: Vec<bool>,
+    /// Until when the host has the resources that it shares; [`Time::ZERO`] if it has not.
+    copying: Time,
     refuses: bool,
     stopped: bool,
     /// A shorter frame is padded to this.
@@ -126,6 +128,7 @@ impl Pipeline {
             receive_policer: description.receive_policing.map(Policer::new),
             responses: Responses::new(&description.interface),
             stalled: vec![false; description.resources.len()],
+            copying: Time::ZERO,
             stations,
             transmitting,
             choosing,
@@ -221,6 +224,15 @@ impl Pipeline {
         self.settle(now, around);
     }
 
+    /// The host's CPU has what they share for so long, after what it had to copy before.
+    pub(super) fn copies(&mut self, now: Time, span: Span, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if self.description.resources.iter().any(|resource| resource.host) {
+            self.copying = self.copying.max(now) + span;
+            self.unassigned = true;
+            self.settle(now, around);
+        }
+    }
+
     pub(super) fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.settle(now, around);
     }
@@ -241,6 +253,9 @@ impl Pipeline {
     }
 
     fn settle(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if self.copying != Time::ZERO && self.copying <= now {
+            (self.copying, self.unassigned) = (Time::ZERO, true);
+        }
         loop {
             let mut moved = false;
             if !self.stopped {
@@ -253,7 +268,7 @@ impl Pipeline {
                 }
             }
             if std::mem::take(&mut self.unassigned) {
-                self.assign(now);
+                self.assign(now, around);
             }
             self.look_ahead();
             let ends = match self.stopped {
@@ -265,6 +280,9 @@ impl Pipeline {
             let again = ends <= now || moved && self.somebody_waits();
             if !again {
                 self.due = ends.min(self.next_look(now));
+                if self.copying != Time::ZERO && self.contenders > 0 && !self.stopped {
+                    self.due = self.due.min(self.copying);
+                }
                 return;
             }
         }
@@ -323,6 +341,10 @@ impl Pipeline {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
+        if job.next_part() {
+            self.unassigned = true;
+            return;
+        }
         let phase = &station.stage.phases[job.phase];
         if !phase.holds.is_empty() {
             // Whoever was alone leaves nobody behind who waits for it.
@@ -393,10 +415,10 @@ impl Pipeline {
         };
         let phase = &station.stage.phases[number];
         let delay = match job.others.is_empty() {
-            true => phase.delay.of(size),
+            true => phase.time(size),
             false => phase.delay.of_all(job.all().map(|(slot, _)| around.packets().at(slot).size)),
         };
-        job.enter(number, phase, delay, now);
+        job.enter(number, phase, (delay, phase.parts(size)), now);
         if phase.medium {
             job.left = job.left.max(self.description.link.transmit(size));
         }

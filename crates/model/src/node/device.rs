@@ -48,6 +48,12 @@ pub(super) fn of_host<'a>(
                 adapter.has_read(now, queue, &mut of_adapter(now, link, driver, packets, tell));
             }
         }
+        // The bus is the host's, and whatever adapter is at it stands back.
+        Output::Copies(span) => {
+            for (link, Device { driver, adapter }) in (0..).map(LinkId).zip(devices.iter_mut()) {
+                adapter.copies(now, span, &mut of_adapter(now, link, driver, packets, tell));
+            }
+        }
         other => tell(NodeOutput::Host(other)),
     };
     Heard { packets, hear }

@@ -49,6 +49,8 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
             name: format!("r{n}"),
             servers: 1 + dice.below(2) as u32,
             preemptive: dice.one_in(2),
+            urgent: dice.one_in(3),
+            host: dice.one_in(3),
         })
         .collect::<Vec<_>>();
     let mut transmit: Vec<Stage> =
@@ -60,7 +62,7 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
         let phase = dice.below(stage.phases.len() as u64) as usize;
         let phase = &mut stage.phases[phase];
         (phase.medium, phase.from, phase.up_to) = (true, Bytes::ZERO, None);
-        phase.takes = Takes::All;
+        (phase.takes, phase.yields) = (Takes::All, false);
     }
     let sent = transmit.iter().position(|stage| stage.phases.iter().any(|phase| phase.medium));
     for stage in transmit.iter_mut().skip(sent.map_or(usize::MAX, |sent| sent + 1)) {
@@ -235,11 +237,16 @@ fn stage(dice: &mut Dice, number: u64, resources: usize, first_received: bool) -
         })
         .collect();
     let mut phases: Vec<Phase> = (0..1 + dice.below(3)).map(|_| phase(dice, resources)).collect();
+    for phase in &mut phases {
+        let cut = phase.delay.segment > Bytes::ZERO && !phase.holds.is_empty() && !phase.since_service;
+        phase.yields = cut && dice.one_in(2);
+    }
     let batch = if dice.one_in(4) { 1 + dice.below(5) as u32 } else { 1 };
     if batch > 1 {
         for phase in &mut phases {
             (phase.takes, phase.from, phase.up_to) = (Takes::All, Bytes::ZERO, None);
             phase.tells = Tells::Nothing;
+            (phase.yields, phase.trailer) = (false, Bytes::ZERO);
         }
     }
     Stage {
@@ -288,6 +295,8 @@ fn phase(dice: &mut Dice, resources: usize) -> Phase {
         tells: dice.pick(&tells),
         since_service: dice.one_in(4),
         releases: false,
+        yields: false,
+        trailer: Bytes::new(if dice.one_in(4) { 8 } else { 0 }),
     }
 }
 
@@ -348,7 +357,7 @@ pub(crate) fn longest_way(description: &Description, answer: Span) -> Span {
     let one = |phase: &Phase| {
         // An answer, and a place for what is told.
         let answer = if phase.tells == Tells::Nothing { Span::ZERO } else { answer * 2 };
-        phase.delay.of(Bytes::new(LARGEST)) + answer
+        phase.time(Bytes::new(LARGEST)) + answer
     };
     let linger = description.transmit.iter().chain(&description.receive).map(|stage| stage.linger);
     let linger = linger.sum::<Span>() + description.interface.doorbell;

@@ -168,7 +168,7 @@ impl Bench {
     fn word(&mut self, now: Time, output: &Output) -> String {
         let us = |at: Time| at.since(Time::ZERO).as_ps() / 1_000_000;
         match *output {
-            Output::Read(_) => unreachable!("the driver has heard it"),
+            Output::Read(_) | Output::Copies(_) => unreachable!("the driver has heard it"),
             Output::Transmit(_, packet) => {
                 let begins = self.flying.back().map_or(now, |(done, _)| now.max(*done));
                 self.flying.push_back((begins + self.link, packet));

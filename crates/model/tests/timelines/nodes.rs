@@ -112,6 +112,30 @@ fn a_packet_goes_from_host_to_adapter_and_is_announced_there() {
     assert_eq!(node.next_deadline(), None);
 }
 
+/// Two packets, of which making one takes 10 of copying more: 0-50 and, with the link's 10 between, 60-90. The adapter moves one in 20 over a bus. The
+/// first is there at 60, and the CPU has the bus to 70: it is moved by 90, or by 80 if the bus is the adapter's. The second is handed over at
+/// 105 either way, and nobody copies by then.
+#[test]
+fn a_host_that_copies_takes_the_bus_from_its_adapter() {
+    let sent = |host| {
+        let transfer = Phase { delay: Delay::fixed(Span::from_us(20)), holds: vec![1], ..Phase::default() };
+        let adapter = describing(|description| {
+            let bus = Resource { name: "bus".into(), servers: 1, preemptive: true, urgent: false, host };
+            description.resources.push(bus);
+            description.transmit =
+                vec![Stage { name: "dma".into(), phases: vec![transfer], ..Stage::default() }];
+        });
+        let costs = HostCosts { send_byte: Span::from_ns(10), ..COSTS };
+        let copies = Host::new(costs, config(LinkParadigm::O1), Applications::Separate);
+        let mut node = Told::new(Node::new(copies, DriverConfig::default(), adapter));
+        node.open(best_effort());
+        node.offer(at(0), ChannelId(0), PACKET * 2);
+        run(&mut node, 1000).into_iter().filter(|line| line.contains("departed")).collect::<Vec<_>>()
+    };
+    assert_eq!(sent(true), ["90 departed 0.0 handed 60", "125 departed 0.1 handed 105"]);
+    assert_eq!(sent(false), ["80 departed 0.0 handed 60", "125 departed 0.1 handed 105"]);
+}
+
 #[test]
 fn a_source_without_end_sends_at_once() {
     let mut node = Told::new(Node::new(host(), DriverConfig::default(), null()));
@@ -166,9 +190,14 @@ fn a_host_elsewhere_is_answered() {
 /// Two stages, of which the second sends: it takes 10 and then 20 on the medium; one receives, in 7. A handshake stands
 /// between the two of the second.
 fn described() -> Adapter {
+    describing(|_| {})
+}
+
+/// The same after a change.
+fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
     let stage = |name: &str, phases| Stage { name: name.into(), phases, ..Stage::default() };
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
-    let description = Description {
+    let mut description = Description {
         interface: Interface {
             queues: vec![CommandQueue { slots: Some(1), ..CommandQueue::default() }],
             selection: Selection::Priority,
@@ -177,7 +206,13 @@ fn described() -> Adapter {
             notification: Notification::Interrupt,
             responses: vec![ResponseQueue::default()],
         },
-        resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
+        resources: vec![Resource {
+            name: "processor".into(),
+            servers: 1,
+            preemptive: false,
+            urgent: false,
+            host: false,
+        }],
         transmit: vec![
             stage("in", vec![Phase { holds: vec![PROCESSOR], ..phase(3) }]),
             stage("out", vec![phase(10), Phase { medium: true, ..phase(20) }]),
@@ -189,6 +224,7 @@ fn described() -> Adapter {
         receive_policing: None,
         link: LinkCosts::default(),
     };
+    change(&mut description);
     Adapter::Pipeline(Box::new(Pipeline::new(description)))
 }
 

@@ -86,7 +86,7 @@ fn stages(side: &str, stages: &[Stage], description: &Description, width: Option
             let queues: Vec<String> = stage.queues.iter().map(queue).collect();
             let turn = if stage.selection == Selection::RoundRobin { " in turn" } else { "" };
             let times = SIZES.map(|size| match phase.applies(size) {
-                true => duration(phase.delay.of(size)),
+                true => duration(phase.time(size)),
                 false => "-".into(),
             });
             let row = [

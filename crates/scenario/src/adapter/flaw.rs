@@ -130,6 +130,11 @@ pub(super) fn explain(
                 "say `overload = \"drop\"`, or drop by importance at a queue".into(),
             )
         }
+        Flaw::Yields(name) => (
+            stage(name, &|stage| stage.phases.iter().any(|phase| phase.yields || !phase.trailer.is_zero())),
+            format!("the stage `{name}` serves packets together, which are not cut into segments one by one"),
+            "remove `batch`, or `yields` and `trailer`".into(),
+        ),
         Flaw::Releases(name) => (
             stage(name, &|stage| stage.phases.iter().any(|phase| phase.releases)),
             format!("the stage `{name}` frees buffers of which there is no end"),

@@ -22,7 +22,13 @@ pub(super) struct Resources {
 
 impl Resources {
     pub(super) fn new() -> Self {
-        let processor = Resource { name: PROCESSOR_NAME.into(), servers: 1, preemptive: false };
+        let processor = Resource {
+            name: PROCESSOR_NAME.into(),
+            servers: 1,
+            preemptive: false,
+            urgent: false,
+            host: false,
+        };
         Self { list: vec![processor], unheld: vec![None] }
     }
 
@@ -51,12 +57,13 @@ impl Resources {
     ) -> Result<(), Reported> {
         let part = cx.part(part)?;
         let span = part.span();
-        let RawResource { name, servers, preemptive, source } = part.into_inner();
+        let RawResource { name, servers, preemptive, urgent, host, source } = part.into_inner();
         let name = cx.required(name, "name", &span, "this resource")?;
         let (place, name) = (name.span(), name.into_inner().0);
         let servers = cx.optional(servers).map(|n| n.map_or(1, |n| n.into_inner().small()));
         let preemptive = cx.or(preemptive, name != PROCESSOR_NAME);
-        let (servers, preemptive) = (servers?, preemptive?);
+        let (urgent, host) = (cx.or(urgent, false), cx.or(host, false));
+        let (servers, preemptive, urgent, host) = (servers?, preemptive?, urgent?, host?);
         sources.cite(cx, source, servers != 1, &span, &format!("the resource `{name}`"))?;
         if known.contains(&name) {
             let reason = format!("there are two resources called `{name}`");
@@ -64,9 +71,9 @@ impl Resources {
         }
         known.push(name.clone());
         if name == PROCESSOR_NAME {
-            self.list[PROCESSOR] = Resource { name, servers, preemptive };
+            self.list[PROCESSOR] = Resource { name, servers, preemptive, urgent, host };
         } else {
-            self.list.push(Resource { name, servers, preemptive });
+            self.list.push(Resource { name, servers, preemptive, urgent, host });
             self.unheld.push(Some(place));
         }
         Ok(())
@@ -80,7 +87,7 @@ impl Resources {
     /// The resource called `name`, which a phase holds.
     pub(super) fn held(&mut self, name: String) -> usize {
         let index = self.list.iter().position(|resource| resource.name == name).unwrap_or_else(|| {
-            self.list.push(Resource { name, servers: 1, preemptive: true });
+            self.list.push(Resource { name, servers: 1, preemptive: true, urgent: false, host: false });
             self.unheld.push(None);
             self.list.len() - 1
         });

@@ -212,6 +212,8 @@ fn phase(
         from,
         up_to,
         kind,
+        trailer,
+        yields,
         holds,
         priority,
         medium,
@@ -245,6 +247,7 @@ fn phase(
     let priority = cx.optional(priority);
     let medium = cx.or(medium, false);
     let releases = cx.or(releases, false);
+    let (trailer, yields) = (or_zero(cx, trailer), cx.or(yields, false));
     let tells = cx.optional(tells).map(|tells| tells.map_or(Tells::Nothing, Spanned::into_inner));
     for (keys, one, other) in together {
         if one != other {
@@ -266,6 +269,12 @@ fn phase(
         if !holds.contains(&index) {
             holds.push(index);
         }
+    }
+    let (trailer, yields, medium) = (trailer?, yields?, medium?);
+    if yields && (segment.as_ref().is_ok_and(|segment| segment.is_zero()) || holds.is_empty() || medium) {
+        let reason = "a phase that yields does so between its segments, at a resource of the adapter's own";
+        let help = "give it `segment` and `per_segment` and what it `holds`, and not the `medium`";
+        return Err(cx.fault(&span, reason, help));
     }
     let priority = priority?;
     if let (true, Some(priority)) = (holds.is_empty(), &priority) {
@@ -290,10 +299,12 @@ fn phase(
         holds,
         priority: rank(priority),
         work: kind == PhaseKind::Work,
-        medium: medium?,
+        medium,
         tells: tells?,
         since_service: false,
         releases: releases?,
+        yields,
+        trailer,
     })
 }
 

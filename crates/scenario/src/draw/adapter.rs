@@ -97,6 +97,8 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
                 name: name("processor"),
                 servers: dice.maybe(0.5, |dice| whole(dice.between(1, 2))),
                 preemptive: dice.maybe(0.5, |dice| boolean(dice.chance(0.5))),
+                urgent: dice.maybe(0.3, |dice| boolean(dice.chance(0.7))),
+                host: dice.maybe(0.3, |dice| boolean(dice.chance(0.7))),
                 source: unsaid(),
             })])
         }),
@@ -387,6 +389,8 @@ fn phase(dice: &mut Dice, medium: bool, alike: bool, counted: bool) -> Drafted<R
         from: when(chosen, || quantity(Bytes::new(dice.between(1, 600)))),
         up_to: when(chosen && dice.chance(0.5), || quantity(Bytes::new(dice.between(600, 9000)))),
         kind: word::<PhaseKind>(kind),
+        trailer: when(!alike && dice.chance(0.06), || quantity(Bytes::new(dice.pick(&[8, 40])))),
+        yields: when(segmented && ranked && !alike && dice.chance(0.5), || boolean(dice.chance(0.8))),
         holds: held,
         priority: when(ranked && dice.chance(0.5), || whole(dice.below(3))),
         medium: when(medium || dice.chance(0.1), || boolean(medium)),

@@ -229,6 +229,12 @@ pub(crate) struct RawResource {
     /// Whether a phase of higher priority takes it from one of lower, which resumes with the time it had left.
     /// Default `true`, but `false` for the processor.
     pub(crate) preemptive: Option<Written<bool>>,
+    /// Whether among phases of one priority that goes first whose packet is more urgent, real time by its deadline; and takes the resource from
+    /// the other, if it is preemptive. Default `false`: who has it keeps it, then the older packet goes first.
+    pub(crate) urgent: Option<Written<bool>>,
+    /// Whether the host's CPU takes it while it copies (what its costs say for each byte), before all phases, which go on afterwards: a bus that they
+    /// share, whose cycles the CPU steals. A host in a thread steals none. Default `false`.
+    pub(crate) host: Option<Written<bool>>,
     /// Where `servers` comes from. Needed in adapter files if they are several.
     pub(crate) source: Option<Written<String>>,
 }
@@ -286,7 +292,7 @@ pub(crate) struct RawQueue {
     pub(crate) source: Option<Written<String>>,
 }
 
-/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes.
+/// A part of a stage's work: `fixed` + `per_packet` + ⌈S / `segment`⌉ × `per_segment` + the cost of S bytes, S being the packet's size and its `trailer`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawPhase {
@@ -314,6 +320,10 @@ pub(crate) struct RawPhase {
     pub(crate) up_to: Option<Written<Bounded<Size>>>,
     /// Whose time it is. Default `delay`.
     pub(crate) kind: Option<Written<PhaseKind>>,
+    /// What is added to a packet before it is cut into segments, as AAL5 adds 8 B. Default `0 B`.
+    pub(crate) trailer: Option<Written<Bounded<Size>>>,
+    /// Whether it is done a segment at a time, and whoever is before it at its resources has those between two segments: cells. Default `false`.
+    pub(crate) yields: Option<Written<bool>>,
     /// Resources it holds, all or none, by their names.
     pub(crate) holds: Option<List<Written<Name>>>,
     /// Rank at its resources, 0 before all. Default 0.

@@ -126,7 +126,13 @@ phase = [{ fixed = "1 us" }]
     let buffers = Buffers { pool: Pool::Shared(8), overload: Overload::Priority };
     assert_eq!(adapter.transmit_buffers, buffers);
     assert_eq!(adapter.receive_buffers, Buffers { pool: Pool::PerChannel(4), overload: Overload::Drop });
-    let resource = |name: &str, servers, preemptive| Resource { name: name.into(), servers, preemptive };
+    let resource = |name: &str, servers, preemptive| Resource {
+        name: name.into(),
+        servers,
+        preemptive,
+        urgent: false,
+        host: false,
+    };
     let (processor, banks) = (resource("processor", 1, true), resource("banks", 2, false));
     assert_eq!(adapter.resources, [processor, banks, resource("bus", 1, true)]);
     let dma = &adapter.transmit[0];
@@ -403,6 +409,9 @@ fn what_an_adapter_cannot_look_at() {
         (stage("", "fixed = \"1 us\", releases = true"), "frees buffers of which there is no end"),
         (stage("batch = 2\nahead = 1", one), "several together"),
         (stage("queue = [{ margin = \"1 ms\" }]", one), "what is late is kept here"),
+        (stage("", "fixed = \"1 us\", yields = true, holds = [\"bus\"]"), "between its segments"),
+        (stage("", "segment = \"48 B\", per_segment = \"1 us\", yields = true"), "between its segments"),
+        (stage("batch = 2", "fixed = \"1 us\", trailer = \"8 B\""), "not cut into segments one by one"),
     ];
     for (message, expected) in cases {
         assert!(message.contains(expected), "{expected}: {message}");
@@ -433,4 +442,19 @@ fn a_sweep_finds_a_stage_by_its_name() {
     let refused = |key: &str| swept(key).map(|_| ()).unwrap_err().to_string();
     assert!(refused("adapter.transmit.dna.ahead").contains("did you mean `dma`"));
     assert!(refused("adapter.transmit.dma").contains("names no key of a stage"));
+}
+
+/// Cells on a wire that goes by urgency, and a bus that the host shares.
+#[test]
+fn packets_are_cut_into_cells() {
+    let cells =
+        "segment = \"48 B\", per_segment = \"3 us\", trailer = \"8 B\", yields = true, holds = [\"wire\"]";
+    let resources = "[[adapter.resource]]\nname = \"wire\"\nurgent = true\nhost = true\n";
+    let adapter =
+        described(&format!("{}{resources}\n", generic("", "servers = 8", &format!("{{ {cells} }}"))));
+    let phase = &adapter.transmit[0].phases[0];
+    assert_eq!((phase.yields, phase.trailer, phase.parts(Bytes::new(100))), (true, Bytes::new(8), 3));
+    let wire = adapter.resources.iter().find(|resource| resource.name == "wire").unwrap();
+    assert_eq!((wire.urgent, wire.host, wire.preemptive), (true, true, true));
+    assert!(!adapter.resources[PROCESSOR].urgent && !adapter.resources[PROCESSOR].host);
 }

@@ -91,7 +91,9 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 let counted = self.window.counts();
                 self.computing[node][done.application as usize].done(now, &done, counted);
             }
-            NodeOutput::Host(Output::Transmit(..) | Output::Proceed(..) | Output::Read(_)) => {
+            NodeOutput::Host(
+                Output::Transmit(..) | Output::Proceed(..) | Output::Read(_) | Output::Copies(_),
+            ) => {
                 unreachable!("a node passes these to its adapters")
             }
             NodeOutput::Response(response, announced) => {

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use laxity_model::adapter::{
-    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Queue, ResponseQueue,
-    Stage, Takes, Tells,
+    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Queue, Resource,
+    ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::admission::ResourceModel;
 use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, Order, PacketOverflow};
@@ -209,6 +209,8 @@ fn row(
         link,
     } = description;
     lenient(experiment, node, description)?;
+    whole(description, window)?;
+    undisturbed(experiment.host(node), description)?;
     // See `Window::commands` for the queues.
     let Interface { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
     let host = experiment.host(node);
@@ -256,6 +258,43 @@ fn row(
         medium: medium(experiment, (node, LinkId::FIRST), description)?,
     };
     Ok((station, passing))
+}
+
+/// Refuses an adapter whose phases stop while the CPU of `host` copies, if it does.
+fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> {
+    let costs = &host.costs;
+    let copies =
+        [costs.send_byte, costs.receive_byte, costs.transfer_byte].iter().any(|byte| !byte.is_zero());
+    match copies && description.resources.iter().any(|resource| resource.host) {
+        true => Err(Uncovered("the host's copying takes what the adapter moves packets over")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses packets that pass each other at a resource, or between the segments of one, where there are several; and what they take with a trailer,
+/// which is no sum of lines.
+fn whole(description: &Description, window: &Window) -> Result<(), Uncovered> {
+    let Description { resources, transmit, receive, .. } = description;
+    let mut phases = transmit.iter().chain(receive).flat_map(|stage| &stage.phases);
+    if phases.clone().any(|phase| !phase.trailer.is_zero()) {
+        return Err(Uncovered("no analysis covers what is added to a packet before it is cut into segments"));
+    }
+    // Who holds what the host takes is seen to by `undisturbed`.
+    let passes = |Resource { name: _, servers: _, preemptive: _, urgent, host: _ }: &Resource| *urgent;
+    let out = || transmit.iter().flat_map(|stage| &stage.phases);
+    let both = |r: &usize| out().any(|phase| phase.holds.contains(r));
+    let shared = receive.iter().flat_map(|stage| &stage.phases).filter(|phase| phase.holds.iter().any(both));
+    let loses = |phase: &Phase| phase.yields || phase.holds.iter().any(|r| passes(&resources[*r]));
+    if shared.clone().any(loses) {
+        return Err(Uncovered(
+            "what goes out may go before what comes in between its segments, or for being urgent",
+        ));
+    }
+    let out = phases.any(|phase| phase.yields) || resources.iter().any(passes);
+    match out && !window.is_one() {
+        true => Err(Uncovered("packets pass each other at a resource of the adapter")),
+        false => Ok(()),
+    }
 }
 
 /// How long the response about a packet waits at least, if nothing else is said in its queue meanwhile.
@@ -448,6 +487,9 @@ pub(super) fn phase(phase: &Phase) -> station::Phase {
         tells,
         since_service,
         releases: _,
+        // See `whole`.
+        yields: _,
+        trailer: _,
     } = phase;
     station::Phase {
         delay: *delay,

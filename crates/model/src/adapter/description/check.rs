@@ -45,6 +45,9 @@ pub enum Flaw {
     Importance(String),
     /// Who gives way in a pool may have a buffer to itself, which is of no use to others; or a pool cannot tell who is due last.
     GivesWay,
+    /// A phase of the stage of this name gives way between segments, of which it has none, or at no resource; or is on the medium, in a batch, or
+    /// counts from when it began otherwise.
+    Yields(String),
     /// A phase of the stage of this name frees buffers of which there are as many as one likes.
     Releases(String),
 }
@@ -148,6 +151,14 @@ impl Description {
                 if stage.queues.iter().any(counts) {
                     return Err(Flaw::Importance(stage.name.clone()));
                 }
+                let whole = |phase: &Phase| {
+                    let cut = !phase.delay.segment.is_zero() && !phase.holds.is_empty();
+                    !cut || phase.medium || phase.since_service || stage.batch > 1
+                };
+                let batched = |phase: &Phase| stage.batch > 1 && !phase.trailer.is_zero();
+                if stage.phases.iter().any(|phase| phase.yields && whole(phase) || batched(phase)) {
+                    return Err(Flaw::Yields(stage.name.clone()));
+                }
                 if buffers.pool == Pool::Unlimited && stage.phases.iter().any(|phase| phase.releases) {
                     return Err(Flaw::Releases(stage.name.clone()));
                 }
@@ -224,7 +235,13 @@ mod tests {
                 notification: Notification::Interrupt,
                 responses: vec![ResponseQueue::default()],
             },
-            resources: vec![Resource { name: "processor".into(), servers: 1, preemptive: false }],
+            resources: vec![Resource {
+                name: "processor".into(),
+                servers: 1,
+                preemptive: false,
+                urgent: false,
+                host: false,
+            }],
             transmit: vec![stage("tx"), stage("link")],
             receive: vec![stage("rx"), stage("up")],
             transmit_buffers: Buffers::default(),

@@ -44,7 +44,7 @@ impl Pipeline {
             Access::Aborted => {
                 station.busy += job.pause(now);
                 let size = around.packets().at(job.slot).size;
-                let whole = station.stage.phases[job.phase].delay.of(size);
+                let whole = station.stage.phases[job.phase].time(size);
                 job.left = whole.max(self.shortest_frame).max(self.description.link.transmit(size));
                 job.at = At::Medium;
             }

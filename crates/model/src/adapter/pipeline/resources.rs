@@ -1,18 +1,23 @@
 //! Who has which resource.
 //!
 //! A phase holds all its resources or none, so nobody waits with something in his hands and nothing can
-//! lock up. Rank decides: a phase that may not be interrupted keeps what it has; then priority; among equals
-//! the one that has it already, which saves pointless changes; then the later stage, which drains the
-//! pipeline; then the older packet.
+//! lock up. Rank decides: a phase that may not be interrupted keeps what it has; then priority; then, at a resource that goes by
+//! that, how urgent its packet is; among equals the one that has it already, which saves pointless changes; then the later stage, which
+//! drains the pipeline; then the older packet. What is done in parts has nothing between two of them, so who is before it then
+//! goes first: an urgent packet waits for a cell and not for a packet. What the host has while it copies nobody else has.
 
+use laxity_qos::channel::Slot;
+use laxity_qos::discipline::{Class, Tag};
 use laxity_units::Time;
 
 use super::Pipeline;
 use super::station::{At, Station};
+use crate::adapter::AdapterOutput;
+use crate::around::Around;
 
 impl Pipeline {
     /// Lets those jobs run that have their resources, and stops the others.
-    pub(super) fn assign(&mut self, now: Time) {
+    pub(super) fn assign(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let mut order = std::mem::take(&mut self.ranks);
         self.contenders = 0;
         for (i, station) in self.stations.iter_mut().enumerate() {
@@ -30,8 +35,13 @@ impl Pipeline {
                     continue;
                 }
                 self.contenders += usize::from(!phase.holds.is_empty());
+                let urgent = phase.holds.iter().any(|r| self.description.resources[*r].urgent);
+                let urgency = match urgent {
+                    true => urgency(&around.packets().at(job.slot).tag),
+                    false => (false, Time::ZERO),
+                };
                 let keeps = running && phase.holds.iter().any(|r| !self.description.resources[*r].preemptive);
-                order.push((!keeps, phase.priority, !running, usize::MAX - i, n));
+                order.push((!keeps, phase.priority, urgency, !running, usize::MAX - i, n));
             }
         }
         if order.len() > 1 {
@@ -47,7 +57,9 @@ impl Pipeline {
                     let job = &station.jobs[*n];
                     job.ends().is_some() && station.stage.phases[job.phase].holds.contains(&resource)
                 });
+                let copied = self.copying != Time::ZERO && self.description.resources[resource].host;
                 !self.stalled[resource]
+                    && !copied
                     && taken.count() < self.description.resources[resource].servers as usize
             };
             let runs = !self.stopped && holds.iter().all(|resource| free(*resource));
@@ -65,6 +77,14 @@ impl Pipeline {
     }
 }
 
-/// A job that wants resources, the smaller first: whether it can be interrupted, priority, whether it has nothing yet,
-/// its station counted from the end, its place there.
-pub(super) type Ranked = (bool, u8, bool, usize, usize);
+/// How urgent a packet with this tag is, the smaller first: best effort after real time, and that by its deadline.
+fn urgency(tag: &Tag) -> (bool, Time) {
+    match tag.class {
+        Class::RealTime => (false, tag.deadline),
+        Class::BestEffort => (true, Time::MAX),
+    }
+}
+
+/// A job that wants resources, the smaller first: whether it can be interrupted, priority, how urgent it is where that counts, whether it has
+/// nothing yet, its station counted from the end, its place there.
+pub(super) type Ranked = (bool, u8, (bool, Time), bool, usize, usize);

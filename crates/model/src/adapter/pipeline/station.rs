@@ -21,8 +21,10 @@ pub(super) struct Job {
     pub(super) began: Time,
     /// The phase it is in, or was in last.
     pub(super) phase: usize,
-    /// What is left of the phase.
+    /// What is left of the phase, or of the part of it that it is at.
     pub(super) left: Span,
+    /// Parts of the phase that come after that, and what each of them takes.
+    pub(super) parts: (u64, Span),
     pub(super) at: At,
 }
 
@@ -68,14 +70,25 @@ impl Job {
         std::iter::once((self.slot, self.joined)).chain(self.others.iter().copied())
     }
 
-    /// Goes on to phase `number`, which takes `delay` for what it serves.
-    pub(super) fn enter(&mut self, number: usize, phase: &Phase, delay: Span, now: Time) {
+    /// Goes on to phase `number`, which takes `delay` for what it serves, in so many `parts`.
+    pub(super) fn enter(&mut self, number: usize, phase: &Phase, (delay, parts): (Span, u64), now: Time) {
         self.phase = number;
-        self.left = delay;
+        // All but the first are alike.
+        let after = parts - 1;
+        self.parts = (after, delay / parts);
+        self.left = delay - self.parts.1 * after;
         if phase.since_service {
             self.left = self.left.saturating_sub(now.since(self.began));
         }
         self.at = At::Phase;
+    }
+
+    /// Goes on to the next part of its phase, if there is one, for which it has to have its resources again; answers whether there was.
+    pub(super) fn next_part(&mut self) -> bool {
+        let (after, each) = self.parts;
+        let Some(after) = after.checked_sub(1) else { return false };
+        (self.parts.0, self.left, self.at) = (after, each, At::Phase);
+        true
     }
 
     /// Gives its resources up, if it has them; answers for how long it had them.
@@ -366,7 +379,16 @@ impl Station {
 
     fn serve(&mut self, now: Time, slot: Slot, joined: Time) {
         let others = Vec::new();
-        self.jobs.push(Job { slot, joined, others, began: now, phase: 0, left: Span::ZERO, at: At::Next(0) });
+        self.jobs.push(Job {
+            slot,
+            joined,
+            others,
+            began: now,
+            phase: 0,
+            left: Span::ZERO,
+            parts: (0, Span::ZERO),
+            at: At::Next(0),
+        });
     }
 
     /// The packet of job `n` has gone; those behind it stay in their order, and those that it was served with go next.

@@ -1,6 +1,7 @@
 //! Adapters as descriptions, at work.
 
 mod buffers;
+mod cells;
 mod choosing;
 mod losses;
 mod policing;
@@ -72,7 +73,13 @@ fn stage(name: &str, phases: Vec<Phase>) -> Stage {
 }
 
 fn description(transmit: Vec<Stage>) -> Description {
-    let resource = |name: &str, preemptive| Resource { name: name.into(), servers: 1, preemptive };
+    let resource = |name: &str, preemptive| Resource {
+        name: name.into(),
+        servers: 1,
+        preemptive,
+        urgent: false,
+        host: false,
+    };
     Description {
         interface: Interface {
             queues: vec![CommandQueue::default()],

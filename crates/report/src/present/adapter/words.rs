@@ -173,8 +173,14 @@ pub(super) fn resource(resource: &Resource) -> String {
         1 => String::new(),
         several => format!("{several} servers, "),
     };
-    let preemptive = if resource.preemptive { "preemptive" } else { "not preemptive" };
-    format!("{} ({servers}{preemptive})", clean(&resource.name))
+    let preemptive = match (resource.preemptive, resource.urgent) {
+        (true, false) => "preemptive",
+        (false, false) => "not preemptive",
+        (true, true) => "by urgency, preemptive",
+        (false, true) => "by urgency, not preemptive",
+    };
+    let host = if resource.host { ", the host first" } else { "" };
+    format!("{} ({servers}{preemptive}{host})", clean(&resource.name))
 }
 
 /// What a phase takes, term by term, and for whom; and what the host is told then.
@@ -227,10 +233,12 @@ pub(super) fn whose(phase: &Phase) -> String {
         Tells::Handshake => Some("asks host".to_string()),
     };
     let medium = phase.medium.then(|| "medium".to_string());
+    let cut = phase.yields.then(|| "segment by segment".to_string());
+    let trailer = (!phase.trailer.is_zero()).then(|| format!("{} behind it", phase.trailer));
     let copied = phase.releases.then(|| "frees its buffer".to_string());
     let since = phase.since_service.then(|| "since the stage began".to_string());
     let class = (phase.takes != Takes::All).then(|| takes(phase.takes));
-    let parts = [Some(whose.to_string()), since, class, sizes(phase), medium, copied, told];
+    let parts = [Some(whose.to_string()), since, class, sizes(phase), trailer, cut, medium, copied, told];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
