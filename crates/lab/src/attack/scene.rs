@@ -111,15 +111,20 @@ pub(super) fn fit_best_effort(messages: &mut Vec<Arrival>, spec: &TrafficSpec, l
 /// larger or smaller than it says.
 pub fn conforms(messages: &[Arrival], spec: &TrafficSpec) -> bool {
     let sizes = messages.iter().all(|m| (spec.min_message..=spec.max_message).contains(&m.size));
-    let within = |first: usize, last: usize| {
-        let count = (last - first + 1) as u128;
-        let Some(beyond) = count.checked_sub(u128::from(spec.burst)) else { return true };
-        let length = messages[last].at.saturating_since(messages[first].at);
-        beyond * u128::from(spec.min_interval.as_ps()) <= u128::from(length.as_ps())
+    // `k − j + 1 − B` messages beyond the burst need as many intervals: with `g_k = t_k − k I` that is `g_k − g_j ≥ (1 − B) I` for every `j ≤ k`, so for the largest of them.
+    let interval = i128::from(spec.min_interval.as_ps());
+    let least = (1 - i128::from(spec.burst)) * interval;
+    let ahead = |(k, message): (usize, &Arrival)| {
+        i128::from(message.at.since(Time::ZERO).as_ps()) - k as i128 * interval
+    };
+    let mut most = i128::MIN / 2;
+    let keeps = |g: i128| {
+        most = most.max(g);
+        g - most >= least
     };
     sizes
         && messages.is_sorted_by_key(|message| message.at)
-        && (0..messages.len()).all(|last| (0..=last).all(|first| within(first, last)))
+        && messages.iter().enumerate().map(ahead).all(keeps)
 }
 
 #[cfg(test)]
