@@ -252,7 +252,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
 fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     for (network, Network { medium, members, .. }) in experiment.networks.iter().enumerate() {
         let sends = |channel: &ChannelSpec| {
-            let from = channel.hop(node).filter(|_| channel.senders().contains(&node));
+            let from = channel.hop_from(node);
             from.is_some_and(|hop| channel.ways.get(hop).is_none_or(|way| *way == network))
         };
         match medium {

@@ -51,16 +51,12 @@ pub(super) struct Beside {
     pub(super) per_start: u128,
 }
 
-/// How many largest messages are taken to be ahead, to tell which way comes to less.
-const SEVERAL: u128 = 4;
-
 impl Beside {
     pub(super) fn of(environment: &Environment, population: &Population) -> Self {
         let (host, depth) = (&environment.host, u128::from(environment.depth));
         let (c, call) = (start(environment), ps(host.link_scheduling));
         let gap = depth * (ps(host.interrupt) + 2 * call);
-        let packets = u128::from(population.largest_message.div_ceil(environment.packet)) * SEVERAL;
-        let ahead = population.block + packets * ps(host.packet);
+        let (packets, ahead) = population.ahead(environment);
         let mut all = Self::default();
         for other in &environment.others {
             let apart = ps(other.apart);

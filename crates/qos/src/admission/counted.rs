@@ -51,7 +51,7 @@ pub(super) struct Counted {
 
 impl Counted {
     /// Whether it takes less of the CPU than counting by time does, if that comes to anything. Either holds; which is less hangs on how
-    /// much there is to do. [`SEVERAL`] of the largest messages are taken for that.
+    /// much there is to do ([`Population::ahead`]).
     pub(super) fn is_less(
         &self,
         environment: &Environment,
@@ -59,13 +59,10 @@ impl Counted {
         stolen: &Result<(Ratio, u128), Impossible>,
     ) -> bool {
         let Ok((stretch, once)) = stolen else { return true };
-        let packets = u128::from(population.largest_message.div_ceil(environment.packet)) * SEVERAL;
-        let work = population.block + packets * ps(environment.host.packet);
+        let (packets, work) = population.ahead(environment);
         work + packets * self.each + self.once < stretch.scale(work) + once
     }
 }
-
-const SEVERAL: u128 = 4;
 
 /// By (2), where (1) holds.
 pub(super) fn counted(environment: &Environment, population: &Population) -> Option<Counted> {

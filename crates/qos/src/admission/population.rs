@@ -81,6 +81,14 @@ impl Population {
         self
     }
 
+    /// Packets, and work with the block in progress, that are taken to be ahead of a message where either of two ways of counting holds and
+    /// the question is only which comes to less: several of the largest messages.
+    pub(super) fn ahead(&self, environment: &Environment) -> (u128, u128) {
+        const SEVERAL: u128 = 4;
+        let packets = u128::from(self.largest_message.div_ceil(environment.packet)) * SEVERAL;
+        (packets, self.block + packets * ps(environment.host.packet))
+    }
+
     fn add(&mut self, environment: &Environment, spec: &TrafficSpec, sent: bool) {
         self.largest_message = self.largest_message.max(spec.max_message);
         if sent {

@@ -68,6 +68,11 @@ impl ChannelSpec {
         &self.route[..self.route.len() - usize::from(self.received)]
     }
 
+    /// Which hop of its route it is that `station` sends over; `None` where it ends, or never comes.
+    pub fn hop_from(&self, station: usize) -> Option<usize> {
+        self.senders().iter().position(|other| *other == station)
+    }
+
     /// What its source `stream` of several sends.
     pub fn source_of_stream(&self, stream: u32) -> SourceSpec {
         let mut spec = self.source.clone();

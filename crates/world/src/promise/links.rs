@@ -100,7 +100,7 @@ impl Links {
 /// The links by which guaranteed channels leave `node`; if none does, the first, for what ends there.
 pub(super) fn promising(experiment: &Experiment, node: usize) -> BTreeSet<LinkId> {
     let out = |channel: &ChannelSpec| {
-        let hop = channel.senders().iter().position(|station| *station == node)?;
+        let hop = channel.hop_from(node)?;
         (channel.class == Class::RealTime).then(|| experiment.link_out(channel, hop))
     };
     let links: BTreeSet<LinkId> = experiment.channels.iter().filter_map(out).collect();
@@ -117,8 +117,7 @@ pub(super) fn other_links(
     for (link, behind) in (0..).map(LinkId).zip(links).filter(|(link, _)| *link != at) {
         let leaves = |i: &usize| {
             let channel = &experiment.channels[*i];
-            let hop = channel.senders().iter().position(|station| *station == node);
-            hop.is_some_and(|hop| experiment.link_out(channel, hop) == link)
+            channel.hop_from(node).is_some_and(|hop| experiment.link_out(channel, hop) == link)
         };
         let sent: Vec<usize> = (0..experiment.channels.len()).filter(leaves).collect();
         let packet = experiment.packet();

@@ -13,6 +13,16 @@ fn two(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
     (s, ids)
 }
 
+/// The same with two messages of each: the second is early, and on these links may go when it is current.
+fn two_busy(paradigm: LinkParadigm) -> (Subsystem, [ChannelId; 2]) {
+    let (mut s, ids) = two(paradigm);
+    for id in ids {
+        s.send(at(0), id, PACKET);
+        s.send(at(0), id, PACKET);
+    }
+    (s, ids)
+}
+
 fn channels(packets: &[Packet]) -> Vec<u32> {
     packets.iter().map(|packet| packet.channel.0).collect()
 }
@@ -20,13 +30,8 @@ fn channels(packets: &[Packet]) -> Vec<u32> {
 /// Each adapter has one packet at once, though each takes one only; a completion makes room where it is.
 #[test]
 fn a_packet_waits_for_its_own_adapter() {
-    let (mut s, ids) = two(LinkParadigm::O1);
+    let (mut s, ids) = two_busy(LinkParadigm::O1);
     assert_eq!((s.links(), s.link_of(ids[0]), s.link_of(ids[1])), (2, LinkId::FIRST, LinkId(1)));
-    for id in ids {
-        s.send(at(0), id, PACKET);
-        s.send(at(0), id, PACKET);
-    }
-    // The second of each is early; on this link it may go when it is current.
     let (_, sent) = drain(&mut s, at(0));
     assert_eq!(channels(&sent), [0, 1]);
     assert_eq!(s.link_queue(), (2, 1), "one at each");
@@ -39,11 +44,7 @@ fn a_packet_waits_for_its_own_adapter() {
 /// Both held packets are current at 10, and one timer starts both: a link that nobody looked at would sleep for ever.
 #[test]
 fn a_timer_starts_every_link() {
-    let (mut s, ids) = two(LinkParadigm::O1);
-    for id in ids {
-        s.send(at(0), id, PACKET);
-        s.send(at(0), id, PACKET);
-    }
+    let (mut s, _) = two_busy(LinkParadigm::O1);
     let (_, sent) = drain(&mut s, at(0));
     for packet in &sent {
         s.transmitted(at(1), packet);
@@ -58,11 +59,7 @@ fn a_timer_starts_every_link() {
 /// The same under O3: a thread for each link, and one that finds its packet gone takes none of another's.
 #[test]
 fn o3_makes_a_thread_for_each_link() {
-    let (mut s, ids) = two(LinkParadigm::O3);
-    for id in ids {
-        s.send(at(0), id, PACKET);
-        s.send(at(0), id, PACKET);
-    }
+    let (mut s, ids) = two_busy(LinkParadigm::O3);
     let (_, sent) = drain(&mut s, at(0));
     for packet in &sent {
         s.transmitted(at(1), packet);
