@@ -164,11 +164,33 @@ impl<E: Copy> Calendar<E> {
     /// Lets `event` happen at `at`, after everything already scheduled for that time.
     ///
     /// Panics if `at` is before now: a model that schedules into its past is broken.
-    #[inline]
+    // Always, for an event that is passed on in memory is read whole right after it was written in parts, and waited for.
+    #[inline(always)]
     pub fn schedule(&mut self, at: Time, event: E) {
-        assert!(at >= self.now, "an event is scheduled at {at}, before now, {}", self.now);
+        if at < self.now {
+            self.refuse(at);
+        }
         let key = u128::from(at.as_ps()) << 64 | u128::from(self.sequence);
         self.sequence += 1;
+        // One event in place of another among few, as in most worlds, is decided on the spot.
+        if self.hole && self.heap.len() <= 1 + CHILDREN && at <= self.near {
+            self.hole = false;
+            sink_among_few(&mut self.heap, key, event);
+        } else {
+            self.place(key, event);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refuse(&self, at: Time) -> ! {
+        panic!("an event is scheduled at {at}, before now, {}", self.now);
+    }
+
+    /// Puts `event` where its key belongs.
+    #[inline(never)]
+    fn place(&mut self, key: u128, event: E) {
+        let at = Time::from_ps((key >> 64) as u64);
         if at > self.near {
             self.far.push(Entry { time: at, sequence: key as u64, event });
         } else if self.hole {
@@ -263,7 +285,6 @@ impl<E: Copy> Calendar<E> {
     }
 
     /// Puts `entry` in a new last place and lets it rise from there.
-    #[inline(never)]
     fn append(&mut self, key: u128, event: E) {
         let mut place = self.heap.len();
         self.heap.push(Entry { time: Time::MAX, sequence: 0, event });
@@ -280,6 +301,22 @@ impl<E: Copy> Calendar<E> {
             self.part();
         }
     }
+}
+
+/// The same as [`sink`] where the root and its children are all there is.
+#[inline(always)]
+fn sink_among_few<E: Copy>(heap: &mut [Entry<E>], key: u128, event: E) {
+    let (mut place, mut least) = (0, key);
+    for (child, entry) in heap.iter().enumerate().skip(1) {
+        if entry.key() < least {
+            (place, least) = (child, entry.key());
+        }
+    }
+    if place > 0 {
+        let risen = heap[place].event;
+        heap[0].set(least, risen);
+    }
+    heap[place].set(key, event);
 }
 
 /// Puts `event` at the root of `heap`, in place of what is there, and lets it sink.

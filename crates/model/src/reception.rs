@@ -31,8 +31,6 @@ mod programs;
 mod tests;
 mod ticks;
 
-use std::collections::VecDeque;
-
 use laxity_engine::{Seed, Stream};
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
@@ -61,6 +59,18 @@ pub struct Arrived {
     pub at: Time,
     /// When it has to be delivered; [`Time::MAX`] if nobody minds.
     pub due: Time,
+}
+
+impl Arrived {
+    /// Where there is none yet.
+    const NONE: Self = Self {
+        stream: 0,
+        number: 0,
+        class: Class::BestEffort,
+        size: Bytes::ZERO,
+        at: Time::ZERO,
+        due: Time::MAX,
+    };
 }
 
 /// What an activity takes.
@@ -147,15 +157,29 @@ pub enum Discard {
     Importance,
 }
 
-/// What becomes of a packet.
+/// What has become of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reception {
-    /// The program has done with it.
-    Delivered(Arrived),
-    /// It is lost: at the [`Ring`](Dropped::Ring), where it may be [`Displaced`](Dropped::Displaced) or [`Late`](Dropped::Late), too;
-    /// [`Early`](Dropped::Early), for want of [`ReceiveBuffers`](Dropped::ReceiveBuffers), or
+pub struct Reception {
+    /// Which one.
+    pub packet: Arrived,
+    /// `None` if its program has done with it. Else it is lost: at the [`Ring`](Dropped::Ring), where it may be [`Displaced`](Dropped::Displaced) or
+    /// [`Late`](Dropped::Late), too; [`Early`](Dropped::Early), for want of [`ReceiveBuffers`](Dropped::ReceiveBuffers), or
     /// [`LateForProgram`](Dropped::LateForProgram).
-    Dropped(Arrived, Dropped),
+    pub lost: Option<Dropped>,
+}
+
+impl Reception {
+    /// Its program has done with `packet`.
+    #[inline]
+    pub fn delivered(packet: Arrived) -> Self {
+        Self { packet, lost: None }
+    }
+
+    /// `packet` is lost for that reason.
+    #[inline]
+    pub fn dropped(packet: Arrived, cause: Dropped) -> Self {
+        Self { packet, lost: Some(cause) }
+    }
 }
 
 /// What the CPU was used for.
@@ -211,18 +235,23 @@ pub struct Receiver {
     batches: [Option<Open>; 3],
     /// The programs, with what they have before them.
     programs: Programs,
+    /// The packet that a program is at, or was stopped at: of all, one program has one in its hands, since it gives way when it has done with it.
+    in_hands: Arrived,
     /// Receive buffers that all interfaces share.
     pool: u32,
     /// CPU time that programs have had.
     program: Span,
     /// The interface whose signal has been due for longest, or will be next, and when. Each event asks for it several times and
     /// changes it at most once, so it is kept until something happens that it depends on.
-    signal: Option<(Time, usize)>,
+    /// [`Time::MAX`] if there is none to come.
+    signal: (Time, usize),
     signal_is_known: bool,
     /// Whether no adapter interrupts: then nothing that comes or is taken changes when the next signal is.
     is_quiet: bool,
-    /// When it next wants to be called.
-    next: Option<Time>,
+    /// Whether packets take two commands anywhere, so that transfers may end.
+    transfers: bool,
+    /// When it next wants to be called; [`Time::MAX`] for never.
+    next: Time,
     /// The interface whose polling thread had the CPU last, if no other thread has had it since.
     polling: Option<usize>,
     /// The interface that is looked at first when several are ready.
@@ -231,7 +260,7 @@ pub struct Receiver {
     /// Whether an interface waits to go by another policy.
     changes: bool,
     uses: ReceptionUses,
-    output: VecDeque<Reception>,
+    output: Vec<(Time, Reception)>,
 }
 
 impl Receiver {
@@ -244,6 +273,7 @@ impl Receiver {
         });
         let interfaces: Vec<Interface> = interfaces.collect();
         let is_quiet = !interfaces.iter().any(Interface::interrupts);
+        let transfers = interfaces.iter().any(Interface::has_handshake);
         let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
         let mut receiver = Self {
             costs,
@@ -253,18 +283,20 @@ impl Receiver {
             stopped: [None; Level::COUNT],
             batches: [None; 3],
             programs,
+            in_hands: Arrived::NONE,
             pool: 0,
             program: Span::ZERO,
-            signal: None,
+            signal: (Time::MAX, 0),
             signal_is_known: false,
             is_quiet,
-            next: None,
+            transfers,
+            next: Time::MAX,
             polling: None,
             turn: Turn::default(),
             spins,
             changes: false,
             uses: ReceptionUses::default(),
-            output: VecDeque::new(),
+            output: Vec::new(),
         };
         receiver.next = receiver.look_ahead();
         receiver
@@ -284,10 +316,11 @@ impl Receiver {
 
     /// A packet is whole at `interface`. Whether more may have come of that than that it waits there: an output, or another
     /// [deadline](Self::next_deadline).
+    #[inline]
     pub fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         let output = &mut self.output;
-        let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
-        self.interfaces[interface].accept(now, packet, &mut lost);
+        let lost = |packet, cause| output.push((now, Reception::dropped(packet, cause)));
+        self.interfaces[interface].accept(now, packet, lost);
         if self.is_deaf() {
             return !self.output.is_empty();
         }
@@ -311,12 +344,17 @@ impl Receiver {
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
     pub fn timer(&mut self, now: Time) {
-        for interface in &mut self.interfaces {
-            self.signal_is_known &= !interface.transferred(now) || self.is_quiet;
+        if self.transfers {
+            for interface in &mut self.interfaces {
+                self.signal_is_known &= !interface.transferred(now) || self.is_quiet;
+            }
         }
-        if let Some(running) = self.running.take_if(|running| running.ends <= now) {
+        if let Some(running) = self.running
+            && running.ends <= now
+        {
+            self.running = None;
             self.account(&running, now);
-            self.finish(now, &running.job, running.whole);
+            self.finish(now, running.job, running.whole);
         }
         self.react(now);
     }
@@ -324,20 +362,24 @@ impl Receiver {
     /// When it next wants [`timer`](Self::timer) to be called.
     #[inline]
     pub fn next_deadline(&self) -> Option<Time> {
-        self.next
+        (self.next < Time::MAX).then_some(self.next)
     }
 
     /// When what goes on ends, or a signal is heard.
-    fn look_ahead(&mut self) -> Option<Time> {
-        let ends = self.running.as_ref().map(|running| running.ends);
-        let transfers = self.interfaces.iter().filter_map(Interface::transfer_ends).min();
-        let signal = if self.hears_signals() { self.signal().map(|(at, _)| at) } else { None };
-        Time::earlier(Time::earlier(ends, transfers), signal)
+    fn look_ahead(&mut self) -> Time {
+        let mut next = self.running.as_ref().map_or(Time::MAX, |running| running.ends);
+        if self.transfers {
+            next = self.interfaces.iter().filter_map(Interface::transfer_ends).fold(next, Time::min);
+        }
+        if self.hears_signals() { next.min(self.signal().0) } else { next }
     }
 
-    /// What has become of packets.
-    pub fn poll_output(&mut self) -> Option<Reception> {
-        self.output.pop_front()
+    /// What has become of packets since it was last asked, and when; into a vector that is empty.
+    #[inline]
+    pub fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
+        if !self.output.is_empty() {
+            std::mem::swap(&mut self.output, into);
+        }
     }
 
     /// What the CPU was used for, up to `now`.
@@ -369,8 +411,15 @@ impl Receiver {
         let at_adapters: usize = self.interfaces.iter().map(|interface| interface.held()).sum();
         let running = self.running.iter().map(|running| running.job);
         let stopped = self.stopped.iter().flatten().map(|stopped| stopped.job);
-        let in_hand = running.chain(stopped).filter(Job::holds_a_packet).count();
-        at_adapters + self.programs.waiting() + in_hand
+        // Of those that lie in nobody's slot or queue.
+        let in_hand = running.chain(stopped).filter(|job| match job {
+            Job::Announcement(interface) | Job::Protocol(interface) => {
+                !self.interfaces[*interface].taken().is_in_slot()
+            }
+            Job::Program(_) => true,
+            Job::Interrupt(_) | Job::Tick(_) | Job::Switch(_) => false,
+        });
+        at_adapters + self.programs.waiting() + in_hand.count()
     }
 
     /// What is left of the buffers that all share.

@@ -111,6 +111,7 @@ impl Source {
     }
 
     /// The next message; `None` when the source has ended or time has.
+    #[inline]
     pub fn next_arrival(&mut self) -> Option<Arrival> {
         match self {
             Source::Periodic(source) => source.next_arrival(),

@@ -224,6 +224,30 @@ pub enum Policy {
     Lazy(Lazy),
 }
 
+/// What of a policy never changes, so that whoever takes packets need not ask it for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fixed {
+    /// Who executes a batch.
+    pub context: Context,
+    /// Commands taken in a batch, at most.
+    pub quota: u32,
+    /// Whether its adapter ever interrupts, or is only asked.
+    pub interrupts: bool,
+    /// What of a packet's protocol a batch executes.
+    pub protocol: Protocol,
+}
+
+/// What a batch does with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// The whole protocol.
+    Whole,
+    /// It finds out whose it is; the rest is the program's.
+    WhoseItIs,
+    /// Nothing: the adapter knows whose it is.
+    Nothing,
+}
+
 macro_rules! each {
     ($self:expr, $policy:ident => $body:expr) => {
         match $self {
@@ -242,6 +266,25 @@ macro_rules! each {
             Policy::Lazy($policy) => $body,
         }
     };
+}
+
+impl Policy {
+    /// What of it never changes.
+    pub fn fixed(&self) -> Fixed {
+        let interrupts = !matches!(self, Policy::Continuous(_) | Policy::Timed(_) | Policy::Clocked(_));
+        let protocol = match self {
+            Policy::Lazy(lazy) if lazy.is_by_adapter() => Protocol::Nothing,
+            _ if self.defers_protocol() => Protocol::WhoseItIs,
+            _ => Protocol::Whole,
+        };
+        Fixed { context: self.context(), quota: self.quota(), interrupts, protocol }
+    }
+
+    /// [`Operations::stays`], for whom `load` is worked out only by policies that look at it.
+    #[inline]
+    pub fn stays_with(&self, load: impl FnOnce() -> Load) -> bool {
+        each!(self, policy => policy.stays(&load()))
+    }
 }
 
 impl Operations for Policy {

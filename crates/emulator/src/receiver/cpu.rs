@@ -13,7 +13,7 @@ use laxity_machine::signal::Interrupt;
 use laxity_model::reception::{Arrived, Command, Cost, Pool, Ready, Reception, ReceptionCosts, Turn};
 use laxity_qos::channel::{Dropped, Work};
 use laxity_qos::reception::sharing::Taken;
-use laxity_qos::reception::{Again, Batch, Context, Operations};
+use laxity_qos::reception::{Again, Batch, Context, Operations, Protocol};
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::experiment::{Experiment, Pace};
 
@@ -327,8 +327,9 @@ impl<'a> Cpu<'a> {
             // Nothing is discarded for being late here, so nothing is lost on the way.
             let (now, lost) = (self.look(), &mut |packet: Arrived, _| unreachable!("{packet:?} is lost"));
             let progress = (&mut taken, received);
-            let command =
-                self.shared.interface(interface).take(now, progress, (Pool::default(), backlog), lost);
+            let mut target = self.shared.interface(interface);
+            let command = target.take(now, progress, (Pool::default(), backlog), lost).copied();
+            drop(target);
             let Some(command) = command else { break };
             received += u32::from(command.receives());
             used += self.command(interface, command, level);
@@ -361,7 +362,7 @@ impl<'a> Cpu<'a> {
             let now = self.look();
             let refused = self.shared.interface(interface).announced(now, packet, Pool::default());
             match refused {
-                Some(packet) => self.tell(Reception::Dropped(packet, Dropped::Early)),
+                Some(packet) => self.tell(Reception::dropped(packet, Dropped::Early)),
                 // A transfer has begun, and END says when it is over.
                 None => self.shared.change(),
             }
@@ -369,17 +370,16 @@ impl<'a> Cpu<'a> {
         }
         if refused {
             let took = self.spend(self.costs.announce, Use::Announcements, level, |_| ());
-            self.tell(Reception::Dropped(packet, Dropped::Early));
+            self.tell(Reception::dropped(packet, Dropped::Early));
             return took;
         }
-        let (sorted, defers) = {
-            let target = self.shared.interface(interface);
-            (target.is_sorted_by_adapter(), target.policy.defers_protocol())
-        };
-        let took = match () {
-            () if sorted => Span::ZERO,
-            () if defers => self.spend(self.costs.announce, Use::Protocol, level, |_| ()),
-            () => self.spend(self.costs.protocol, Use::Protocol, level, |shop| process(shop, packet.size)),
+        let protocol = self.shared.interface(interface).protocol();
+        let took = match protocol {
+            Protocol::Nothing => Span::ZERO,
+            Protocol::WhoseItIs => self.spend(self.costs.announce, Use::Protocol, level, |_| ()),
+            Protocol::Whole => {
+                self.spend(self.costs.protocol, Use::Protocol, level, |shop| process(shop, packet.size))
+            }
         };
         self.keep(interface, packet, took);
         took
@@ -391,7 +391,7 @@ impl<'a> Cpu<'a> {
         target.withdraw(packet.class);
         if !target.has_program() {
             drop(target);
-            self.tell(Reception::Delivered(packet));
+            self.tell(Reception::delivered(packet));
         } else if target.keeps(packet.class, Pool::default()) {
             drop(target);
             self.backlog.push_back((interface, packet));
@@ -399,7 +399,7 @@ impl<'a> Cpu<'a> {
         } else {
             drop(target);
             self.shared.waste(took);
-            self.tell(Reception::Dropped(packet, Dropped::ReceiveBuffers));
+            self.tell(Reception::dropped(packet, Dropped::ReceiveBuffers));
         }
     }
 
@@ -407,13 +407,14 @@ impl<'a> Cpu<'a> {
     fn execute(&mut self, interface: usize, packet: Arrived) {
         (self.polling, self.idles) = (None, false);
         let program = Some(Level::Program);
-        if self.shared.interface(interface).policy.defers_protocol() {
+        let protocol = self.shared.interface(interface).protocol();
+        if protocol != Protocol::Whole {
             self.spend(self.costs.protocol, Use::Program, program, |shop| process(shop, packet.size));
         }
         self.spend(self.costs.program, Use::Program, program, |_| ());
         self.shared.interface(interface).release_buffer(packet.class);
         self.shared.backlog.fetch_sub(1, Ordering::Release);
-        self.tell(Reception::Delivered(packet));
+        self.tell(Reception::delivered(packet));
         self.shared.change();
     }
 

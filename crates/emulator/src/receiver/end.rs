@@ -172,13 +172,23 @@ impl Adapters {
             self.deadline = Time::earlier(self.deadline, Some(now + RETRY));
         }
     }
+
+    /// What has become of a packet, and when.
+    pub(super) fn next_output(&mut self) -> Option<Outcome> {
+        let outcome = self.lost.take().or_else(|| self.outcomes.take())?;
+        match outcome.1.lost {
+            None => self.account.delivered += 1,
+            Some(_) => self.account.dropped += 1,
+        }
+        Some(outcome)
+    }
 }
 
 impl ReceivingHost for Adapters {
     fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         self.account.offered += 1;
         let lost = &mut self.lost;
-        let mut lose = |packet, cause| *lost = Some((now, Reception::Dropped(packet, cause)));
+        let mut lose = |packet, cause| *lost = Some((now, Reception::dropped(packet, cause)));
         self.shared.interface(interface).accept(now, packet, &mut lose);
         self.look(now);
         true
@@ -195,13 +205,8 @@ impl ReceivingHost for Adapters {
         self.deadline
     }
 
-    fn next_output(&mut self, _now: Time) -> Option<Outcome> {
-        let outcome = self.lost.take().or_else(|| self.outcomes.take())?;
-        match outcome.1 {
-            Reception::Delivered(_) => self.account.delivered += 1,
-            Reception::Dropped(..) => self.account.dropped += 1,
-        }
-        Some(outcome)
+    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
+        into.extend(std::iter::from_fn(|| self.next_output()));
     }
 
     fn uses(&self, _now: Time) -> ReceptionUses {

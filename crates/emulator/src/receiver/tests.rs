@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use laxity_engine::{Dilation, Doorbell};
 use laxity_machine::place;
-use laxity_model::reception::{Arrived, Reception};
+use laxity_model::reception::Arrived;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_scenario::Scenario;
@@ -141,17 +141,17 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
             if bell.is_rung() || adapters.next_deadline().is_some_and(|at| at <= now) {
                 adapters.timer(now);
             }
-            while let Some((at, output)) = adapters.next_output(now) {
-                let (Reception::Delivered(packet) | Reception::Dropped(packet, _)) = output;
+            while let Some((at, output)) = adapters.next_output() {
+                let packet = output.packet;
                 assert!(at >= packet.at && ends.insert(packet.number), "{policy}: {output:?} at {at}");
-                match output {
-                    Reception::Delivered(packet) => {
+                match output.lost {
+                    None => {
                         assert!(
                             last.replace(packet.number) < Some(packet.number),
                             "{policy}: {packet:?} overtook"
                         );
                     }
-                    Reception::Dropped(_, cause) => {
+                    Some(cause) => {
                         assert!(matches!(cause, Dropped::Ring | Dropped::Early | Dropped::ReceiveBuffers));
                     }
                 }

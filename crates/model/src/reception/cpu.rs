@@ -2,11 +2,11 @@
 
 use laxity_qos::channel::Dropped;
 use laxity_qos::reception::sharing::Taken;
-use laxity_qos::reception::{Again, Batch, Context, Operations};
+use laxity_qos::reception::{Again, Batch, Context, Operations, Protocol};
 use laxity_units::{Span, Time};
 
 use super::interface::{Command, Interface, Pool, Ready};
-use super::{Arrived, Receiver, Reception, ReceptionUses};
+use super::{Receiver, Reception, ReceptionUses};
 
 /// Who may be stopped by an interrupt, and goes on in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,30 +29,24 @@ pub(super) enum Job {
     Tick(usize),
     /// To an interface's polling thread.
     Switch(usize),
-    /// What an adapter asked for.
-    Command(usize, Command),
-    /// The program, with a packet of an interface.
-    Program(usize, Arrived),
+    /// The first command of a packet, or one of a packet that is refused: what the interface has [taken](Interface::taken) last. It lies there, as
+    /// what is copied right after it was written is waited for.
+    Announcement(usize),
+    /// The protocol, of what the interface has taken last.
+    Protocol(usize),
+    /// The program, with the packet of an interface that is in its hands ([`Receiver::in_hands`]).
+    Program(usize),
 }
 
 impl Job {
-    /// Whether it has a packet that lies in nobody's slot or queue.
-    pub(super) fn holds_a_packet(&self) -> bool {
-        match self {
-            Job::Command(_, command) => !command.is_in_slot(),
-            Job::Program(..) => true,
-            Job::Interrupt(_) | Job::Tick(_) | Job::Switch(_) => false,
-        }
-    }
-
     /// What it is called in a trace.
     pub(super) fn name(self) -> &'static str {
         match self {
             Job::Interrupt(_) => "interrupt",
             Job::Tick(_) => "tick",
             Job::Switch(_) => "switch",
-            Job::Command(_, command) if command.announces || command.refused => "announcement",
-            Job::Command(..) => "protocol",
+            Job::Announcement(_) => "announcement",
+            Job::Protocol(_) => "protocol",
             Job::Program(..) => "program",
         }
     }
@@ -62,8 +56,8 @@ impl Job {
         match self {
             Job::Interrupt(_) | Job::Tick(_) => &mut uses.signals,
             Job::Switch(_) => &mut uses.switches,
-            Job::Command(_, command) if command.announces || command.refused => &mut uses.announcements,
-            Job::Command(..) => &mut uses.protocol,
+            Job::Announcement(_) => &mut uses.announcements,
+            Job::Protocol(_) => &mut uses.protocol,
             Job::Program(..) => &mut uses.program,
         }
     }
@@ -109,15 +103,18 @@ impl Receiver {
     }
 
     /// How a signal may stop `job`; `None` for what nothing stops.
-    fn level(&self, job: &Job) -> Option<Level> {
+    #[inline]
+    fn level(&self, job: Job) -> Option<Level> {
         match job {
             Job::Interrupt(_) | Job::Tick(_) => None,
             Job::Switch(_) => Some(Level::Thread),
-            Job::Command(interface, _) => match self.interfaces[*interface].policy.context() {
-                Context::Routine => None,
-                Context::Kernel => Some(Level::Kernel),
-                Context::Thread => Some(Level::Thread),
-            },
+            Job::Announcement(interface) | Job::Protocol(interface) => {
+                match self.interfaces[interface].context() {
+                    Context::Routine => None,
+                    Context::Kernel => Some(Level::Kernel),
+                    Context::Thread => Some(Level::Thread),
+                }
+            }
             Job::Program(..) => Some(Level::Program),
         }
     }
@@ -129,7 +126,7 @@ impl Receiver {
     }
 
     /// The signal that has been due for longest, or will be next, and whose it is.
-    pub(super) fn next_signal(&self) -> Option<(Time, usize)> {
+    fn next_signal(&self) -> Option<(Time, usize)> {
         let backlog = self.backlog();
         let signals = self.interfaces.iter().enumerate();
         signals.filter_map(|(i, interface)| interface.next_signal(backlog).map(|at| (at, i))).min()
@@ -137,9 +134,9 @@ impl Receiver {
 
     /// The same, looked for only if something has happened on which it depends.
     #[inline]
-    pub(super) fn signal(&mut self) -> Option<(Time, usize)> {
+    pub(super) fn signal(&mut self) -> (Time, usize) {
         if !self.signal_is_known {
-            self.signal = self.next_signal();
+            self.signal = self.next_signal().unwrap_or((Time::MAX, 0));
             self.signal_is_known = true;
         }
         self.signal
@@ -148,7 +145,8 @@ impl Receiver {
     /// The interface whose signal has been due for longest.
     #[inline]
     fn due_signal(&mut self, now: Time) -> Option<usize> {
-        self.signal().filter(|(at, _)| *at <= now).map(|(_, i)| i)
+        let (at, interface) = self.signal();
+        (at <= now).then_some(interface)
     }
 
     /// Stops what a signal stops, and finds the CPU something to do.
@@ -195,7 +193,9 @@ impl Receiver {
     /// Whether the host is at something of an interface's, its packets for programs aside.
     fn is_at_work(&self, interface: usize) -> bool {
         let of = |job: &Job| match job {
-            Job::Interrupt(i) | Job::Tick(i) | Job::Switch(i) | Job::Command(i, _) => *i == interface,
+            Job::Interrupt(i) | Job::Tick(i) | Job::Switch(i) | Job::Announcement(i) | Job::Protocol(i) => {
+                *i == interface
+            }
             Job::Program(..) => false,
         };
         self.running.is_some_and(|running| of(&running.job))
@@ -204,15 +204,16 @@ impl Receiver {
     }
 
     /// Adds up what `running` has used of the CPU.
+    #[inline]
     pub(super) fn account(&mut self, running: &Running, now: Time) {
         let used = now.saturating_since(running.since);
         *running.job.use_of(&mut self.uses) += used;
         match &running.job {
-            Job::Program(_, packet) => {
+            Job::Program(_) => {
                 self.program = self.program.saturating_add(used);
-                self.programs.charge(packet.stream, running.since, now);
+                self.programs.charge(self.in_hands.stream, running.since, now);
             }
-            Job::Command(interface, _) => {
+            Job::Announcement(interface) | Job::Protocol(interface) => {
                 if let Some(open) = self.open(*interface) {
                     open.used = open.used.saturating_add(used);
                 }
@@ -223,7 +224,7 @@ impl Receiver {
 
     /// The batch that is under way where an interface's would be.
     fn batch(&mut self, interface: usize) -> &mut Option<Open> {
-        &mut self.batches[self.interfaces[interface].policy.context() as usize]
+        &mut self.batches[self.interfaces[interface].context() as usize]
     }
 
     /// The batch of an interface that is under way.
@@ -232,30 +233,32 @@ impl Receiver {
     }
 
     /// Gives the CPU to what goes first; whether anything wanted it, or changed.
-    // On its own, it is not paid for by the calls of `react` that find the CPU at work.
-    #[inline(never)]
+    #[inline]
     fn begin(&mut self, now: Time) -> bool {
-        if self.batches[Context::Routine as usize].is_some() {
-            return self.go_on(now, Context::Routine);
-        }
-        if let Some(interface) = self.due_signal(now) {
+        let is_open = |receiver: &Self, context: Context| receiver.batches[context as usize].is_some();
+        let context = if is_open(self, Context::Routine) {
+            Context::Routine
+        } else if let Some(interface) = self.due_signal(now) {
             return self.hear(now, interface);
-        }
-        if self.resume(now, Level::Kernel) {
+        } else if self.resume(now, Level::Kernel) {
             return true;
-        }
-        if self.batches[Context::Kernel as usize].is_some() {
-            return self.go_on(now, Context::Kernel);
-        }
-        if let Some(interface) = self.ready(Context::Kernel) {
-            return self.open_batch(now, interface);
-        }
-        if self.resume(now, Level::Thread) {
+        } else if is_open(self, Context::Kernel) {
+            Context::Kernel
+        } else if let Some(interface) = self.ready(Context::Kernel) {
+            self.open_batch(now, interface);
+            Context::Kernel
+        } else if self.resume(now, Level::Thread) {
             return true;
-        }
-        if self.batches[Context::Thread as usize].is_some() {
-            return self.go_on(now, Context::Thread);
-        }
+        } else if is_open(self, Context::Thread) {
+            Context::Thread
+        } else {
+            return self.begin_without_batch(now);
+        };
+        self.go_on(now, context)
+    }
+
+    /// The same where no batch is open or may be.
+    fn begin_without_batch(&mut self, now: Time) -> bool {
         if self.resume(now, Level::Program) {
             return true;
         }
@@ -270,22 +273,23 @@ impl Receiver {
             self.signal_is_known &= self.is_quiet;
             if self.interfaces[interface].discards_late(now, &packet) {
                 self.interfaces[interface].release_buffer(packet.class);
-                self.output.push_back(Reception::Dropped(packet, Dropped::LateForProgram));
+                self.output.push((now, Reception::dropped(packet, Dropped::LateForProgram)));
                 continue;
             }
             self.polling = None;
             let mut cost = self.programs.work(program).draw(&mut self.random);
-            if self.interfaces[interface].policy.defers_protocol() {
+            if self.interfaces[interface].protocol() != Protocol::Whole {
                 cost += self.costs.protocol.draw(&mut self.random);
             }
             if switches {
                 cost += self.costs.switch.draw(&mut self.random);
             }
-            return self.start(now, Job::Program(interface, packet), cost);
+            self.in_hands = packet;
+            return self.start(now, Job::Program(interface), cost);
         }
         if let Some(interface) = self.ready_without_program() {
             self.interfaces[interface].ready = Ready::Now;
-            return match self.interfaces[interface].policy.context() {
+            return match self.interfaces[interface].context() {
                 Context::Routine => self.open_batch(now, interface),
                 Context::Kernel | Context::Thread => true,
             };
@@ -314,9 +318,9 @@ impl Receiver {
     #[inline]
     fn start(&mut self, now: Time, job: Job, cost: Span) -> bool {
         match cost.is_zero() {
-            true => self.finish(now, &job, Span::ZERO),
+            true => self.finish(now, job, Span::ZERO),
             false => {
-                let level = self.level(&job);
+                let level = self.level(job);
                 self.running = Some(Running { job, since: now, ends: now + cost, whole: cost, level });
             }
         }
@@ -325,12 +329,14 @@ impl Receiver {
 
     #[inline]
     fn resume(&mut self, now: Time, level: Level) -> bool {
-        let Some(Stopped { job, left, whole }) = self.stopped[level as usize].take() else { return false };
+        let Some(Stopped { job, left, whole }) = self.stopped[level as usize] else { return false };
+        self.stopped[level as usize] = None;
         self.running = Some(Running { job, since: now, ends: now + left, whole, level: Some(level) });
         true
     }
 
     /// An interface interrupts, or its clock ticks.
+    #[inline(never)]
     fn hear(&mut self, now: Time, interface: usize) -> bool {
         let busy = self.batches[Context::Thread as usize].is_some_and(|open| open.interface == interface)
             || self.stopped.iter().flatten().any(|stopped| stopped.job == Job::Switch(interface));
@@ -342,7 +348,7 @@ impl Receiver {
             let cost = self.costs.interrupt.draw(&mut self.random);
             return self.start(now, Job::Interrupt(interface), cost);
         }
-        let is_thread = target.policy.context() == Context::Thread;
+        let is_thread = target.context() == Context::Thread;
         if is_thread && (busy || target.ready == Ready::Now) {
             target.report.missed_ticks += 1;
             return true;
@@ -371,16 +377,19 @@ impl Receiver {
         let Self { batches, interfaces, output, .. } = self;
         let open = batches[context as usize].as_mut().expect("a batch is under way");
         let interface = open.interface;
-        let mut lost = |packet, cause| output.push_back(Reception::Dropped(packet, cause));
+        let lost = |packet, cause| output.push((now, Reception::dropped(packet, cause)));
         let taken = (&mut open.taken, open.received);
-        if let Some(command) = interfaces[interface].take(now, taken, (pool, backlog), &mut lost) {
+        if let Some(command) = interfaces[interface].take(now, taken, (pool, backlog), lost) {
             open.received += u32::from(command.receives());
-            let cost = self.cost(interface, &command);
-            return self.start(now, Job::Command(interface, command), cost);
+            let announces = command.announces || command.refused;
+            let cost = self.cost(interface, announces);
+            let job = if announces { Job::Announcement(interface) } else { Job::Protocol(interface) };
+            return self.start(now, job, cost);
         }
         self.end_batch(now, context, pool, backlog)
     }
 
+    #[inline(never)]
     fn end_batch(&mut self, now: Time, context: Context, pool: Pool, backlog: u32) -> bool {
         let ended = self.batches[context as usize].take().expect("it was under way");
         let Open { interface, began, taken, received, used } = ended;
@@ -396,22 +405,23 @@ impl Receiver {
         true
     }
 
-    fn cost(&mut self, interface: usize, command: &Command) -> Span {
-        let cost = match command {
-            Command { announces: true, .. } | Command { refused: true, .. } => self.costs.announce,
-            _ if self.interfaces[interface].is_sorted_by_adapter() => return Span::ZERO,
-            _ if self.interfaces[interface].policy.defers_protocol() => self.costs.announce,
-            _ => self.costs.protocol,
+    #[inline]
+    fn cost(&mut self, interface: usize, announces: bool) -> Span {
+        let cost = match self.interfaces[interface].protocol() {
+            _ if announces => self.costs.announce,
+            Protocol::Whole => self.costs.protocol,
+            Protocol::WhoseItIs => self.costs.announce,
+            Protocol::Nothing => return Span::ZERO,
         };
         cost.draw(&mut self.random)
     }
 
     /// A piece of work is done.
-    pub(super) fn finish(&mut self, now: Time, job: &Job, took: Span) {
+    pub(super) fn finish(&mut self, now: Time, job: Job, took: Span) {
         self.signal_is_known &= self.is_quiet;
-        match *job {
+        match job {
             Job::Interrupt(interface) | Job::Tick(interface) => {
-                match self.interfaces[interface].policy.context() {
+                match self.interfaces[interface].context() {
                     Context::Routine => {
                         self.open_batch(now, interface);
                     }
@@ -429,36 +439,40 @@ impl Receiver {
             Job::Switch(interface) => {
                 self.open_batch(now, interface);
             }
-            Job::Command(interface, Command { packet, announces: true, .. }) => {
+            Job::Announcement(interface) => {
+                let Command { packet, refused, .. } = *self.interfaces[interface].taken();
                 let pool = self.pool();
-                if let Some(refused) = self.interfaces[interface].announced(now, packet, pool) {
-                    self.output.push_back(Reception::Dropped(refused, Dropped::Early));
+                let refused = match refused {
+                    true => Some(packet),
+                    false => self.interfaces[interface].announced(now, packet, pool),
+                };
+                if let Some(refused) = refused {
+                    self.output.push((now, Reception::dropped(refused, Dropped::Early)));
                 }
             }
-            Job::Command(_, Command { packet, refused: true, .. }) => {
-                self.output.push_back(Reception::Dropped(packet, Dropped::Early));
-            }
-            Job::Command(interface, Command { packet, .. }) => self.keep(interface, packet, took),
-            Job::Program(interface, packet) => {
-                self.interfaces[interface].release_buffer(packet.class);
-                self.output.push_back(Reception::Delivered(packet));
+            Job::Protocol(interface) => self.keep(now, interface, took),
+            Job::Program(interface) => {
+                self.interfaces[interface].release_buffer(self.in_hands.class);
+                self.output.push((now, Reception::delivered(self.in_hands)));
             }
         }
     }
 
     /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
-    fn keep(&mut self, interface: usize, packet: Arrived, took: Span) {
+    #[inline]
+    fn keep(&mut self, now: Time, interface: usize, took: Span) {
+        let packet = self.interfaces[interface].taken().packet;
         self.interfaces[interface].withdraw(packet.class);
         let pool = self.pool();
         let target = &mut self.interfaces[interface];
         if !target.has_program() {
-            self.output.push_back(Reception::Delivered(packet));
+            self.output.push((now, Reception::delivered(packet)));
         } else if target.keeps(packet.class, pool) {
             self.programs.push(interface, packet);
         } else {
             self.uses.protocol -= took;
             self.uses.wasted += took;
-            self.output.push_back(Reception::Dropped(packet, Dropped::ReceiveBuffers));
+            self.output.push((now, Reception::dropped(packet, Dropped::ReceiveBuffers)));
         }
     }
 }

@@ -9,7 +9,7 @@ use laxity_engine::Stream;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::sharing::{Taken, Waiting};
-use laxity_qos::reception::{Again, Context, Load, Operations, Policy, Posted, Sharing};
+use laxity_qos::reception::{Again, Context, Fixed, Load, Operations, Policy, Posted, Protocol, Sharing};
 use laxity_units::{Span, Time};
 
 use super::buffers::Buffers;
@@ -72,6 +72,10 @@ pub struct Interface {
     pub ready: Ready,
     /// What it has been through.
     pub report: InterfaceReport,
+    /// What of its policy never changes.
+    fixed: Fixed,
+    /// What was taken last. A batch takes the next when the host has done with it.
+    taken: Command,
     sharing: Sharing,
     /// Commands by class; all in the first if classes are not told apart.
     queues: [VecDeque<Command>; 2],
@@ -100,6 +104,8 @@ impl Interface {
         let tick_at = config.ticks.as_ref().map(|ticks| Time::ZERO + ticks.draw(&mut chance));
         let mut interface = Self {
             ready: Ready::OnSignal,
+            fixed: config.policy.fixed(),
+            taken: Command { packet: Arrived::NONE, posted: Time::ZERO, announces: false, refused: false },
             policy: config.policy,
             report: InterfaceReport::default(),
             sharing: config.sharing,
@@ -129,7 +135,24 @@ impl Interface {
             Ready::AfterShare(share) => program >= share,
             Ready::OnSignal | Ready::AfterProgram => false,
         };
-        ready && self.policy.context() == context
+        ready && self.fixed.context == context
+    }
+
+    /// Who executes its batches.
+    #[inline]
+    pub(super) fn context(&self) -> Context {
+        self.fixed.context
+    }
+
+    /// What a batch of its does with a packet.
+    #[inline]
+    pub fn protocol(&self) -> Protocol {
+        self.fixed.protocol
+    }
+
+    /// Whether a packet takes two commands.
+    pub(super) fn has_handshake(&self) -> bool {
+        self.handshake
     }
 
     /// Whether it waits for the program to have nothing left, and has commands.
@@ -138,10 +161,12 @@ impl Interface {
     }
 
     /// A packet is whole; what there is no slot for is `lost`, with the reason.
-    pub fn accept(&mut self, now: Time, packet: Arrived, lost: &mut dyn FnMut(Arrived, Dropped)) {
+    #[inline]
+    pub fn accept(&mut self, now: Time, packet: Arrived, mut lost: impl FnMut(Arrived, Dropped)) {
         let queue = self.queue_of(packet.class);
         if self.used[queue] >= self.slots[queue] {
-            let room = self.discard == Discard::Importance && self.make_room(now, queue, packet.due, lost);
+            let room =
+                self.discard == Discard::Importance && self.make_room(now, queue, packet.due, &mut lost);
             if !room {
                 self.policy.lost(now);
                 return lost(packet, Dropped::Ring);
@@ -237,12 +262,13 @@ impl Interface {
 
     /// Whether its adapter ever interrupts, or is only asked.
     pub(super) fn interrupts(&self) -> bool {
-        !matches!(self.policy, Policy::Continuous(_) | Policy::Timed(_) | Policy::Clocked(_))
+        self.fixed.interrupts
     }
 
     /// When it next interrupts or its clock ticks.
     pub fn next_signal(&self, backlog: u32) -> Option<Time> {
-        Time::earlier(self.interrupt_at(backlog), self.tick_at)
+        let interrupt = if self.fixed.interrupts { self.interrupt_at(backlog) } else { None };
+        Time::earlier(interrupt, self.tick_at)
     }
 
     /// When it may next interrupt, a time that has passed being now; `None` while nothing waits or it may not.
@@ -267,15 +293,17 @@ impl Interface {
     }
 
     /// The command that a batch takes next, if it goes on. What is late is `lost` on the way, if it is not worth more.
+    #[inline]
     pub fn take(
         &mut self,
         now: Time,
         (taken, received): (&mut Taken, u32),
         (pool, backlog): (Pool, u32),
-        lost: &mut dyn FnMut(Arrived, Dropped),
-    ) -> Option<Command> {
+        mut lost: impl FnMut(Arrived, Dropped),
+    ) -> Option<&Command> {
         let count = taken.real_time + taken.best_effort;
-        if count >= self.policy.quota() || !self.policy.stays(&self.load(pool, backlog, count, received)) {
+        if count >= self.fixed.quota || !self.policy.stays_with(|| self.load(pool, backlog, count, received))
+        {
             return None;
         }
         loop {
@@ -283,26 +311,33 @@ impl Interface {
                 Waiting { real_time: self.queues[0].len() as u32, best_effort: self.queues[1].len() as u32 };
             let class = self.sharing.next(waiting, *taken)?;
             let queue = usize::from(class == Class::BestEffort);
-            let mut command = self.queues[queue].pop_front()?;
-            let packet = command.packet;
+            self.taken = self.queues[queue].pop_front()?;
+            let (packet, announces) = (&self.taken.packet, self.taken.announces);
             if !self.handshake {
                 self.used[queue] -= 1;
             }
-            if self.discards_late(now, &packet) {
-                match command.announces {
+            if self.discards_late(now, packet) {
+                let packet = *packet;
+                match announces {
                     true => self.used[queue] -= 1,
                     false => self.withdraw(packet.class),
                 }
                 lost(packet, Dropped::Late);
                 continue;
             }
-            command.refused = !command.announces && self.refuses_last(packet.class, pool);
+            self.taken.refused = !announces && self.refuses_last(packet.class, pool);
             match class {
                 Class::RealTime => taken.real_time += 1,
                 Class::BestEffort => taken.best_effort += 1,
             }
-            return Some(command);
+            return Some(&self.taken);
         }
+    }
+
+    /// The command that was taken last.
+    #[inline]
+    pub(super) fn taken(&self) -> &Command {
+        &self.taken
     }
 
     /// Whether nothing more is spent on `packet`, since it is late.
@@ -401,7 +436,7 @@ impl Interface {
     pub(super) fn turn_over(&mut self, now: Time, program: Span) {
         let Some((policy, ticks)) = self.next.take() else { return };
         self.tick_at = ticks.as_ref().map(|ticks| now + ticks.draw(&mut self.chance));
-        (self.policy, self.ticks) = (policy, ticks);
+        (self.fixed, self.policy, self.ticks) = (policy.fixed(), policy, ticks);
         self.again(self.policy.first(), program);
     }
 
@@ -413,11 +448,6 @@ impl Interface {
             Again::AfterProgram => Ready::AfterProgram,
             Again::AfterShare(share) => Ready::AfterShare(program.saturating_add(share)),
         };
-    }
-
-    /// Whether the adapter itself knows whose a packet is, so that the host need not find out.
-    pub fn is_sorted_by_adapter(&self) -> bool {
-        matches!(&self.policy, Policy::Lazy(lazy) if lazy.is_by_adapter())
     }
 
     /// Packets in slots, and those in host memory whose last command waits.

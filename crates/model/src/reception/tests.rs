@@ -78,22 +78,22 @@ impl Bench {
     }
 
     fn collect(&mut self) {
-        while let Some(output) = self.receiver.poll_output() {
-            self.seen.push((self.now, output));
-        }
+        let mut outputs = Vec::new();
+        self.receiver.outputs(&mut outputs);
+        self.seen.append(&mut outputs);
     }
 
     /// When each packet was delivered, in microseconds, by stream.
     pub(super) fn delivered(&self) -> Vec<(u32, u64)> {
         let delivered = self.seen.iter().filter_map(|(at, output)| match output {
-            Reception::Delivered(packet) => Some((packet.stream, at.as_ps() / 1_000_000)),
-            Reception::Dropped(..) => None,
+            Reception { packet, lost: None } => Some((packet.stream, at.as_ps() / 1_000_000)),
+            Reception { lost: Some(_), .. } => None,
         });
         delivered.collect()
     }
 
     pub(super) fn dropped(&self, cause: Dropped) -> usize {
-        let at = |output: &Reception| matches!(output, Reception::Dropped(_, at) if *at == cause);
+        let at = |output: &Reception| output.lost == Some(cause);
         self.seen.iter().filter(|(_, output)| at(output)).count()
     }
 }

@@ -35,6 +35,7 @@ impl Multiple {
 
     /// `start` and `count` intervals at this multiple of their rate after it, rounded up; `None` past the
     /// last instant.
+    #[inline]
     pub(super) fn after(self, start: Time, interval: Span, count: u64) -> Option<Time> {
         let whole = u128::from(interval.as_ps()).checked_mul(u128::from(count))?;
         self.stretch_whole(start, whole)
@@ -45,6 +46,7 @@ impl Multiple {
         self.stretch_whole(start, u128::from(span.as_ps()))
     }
 
+    #[inline]
     fn stretch_whole(self, start: Time, ps: u128) -> Option<Time> {
         // A long division for each packet is a tenth of what a simple host costs.
         let ps = match self.numerator == self.denominator {

@@ -39,10 +39,11 @@ impl Periodic {
     }
 
     /// The next message; `None` past the last instant.
+    #[inline]
     pub fn next_arrival(&mut self) -> Option<Arrival> {
-        let PeriodicParameters { interval, multiple, sizes, start } = self.parameters;
-        let at = multiple.after(start, interval, self.sent)?;
+        let of = &self.parameters;
+        let at = of.multiple.after(of.start, of.interval, self.sent)?;
         self.sent += 1;
-        Some(Arrival { at, size: sizes.draw(&mut self.random) })
+        Some(Arrival { at, size: of.sizes.draw(&mut self.random) })
     }
 }

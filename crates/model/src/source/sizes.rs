@@ -36,6 +36,7 @@ impl Sizes {
     }
 
     /// A size; draws nothing if there is only one.
+    #[inline]
     pub fn draw(self, random: &mut Stream) -> Bytes {
         match self {
             Sizes::Fixed(size) => size,

@@ -15,6 +15,7 @@ use laxity_engine::{Asked, Calendar, Seed, Stop, VirtualClock, World};
 use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_model::source::Source;
 use laxity_qos::channel::{Dropped, Sent};
+use laxity_qos::discipline::Class;
 use laxity_qos::reception::Policer;
 use laxity_qos::reception::control::Modes;
 use laxity_units::{Bytes, Span, Time};
@@ -53,28 +54,33 @@ pub(super) fn run(
     (outcome.stop != Stop::Events).then(|| world.into_run(outcome.now).0)
 }
 
-/// What can happen.
+/// What can happen. What there is to say of it is one number each time, so that an event is two words, which stay in registers.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     /// A packet of a channel is whole at its interface, if its source is still the one that said so.
-    Arrival {
-        /// Its place in the experiment.
-        channel: u32,
-        /// The how-manyth source of the channel.
-        source: u32,
-    },
-    /// An adapter is told something.
-    Command {
-        /// The how-manyth command.
-        number: u32,
-    },
-    /// The host asked to be called; stale if it has asked anew since.
-    Host {
-        /// How often it had asked.
-        asked: u64,
-    },
+    Arrival(From),
+    /// An adapter is told something: the how-manyth command.
+    Command(u64),
+    /// The host asked to be called; stale if it has asked anew since: how often it had asked.
+    Host(u64),
     /// The window opens or closes.
     Window,
+}
+
+/// The source of a channel: the place of the channel in the experiment, and the how-manyth source that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct From(u64);
+
+impl From {
+    #[inline]
+    fn new(channel: usize, source: u32) -> Self {
+        Self((channel as u64) << 32 | u64::from(source))
+    }
+
+    #[inline]
+    fn channel(self) -> usize {
+        (self.0 >> 32) as usize
+    }
 }
 
 /// How things stood at an edge of the window.
@@ -94,6 +100,10 @@ struct Inflow {
     /// The how-manyth source that is.
     number: u32,
     interface: usize,
+    class: Class,
+    deadline: Option<Span>,
+    /// What keeps it to its contract, if it was admitted with one.
+    policer: Option<Policer>,
     /// The bytes of the packet that is to come: they wait here, since an event should be short.
     next: Bytes,
 }
@@ -107,12 +117,12 @@ pub struct Receiving<'a, H> {
     inflows: Vec<Inflow>,
     /// Per interface: the modes of its adapter, if its policy has such.
     modes: Vec<Option<Modes>>,
-    /// Per channel: what keeps it to its contract, if it was admitted with one.
-    policers: Vec<Option<Policer>>,
     promises: Vec<Promise>,
     meters: Vec<Meter>,
     window: Window<Snapshot>,
     traced: Option<Traced<'a>>,
+    /// What became of packets, while it is counted.
+    outputs: Vec<(Time, Reception)>,
 }
 
 impl<'a, H: ReceivingHost> Receiving<'a, H> {
@@ -125,15 +135,14 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             // One that was refused is not established, as where it is sent.
             let source = spec.source.source(source_stream(experiment, i));
             let source = source.filter(|_| !promise.is_refused() && !created);
-            Inflow { source, number: 0, interface, next: Bytes::ZERO }
+            let policer = matches!(promise, Promise::Received(_)).then(|| Policer::new(spec.spec));
+            let (class, deadline) = (spec.class, spec.deadline);
+            Inflow { source, number: 0, interface, class, deadline, policer, next: Bytes::ZERO }
         });
         let modes = experiment.interfaces.iter().map(|interface| {
             let interval = interface.config.ticks.as_ref().map(Ticks::mean);
             Modes::of(&interface.config.policy, interval)
         });
-        let policers = experiment.channels.iter().zip(&promises);
-        let policers = policers
-            .map(|(spec, promise)| matches!(promise, Promise::Received(_)).then(|| Policer::new(spec.spec)));
         let meters = experiment.channels.iter().map(|spec| Meter {
             deadline: spec.deadline,
             punctuality: spec.deadline.map(|deadline| Punctuality::new(deadline, None)),
@@ -145,11 +154,11 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             asked: Asked::default(),
             inflows: inflows.collect(),
             modes: modes.collect(),
-            policers: policers.collect(),
             promises,
             meters: meters.collect(),
             window: Window::of(length),
             traced: None,
+            outputs: Vec::new(),
         }
     }
 
@@ -159,7 +168,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             calendar.schedule(edge, Event::Window);
         }
         for (number, spec) in (0..).zip(&self.experiment.commands) {
-            calendar.schedule(Time::ZERO + spec.at, Event::Command { number });
+            calendar.schedule(Time::ZERO + spec.at, Event::Command(number));
         }
         self.look_at_window(Time::ZERO);
         for channel in 0..self.inflows.len() {
@@ -168,11 +177,12 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         self.settle(Time::ZERO, calendar);
     }
 
+    #[inline]
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
         let inflow = &mut self.inflows[channel];
         if let Some(arrival) = inflow.source.as_mut().and_then(Source::next_arrival) {
             inflow.next = arrival.size;
-            calendar.schedule(arrival.at, Event::Arrival { channel: channel as u32, source: inflow.number });
+            calendar.schedule(arrival.at, Event::Arrival(From::new(channel, inflow.number)));
         }
     }
 
@@ -206,52 +216,66 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
     }
 
     /// A packet of `channel` comes; whether anything came of it but that it waits.
+    #[inline]
     fn arrive(&mut self, now: Time, channel: usize, size: Bytes) -> bool {
-        let counted = self.window.counts();
-        let meter = &mut self.meters[channel];
+        let (inflow, meter) = (&mut self.inflows[channel], &mut self.meters[channel]);
         let number = meter.tally.messages;
         meter.offer(size);
         if let Some(punctuality) = &mut meter.punctuality {
+            let counted = self.window.counts();
             punctuality.offer(now, counted);
             punctuality.answer(now, size, Sent::Accepted { message: number }, counted);
         }
-        let class = self.experiment.channels[channel].class;
-        let due = self.meters[channel].deadline.map_or(Time::MAX, |deadline| now.saturating_add(deadline));
-        let packet = Arrived { stream: channel as u32, number, class, size, at: now, due };
-        if self.policers[channel].as_mut().is_some_and(|policer| !policer.passes(now)) {
-            self.end(now, now, &Reception::Dropped(packet, Dropped::Contract));
+        let due = inflow.deadline.map_or(Time::MAX, |deadline| now.saturating_add(deadline));
+        let packet = Arrived { stream: channel as u32, number, class: inflow.class, size, at: now, due };
+        if inflow.policer.as_mut().is_some_and(|policer| !policer.passes(now)) {
+            self.end(now, now, &Reception::dropped(packet, Dropped::Contract));
             return false;
         }
-        self.receiver.arrive(now, self.inflows[channel].interface, packet)
+        self.receiver.arrive(now, inflow.interface, packet)
     }
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
+    #[inline]
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        while let Some((at, output)) = self.receiver.next_output(now) {
-            self.end(now, at, &output);
+        self.receiver.outputs(&mut self.outputs);
+        if !self.outputs.is_empty() {
+            self.end_all(now);
         }
         if let Some(traced) = &mut self.traced {
             traced.look_at(now, self.receiver.work());
         }
         if let Some((at, asked)) = self.asked.change(self.receiver.next_deadline()) {
-            calendar.schedule(at.max(now), Event::Host { asked });
+            calendar.schedule(at.max(now), Event::Host(asked));
         }
     }
 
+    /// Counts what the host said that has become of packets.
+    fn end_all(&mut self, now: Time) {
+        let mut outputs = std::mem::take(&mut self.outputs);
+        for (at, output) in &outputs {
+            self.end(now, *at, output);
+        }
+        outputs.clear();
+        self.outputs = outputs;
+    }
+
     /// That is what became of a packet.
+    #[inline]
     fn end(&mut self, now: Time, at: Time, output: &Reception) {
         self.count(at, output);
         // Delivered or dropped: that is what a length in packets counts here.
-        self.window.through += 1;
-        if matches!(self.window.length, RunLength::Packets { .. }) {
+        if self.window.pass() {
             self.look_at_window(now);
         }
     }
 
+    #[inline]
     fn count(&mut self, now: Time, output: &Reception) {
         let counted = self.window.counts();
-        match output {
-            Reception::Delivered(packet) => {
+        let packet = &output.packet;
+        match output.lost {
+            None => {
                 if let Some(traced) = &mut self.traced {
                     let name = if now > packet.due { "message late" } else { "message complete" };
                     let line = traced.channels[packet.stream as usize];
@@ -263,15 +287,15 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
                     punctuality.arrive(now, packet.number, packet.at);
                 }
             }
-            Reception::Dropped(packet, cause) => {
+            Some(cause) => {
                 let tally = &mut self.meters[packet.stream as usize].tally;
-                *tally.dropped.entry(*cause).or_default() += 1;
+                *tally.dropped.entry(cause).or_default() += 1;
                 tally.dropped_packets += 1;
             }
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn look_at_window(&mut self, now: Time) {
         let (receiver, meters) = (&self.receiver, &self.meters);
         self.window.look(now, |_| Snapshot::of(now, receiver, self.experiment, meters));
@@ -293,23 +317,30 @@ impl Snapshot {
 impl<H: ReceivingHost> World for Receiving<'_, H> {
     type Event = Event;
 
+    #[inline]
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
-            Event::Arrival { channel, source } if source == self.inflows[channel as usize].number => {
-                let channel = channel as usize;
+            Event::Arrival(from) => {
+                let channel = from.channel();
+                // Of a source that was cleared away an arrival may be to come.
+                if from != From::new(channel, self.inflows[channel].number) {
+                    return;
+                }
                 let size = self.inflows[channel].next;
                 self.schedule_arrival(channel, calendar);
                 if !self.arrive(now, channel, size) {
                     return;
                 }
             }
-            Event::Command { number } => {
-                self.command(now, self.experiment.commands[number as usize].command, calendar);
-            }
-            Event::Host { asked } if self.asked.comes(asked) => {
+            Event::Host(asked) => {
+                if !self.asked.comes(asked) {
+                    return;
+                }
                 self.receiver.timer(now);
             }
-            Event::Arrival { .. } | Event::Host { .. } => return,
+            Event::Command(number) => {
+                self.command(now, self.experiment.commands[number as usize].command, calendar);
+            }
             Event::Window => return self.look_at_window(now),
         }
         self.settle(now, calendar);

@@ -355,8 +355,7 @@ impl<'a> Cluster<'a> {
     }
 
     fn ended(&mut self, now: Time) {
-        self.window.through += 1;
-        if matches!(self.window.length, RunLength::Packets { .. }) {
+        if self.window.pass() {
             self.look_at_window(now);
         }
     }

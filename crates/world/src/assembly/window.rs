@@ -12,54 +12,67 @@ pub(super) struct Window<S> {
     pub(super) through: u64,
     pub(super) opened: Option<S>,
     pub(super) closed: Option<S>,
+    /// The next edge, by what is asked for each packet: its time, or how many packets are through by then; the largest for neither.
+    next: (Time, u64),
+    /// Whether it is open.
+    counts: bool,
 }
 
 impl<S> Window<S> {
     pub(super) fn of(length: RunLength) -> Self {
-        Self { length, through: 0, opened: None, closed: None }
+        let next = Self::edge(length, 0);
+        Self { length, through: 0, opened: None, closed: None, next, counts: false }
     }
 
     /// When it opens and closes, if time says that.
     pub(super) fn edges(&self) -> impl Iterator<Item = Time> + use<S> {
-        let edges = match self.length {
-            RunLength::Packets { .. } => None,
-            RunLength::Time { total, warmup, cooldown } => {
-                Some([Time::ZERO + warmup, Time::ZERO + (total - cooldown)])
-            }
-        };
-        edges.into_iter().flatten()
+        let edges = [0, 1].map(|number| Self::edge(self.length, number).0);
+        edges.into_iter().filter(|at| *at < Time::MAX)
+    }
+
+    /// The time and the packets at which the how-manyth edge is.
+    fn edge(length: RunLength, number: usize) -> (Time, u64) {
+        match (length, number) {
+            (RunLength::Packets { warmup, .. }, 0) => (Time::MAX, warmup),
+            (RunLength::Packets { total, cooldown, .. }, 1) => (Time::MAX, total - cooldown),
+            (RunLength::Time { warmup, .. }, 0) => (Time::ZERO + warmup, u64::MAX),
+            (RunLength::Time { total, cooldown, .. }, 1) => (Time::ZERO + (total - cooldown), u64::MAX),
+            _ => (Time::MAX, u64::MAX),
+        }
     }
 
     #[inline]
     pub(super) fn counts(&self) -> bool {
-        self.opened.is_some() && self.closed.is_none()
+        self.counts
+    }
+
+    /// A packet has come to its end: whether that passes an edge, at which one has to [look](Self::look).
+    #[inline]
+    pub(super) fn pass(&mut self) -> bool {
+        self.through += 1;
+        self.through >= self.next.1
     }
 
     /// Notes how things stand at each edge that has been passed at `now` and had not been: `stands` is asked, and told whether it is the first.
     /// Whether there was such an edge.
     #[inline]
     pub(super) fn look(&mut self, now: Time, mut stands: impl FnMut(bool) -> S) -> bool {
-        let (opens, closes) = self.passed(now);
-        if (opens, closes) == (self.opened.is_some(), self.closed.is_some()) {
+        if !self.is_passed(now) {
             return false;
         }
-        for (passed, edge, is_first) in [(opens, &mut self.opened, true), (closes, &mut self.closed, false)] {
-            if passed && edge.is_none() {
-                *edge = Some(stands(is_first));
-            }
+        self.opened.get_or_insert_with(|| stands(true));
+        self.next = Self::edge(self.length, 1);
+        if self.is_passed(now) {
+            self.closed = Some(stands(false));
+            self.next = (Time::MAX, u64::MAX);
         }
+        self.counts = self.closed.is_none();
         true
     }
 
-    fn passed(&self, now: Time) -> (bool, bool) {
-        match self.length {
-            RunLength::Packets { total, warmup, cooldown } => {
-                (self.through >= warmup, self.through >= total - cooldown)
-            }
-            RunLength::Time { total, warmup, cooldown } => {
-                (now >= Time::ZERO + warmup, now >= Time::ZERO + (total - cooldown))
-            }
-        }
+    #[inline]
+    fn is_passed(&self, now: Time) -> bool {
+        now >= self.next.0 || self.through >= self.next.1
     }
 
     /// Whether as many packets have come to their end as the run is to have.

@@ -122,8 +122,8 @@ impl Handing {
                 && let Some(handed) = self.handed.pop_front()
             {
                 let end = match self.first == number {
-                    true => Reception::Delivered(handed.packet),
-                    false => Reception::Dropped(handed.packet, Dropped::ReceiveBuffers),
+                    true => Reception::delivered(handed.packet),
+                    false => Reception::dropped(handed.packet, Dropped::ReceiveBuffers),
                 };
                 self.first += 1;
                 self.ended.push_back((at.min(now), end));
@@ -173,9 +173,9 @@ impl Handing {
     fn batch(&mut self, now: Time, i: usize, mut open: Open) {
         for _ in 0..AT_ONCE {
             let (ended, backlog) = (&mut self.ended, self.full);
-            let lost = &mut |packet, cause| ended.push_back((now, Reception::Dropped(packet, cause)));
+            let lost = &mut |packet, cause| ended.push_back((now, Reception::dropped(packet, cause)));
             let progress = (&mut open.taken, open.received);
-            let next = self.interfaces[i].take(now, progress, (Pool::default(), backlog), lost);
+            let next = self.interfaces[i].take(now, progress, (Pool::default(), backlog), lost).copied();
             let Some(command) = next else {
                 let Open { began, taken, received } = open;
                 let taken = taken.real_time + taken.best_effort;
@@ -202,7 +202,7 @@ impl Handing {
             false => refused.then_some(packet),
         };
         if let Some(packet) = early {
-            self.ended.push_back((now, Reception::Dropped(packet, Dropped::Early)));
+            self.ended.push_back((now, Reception::dropped(packet, Dropped::Early)));
         }
         if announces || refused {
             return;
@@ -218,8 +218,18 @@ impl Handing {
             if has_buffer {
                 self.interfaces[i].release_buffer(packet.class);
             }
-            self.ended.push_back((now, Reception::Dropped(packet, Dropped::ReceiveBuffers)));
+            self.ended.push_back((now, Reception::dropped(packet, Dropped::ReceiveBuffers)));
         }
+    }
+
+    /// What has become of a packet, and when.
+    pub(super) fn next_output(&mut self) -> Option<(Time, Reception)> {
+        let ended = self.ended.pop_front()?;
+        match ended.1.lost {
+            None => self.account.delivered += 1,
+            Some(_) => self.account.dropped += 1,
+        }
+        Some(ended)
     }
 }
 
@@ -227,7 +237,7 @@ impl ReceivingHost for Handing {
     fn arrive(&mut self, now: Time, interface: usize, packet: Arrived) -> bool {
         self.account.offered += 1;
         let ended = &mut self.ended;
-        let mut lose = |packet, cause| ended.push_back((now, Reception::Dropped(packet, cause)));
+        let mut lose = |packet, cause| ended.push_back((now, Reception::dropped(packet, cause)));
         self.interfaces[interface].accept(now, packet, &mut lose);
         self.look(now);
         true
@@ -242,13 +252,8 @@ impl ReceivingHost for Handing {
         self.deadline
     }
 
-    fn next_output(&mut self, _now: Time) -> Option<(Time, Reception)> {
-        let ended = self.ended.pop_front()?;
-        match ended.1 {
-            Reception::Delivered(_) => self.account.delivered += 1,
-            Reception::Dropped(..) => self.account.dropped += 1,
-        }
-        Some(ended)
+    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
+        into.extend(std::iter::from_fn(|| self.next_output()));
     }
 
     /// What was no work of the two programs counts as the protocol's.

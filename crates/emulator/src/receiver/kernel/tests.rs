@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_machine::place;
-use laxity_model::reception::{Arrived, Reception};
+use laxity_model::reception::Arrived;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_scenario::Scenario;
@@ -122,15 +122,15 @@ fn every_packet_has_one_end_and_what_the_kernel_drops_is_what_is_missing() {
                     next = now + if pause { Span::from_ms(20) } else { Span::from_us(20) };
                 }
                 adapters.timer(now);
-                while let Some((at, output)) = adapters.next_output(now) {
-                    let (Reception::Delivered(packet) | Reception::Dropped(packet, _)) = output;
+                while let Some((at, output)) = adapters.next_output() {
+                    let packet = output.packet;
                     assert!(at >= packet.at && ends.insert(packet.number), "{policy}: {output:?} at {at}");
-                    match output {
-                        Reception::Delivered(packet) => {
+                    match output.lost {
+                        None => {
                             let overtaken = last.replace(packet.number);
                             assert!(overtaken < Some(packet.number), "{policy}: {packet:?} overtook");
                         }
-                        Reception::Dropped(_, cause) => *drops.entry(cause).or_default() += 1,
+                        Some(cause) => *drops.entry(cause).or_default() += 1,
                     }
                 }
             }

@@ -129,9 +129,7 @@ proptest! {
         }
         let uses = bench.receiver.uses(end);
         prop_assert!(uses.reception() + uses.program <= end.since(Time::ZERO));
-        let mut streams: Vec<u32> = bench.seen.iter().map(|(_, output)| match output {
-            Reception::Delivered(packet) | Reception::Dropped(packet, _) => packet.stream,
-        }).collect();
+        let mut streams: Vec<u32> = bench.seen.iter().map(|(_, output)| output.packet.stream).collect();
         streams.sort_unstable();
         streams.dedup();
         prop_assert_eq!(streams.len(), bench.seen.len(), "no packet twice");

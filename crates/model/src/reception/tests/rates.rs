@@ -25,8 +25,7 @@ fn delivered(config: InterfaceConfig, costs: ReceptionCosts, offered: u64) -> f6
         bench.arrive(Time::ZERO + gap * n, 0, 0);
     }
     let after = Time::ZERO + Span::from_secs(1);
-    let counted =
-        |(at, output): &&(Time, Reception)| *at > after && matches!(output, Reception::Delivered(_));
+    let counted = |(at, output): &&(Time, Reception)| *at > after && output.lost.is_none();
     bench.seen.iter().filter(counted).count() as f64 / (SECONDS - 1) as f64
 }
 

@@ -15,8 +15,8 @@ pub trait ReceivingHost {
     /// When it next wants [`timer`](Self::timer) to be called.
     fn next_deadline(&self) -> Option<Time>;
 
-    /// What has become of a packet, and when, which is not after `now`.
-    fn next_output(&mut self, now: Time) -> Option<(Time, Reception)>;
+    /// What has become of packets since it was last asked, and when, which is not after now; into a vector that is empty, so that one may be given for another.
+    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>);
 
     /// What the CPU was used for, up to `now`.
     fn uses(&self, now: Time) -> ReceptionUses;
@@ -48,16 +48,19 @@ impl ReceivingHost for Receiver {
         Receiver::arrive(self, now, interface, packet)
     }
 
+    #[inline]
     fn timer(&mut self, now: Time) {
         Receiver::timer(self, now);
     }
 
+    #[inline]
     fn next_deadline(&self) -> Option<Time> {
         Receiver::next_deadline(self)
     }
 
-    fn next_output(&mut self, now: Time) -> Option<(Time, Reception)> {
-        self.poll_output().map(|output| (now, output))
+    #[inline]
+    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
+        Receiver::outputs(self, into);
     }
 
     fn uses(&self, now: Time) -> ReceptionUses {
