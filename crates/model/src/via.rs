@@ -31,6 +31,7 @@
 //! in turn, down to each step of Table 1, comes out of [`Via::next_output`]. Under virtual time that is a simulation. Whoever has
 //! real memory moves it when told that a transfer is done, and calls when [`Via::next_deadline`] has come.
 
+mod at_once;
 mod costs;
 mod jobs;
 mod processor;
@@ -238,6 +239,8 @@ pub struct Via {
     processor: Processor,
     outputs: VecDeque<(Time, ViaOutput)>,
     watched: bool,
+    /// Whether what it is told is over when it is told, and nobody watches.
+    at_once: bool,
     report: ViaReport,
 }
 
@@ -259,6 +262,7 @@ impl Via {
             processor: Processor::START,
             outputs: VecDeque::new(),
             watched: false,
+            at_once: config.is_at_once(),
             report: ViaReport::default(),
             config,
         }
@@ -267,10 +271,14 @@ impl Via {
     /// Tells each step and what each unit does from now on.
     pub fn watch(&mut self) {
         self.watched = true;
+        self.at_once = false;
     }
 
     /// A program rings a doorbell.
     pub fn ring(&mut self, now: Time, doorbell: Doorbell) {
+        if self.at_once {
+            return self.ring_at_once(now, doorbell);
+        }
         self.settle(now);
         self.doorbells.push(doorbell, now);
         self.report.longest_doorbells = self.report.longest_doorbells.max(self.doorbells.len());
@@ -280,6 +288,9 @@ impl Via {
 
     /// The first bit of a message is there, and the rest comes as fast as the link allows.
     pub fn reach(&mut self, now: Time, message: Message) {
+        if self.at_once {
+            return self.reach_at_once(now, message);
+        }
         self.settle(now);
         let job = self.jobs.put(message, now);
         self.nrdma.reach(now, job, self.config.engines.network, &self.jobs);

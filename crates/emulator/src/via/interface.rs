@@ -51,6 +51,11 @@ impl<T> Lane<T> {
         self.items.len()
     }
 
+    #[inline]
+    pub(super) fn first(&self) -> Option<&T> {
+        self.items.front()
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.items.iter_mut()
     }
@@ -315,6 +320,12 @@ impl Interface {
         });
         self.arrivals.iter_mut().for_each(|arrival| arrival.void = true);
         [0, 1].map(|which| self.heard[which].wrapping_sub(self.completed[which]))
+    }
+
+    /// Whether a message is over that came, or something has ended.
+    #[inline]
+    pub(super) fn is_to_be_swept(&self) -> bool {
+        self.arrivals.first().is_some_and(|arrival| arrival.over) || self.left || self.queues.is_none()
     }
 
     /// Whether it is destroyed, and the firmware has nothing of it in hand.

@@ -108,6 +108,12 @@ impl Regions {
 
     /// Puts `from` into `segments`, which have room for it; nothing at all unless every one of them is good.
     pub(super) fn scatter(&self, tag: u32, segments: &[Segment], from: &[u8]) -> Result<(), Status> {
+        if let [segment] = segments {
+            let (region, offset) = self.find(tag, segment).ok_or(Status::PROTECTION_ERROR)?;
+            let (part, rest) = from.split_at(from.len().min(segment.length as usize));
+            region.memory.write(offset, part);
+            return if rest.is_empty() { Ok(()) } else { Err(Status::LENGTH_ERROR) };
+        }
         if segments.iter().any(|segment| self.find(tag, segment).is_none()) {
             return Err(Status::PROTECTION_ERROR);
         }

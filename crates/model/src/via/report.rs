@@ -63,7 +63,33 @@ pub struct StepTimes {
     steps: [(u64, u128); Step::ALL.len()],
 }
 
+impl Step {
+    /// What a sender does, that fetches its descriptor.
+    pub(super) const OF_SENDER: &'static [Step] = &[
+        Step::SendDescriptorProgrammed,
+        Step::SendDescriptorDown,
+        Step::SendDataProgrammed,
+        Step::SendDataDown,
+        Step::SendNetworkDone,
+        Step::SendStatusProgrammed,
+        Step::SendStatusDone,
+    ];
+
+    /// What a receiver does that has fetched its descriptor before.
+    pub(super) const OF_RECEIVER_AHEAD: &'static [Step] = &[
+        Step::ReceiveDataProgrammed,
+        Step::ReceiveDataUp,
+        Step::ReceiveStatusProgrammed,
+        Step::ReceiveStatusDone,
+    ];
+}
+
 impl StepTimes {
+    /// Each of `steps` was done when it was begun.
+    pub(super) fn note_at_once(&mut self, steps: &[Step]) {
+        steps.iter().for_each(|step| self.steps[*step as usize].0 += 1);
+    }
+
     pub(super) fn note(&mut self, step: Step, after: Span) {
         let (count, sum) = &mut self.steps[step as usize];
         *count += 1;

@@ -1,3 +1,4 @@
+mod at_once;
 mod conservation;
 mod timelines;
 

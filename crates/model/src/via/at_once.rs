@@ -1,0 +1,110 @@
+//! What takes no time is done in one go.
+//!
+//! An adapter none of whose steps takes time is done with a doorbell, or with a message that comes, at the very time at which it is told. Then nothing else is there that the
+//! firmware could find in between: what was before is done, and what comes next is not told yet. So what its tasks and its engines come to is known, and the round of looks, the
+//! queues and the state of each unit need not be gone through to find it:
+//!
+//! ```text
+//! send      doorbell ▸ descriptor ▸ program ▸ data: Moved ▸ hand over: Departs ▸ network ▸ status: Sent ▸ finish
+//! receive   doorbell ▸ descriptor ▸ note: Posted
+//! message   network ▸ program ▸ data: Moved ▸ status: Received ▸ finish
+//! ```
+//!
+//! That is so under a parallel firmware that has room in its memory and lets nothing wait outside. Who watches is told each step, so then each is done. A test asks
+//! for the same outputs and the same report both ways.
+
+use laxity_units::Time;
+
+use super::report::Direction::{Receive, Send};
+use super::{
+    Doorbell, Engines, Firmware, FirmwareCosts, Limits, Message, Step, Unit, Via, ViaConfig, ViaOutput,
+};
+
+/// Tasks of the processor and transfers of HDMA that a doorbell or a message takes.
+struct Takes {
+    tasks: u64,
+    transfers: u64,
+}
+
+const SEND: Takes = Takes { tasks: 6, transfers: 3 };
+const POST: Takes = Takes { tasks: 2, transfers: 1 };
+const RECEIVE: Takes = Takes { tasks: 4, transfers: 2 };
+const DISCARD: Takes = Takes { tasks: 1, transfers: 0 };
+
+impl ViaConfig {
+    /// Whether all that is ever told to the adapter is over when it is told.
+    pub(super) fn is_at_once(&self) -> bool {
+        let Self { firmware, costs, engines, limits } = self;
+        let Limits { send_buffers, receive_buffers, nsdma_queue: _, guard: _, best_effort } = limits;
+        !firmware.is_sequential()
+            && *costs == FirmwareCosts::FREE
+            && *engines == Engines::FREE
+            && best_effort.is_none()
+            && *send_buffers != Some(0)
+            && *receive_buffers != Some(0)
+    }
+}
+
+impl Via {
+    /// Does what a doorbell asks for, all of it.
+    pub(super) fn ring_at_once(&mut self, now: Time, doorbell: Doorbell) {
+        self.report.longest_doorbells = self.report.longest_doorbells.max(1);
+        self.hdma.queue.pass();
+        match doorbell {
+            Doorbell::Send(message) => {
+                self.nsdma.queue.pass();
+                if self.config.firmware == Firmware::QualityOfService {
+                    let endpoint = &mut self.endpoints[message.vi as usize];
+                    let tick = endpoint.vtick.map(|vtick| vtick.of(message.size));
+                    endpoint.sends.stamp(now, tick);
+                }
+                if self.buffers.is_some() {
+                    self.freed = now;
+                }
+                self.did_at_once(&SEND, Some(Unit::Nsdma), Step::OF_SENDER);
+                self.tell(now, ViaOutput::Moved(Send, message));
+                self.tell(now, ViaOutput::Departs(message));
+                self.tell(now, ViaOutput::Sent(message));
+            }
+            Doorbell::Receive(vi) => {
+                let descriptors = &mut self.endpoints[vi as usize].descriptors;
+                *descriptors = descriptors.map(|count| count + 1);
+                self.did_at_once(&POST, None, &[]);
+                self.tell(now, ViaOutput::Posted(vi));
+            }
+        }
+    }
+
+    /// Takes a message in, all of it.
+    pub(super) fn reach_at_once(&mut self, now: Time, message: Message) {
+        let endpoint = &mut self.endpoints[message.vi as usize];
+        match endpoint.descriptors.as_mut().filter(|_| !message.directed) {
+            Some(0) => {
+                self.did_at_once(&DISCARD, Some(Unit::Nrdma), &[]);
+                self.tell(now, ViaOutput::Dropped(message));
+                return;
+            }
+            Some(descriptors) => *descriptors -= 1,
+            None => {}
+        }
+        if self.config.firmware == Firmware::QualityOfService {
+            let tick = endpoint.vtick.map(|vtick| vtick.of(message.size));
+            endpoint.receives.stamp(now, tick);
+        }
+        self.hdma.queue.pass();
+        self.did_at_once(&RECEIVE, Some(Unit::Nrdma), Step::OF_RECEIVER_AHEAD);
+        self.tell(now, ViaOutput::Moved(Receive, message));
+        self.tell(now, ViaOutput::Received(message));
+    }
+
+    fn did_at_once(&mut self, takes: &Takes, network: Option<Unit>, steps: &[Step]) {
+        debug_assert!(self.backlog() == 0, "whatever was told before is over");
+        let units = &mut self.report.units;
+        units[Unit::Processor as usize].count += takes.tasks;
+        units[Unit::Hdma as usize].count += takes.transfers;
+        if let Some(unit) = network {
+            units[unit as usize].count += 1;
+        }
+        self.report.steps.note_at_once(steps);
+    }
+}
