@@ -25,7 +25,7 @@
 //! *Best effort* has a tick without end, and with VirtualClock alone may never be served. With a rate set aside
 //! ([`Limits::best_effort`]) it waits in a queue of its own before the first transfer, and is let in by a clock of that rate, for all of
 //! it together, or when HDMA has nothing to do. So it gets its rate under any load; what it gets beyond takes nothing
-//! from others but what is inside when they come.
+//! from others but what is inside when they come. Virtual interfaces in [groups](Via::group) that have a rate together wait likewise ([`grouped`]).
 //!
 //! **A state machine without a clock.** All that happens is told with its time: [`Via::ring`], [`Via::reach`], [`Via::timer`]; what it does
 //! in turn, down to each step of Table 1, comes out of [`Via::next_output`]. Under virtual time that is a simulation. Whoever has
@@ -33,6 +33,7 @@
 
 mod at_once;
 mod costs;
+mod grouped;
 mod jobs;
 mod processor;
 mod queue;
@@ -43,10 +44,12 @@ mod units;
 
 use std::collections::VecDeque;
 
+use laxity_qos::discipline::Groups;
 use laxity_qos::virtual_clock::{FlowClock, Vtick};
 use laxity_units::{Bytes, Rate, Time};
 
 pub use costs::{Engine, Engines, FirmwareCosts};
+use grouped::Grouped;
 use jobs::{Job, JobId, Jobs};
 use processor::Processor;
 pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
@@ -121,6 +124,8 @@ pub struct Vi {
     pub vtick: Option<Vtick>,
     /// Receive descriptors posted at the start, and fetched if the firmware fetches ahead; `None` if there are always some.
     pub receives: Option<u32>,
+    /// By which rate it shares that of its [group](Via::group), if it is in one. Of QoSVIA only.
+    pub share: Option<Vtick>,
 }
 
 /// A message.
@@ -202,12 +207,13 @@ struct Endpoint {
     receives: FlowClock,
     /// Descriptors for what may come; `None` if there are always some.
     descriptors: Option<u32>,
+    share: Option<Vtick>,
 }
 
 impl Endpoint {
     fn new(vi: Vi) -> Self {
         let clock = FlowClock::default();
-        Self { vtick: vi.vtick, sends: clock, receives: clock, descriptors: vi.receives }
+        Self { vtick: vi.vtick, sends: clock, receives: clock, descriptors: vi.receives, share: vi.share }
     }
 }
 
@@ -236,6 +242,8 @@ pub struct Via {
     /// Since when some of it is free again.
     freed: Time,
     outside: Outside,
+    /// What waits of groups, if there are any.
+    grouped: Option<Box<Grouped>>,
     processor: Processor,
     outputs: VecDeque<(Time, ViaOutput)>,
     watched: bool,
@@ -259,6 +267,7 @@ impl Via {
             buffers: send_buffers.filter(|_| !config.firmware.is_sequential()),
             freed: Time::ZERO,
             outside: Outside::default(),
+            grouped: None,
             processor: Processor::START,
             outputs: VecDeque::new(),
             watched: false,
@@ -266,6 +275,12 @@ impl Via {
             report: ViaReport::default(),
             config,
         }
+    }
+
+    /// Which groups there are of its virtual interfaces, and the rate of all whose members send here together. Of QoSVIA only, before anything comes.
+    pub fn group(&mut self, groups: &Groups, rate: Rate) {
+        self.grouped = Some(Box::new(Grouped::new(groups, rate)));
+        self.at_once = false;
     }
 
     /// Tells each step and what each unit does from now on.
@@ -323,7 +338,9 @@ impl Via {
     /// A virtual interface has another rate from now on. What it has used up of the old one stays used up.
     pub fn renegotiate(&mut self, now: Time, vi: u32, vtick: Option<Vtick>) {
         self.settle(now);
-        self.endpoints[vi as usize].vtick = vtick;
+        let endpoint = &mut self.endpoints[vi as usize];
+        endpoint.vtick = vtick;
+        endpoint.share = endpoint.share.map(|share| vtick.unwrap_or(share));
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
@@ -357,6 +374,7 @@ impl Via {
     pub fn backlog(&self) -> usize {
         self.doorbells.len()
             + self.outside.queue.len()
+            + self.grouped.as_ref().map_or(0, |grouped| grouped.len())
             + self.without_buffer.len()
             + self.hdma.load()
             + self.nsdma.load()

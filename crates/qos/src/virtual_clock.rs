@@ -10,7 +10,7 @@
 //! networks", ACM TOCS 9(2), 1991). A flow that sends more than it reserved runs its clock ahead of time, and waits behind those
 //! that do not. What has no reservation has a tick without end and goes when nothing else waits.
 
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Rate, Span, Time};
 
 /// `Vtick` as an adapter is told it: what so many bytes take at the rate that was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,17 @@ impl Vtick {
     #[inline]
     pub fn is_none(self) -> bool {
         self.interval == Span::MAX
+    }
+
+    /// The rate, rounded down; nothing without one.
+    pub fn rate(self) -> Rate {
+        let picoseconds = u128::from(self.interval.as_ps().max(1));
+        let bits = u128::from(self.size.get()) * 8_000_000_000_000 / picoseconds;
+        if self.is_none() {
+            Rate::from_bits_per_sec(0)
+        } else {
+            Rate::from_bits_per_sec(u64::try_from(bits).unwrap_or(u64::MAX))
+        }
     }
 
     /// The tick of an item of `size`, rounded up.

@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
+use laxity_model::via::Firmware;
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::{LinkParadigm, PacketOverflow};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -63,6 +64,8 @@ struct Surroundings {
     groups: Result<Vec<String>, Reported>,
     /// Whether channels are virtual interfaces.
     cluster: bool,
+    /// Whether those are served by stamps.
+    stamped: bool,
     /// Names of the programs that take them; `None` where none are written.
     programs: Option<Vec<String>>,
 }
@@ -159,6 +162,7 @@ pub(crate) fn experiment(
             Err(reported) => Err(*reported),
         },
         cluster,
+        stamped: matches!(&via, Ok(Some((spec, ..))) if spec.adapter.firmware == Firmware::QualityOfService),
     };
     let interfaces = reception::interfaces(cx, library, interface);
     let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();

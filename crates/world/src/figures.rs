@@ -131,7 +131,7 @@ pub const ALL: &[(&str, &str)] = &[
     ("longest_nsdma_queue", "the most messages that waited for NSDMA"),
     (
         "longest_best_effort_wait",
-        "the longest that best effort waited where a rate is set aside for it, in seconds",
+        "the longest that best effort waited where a rate is set aside for it, or a virtual interface of a group for its turn, in seconds",
     ),
     ("messages_sent", "messages that programs sent through emulated adapters, whose descriptors say so"),
     ("messages_received", "those that programs received"),

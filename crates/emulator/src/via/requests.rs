@@ -339,7 +339,7 @@ impl Cluster {
         let vi = free.unwrap_or(self.interfaces.len());
         let endpoints = &mut self.endpoints[node as usize];
         let place = endpoints.iter().position(Option::is_none).map(|place| place as u32);
-        let interface = Vi { vtick: vtick(bandwidth), receives: Some(0) };
+        let interface = Vi { vtick: vtick(bandwidth), receives: Some(0), share: None };
         let endpoint = self.adapters[node as usize].open(now, place, interface);
         if place.is_none() {
             endpoints.push(None);

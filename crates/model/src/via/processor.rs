@@ -72,7 +72,7 @@ impl Processor {
 enum Task {
     /// A doorbell: the descriptor is to be fetched.
     Fetch,
-    /// Best effort's doorbell: it is to wait outside.
+    /// A doorbell of best effort, or of a group: it is to wait outside.
     Hold,
     /// A receive doorbell, whose descriptor is fetched ahead.
     FetchAhead,
@@ -102,7 +102,7 @@ impl Task {
     fn name(self) -> &'static str {
         match self {
             Task::Fetch => "doorbell",
-            Task::Hold => "doorbell of best effort",
+            Task::Hold => "doorbell that waits",
             Task::FetchAhead => "receive doorbell",
             Task::Note => "note a receive descriptor",
             Task::FetchFor => "program receive descriptor",
@@ -148,7 +148,7 @@ impl Via {
         let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
         let room = if waits { self.freed } else { Time::MAX };
         [
-            self.doorbells.since().min(self.let_in_at()),
+            self.doorbells.since().min(self.let_in_at()).min(self.group_let_in_at()),
             self.hdma.done.since().min(room),
             self.nsdma.done.since(),
             self.nrdma.done.since(),
@@ -162,6 +162,16 @@ impl Via {
         let allowed = self.outside.clock.reading();
         let at = self.hdma.idle_since().map_or(allowed, |idle| idle.min(allowed));
         at.max(self.jobs.of(*first).base)
+    }
+
+    /// When what waits of groups may come in, likewise.
+    #[inline]
+    fn group_let_in_at(&self) -> Time {
+        let Some(grouped) = &self.grouped else { return Time::MAX };
+        let by_rate = grouped.by_rate();
+        self.hdma
+            .idle_since()
+            .map_or(by_rate, |idle| if by_rate < Time::MAX { idle.min(by_rate) } else { by_rate })
     }
 
     /// Something has happened that a processor may notice that is at nothing else.
@@ -239,6 +249,13 @@ impl Via {
     }
 
     fn doorbell(&mut self, at: Time) -> (Task, JobId) {
+        if let Some(grouped) = &mut self.grouped {
+            let rings = self.doorbells.since() <= at;
+            // What goes on nobody's account leaves doorbells that do the turn.
+            if grouped.by_rate() <= at || (!rings && self.let_in_at() > at) {
+                return (Task::Fetch, self.let_group_in(at));
+            }
+        }
         if self.let_in_at() <= at {
             return (Task::Fetch, self.let_in(at));
         }
@@ -248,6 +265,9 @@ impl Via {
                 let job = self.jobs.put(message, base);
                 let endpoint = &mut self.endpoints[message.vi as usize];
                 if self.config.firmware == Firmware::QualityOfService {
+                    if endpoint.share.is_some() && self.grouped.is_some() {
+                        return (Task::Hold, job);
+                    }
                     if endpoint.vtick.is_none() && self.config.limits.best_effort.is_some() {
                         return (Task::Hold, job);
                     }
@@ -269,6 +289,14 @@ impl Via {
                 (if self.config.firmware.is_sequential() { Task::Note } else { Task::FetchAhead }, job)
             }
         }
+    }
+
+    /// The next of groups that waits outside, with its stamp.
+    fn let_group_in(&mut self, at: Time) -> JobId {
+        let place = self.grouped.as_mut().expect("there are groups").let_in(at, &mut self.jobs);
+        let waited = at.saturating_since(self.jobs.of(place).base);
+        self.report.longest_outside = self.report.longest_outside.max(waited);
+        place
     }
 
     /// The first of best effort that waits outside, with its stamp.
@@ -397,7 +425,11 @@ impl Via {
                 None
             }
             Task::Hold => {
-                self.outside.queue.push_back(job);
+                let vi = self.jobs.of(job).message.vi;
+                match (self.endpoints[vi as usize].share, &mut self.grouped) {
+                    (Some(tick), Some(grouped)) => grouped.hold(at, job, tick, &self.jobs),
+                    _ => self.outside.queue.push_back(job),
+                }
                 None
             }
             Task::Note => {

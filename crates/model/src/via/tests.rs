@@ -1,5 +1,6 @@
 mod at_once;
 mod conservation;
+mod groups;
 mod timelines;
 
 use laxity_qos::virtual_clock::Vtick;
@@ -12,11 +13,11 @@ fn ns(ns: u64) -> Time {
 }
 
 /// Best effort with receive descriptors without end.
-const PLAIN: Vi = Vi { vtick: None, receives: None };
+const PLAIN: Vi = Vi { vtick: None, receives: None, share: None };
 
 /// So much reserved: 4 KiB in every `us`.
 fn reserved(us: u64) -> Vi {
-    Vi { vtick: Some(Vtick { interval: Span::from_us(us), size: Bytes::from_kib(4) }), receives: None }
+    Vi { vtick: Some(Vtick { interval: Span::from_us(us), size: Bytes::from_kib(4) }), ..PLAIN }
 }
 
 fn message(vi: u32, number: u64, size: u64) -> Message {

@@ -166,8 +166,17 @@ fn channel(
     if around.cluster {
         let of_queues = "a virtual interface has no queues at a host, and no levels";
         let help = "remove this";
-        cx.foreign(share.as_ref(), of_queues, help)?;
-        cx.foreign(group.as_ref(), of_queues, help)?;
+        if group.is_none() {
+            cx.foreign(
+                share.as_ref(),
+                "a virtual interface shares the rate of a `group`, and is in none",
+                help,
+            )?;
+        }
+        if !around.stamped {
+            let reason = "only `qosvia` has its virtual interfaces share rates by groups";
+            cx.foreign(group.as_ref(), reason, "remove this, or use the firmware `qosvia`")?;
+        }
         cx.foreign(level.as_ref(), of_queues, help)?;
         cx.foreign(message_slots.as_ref(), of_queues, help)?;
         cx.foreign(packet_slots.as_ref(), of_queues, help)?;

@@ -6,15 +6,17 @@ use laxity_world::experiment::Refusal;
 
 use super::dice::Dice;
 use super::sketch::{
-    Drafted, boolean, detailed, factor, items, name, part, parts, quantity, scalar, table, text, that, this,
-    unsaid, whole, word, words,
+    Drafted, Drawn, boolean, detailed, entries, factor, items, name, part, parts, quantity, scalar, table,
+    text, that, this, unsaid, whole, word, words,
 };
 use super::source::TRACES;
-use super::theme::Theme;
+use super::theme::{GROUPS, Theme};
 use crate::choice::{FirmwareKind, FormulaWord, SourceKind};
 use crate::raw::{
-    RawAdmission, RawChannel, RawRenegotiation, RawScenario, RawSizes, RawSource, RawVia, RawViaCosts,
+    RawAdmission, RawChannel, RawGroup, RawRenegotiation, RawScenario, RawSizes, RawSource, RawVia,
+    RawViaCosts,
 };
+use crate::written::{Entries, Part};
 
 /// What the tables of such a scenario have to agree on.
 struct Plan {
@@ -24,6 +26,8 @@ struct Plan {
     /// Reservations are for what adapters can do, so that something is left to admit.
     modest: bool,
     careless: bool,
+    /// So many groups of them have rates together.
+    groups: usize,
 }
 
 /// A scenario with `title`.
@@ -33,6 +37,10 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         work: Span::from_us(dice.pick(&[60, 100, 250])),
         modest: dice.chance(0.7),
         careless: theme.careless,
+        groups: match dice.aside().chance(0.3) {
+            true => dice.aside().between(1, GROUPS.len() as u64) as usize,
+            false => 0,
+        },
     };
     let rounds = dice.chance(0.2);
     // The first channel, if there is one, negotiates anew.
@@ -75,7 +83,7 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         program: unsaid(),
         command: unsaid(),
         via: part(via(dice, again && others > 0, length, &plan)),
-        group: unsaid(),
+        group: groups(dice.aside(), &plan),
         channel: parts(channels),
         emulation: unsaid(),
         port: unsaid(),
@@ -87,8 +95,21 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
     })
 }
 
+/// Groups, of which one may be within another before it.
+fn groups(dice: &mut Dice, plan: &Plan) -> Drawn<Option<Entries<Part<RawGroup>>>> {
+    let mut drafted = Vec::new();
+    for (n, called) in GROUPS[..plan.groups].iter().enumerate() {
+        let outer = if n > 0 && dice.chance(0.4) { Some(dice.below(n as u64) as usize) } else { None };
+        let rate = Rate::from_bytes_per_sec(dice.between(1_000, 60_000_000));
+        let within = outer.map_or_else(unsaid, |outer| name(GROUPS[outer]));
+        drafted.push((*called, table!(RawGroup { rate: quantity(rate), within: within })));
+    }
+    if drafted.is_empty() { unsaid() } else { entries(drafted) }
+}
+
 fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVia> {
     let firmware = dice.pick(&words::<FirmwareKind>());
+    let firmware = if plan.groups > 0 { "qosvia" } else { firmware };
     let is = |of: &[&str]| plan.careless || of.contains(&firmware);
     let few = |dice: &mut Dice| dice.pick(&[1, 2, 3, 8, 64]);
     let cost = |dice: &mut Dice| quantity(dice.part_of(Span::from_us(10)));
@@ -180,6 +201,7 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
     };
     let interval = dice.rounded(interval).max(Span::from_us(1));
     let burst = dice.pick(&[1, 1, 3]);
+    let grouped = plan.groups > 0 && dice.aside().chance(0.6);
     let kind = match real_time {
         true => dice.pick(&["periodic", "periodic", "bursty", "adversary", "poisson", "recorded"]),
         false => dice.pick(&["periodic", "poisson", "closed", "bursty"]),
@@ -246,8 +268,14 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
             true => dice.maybe(0.3, |dice| quantity(plan.work * dice.between(2, 200))),
             false => unsaid(),
         },
-        share: unsaid(),
-        group: unsaid(),
+        share: match grouped && !real_time {
+            true => quantity(Rate::from_bytes_per_sec(dice.aside().between(10_000, 40_000_000))),
+            false => unsaid(),
+        },
+        group: match grouped {
+            true => name(dice.aside().pick(&GROUPS[..plan.groups])),
+            false => unsaid(),
+        },
         level: unsaid(),
         message_slots: unsaid(),
         packet_slots: unsaid(),

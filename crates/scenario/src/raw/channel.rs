@@ -54,7 +54,7 @@ pub(crate) struct RawChannel {
     /// Best effort: the rate for which it counts where a resource is shared by rates. Default: what is left. Real time has that of its
     /// contract.
     pub(crate) share: Option<Written<Bounded<Flow>>>,
-    /// The group with which it shares a rate where a queue is in the order `hsfq`. Best effort needs a `share` to be in one. Default: none.
+    /// The group with which it shares a rate where a queue is in the order `hsfq`, or at the adapter of a `[via]`. Best effort needs a `share` to be in one. Default: none.
     pub(crate) group: Option<Written<Name>>,
     /// Level under fixed priority, 0 the most urgent. Default: by admission; best effort below all.
     pub(crate) level: Option<Written<Whole<0, 31>>>,

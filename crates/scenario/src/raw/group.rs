@@ -6,8 +6,8 @@ use serde::Deserialize;
 use crate::leaf::{Bounded, Flow, Name};
 use crate::written::Written;
 
-/// Channels that have a rate together wherever a queue is in the order `hsfq`, whatever others send, and share it by rates of their own. What some of
-/// them leave is the others' before it is anybody else's.
+/// Channels that have a rate together wherever a queue is in the order `hsfq`, and at the adapters of a `[via]` with the firmware `qosvia`, whatever others send, and share it by rates of their own.
+/// What some of them leave is the others' before it is anybody else's.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawGroup {

@@ -151,11 +151,107 @@ fn what_is_wrong_is_said() {
         ("nodes = 3", "nodes = 3\ncosts = { frame = \"0 us\", byte = \"0 ns\" }", &["takes no time"]),
         ("nodes = 3", "nodes = 3\ncosts = { pole = \"0 us\" }", &["did you mean `poll`"]),
         ("nodes = 3", "nodes = 1", &["2 to 64"]),
+        ("burst = 1\nsource", "burst = 1\nshare = \"1 MB/s\"\nsource", &["and is in none"]),
+        ("burst = 1\nsource", "burst = 1\ngroup = \"red\"\nsource", &["this channel has none", "`share`"]),
+        ("burst = 1\nrate", "burst = 1\ngroup = \"red\"\nrate", &["no group `red`", "[group.red]"]),
+        (
+            "burst = 1\nrate",
+            "burst = 1\ngroup = \"red\"\nshare = \"1 MB/s\"\nrate",
+            &["a contract says a rate"],
+        ),
     ] {
         refused(&with(from, to), says);
     }
+    let grouped =
+        with("burst = 1\nrate", "burst = 1\ngroup = \"red\"\nrate").replace("best_effort = \"4 MB/s\"\n", "");
+    let grouped = format!("{grouped}[group.red]\nrate = \"9 MB/s\"\n");
+    assert_eq!(only(&grouped).grouped_rate(0).map(|rate| rate.bytes_per_sec_f64()), Some(9e6));
+    refused(&grouped.replace("qosvia", "pvia"), &["only `qosvia`"]);
     let hosts = "title = \"x\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nper_byte = \"50 ns\"\n[path]\nreceive = true\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 1\nstreams = 2\nsource = { kind = \"periodic\", rate = \"1 MB/s\" }\n";
     refused(hosts, &["one source sends on a channel"]);
+}
+
+/// Two groups whose members send more than there is, and whoever is in none.
+const GROUPED: &str = r#"
+title = "Groups"
+[via]
+firmware = "qosvia"
+nodes = 4
+speedup = 4
+depth = 8
+[group.red]
+rate = "20 MB/s"
+[group.green]
+rate = "20 MB/s"
+[group.dark]
+rate = "5 MB/s"
+within = "green"
+[run]
+time = "50 ms"
+[[channel]]
+name = "alone"
+class = "best_effort"
+group = "red"
+share = "1 MB/s"
+to = 1
+max_message = "4 KiB"
+burst = 1
+source = { kind = "closed", outstanding = 8 }
+[[channel]]
+name = "many"
+class = "best_effort"
+count = 6
+group = "green"
+share = "1 MB/s"
+to = 2
+max_message = "4 KiB"
+burst = 1
+source = { kind = "closed", outstanding = 8 }
+[[channel]]
+name = "called"
+class = "real_time"
+group = "dark"
+to = 3
+max_message = "1 KiB"
+burst = 1
+rate = "100 kB/s"
+refusal = "expected"
+source = { kind = "periodic" }
+[[channel]]
+name = "free"
+class = "real_time"
+to = 3
+max_message = "1 KiB"
+burst = 1
+rate = "100 kB/s"
+refusal = "expected"
+source = { kind = "periodic" }
+"#;
+
+#[test]
+fn groups_of_virtual_interfaces_share_and_have_bounds() {
+    let flood = run(GROUPED);
+    // Of who has contracts there is a bound, and of nobody beside a flood that is let in whenever HDMA idles.
+    let contracts = GROUPED
+        .replace("class = \"best_effort\"", "class = \"real_time\"\nrefusal = \"expected\"")
+        .replace("share = \"1 MB/s\"", "rate = \"1 MB/s\"")
+        .replace("{ kind = \"closed\", outstanding = 8 }", "{ kind = \"periodic\", multiple = 3 }");
+    let run = run(&contracts);
+    assert!(flood.channels.iter().all(|channel| channel.delivery_bound.is_none()));
+    let got = |name: &str| -> f64 {
+        flood.channels.iter().filter(|c| c.name.starts_with(name)).map(|c| c.throughput).sum()
+    };
+    assert!((got("alone") / got("many") - 1.0).abs() < 0.1, "{} beside {}", got("alone"), got("many"));
+    for channel in &run.channels {
+        let name = &channel.name;
+        assert!(channel.refused.is_none(), "{channel:?}");
+        let (bound, worst) = (channel.delivery_bound.unwrap(), channel.delivery_worst.unwrap());
+        assert!(worst <= bound, "{name}: {worst} of {bound}");
+    }
+    // A group of which nobody sends here has no part of what is set aside here.
+    let experiment = only(&contracts);
+    assert_eq!(experiment.grouped_rate(0).map(|rate| rate.bytes_per_sec_f64()), Some(40e6));
+    assert_eq!(experiment.grouped_rate(1), None);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub use outcome::served;
 use laxity_engine::trace::Trace;
 use laxity_engine::{Asked, Calendar, Stop, Stream, VirtualClock, World};
 use laxity_model::source::Source;
-use laxity_model::via::{Doorbell, Message, Via, ViaOutput, ViaReport};
+use laxity_model::via::{Doorbell, Message, Vi, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
@@ -24,7 +24,7 @@ use programs::{Handed, Program};
 use traced::Traced;
 
 use super::window::Window;
-use super::{limits, source_stream};
+use super::{groups, limits, source_stream};
 use crate::experiment::{Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
 use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
 use crate::promise::{self, Promise};
@@ -120,8 +120,15 @@ impl<'a> Cluster<'a> {
         let promises = promise::of_channels(experiment, experiment.admission.formula);
         // Credits come back on virtual interfaces of their own, which are numbered after the channels.
         let vis = experiment.channels.iter().map(|channel| channel.vi(spec.receives));
-        let vis: Vec<_> = vis.chain(experiment.channels.iter().map(|channel| channel.vi(None))).collect();
-        let adapter = |_| Via::new(spec.adapter, vis.iter().copied());
+        let credits = experiment.channels.iter().map(|channel| Vi { share: None, ..channel.vi(None) });
+        let vis: Vec<_> = vis.chain(credits).collect();
+        let adapter = |node| {
+            let mut via = Via::new(spec.adapter, vis.iter().copied());
+            if let Some(rate) = experiment.grouped_rate(node) {
+                via.group(&groups(experiment), rate);
+            }
+            via
+        };
         let mut sources = Vec::new();
         for (i, channel) in experiment.channels.iter().enumerate() {
             // One that was refused is not established.

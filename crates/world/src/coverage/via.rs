@@ -24,6 +24,9 @@
 //! * **Units as one.** While an adapter has a message one of its units works, or P looks. So `P` and `H`, or all of a node, are taken as one server
 //!   too ([`Taken`]), and whoever is promised something is promised the least of what follows.
 //!
+//! * **Groups** keep a doorbell that is noted outside until the rate of all of them allows it in, or HDMA has nothing to do. In between HDMA is at work, so taken as one (`P` and `H`, or all) the
+//!   adapter still works while something waits, in some order; taken apart it may not.
+//!
 //! Under **SVIA** P is asked once for all that a message takes at a side, its transfers included, since it waits for each.
 //!
 //! *Who comes how often.* What was promised something posts no sooner than its contract allows: its program holds a message until
@@ -68,7 +71,14 @@ pub(crate) enum Taken {
 
 impl Taken {
     /// Every way to take them.
-    pub(crate) const ALL: [Self; 3] = [Self::Apart, Self::ToAndFro, Self::Whole];
+    const ALL: [Self; 3] = [Self::Apart, Self::ToAndFro, Self::Whole];
+
+    /// The ways in which an adapter may be taken. Where virtual interfaces are in groups a message waits outside while HDMA is at another, and nothing of its adapter is idle but the processor may
+    /// be: so these two are one server at least.
+    pub(crate) fn ways(experiment: &Experiment) -> impl Iterator<Item = Self> {
+        let grouped = is_grouped(experiment);
+        Self::ALL.into_iter().filter(move |taken| !grouped || *taken != Self::Apart)
+    }
 
     /// The server that each unit is a part of.
     fn unit(self, unit: usize) -> usize {
@@ -110,6 +120,11 @@ pub(crate) struct Cluster {
     pub(crate) servers: Vec<Server>,
     /// Per channel.
     pub(crate) paths: Vec<Path>,
+}
+
+/// Whether some virtual interface is in a group, with others or alone.
+fn is_grouped(experiment: &Experiment) -> bool {
+    experiment.channels.iter().any(|channel| channel.group.is_some())
 }
 
 /// What server `server` is, in words.
@@ -164,7 +179,7 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
         let server = |unit| node * OF_NODE + unit;
         servers[server(P)].blocked = adapter.costs.poll;
         let in_software = if *nsdma_queue { *guard } else { 0 };
-        if *firmware == Firmware::QualityOfService && best_effort.is_none() {
+        if *firmware == Firmware::QualityOfService && best_effort.is_none() && !is_grouped(experiment) {
             for (unit, stay) in [(H, *guard), (N, in_software)] {
                 let alone = taken.unit(unit) == unit && taken != Taken::Whole;
                 servers[server(unit)].urgent_first = alone.then_some(stay);
@@ -323,7 +338,12 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
             (sent, Span::ZERO, until_sent.into_iter().fold(until_begun(least), Span::saturating_add))
         }
         Firmware::Parallel | Firmware::QualityOfService => {
-            let rung = path.on_way(posted, from + P, of.handling(costs.doorbell));
+            // Who is in a group waits outside once its doorbell is noted.
+            let noted = match channel.group {
+                Some(_) => path.on_way(posted, from + P, of.handling(costs.note)),
+                None => posted,
+            };
+            let rung = path.on_way(noted, from + P, of.handling(costs.doorbell));
             path.scans(rung, from + H, scan);
             let described = path.on_way(rung, from + H, exactly(engines.descriptor));
             let programmed = path.on_way(described, from + P, programming);
@@ -349,7 +369,7 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
             let turn = least_of(&path.stages, &until_told);
             path.then(told, from + P, of.handling(costs.finish));
             path.then(told, process, exactly(spec.reap));
-            if limits.best_effort.is_some() && channel.class == Class::BestEffort {
+            if limits.best_effort.is_some() && channel.class == Class::BestEffort && channel.group.is_none() {
                 // It is noted before, and waits outside.
                 path.then(posted, from + P, of.handling(costs.note));
             }

@@ -1,11 +1,13 @@
 //! A cluster whose adapters have virtual interfaces: each channel is one.
 
+use std::collections::BTreeSet;
+
 use laxity_model::via::{Vi, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::{Span, Time};
+use laxity_units::{Rate, Span, Time};
 
-use super::ChannelSpec;
+use super::{ChannelSpec, Experiment};
 
 /// Another bandwidth for a virtual interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +61,21 @@ impl ChannelSpec {
 
     /// The channel as a virtual interface with so many receive descriptors posted.
     pub fn vi(&self, receives: Option<u32>) -> Vi {
-        Vi { vtick: self.vtick(), receives }
+        Vi { vtick: self.vtick(), receives, share: self.group.map(|_| self.share) }
+    }
+}
+
+impl Experiment {
+    /// The rate at an adapter of all outermost groups together of whose virtual interfaces some send there; `None` if there are none.
+    pub fn grouped_rate(&self, node: usize) -> Option<Rate> {
+        let outermost = |group: usize| {
+            let outwards = std::iter::successors(Some(group), |group| self.groups[*group].within);
+            outwards.last().unwrap_or(group)
+        };
+        let here = self.channels.iter().filter(|channel| channel.route.first() == Some(&node));
+        let groups: BTreeSet<usize> = here.filter_map(|channel| channel.group).map(outermost).collect();
+        let rates = groups.iter().map(|group| self.groups[*group].tick.rate().bits_per_sec());
+        let rate = Rate::from_bits_per_sec(rates.fold(0, u64::saturating_add));
+        (!groups.is_empty()).then_some(rate)
     }
 }

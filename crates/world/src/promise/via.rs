@@ -61,7 +61,7 @@ impl View {
 /// What each channel of `experiment` is promised.
 pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
     let mut views =
-        Taken::ALL.into_iter().map(|taken| View::of(experiment, taken)).collect::<Result<Vec<View>, _>>()?;
+        Taken::ways(experiment).map(|taken| View::of(experiment, taken)).collect::<Result<Vec<View>, _>>()?;
     let channels = &experiment.channels;
     let mut admitted: Vec<usize> = Vec::new();
     let mut promises = vec![Promise::BestEffort; channels.len()];
