@@ -1,6 +1,6 @@
 //! `laxity emulate`: one point of a sweep in real time, with real programs at its ports or adapters.
 
-mod via;
+pub(crate) mod via;
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub(crate) fn emulate(arguments: &Emulate, terminal: &mut Terminal) -> Exit {
         }
     };
     if scenario.first().via.is_some() {
-        return via::emulate(arguments, &scenario, terminal);
+        return via::emulate(arguments, &scenario, &files, terminal);
     }
     if arguments.adapters.is_some() || arguments.perfetto.is_some() {
         let reason = "`--adapters` and `--perfetto` are of scenarios with `[via]`";

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::BufReader;
 
-use laxity_emulator::emulate::{self, ReplayError};
+use laxity_emulator::emulate::{self, ReplayError, Replayed};
 use laxity_emulator::log::Log;
+use laxity_emulator::via::Served;
 use laxity_world::text::{clean, clean_lines};
 
 use crate::Exit;
 use crate::arguments::Replay;
-use crate::emulate::conclude;
+use crate::emulate::{conclude, via};
 use crate::terminal::Terminal;
 
 pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
@@ -42,10 +43,17 @@ pub(crate) fn replay(arguments: &Replay, terminal: &mut Terminal) -> Exit {
             return Exit::BadInput;
         }
     };
-    let replayed = match emulate::replay(log, &experiment) {
+    let replayed = match experiment.via.is_some() {
+        true => via::replay(log, &experiment, terminal).map(|(run, replayed)| {
+            let Served { departures, inputs, end, .. } = replayed.served;
+            Replayed { run, departures, inputs, end, cut: replayed.cut, trailing: replayed.trailing }
+        }),
+        false => emulate::replay(log, &experiment),
+    };
+    let replayed = match replayed {
         Ok(replayed) => replayed,
         Err(error) => {
-            refused(&error.to_string());
+            terminal.error(&format!("{}: {}", arguments.log.display(), clean_lines(&error.to_string())));
             return if matches!(error, ReplayError::Log(_)) { Exit::BadInput } else { Exit::Broken };
         }
     };

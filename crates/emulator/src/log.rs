@@ -18,6 +18,8 @@
 //! first block: Header     further blocks: Vec<Wake>     last block: End, marked by the first byte of each
 //! ```
 //!
+//! Of adapters with virtual interfaces the further blocks are of entries of their own (`via/inputs.rs`), which have a mark of their own.
+//!
 //! Numbers are little-endian. 300 000 inputs a second in a text format of 40 bytes each would be 12 MB/s, and
 //! most of a processor to print and to parse; postcard's variable-length integers, of differences where numbers grow, take
 //! 8 to 13 bytes. Blocks bound memory on both sides, and a checksum for each tells a damaged log from a strange run.
@@ -45,6 +47,8 @@ use packet::LoggedInput;
 pub(crate) use read::Batch;
 pub use read::{Log, LogError};
 pub use write::{Journal, Recorder};
+#[cfg(target_os = "linux")]
+pub(crate) use write::{Pack, Tape, block};
 
 /// By which a log of this format begins.
 const MAGIC: &str = "laxity log 5\n";

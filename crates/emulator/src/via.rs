@@ -12,20 +12,22 @@ mod bells;
 mod cluster;
 mod connections;
 mod control;
+mod inputs;
 mod interface;
 mod load;
 mod messages;
 mod regions;
+mod replay;
 mod requests;
 mod stepped;
 mod turns;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use laxity_engine::{Calendar, Dilation, Epoch, Limits, RealClock, Ticks};
+use laxity_engine::{Calendar, Dilation, Epoch, Limits, Outcome, RealClock, Ticks};
 use laxity_machine::place::{Placed, Placement, spawn_on};
 use laxity_machine::{Refused, claim_core};
 use laxity_model::via::{ViaConfig, ViaOutput, ViaReport};
@@ -33,11 +35,14 @@ use laxity_units::{Span, Time};
 use laxity_world::results::{Fitness, RealTime, Run};
 
 use crate::emulate::{real_time, stops};
+use crate::log::{Header, Recorder};
 use cluster::Cluster;
 pub use cluster::Violations;
 pub use control::socket_of;
 use control::{Counter, Doors};
+use inputs::{Inputs, Journal};
 pub use interface::Tally;
+pub use replay::{Replayed, replay};
 use requests::Desk;
 pub use stepped::Stepped;
 
@@ -80,6 +85,10 @@ pub struct Served {
     pub end: Time,
     /// Events that happened.
     pub events: u64,
+    /// How often something was read from outside.
+    pub inputs: u64,
+    /// A digest of what each adapter sent, received, lost and was told of receive descriptors, and when; 0 if there was no log.
+    pub departures: u64,
     /// How well time was kept, and whether what was measured can be judged by.
     pub kept: RealTime,
     /// What would have made it better and was not permitted.
@@ -98,6 +107,16 @@ pub struct Service {
 /// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers. END runs where `placement` says, and
 /// else on the last processor that no other run has taken.
 pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result<Service> {
+    serve_logged(setup, directory, placement, None)
+}
+
+/// The same, and what they are told is written down.
+pub fn serve_logged(
+    setup: Setup,
+    directory: &Path,
+    placement: Placement,
+    log: Option<Logging>,
+) -> io::Result<Service> {
     let doors = Doors::open(directory, setup.nodes)?;
     let (desk, counter) = Desk::with_counter();
     let over = Arc::new(AtomicBool::new(false));
@@ -106,7 +125,7 @@ pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result
     let placement = Placement { core: claimed.core, ..placement };
     let mut end = spawn_on(placement, "vi-adapters", move || {
         let _held = claimed;
-        run(setup, epoch, desk)
+        run(setup, epoch, desk, log.map(|Logging(journal)| journal))
     })
     .map_err(io::Error::other)?;
     let refused = std::mem::take(&mut end.refused);
@@ -138,22 +157,43 @@ impl Service {
 }
 
 /// On END's thread.
-fn run(setup: Setup, epoch: Epoch, desk: Desk) -> Served {
+fn run(setup: Setup, epoch: Epoch, desk: Desk, journal: Option<Journal>) -> Served {
     let mut cluster = Cluster::new(setup, Some(epoch), desk);
+    if let Some(journal) = journal {
+        cluster.inputs = Inputs::Kept(journal);
+    }
     let mut clock = RealClock::new(epoch, cluster.bell());
     let mut calendar = Calendar::new();
     let outcome = laxity_engine::run(&mut cluster, &mut calendar, &mut clock, Limits::NONE);
     let mut kept = real_time(&outcome.lateness, clock.attribution(), outcome.wakes);
     let run = Run { simulated: outcome.now.as_secs_f64(), ..Run::default() };
     kept.fitness = Fitness::of(&run, stops(clock.attribution(), &epoch), &outcome.lateness);
-    Served {
-        kept,
-        adapters: cluster.adapters.iter().map(laxity_model::via::Via::report).collect(),
-        tally: cluster.tally(),
-        violations: cluster.violations,
-        recorded: std::mem::take(&mut cluster.recorded),
-        end: outcome.now,
-        events: outcome.events,
-        refused: Vec::new(),
+    Served { kept, ..cluster.into_served(&outcome) }
+}
+
+impl Cluster {
+    /// What came of it, but for how well time was kept.
+    fn into_served(self, outcome: &Outcome) -> Served {
+        Served {
+            kept: RealTime::default(),
+            adapters: self.adapters.iter().map(laxity_model::via::Via::report).collect(),
+            tally: self.tally(),
+            violations: self.violations,
+            end: outcome.now,
+            events: outcome.events,
+            inputs: outcome.wakes,
+            departures: self.digest,
+            refused: Vec::new(),
+            recorded: self.recorded,
+        }
     }
 }
+
+/// Begins a log of adapters that serve programs, in `file`: what they are told goes to the one, and the other ends it.
+pub fn log<W: Write + Send + 'static>(file: W, header: &Header) -> io::Result<(Logging, Recorder)> {
+    let (tape, recorder) = Recorder::begin::<W, inputs::Pending>(file, header)?;
+    Ok((Logging(Journal::new(tape)), recorder))
+}
+
+/// Where adapters that serve programs write down what they are told.
+pub struct Logging(Journal);

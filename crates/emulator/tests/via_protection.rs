@@ -7,10 +7,13 @@ mod raw;
 #[path = "via/support.rs"]
 mod support;
 
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use laxity_emulator::log::Log;
+use laxity_emulator::via::replay;
 use laxity_model::via::{Engine, Engines, Firmware, ViaConfig};
 use laxity_units::Span;
 use laxity_vi::provider::{Memory, Request};
@@ -404,5 +407,39 @@ fn what_was_on_its_way_when_a_connection_ended_comes_to_nothing() {
         let came = there.vi.wait_receive(Some(Duration::from_millis(300)));
         assert!(came.as_ref().is_err_and(|error| error.is(Refusal::Timeout)), "{came:?}");
         assert_eq!(site.end().tally.received, 0);
+    }
+}
+
+/// A log that is cut off anywhere is replayed as far as it goes; one that somebody has changed is refused, or is another run, and never the end of the program.
+#[test]
+fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
+    let mut site = site("a_log_that_is_cut_off_or_damaged_is_known_for_that");
+    let (mut here, mut there) = pair(&site, Reliability::Unreliable);
+    for number in 0..40 {
+        there.receive(0..100);
+        let segment = here.memory.segment(number..number + 50);
+        assert!(here.send(&[segment]).is_done());
+        there.vi.wait_receive(PATIENCE).unwrap();
+    }
+    drop((here, there));
+    let served = site.end_once();
+    let (log, setup) = (site.log(), site.setup());
+    let replayed = |bytes: &[u8]| replay(Log::open(Cursor::new(bytes.to_vec())).ok()?, setup).ok();
+    let whole = replayed(&log).unwrap();
+    assert_eq!(whole.served.departures, served.departures);
+    // Its blocks: how long the first is, which has the header, is its first number.
+    let magic = log.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let length = u32::from_le_bytes(log[magic..magic + 4].try_into().unwrap()) as usize;
+    let entries = magic + 8 + length;
+    for cut in (entries..log.len()).step_by(97) {
+        let part = replayed(&log[..cut]).unwrap_or_else(|| panic!("cut off at {cut}"));
+        assert!(part.cut.is_some() && part.served.end <= served.end);
+    }
+    for place in (entries..log.len()).step_by(31) {
+        let mut damaged = log.clone();
+        damaged[place] ^= 0x55;
+        if let Some(other) = replayed(&damaged) {
+            assert!(other.cut.is_some(), "at {place}");
+        }
     }
 }

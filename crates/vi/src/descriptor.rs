@@ -145,6 +145,18 @@ impl Posted {
     /// A descriptor of nothing.
     pub const EMPTY: Self = Self { operation: Operation::Message, immediate: None, segments: Segments::None };
 
+    /// Of these segments; `None` if they are more, or have more bytes, than a descriptor may.
+    pub fn new(operation: Operation, immediate: Option<u32>, segments: &[Segment]) -> Option<Self> {
+        let segments = match segments {
+            [] => Segments::None,
+            [segment] => Segments::One(*segment),
+            all if all.len() <= MOST_SEGMENTS => Segments::More(all.into()),
+            _ => return None,
+        };
+        let posted = Self { operation, immediate, segments };
+        (posted.len() <= MOST_BYTES).then_some(posted)
+    }
+
     /// Of one segment.
     pub fn of(segment: &Segment) -> Self {
         Self { segments: Segments::One(*segment), ..Self::EMPTY }

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use nix::sys::stat::fstat;
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
 use nix::unistd::ftruncate;
@@ -69,6 +69,16 @@ impl Memory {
             return refused("it is shorter than was said");
         }
         Self::map_checked(file, length)
+    }
+
+    /// Memory of `length` bytes that nobody else sees, zeros, in the place of what a program had: no page is taken before it is written to.
+    pub fn private(length: usize) -> io::Result<Self> {
+        let length = whole_pages(length)?;
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_NORESERVE;
+        // SAFETY: a new mapping where the kernel likes disturbs no other.
+        let base = unsafe { mmap_anonymous(None, length, access, flags)? };
+        Ok(Self { base: base.cast(), length })
     }
 
     fn map_checked(file: &OwnedFd, length: NonZeroUsize) -> io::Result<Self> {

@@ -5,12 +5,14 @@
 //! figures of the adapters, how well time was kept, and the simulation's figures under names that say so. Of channels nothing is, since
 //! nobody says which of them a program is, so a claim about one cannot be judged.
 
-use std::io::BufWriter;
+use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use laxity_emulator::via::{Recorded, Served, Setup, serve};
+use laxity_emulator::emulate::ReplayError;
+use laxity_emulator::log::{End, Header, Log, Recorded as Files, Recorder};
+use laxity_emulator::via::{Logging, Recorded, Replayed, Served, Setup, log, serve_logged};
 use laxity_engine::trace::{PerfettoTrace, Trace};
 use laxity_machine::place::Placement;
 use laxity_machine::signal::StopOnSignal;
@@ -29,7 +31,12 @@ use crate::arguments::Emulate;
 use crate::terminal::Terminal;
 
 /// Serves the adapters of one point of `scenario` until its time has passed, or a signal comes.
-pub(super) fn emulate(arguments: &Emulate, scenario: &Scenario, terminal: &mut Terminal) -> Exit {
+pub(super) fn emulate(
+    arguments: &Emulate,
+    scenario: &Scenario,
+    files: &Files<'_>,
+    terminal: &mut Terminal,
+) -> Exit {
     let out = arguments.out.clone().unwrap_or_else(|| Path::new("results").join(&scenario.name));
     if let Err(error) = writable(arguments, &out, scenario) {
         return terminal.unwritten(&error);
@@ -49,11 +56,22 @@ pub(super) fn emulate(arguments: &Emulate, scenario: &Scenario, terminal: &mut T
         }
     };
     stop.while_it_may_end(|| {
+        let length = RunLength::Time { total: time, warmup: Span::ZERO, cooldown: Span::ZERO };
+        let header = Header::new(scenario, &point, length, &arguments.file, files);
+        let log = arguments.log.as_ref().map(|path| begin(path, scenario, &header)).transpose();
+        let (logging, recorder) = match log {
+            Ok(begun) => begun.unzip(),
+            Err(error) => return terminal.unwritten(&error),
+        };
         let on = (directory, time);
-        match serve_for(&experiment, on, arguments.perfetto.as_ref(), &stop, terminal) {
-            Ok((run, traced)) => {
+        match serve_for(&experiment, on, arguments.perfetto.as_ref(), logging, &stop, terminal) {
+            Ok((served, run, traced)) => {
+                let logged = match (recorder, &arguments.log) {
+                    (Some(recorder), Some(path)) => end(recorder, &served, path, terminal),
+                    _ => Exit::Holds,
+                };
                 let results = (Some(out), arguments.no_report);
-                conclude(scenario, &point, "real", run, results, terminal).max(traced)
+                conclude(scenario, &point, "real", run, results, terminal).max(traced).max(logged)
             }
             Err(exit) => exit,
         }
@@ -78,9 +96,6 @@ fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<Plan<'a>, Str
     if experiment.via.is_none() {
         return Err("this point has no virtual interfaces, and others have".into());
     }
-    if arguments.log.is_some() {
-        return Err("there is no log of virtual interfaces: leave `--log` out".into());
-    }
     let time = match (arguments.time, &experiment.task) {
         (Some(time), _) => time,
         (None, Task::Simulate(RunLength::Time { total, .. })) => *total,
@@ -91,26 +106,65 @@ fn plan<'a>(arguments: &'a Emulate, scenario: &Scenario) -> Result<Plan<'a>, Str
     Ok(Plan { point, experiment, time, directory })
 }
 
+/// Begins the log at `path`. It takes its name as soon as it has its header: a log that is cut off is of use, too.
+fn begin(path: &Path, scenario: &Scenario, header: &Header) -> Result<(Logging, Recorder), Error> {
+    let (draft, file) = Draft::begin(path, Kind::Log, &scenario.inputs())?;
+    let begun = log(BufWriter::new(file), header).map_err(|why| draft.failed(why))?;
+    draft.name().map(|()| begun)
+}
+
+/// Ends the log at `path`.
+fn end(recorder: Recorder, served: &Served, path: &Path, terminal: &mut Terminal) -> Exit {
+    let end = End::new(served.inputs, served.end, served.departures).keeping(Some(served.kept.clone()));
+    terminal.note(&format!("departures {:016x}", served.departures));
+    match recorder.finish(end) {
+        Ok(()) => {
+            terminal.note(&format!("`laxity replay {}` runs it again", path.display()));
+            Exit::Holds
+        }
+        // The results are there all the same.
+        Err(why) => {
+            terminal.note(&format!("warning: the log {} is not whole: {why}", path.display()));
+            Exit::Broken
+        }
+    }
+}
+
+/// The adapters of an experiment with virtual interfaces.
+fn setup_of(experiment: &Experiment, spec: &ViaSpec, recorded: bool) -> Setup {
+    Setup { adapter: spec.adapter, nodes: experiment.nodes.len(), latency: spec.latency, recorded }
+}
+
+/// Adapters that served programs once more, from the log of that; what came of them then.
+pub(crate) fn replay<R: Read + 'static>(
+    log: Log<R>,
+    experiment: &Experiment,
+    terminal: &mut Terminal,
+) -> Result<(Run, Replayed), ReplayError> {
+    let spec = experiment.via.as_ref().expect("the caller asked for that");
+    let replayed = laxity_emulator::via::replay(log, setup_of(experiment, spec, false))?;
+    let simulated = laxity_world::run(experiment);
+    report(experiment, spec, &replayed.served, &simulated, terminal);
+    Ok((measured(experiment, &replayed.served, &simulated), replayed))
+}
+
 /// What came of it, and whether a trace of it could be written.
 fn serve_for(
     experiment: &Experiment,
     (directory, time): (&Path, Span),
     perfetto: Option<&PathBuf>,
+    logging: Option<Logging>,
     stop: &StopOnSignal,
     terminal: &mut Terminal,
-) -> Result<(Run, Exit), Exit> {
+) -> Result<(Served, Run, Exit), Exit> {
     let spec = experiment.via.as_ref().expect("it was asked for");
     let draft = match perfetto.map(|path| Draft::begin(path, Kind::Trace, &[])).transpose() {
         Ok(draft) => draft,
         Err(error) => return Err(terminal.unwritten(&error)),
     };
-    let setup = Setup {
-        adapter: spec.adapter,
-        nodes: experiment.nodes.len(),
-        latency: spec.latency,
-        recorded: draft.is_some(),
-    };
-    let service = match serve(setup, directory, Placement { core: experiment.emulation.core, fifo: None }) {
+    let setup = setup_of(experiment, spec, draft.is_some());
+    let placement = Placement { core: experiment.emulation.core, fifo: None };
+    let service = match serve_logged(setup, directory, placement, logging) {
         Ok(service) => service,
         Err(error) => {
             terminal.error(&format!("{}: cannot open adapters there: {error}", directory.display()));
@@ -141,7 +195,8 @@ fn serve_for(
         Some(Err(error)) => terminal.unwritten(&error),
         Some(Ok(())) | None => Exit::Holds,
     };
-    Ok((measured(experiment, &served, &simulated), traced))
+    let run = measured(experiment, &served, &simulated);
+    Ok((served, run, traced))
 }
 
 /// What was measured, with what the file's own channels come to in a simulation.

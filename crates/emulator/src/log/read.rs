@@ -96,6 +96,30 @@ impl<R: Read> Log<R> {
         self.trailing
     }
 
+    /// The entries of the next block of `kind`; none if those before were all.
+    pub(crate) fn next_entries<T: DeserializeOwned>(&mut self, kind: u8) -> Result<Option<Vec<T>>, LogError> {
+        if self.end.is_some() {
+            return Ok(None);
+        }
+        let start = self.at;
+        let (found, bytes) = block(&mut self.file, &mut self.at)?;
+        if found == kind {
+            return decode(&bytes, start).map(Some);
+        }
+        self.last(found, &bytes, start).map(|()| None)
+    }
+
+    /// A block that is none of entries: the end.
+    fn last(&mut self, kind: u8, bytes: &[u8], start: u64) -> Result<(), LogError> {
+        if kind != 2 {
+            let what = format!("there is no block of kind {kind}");
+            return Err(LogError { at: start, what, is_cut: false });
+        }
+        self.end = Some(decode(bytes, start)?);
+        self.trailing = io::copy(&mut self.file, &mut io::sink()).unwrap_or(1);
+        Ok(())
+    }
+
     /// The next wake; none if that was all.
     pub(crate) fn next_batch(&mut self) -> Result<Option<Batch>, LogError> {
         let start = self.at;
@@ -106,14 +130,7 @@ impl<R: Read> Log<R> {
             let (kind, bytes) = block(&mut self.file, &mut self.at)?;
             match kind {
                 1 => self.wakes = decode(&bytes, start)?,
-                2 => {
-                    self.end = Some(decode(&bytes, start)?);
-                    self.trailing = io::copy(&mut self.file, &mut io::sink()).unwrap_or(1);
-                }
-                _ => {
-                    let what = format!("there is no block of kind {kind}");
-                    return Err(LogError { at: start, what, is_cut: false });
-                }
+                _ => self.last(kind, &bytes, start)?,
             }
             self.wakes.reverse();
         }

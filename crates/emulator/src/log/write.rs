@@ -31,26 +31,31 @@ enum Entry {
 }
 
 /// The emulating thread's end: takes inputs, and waits for nothing.
-pub struct Journal {
-    ring: Producer<Entry>,
-    overrun: Arc<AtomicBool>,
-}
+pub struct Journal(Tape<Entry>);
 
 impl Journal {
     /// A wake at `at`, after `events` events, has inputs.
     #[inline]
     pub(crate) fn wake(&mut self, events: u64, at: Time) {
-        self.put(Entry::Wake { events, at });
+        self.0.put(Entry::Wake { events, at });
     }
 
     /// One of them, which was read at `at`.
     #[inline]
     pub(crate) fn input(&mut self, at: Time, input: Input) {
-        self.put(Entry::Input { at, input });
+        self.0.put(Entry::Input { at, input });
     }
+}
 
+/// What a thread that waits for nothing puts entries of some kind on.
+pub(crate) struct Tape<E> {
+    ring: Producer<E>,
+    overrun: Arc<AtomicBool>,
+}
+
+impl<E: Copy + Send> Tape<E> {
     #[inline]
-    fn put(&mut self, entry: Entry) {
+    pub(crate) fn put(&mut self, entry: E) {
         // Once something is missing, nothing may follow.
         if !self.overrun.load(Ordering::Relaxed) && self.ring.push(entry).is_err() {
             self.overrun.store(true, Ordering::Release);
@@ -67,7 +72,16 @@ pub struct Recorder {
 
 impl Recorder {
     /// Begins a log in `file`, written on a thread of its own.
-    pub fn start<W: Write + Send + 'static>(mut file: W, header: &Header) -> io::Result<(Journal, Self)> {
+    pub fn start<W: Write + Send + 'static>(file: W, header: &Header) -> io::Result<(Journal, Self)> {
+        let (tape, recorder) = Self::begin::<W, Pending>(file, header)?;
+        Ok((Journal(tape), recorder))
+    }
+
+    /// Begins a log of the entries that `P` packs.
+    pub(crate) fn begin<W: Write + Send + 'static, P: Pack>(
+        mut file: W,
+        header: &Header,
+    ) -> io::Result<(Tape<P::Entry>, Self)> {
         file.write_all(MAGIC.as_bytes())?;
         block(&mut file, 0, header)?;
         // A run that is killed leaves a log that says what it was.
@@ -75,9 +89,10 @@ impl Recorder {
         let (producer, entries) = ring(RING);
         let (end, ends) = mpsc::channel();
         let overrun = Arc::<AtomicBool>::default();
-        let thread = thread::Builder::new().name("log".into()).spawn(move || write(file, entries, &ends))?;
-        let journal = Journal { ring: producer, overrun: overrun.clone() };
-        Ok((journal, Self { thread, end, overrun }))
+        let writing = move || write::<W, P>(file, entries, &ends);
+        let thread = thread::Builder::new().name("log".into()).spawn(writing)?;
+        let tape = Tape { ring: producer, overrun: overrun.clone() };
+        Ok((tape, Self { thread, end, overrun }))
     }
 
     /// Writes what is left, and `end`; to be called when the emulation has ended.
@@ -102,16 +117,33 @@ impl Recorder {
     }
 }
 
+/// Entries that are not written yet.
+pub(crate) trait Pack: Default + Send + 'static {
+    type Entry: Copy + Send + 'static;
+
+    fn take(&mut self, entry: Self::Entry);
+    /// About what they will take.
+    fn bytes(&self) -> usize;
+    /// Writes all that nothing can belong to which is still to come.
+    fn write_whole<W: Write>(&mut self, file: &mut W) -> io::Result<()>;
+    /// Writes all.
+    fn write<W: Write>(&mut self, file: &mut W) -> io::Result<()>;
+}
+
 /// Until the end is known, or known not to come.
-fn write<W: Write>(mut file: W, mut entries: Consumer<Entry>, ends: &Receiver<End>) -> io::Result<()> {
-    let mut pending = Pending::default();
+fn write<W: Write, P: Pack>(
+    mut file: W,
+    mut entries: Consumer<P::Entry>,
+    ends: &Receiver<End>,
+) -> io::Result<()> {
+    let mut pending = P::default();
     let mut idle = 0;
     loop {
         // The emulation has ended before its end is told: what is in the ring then is all.
         let told = ends.recv_timeout(Duration::from_millis(if entries.is_empty() { 2 } else { 0 }));
         while entries.pop_each(4096, |entry| pending.take(entry)) > 0 {
-            if pending.bytes >= BLOCK {
-                pending.write_but_last(&mut file)?;
+            if pending.bytes() >= BLOCK {
+                pending.write_whole(&mut file)?;
             }
         }
         match told {
@@ -119,7 +151,7 @@ fn write<W: Write>(mut file: W, mut entries: Consumer<Entry>, ends: &Receiver<En
                 idle += 1;
                 if idle == FLUSH {
                     idle = 0;
-                    pending.write_but_last(&mut file)?;
+                    pending.write_whole(&mut file)?;
                     file.flush()?;
                 }
             }
@@ -149,7 +181,9 @@ struct Pending {
     read_at: u64,
 }
 
-impl Pending {
+impl Pack for Pending {
+    type Entry = Entry;
+
     fn take(&mut self, entry: Entry) {
         self.bytes += 11;
         match entry {
@@ -167,8 +201,12 @@ impl Pending {
         }
     }
 
-    /// Writes all but the last, whose inputs may not all be here.
-    fn write_but_last<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// All but the last, whose inputs may not all be here.
+    fn write_whole<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
         let last = self.wakes.pop();
         self.write(file)?;
         self.bytes += 11 * last.as_ref().map_or(0, |wake| wake.inputs.len());
@@ -176,7 +214,6 @@ impl Pending {
         Ok(())
     }
 
-    /// Writes all.
     fn write<W: Write>(&mut self, file: &mut W) -> io::Result<()> {
         if self.wakes.is_empty() {
             return Ok(());
@@ -189,7 +226,7 @@ impl Pending {
 }
 
 /// Writes a block of `kind`.
-fn block<W: Write, T: Serialize>(file: &mut W, kind: u8, value: &T) -> io::Result<()> {
+pub(crate) fn block<W: Write, T: Serialize>(file: &mut W, kind: u8, value: &T) -> io::Result<()> {
     let bytes = postcard::to_extend(value, vec![kind]).map_err(io::Error::other)?;
     let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
     file.write_all(&length.to_le_bytes())?;

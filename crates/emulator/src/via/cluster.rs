@@ -22,6 +22,7 @@ use laxity_vi::{Completion, DEPTH, Fault, Operation, Reliability, State, Status}
 
 use super::bells::{AnyBell, Bells};
 use super::connections::{Call, Peer};
+use super::inputs::Inputs;
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
 use super::requests::Desk;
@@ -40,10 +41,10 @@ const MOST_RECORDS: usize = 1 << 20;
 /// A process rang: the virtual interface that it named, the queue, how many descriptors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rung {
-    process: u32,
-    vi: u32,
-    which: Which,
-    count: u16,
+    pub(super) process: u32,
+    pub(super) vi: u32,
+    pub(super) which: Which,
+    pub(super) count: u16,
 }
 
 /// What can happen.
@@ -87,6 +88,12 @@ pub struct Violations {
 pub(super) struct Cluster {
     pub(super) setup: Setup,
     pub(super) epoch: Option<Epoch>,
+    /// Where what comes from outside is written down, or found.
+    pub(super) inputs: Inputs,
+    /// Events so far.
+    events: u64,
+    /// Of what adapters did and when, if that is to be compared with another run.
+    pub(super) digest: u64,
     pub(super) adapters: Vec<Via>,
     asked: Vec<Asked>,
     pub(super) processes: Vec<Option<Process>>,
@@ -124,6 +131,9 @@ impl Cluster {
         Self {
             setup,
             epoch,
+            inputs: Inputs::default(),
+            events: 0,
+            digest: 0,
             asked: vec![Asked::default(); adapters.len()],
             endpoints: vec![Vec::new(); adapters.len()],
             adapters,
@@ -178,6 +188,23 @@ impl Cluster {
         }
     }
 
+    /// Hears what was rung, and whether something is asked for, when the world is woken at a time: with when that was read. `None` if the log says no more.
+    fn listen(&mut self, at: Time) -> Option<(Time, bool)> {
+        if let Inputs::Logged(_) = self.inputs {
+            let (read_at, garbled, asked) = self.inputs.wake(&mut self.heard)?;
+            self.violations.garbled_doorbells += garbled;
+            return Some((read_at.max(at), asked));
+        }
+        // Time that has passed unseen has passed: what is read now happens now.
+        let now = self.epoch.map_or(at, |epoch| epoch.now().max(at));
+        // What was rung before something was asked for is heard before it, all of it.
+        let (asked, before) = (self.desk.hear(), self.violations.garbled_doorbells);
+        self.hear(if asked { u32::MAX } else { TURN });
+        let garbled = self.violations.garbled_doorbells - before;
+        self.inputs.keep(self.events, (at, now), &self.heard, (garbled, asked));
+        Some((now, asked))
+    }
+
     fn rung(&mut self, now: Time, Rung { process, vi, which, count }: Rung, calendar: &mut Calendar<Event>) {
         let own = |interface: &&mut Interface| interface.owner == process && interface.queues.is_some();
         let Some(interface) = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut).filter(own)
@@ -204,8 +231,11 @@ impl Cluster {
             self.complete(vi, which, &flushed(which));
             return true;
         }
+        let Self { interfaces, inputs, .. } = self;
+        let Some(interface) = interfaces[vi as usize].as_mut() else { return false };
         let queues = interface.queues.as_ref();
-        let found = queues.map_or(Err(Status::FLUSHED), |queues| queues.read(which, number));
+        let found =
+            queues.map_or(Err(Status::FLUSHED), |queues| inputs.descriptor(|| queues.read(which, number)));
         match which {
             Which::Send => {
                 let (posted, flaw) = match found {
@@ -272,6 +302,9 @@ impl Cluster {
     fn calm(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(node) = self.restless.pop() {
             while let Some((at, output)) = self.adapters[node].next_output() {
+                if self.inputs.are_kept() {
+                    self.digest = digest(self.digest, node, at, output);
+                }
                 self.carry_out(at.max(now), node, output, calendar);
             }
             if let Some((at, asked)) = self.asked[node].change(self.adapters[node].next_deadline()) {
@@ -451,6 +484,29 @@ impl Cluster {
     }
 }
 
+/// A digest of what adapters have done up to now, and of this.
+fn digest(before: u64, node: usize, at: Time, output: ViaOutput) -> u64 {
+    let (kind, vi, number) = match output {
+        ViaOutput::Departs(message) => (0, message.vi, message.number),
+        ViaOutput::Sent(message) => (1, message.vi, message.number),
+        ViaOutput::Received(message) => (2, message.vi, message.number),
+        ViaOutput::Dropped(message) => (3, message.vi, message.number),
+        ViaOutput::Posted(vi) => (4, vi, 0),
+        // They follow from these.
+        ViaOutput::Moved(..) | ViaOutput::Did(..) | ViaOutput::Worked(..) => return before,
+    };
+    [kind << 56 | (node as u64) << 32 | u64::from(vi), number, at.as_ps()].into_iter().fold(
+        before,
+        |state, word| {
+            // The step of splitmix64.
+            let z = (state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            z ^ (z >> 31)
+        },
+    )
+}
+
 /// What a descriptor of `which` completes with that comes to nothing.
 fn flushed(which: Which) -> Completion {
     let kind = if which == Which::Receive { Status::RECEIVE } else { Status::default() };
@@ -461,6 +517,8 @@ impl World for Cluster {
     type Event = Event;
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
+        self.events += 1;
+        self.over |= !self.inputs.happened();
         match event {
             Event::Rung(rung) => {
                 self.rung(now, rung, calendar);
@@ -480,12 +538,11 @@ impl World for Cluster {
         self.tell_programs();
     }
 
-    fn poll_inputs(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        // Time that has passed unseen has passed: what is read now happens now.
-        let now = self.epoch.map_or(now, |epoch| epoch.now().max(now));
-        // What was rung before something was asked for is heard before it, all of it.
-        let asked = self.desk.hear();
-        self.hear(if asked { u32::MAX } else { TURN });
+    fn poll_inputs(&mut self, at: Time, calendar: &mut Calendar<Event>) {
+        let Some((now, asked)) = self.listen(at) else {
+            self.over = true;
+            return;
+        };
         let mut heard = std::mem::take(&mut self.heard);
         if calendar.next_time().is_some_and(|next| next <= now) {
             heard.drain(..).for_each(|rung| calendar.schedule(now, Event::Rung(rung)));

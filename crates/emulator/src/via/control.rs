@@ -19,7 +19,7 @@ use super::regions::MOST_BYTES;
 use super::requests::{Order, Reply, Thing};
 
 /// Processes that may have opened an adapter at once.
-const MOST_PROCESSES: usize = 64;
+pub(super) const MOST_PROCESSES: usize = 64;
 /// How often it looks whether it is over.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
 

@@ -91,7 +91,7 @@ impl Cluster {
     /// Answers the order on the desk. There is one for each time that it was announced: the next is put there when this one is answered.
     pub(super) fn answer(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         let desk = self.desk.clone();
-        if let Ok(order) = desk.orders.try_recv() {
+        if let Some(order) = self.inputs.order(&desk.orders) {
             let mut rest = Vec::new();
             let answer = match order {
                 Order::Open { process, node, doorbells } => self.open(process, node, doorbells),

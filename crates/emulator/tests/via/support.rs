@@ -2,16 +2,20 @@
 
 #![allow(dead_code, reason = "not all of it is of every test")]
 
+use std::collections::BTreeMap;
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Cursor, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use laxity_emulator::via::{Served, Service, Setup, serve, socket_of};
+use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
+use laxity_emulator::via::{Served, Service, Setup, log, replay, serve_logged, socket_of};
 use laxity_machine::place::Placement;
 use laxity_model::via::{Engines, Firmware, FirmwareCosts, ViaConfig};
+use laxity_scenario::Scenario;
 use laxity_units::Span;
+use laxity_world::experiment::RunLength;
 
 /// What a process plays that was started in a role, and where its adapter is.
 const ROLE: &str = "LAXITY_TEST_ROLE";
@@ -47,10 +51,37 @@ pub(crate) fn zero(firmware: Firmware) -> ViaConfig {
     ViaConfig { costs: FirmwareCosts::FREE, engines: Engines::FREE, ..ViaConfig::table_1(firmware) }
 }
 
-/// Two adapters at work, and a directory for their sockets that is removed with them.
+/// A file that the writer fills and the test reads afterwards.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// That of some scenario of virtual interfaces, since a log has one.
+fn header() -> Header {
+    let text = "title = \"x\"\n[via]\nfirmware = \"pvia\"\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"best_effort\"\nto = 1\nmax_message = \"1 KiB\"\nburst = 1\nsource = { kind = \"periodic\", rate = \"1 MB/s\" }\n";
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let length = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
+    let files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
+    let point = scenario.points().next().unwrap();
+    Header::new(&scenario, &point, length, Path::new("test.toml"), &Recorded::of(&files))
+}
+
+/// Two adapters at work, and a directory for their sockets that is removed with them. Whatever a test has programs do, it is logged, and in the end replayed.
 pub(crate) struct Site {
     test: &'static str,
     directory: PathBuf,
+    setup: Setup,
+    file: Shared,
+    recorder: Option<Recorder>,
     service: Option<Service>,
     _alone: MutexGuard<'static, ()>,
 }
@@ -62,8 +93,10 @@ impl Site {
         let directory = env::temp_dir().join(format!("laxity-vi-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let setup = Setup { adapter: config, nodes: 2, latency: Span::from_ns(500), recorded: false };
-        let service = Some(serve(setup, &directory, Placement::default()).unwrap());
-        Self { test, directory, service, _alone: alone }
+        let file = Shared::default();
+        let (logging, recorder) = log(file.clone(), &header()).unwrap();
+        let service = Some(serve_logged(setup, &directory, Placement::default(), Some(logging)).unwrap());
+        Self { test, directory, setup, file, recorder: Some(recorder), service, _alone: alone }
     }
 
     /// The socket of an adapter.
@@ -83,16 +116,44 @@ impl Site {
         Player { role: role.to_string(), child: Some(command.spawn().unwrap()) }
     }
 
-    /// Ends the adapters.
+    /// Ends the adapters, and has them do the same again.
     pub(crate) fn end(mut self) -> Served {
-        self.service.take().expect("it ends once").stop().unwrap()
+        self.end_once()
+    }
+
+    /// The adapters that it has.
+    pub(crate) fn setup(&self) -> Setup {
+        self.setup
+    }
+
+    /// The same for who wants to know more.
+    pub(crate) fn end_once(&mut self) -> Served {
+        let served = self.service.take().expect("it ends once").stop().unwrap();
+        let end = End::new(served.inputs, served.end, served.departures);
+        self.recorder.take().unwrap().finish(end.keeping(Some(served.kept.clone()))).unwrap();
+        let bytes = self.file.0.lock().unwrap().clone();
+        let replayed = replay(Log::open(Cursor::new(bytes)).unwrap(), self.setup).unwrap();
+        assert!(replayed.cut.is_none() && replayed.trailing == 0);
+        let again = replayed.served;
+        assert_eq!(again.adapters, served.adapters);
+        assert_eq!((again.tally, again.violations), (served.tally, served.violations));
+        assert_eq!((again.events, again.inputs, again.end), (served.events, served.inputs, served.end));
+        assert_eq!((again.departures, &again.kept), (served.departures, &served.kept));
+        served
+    }
+
+    /// The log of what has ended.
+    pub(crate) fn log(&self) -> Vec<u8> {
+        self.file.0.lock().unwrap().clone()
     }
 }
 
 impl Drop for Site {
     fn drop(&mut self) {
-        if let Some(service) = self.service.take() {
-            let _ = service.stop();
+        match std::thread::panicking() {
+            true => self.service.take().into_iter().for_each(|service| _ = service.stop()),
+            false if self.service.is_some() => _ = self.end_once(),
+            false => {}
         }
         let _ = std::fs::remove_dir_all(&self.directory);
     }
