@@ -54,13 +54,14 @@ shows = '"it is not"'
 stalls = "accounted"
 "#;
 
-/// A claim about a channel of the file, which nobody measures here.
+/// A claim about a channel of the file, which is measured if a program is it.
 const OF_A_CHANNEL: &str = r#"
 [[claim]]
 id = "received"
 says = "Messages come"
 holds = 'runs.all(|r| r.channel("there").delivered > 0)'
 shows = '"they do not"'
+stalls = "accounted"
 "#;
 
 /// Adapters that are served until they are told to stop.
@@ -68,7 +69,8 @@ struct Serving(Option<Child>);
 
 impl Serving {
     fn begin(here: &Here) -> Self {
-        let mut child = here.command("emulate two.toml --adapters . --for 600s").spawn().unwrap();
+        let mut child =
+            here.command("emulate two.toml --adapters . --for 600s --log run.log").spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.as_mut().expect("it is piped")).lines();
         assert!(
             lines.any(|line| line.is_ok_and(|line| line.contains("adapter 1 is open"))),
@@ -126,7 +128,7 @@ fn send(directory: &Path) {
 #[test]
 fn what_programs_did_is_written_beside_what_was_simulated() {
     let here = Here::new("adapters");
-    here.write("two.toml", &format!("{SCENARIO}{OF_ADAPTERS}"));
+    here.write("two.toml", &format!("{SCENARIO}{OF_ADAPTERS}{OF_A_CHANNEL}"));
     let serving = Serving::begin(&here);
     send(&here.0);
     let output = serving.stop();
@@ -148,18 +150,37 @@ fn what_programs_did_is_written_beside_what_was_simulated() {
     assert!(figure("receive_status_done_time@1").is_some() && figure("receive_status_done_time").is_none());
     assert_eq!(run["resources"].as_array().unwrap().len(), 8, "four units at each adapter");
     assert!(run["real_time"]["fitness"]["stalled_share"].is_number());
-    assert!(run["channels"].as_array().unwrap().is_empty(), "nobody says whose messages those were");
+    // The program called at 1, so it is the first channel, and the other side what answers it.
+    let channels = run["channels"].as_array().unwrap();
+    let of = |place: usize| (channels[place]["name"].as_str(), channels[place]["delivered"].as_u64());
+    assert_eq!([of(0), of(1)], [(Some("there"), Some(MESSAGES)), (Some("back"), Some(0))]);
+    assert_eq!(channels[0]["delivery"]["count"].as_u64(), Some(MESSAGES));
     // It holds, unless the machine stood still for so much of the time that it says nothing.
     let hopeless = told.contains("NOT JUDGED");
     assert_eq!(output.status.code(), Some(if hopeless { 4 } else { 0 }), "{told}");
-    assert!(hopeless || told.contains("holds"), "{told}");
+    assert!(hopeless || told.contains("2 hold"), "{told}");
+    // From the log alone it is the same run again.
+    fs::remove_file(here.path("two.toml")).unwrap();
+    let again = here.laxity("replay run.log --out again");
+    assert_eq!(again.status.code(), output.status.code(), "{}", String::from_utf8_lossy(&again.stderr));
+    let replayed: serde_json::Value = serde_json::from_str(&here.read("again/results.json")).unwrap();
+    assert_eq!(replayed["results"]["provenance"]["clock"], "replayed");
+    assert_eq!(&replayed["results"]["runs"], &results["runs"]);
+    // Somebody else's ending is told: nothing of it is taken for a run.
+    let mut log = fs::read(here.path("run.log")).unwrap();
+    let last = log.len() - 3;
+    log[last] ^= 1;
+    fs::write(here.path("run.log"), log).unwrap();
+    let damaged = here.laxity("replay run.log --out other");
+    assert_eq!(damaged.status.code(), Some(2), "{}", String::from_utf8_lossy(&damaged.stderr));
+    assert!(!here.path("other").exists());
 }
 
 #[test]
 fn what_was_not_measured_is_not_judged() {
     for (claim, name, says, exit) in [
         (OF_ADAPTERS, "nobody", "NOT JUDGED", 4),
-        // Nobody says which channel a program is: that there is none is no verdict either.
+        // No program was it: that there is none is no verdict either.
         (OF_A_CHANNEL, "channel", "no channel `there`", 2),
     ] {
         let here = Here::new(&format!("adapters-{name}"));

@@ -12,6 +12,7 @@ mod bells;
 mod cluster;
 mod connections;
 mod control;
+mod hearing;
 mod inputs;
 mod interface;
 mod load;
@@ -32,6 +33,7 @@ use laxity_machine::place::{Placed, Placement, spawn_on};
 use laxity_machine::{Refused, claim_core};
 use laxity_model::via::{ViaConfig, ViaOutput, ViaReport};
 use laxity_units::{Span, Time};
+use laxity_world::Observed;
 use laxity_world::results::{Fitness, RealTime, Run};
 
 use crate::emulate::{real_time, stops};
@@ -79,6 +81,8 @@ pub struct Served {
     pub tally: Tally,
     /// What programs did that they should not.
     pub violations: Violations,
+    /// What came of the channels that programs may be.
+    pub channels: Vec<Observed>,
     /// What adapters did, if it was recorded.
     pub recorded: Vec<Recorded>,
     /// How long it went on.
@@ -95,6 +99,15 @@ pub struct Served {
     pub refused: Vec<Refused>,
 }
 
+/// What is kept of adapters that serve programs.
+#[derive(Default)]
+pub struct Beside {
+    /// Where they write down what they are told.
+    pub log: Option<Logging>,
+    /// The channels that programs may be.
+    pub channels: Vec<Observed>,
+}
+
 /// Adapters at work.
 pub struct Service {
     end: Placed<Served>,
@@ -107,15 +120,15 @@ pub struct Service {
 /// Opens the adapters of `setup` at sockets in `directory`, which are named by the adapters' numbers. END runs where `placement` says, and
 /// else on the last processor that no other run has taken.
 pub fn serve(setup: Setup, directory: &Path, placement: Placement) -> io::Result<Service> {
-    serve_logged(setup, directory, placement, None)
+    serve_beside(setup, directory, placement, Beside::default())
 }
 
-/// The same, and what they are told is written down.
-pub fn serve_logged(
+/// The same, with what is to be kept `beside`.
+pub fn serve_beside(
     setup: Setup,
     directory: &Path,
     placement: Placement,
-    log: Option<Logging>,
+    beside: Beside,
 ) -> io::Result<Service> {
     let doors = Doors::open(directory, setup.nodes)?;
     let (desk, counter) = Desk::with_counter();
@@ -125,7 +138,7 @@ pub fn serve_logged(
     let placement = Placement { core: claimed.core, ..placement };
     let mut end = spawn_on(placement, "vi-adapters", move || {
         let _held = claimed;
-        run(setup, epoch, desk, log.map(|Logging(journal)| journal))
+        run(setup, epoch, desk, beside)
     })
     .map_err(io::Error::other)?;
     let refused = std::mem::take(&mut end.refused);
@@ -157,9 +170,10 @@ impl Service {
 }
 
 /// On END's thread.
-fn run(setup: Setup, epoch: Epoch, desk: Desk, journal: Option<Journal>) -> Served {
+fn run(setup: Setup, epoch: Epoch, desk: Desk, beside: Beside) -> Served {
     let mut cluster = Cluster::new(setup, Some(epoch), desk);
-    if let Some(journal) = journal {
+    cluster.channels = beside.channels;
+    if let Some(Logging(journal)) = beside.log {
         cluster.inputs = Inputs::Kept(journal);
     }
     let mut clock = RealClock::new(epoch, cluster.bell());
@@ -184,6 +198,7 @@ impl Cluster {
             inputs: outcome.wakes,
             departures: self.digest,
             refused: Vec::new(),
+            channels: self.channels,
             recorded: self.recorded,
         }
     }

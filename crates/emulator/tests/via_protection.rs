@@ -22,7 +22,7 @@ use laxity_vi::{
     Tag, Vi, ViAttributes,
 };
 use raw::{Raw, sent, write_send};
-use support::{Role, Site, adapter, zero};
+use support::{Role, Site, adapter, results, zero};
 
 const PATIENCE: Option<Duration> = Some(Duration::from_secs(60));
 
@@ -57,13 +57,17 @@ impl Program {
 
 /// Programs at both adapters of `site`, connected.
 fn pair(site: &Site, reliability: Reliability) -> (Program, Program) {
+    pair_at(site, reliability, 3)
+}
+
+fn pair_at(site: &Site, reliability: Reliability, discriminator: u64) -> (Program, Program) {
     let [mut here, there] = [0, 1].map(|node| Program::new(&site.socket(node), reliability));
     std::thread::scope(|threads| {
         let accepts = threads.spawn(|| {
-            let arrived = there.nic.wait_connection(3, PATIENCE).unwrap();
+            let arrived = there.nic.wait_connection(discriminator, PATIENCE).unwrap();
             there.nic.accept(arrived, &there.vi).unwrap();
         });
-        here.vi.connect(Address { host: 1, discriminator: 3 }, PATIENCE).unwrap();
+        here.vi.connect(Address { host: 1, discriminator }, PATIENCE).unwrap();
         accepts.join().unwrap();
     });
     (here, there)
@@ -424,7 +428,8 @@ fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
     drop((here, there));
     let served = site.end_once();
     let (log, setup) = (site.log(), site.setup());
-    let replayed = |bytes: &[u8]| replay(Log::open(Cursor::new(bytes.to_vec())).ok()?, setup).ok();
+    let replayed =
+        |bytes: &[u8]| replay(Log::open(Cursor::new(bytes.to_vec())).ok()?, setup, Vec::new()).ok();
     let whole = replayed(&log).unwrap();
     assert_eq!(whole.served.departures, served.departures);
     // Its blocks: how long the first is, which has the header, is its first number.
@@ -441,5 +446,42 @@ fn a_log_that_is_cut_off_or_damaged_is_known_for_that() {
         if let Some(other) = replayed(&damaged) {
             assert!(other.cut.is_some(), "at {place}");
         }
+    }
+}
+
+/// Who calls at the discriminator 1 is the first channel of the file, and what is sent back is the one that answers it; who calls at another is none.
+#[test]
+fn a_program_is_the_channel_at_whose_place_it_calls() {
+    for (discriminator, is) in [(1, true), (2, false), (0, false), (u64::MAX, false)] {
+        let site = site("a_program_is_the_channel_at_whose_place_it_calls");
+        let (mut here, mut there) = pair_at(&site, Reliability::Unreliable, discriminator);
+        (0..3).for_each(|_| there.receive(0..100));
+        here.receive(0..100);
+        let of = |program: &Program, bytes| [program.memory.segment(0..bytes)];
+        for bytes in [10, 20, 30] {
+            assert!(here.send(&of(&here, bytes)).is_done());
+            there.vi.wait_receive(PATIENCE).unwrap();
+        }
+        assert!(there.send(&of(&there, 40)).is_done());
+        here.vi.wait_receive(PATIENCE).unwrap();
+        // Without a descriptor it is lost; what cannot be fetched is sent to nobody.
+        assert!(here.send(&of(&here, 50)).is_done());
+        assert!(here.send(&[Segment { handle: 0, ..of(&here, 60)[0] }]).is_error());
+        // What reads is no message of a channel.
+        let remote = there.memory.remote(0);
+        here.vi.post_send(&Descriptor::rdma_read(&of(&here, 8), remote)).unwrap();
+        assert!(here.vi.wait_send(PATIENCE).unwrap().status.is_done());
+        drop((here, there));
+        let run = results(&site.end());
+        if !is {
+            assert!(run.channels.is_empty(), "{:?}", run.channels);
+            continue;
+        }
+        let [ping, pong] = &run.channels[..] else { panic!("{:?}", run.channels) };
+        assert_eq!((&ping.name[..], ping.messages, ping.delivered), ("ping", 5, Some(3)));
+        assert_eq!((ping.completed, ping.drops["no_descriptor"]), (4, 1));
+        assert_eq!((&pong.name[..], pong.messages, pong.delivered, pong.completed), ("pong", 1, Some(1), 1));
+        assert_eq!(ping.delivery.as_ref().unwrap().count, 3);
+        assert!(ping.throughput > 0.0 && ping.delivery_bound.is_none());
     }
 }

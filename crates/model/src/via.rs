@@ -38,6 +38,7 @@ mod jobs;
 mod processor;
 mod queue;
 mod report;
+mod task;
 #[cfg(test)]
 mod tests;
 mod units;

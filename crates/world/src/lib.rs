@@ -32,7 +32,7 @@ mod steps;
 mod stub;
 pub mod text;
 
-pub use assembly::via::served;
+pub use assembly::via::{Observed, served};
 pub use assembly::{
     Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
     Nothing, Notice, Outside, Said, channel_config, groups, limits, observe, receiving, run, run_within,

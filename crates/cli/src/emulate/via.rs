@@ -2,8 +2,7 @@
 //!
 //! Who sends, and what, is up to the programs; of the file there are the adapters, their stage times and the wires. What the file's own
 //! channels would do is simulated beside, and the paper's table stands next to both. What was measured is written as of any emulation: the
-//! figures of the adapters, how well time was kept, and the simulation's figures under names that say so. Of channels nothing is, since
-//! nobody says which of them a program is, so a claim about one cannot be judged.
+//! figures of the adapters, how well time was kept, those channels of the file that programs said to be, and the simulation's figures under names that say so.
 
 use std::io::{BufWriter, Read};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use laxity_emulator::emulate::ReplayError;
 use laxity_emulator::log::{End, Header, Log, Recorded as Files, Recorder};
-use laxity_emulator::via::{Logging, Recorded, Replayed, Served, Setup, log, serve_logged};
+use laxity_emulator::via::{Beside, Logging, Recorded, Replayed, Served, Setup, log, serve_beside};
 use laxity_engine::trace::{PerfettoTrace, Trace};
 use laxity_machine::place::Placement;
 use laxity_machine::signal::StopOnSignal;
@@ -20,6 +19,7 @@ use laxity_model::via::{Firmware, Step, Unit, ViaOutput};
 use laxity_report::output::{Draft, Error, Kind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
+use laxity_world::Observed;
 use laxity_world::experiment::{Experiment, RunLength, Task, ViaSpec};
 use laxity_world::figures::SIMULATED;
 use laxity_world::results::Run;
@@ -142,7 +142,8 @@ pub(crate) fn replay<R: Read + 'static>(
     terminal: &mut Terminal,
 ) -> Result<(Run, Replayed), ReplayError> {
     let spec = experiment.via.as_ref().expect("the caller asked for that");
-    let replayed = laxity_emulator::via::replay(log, setup_of(experiment, spec, false))?;
+    let replayed =
+        laxity_emulator::via::replay(log, setup_of(experiment, spec, false), Observed::all(experiment))?;
     let simulated = laxity_world::run(experiment);
     report(experiment, spec, &replayed.served, &simulated, terminal);
     Ok((measured(experiment, &replayed.served, &simulated), replayed))
@@ -164,7 +165,8 @@ fn serve_for(
     };
     let setup = setup_of(experiment, spec, draft.is_some());
     let placement = Placement { core: experiment.emulation.core, fifo: None };
-    let service = match serve_logged(setup, directory, placement, logging) {
+    let beside = Beside { log: logging, channels: Observed::all(experiment) };
+    let service = match serve_beside(setup, directory, placement, beside) {
         Ok(service) => service,
         Err(error) => {
             terminal.error(&format!("{}: cannot open adapters there: {error}", directory.display()));
@@ -201,7 +203,7 @@ fn serve_for(
 
 /// What was measured, with what the file's own channels come to in a simulation.
 fn measured(experiment: &Experiment, served: &Served, simulated: &Run) -> Run {
-    let mut run = laxity_world::served(experiment, &served.adapters, served.end);
+    let mut run = laxity_world::served(experiment, &served.adapters, served.channels.clone(), served.end);
     let tally = served.tally;
     for (name, count) in [
         ("messages_sent", tally.sent),

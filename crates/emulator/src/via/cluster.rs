@@ -14,14 +14,16 @@
 
 use std::rc::Rc;
 
-use laxity_engine::{Asked, Calendar, Epoch, World};
+use laxity_engine::{Asked, Calendar, Epoch};
 use laxity_model::via::{Direction, Doorbell, Message, Via, ViaOutput};
 use laxity_units::{Bytes, Time};
 use laxity_vi::provider::{self, Posted, Which};
 use laxity_vi::{Completion, DEPTH, Fault, Operation, Reliability, State, Status};
+use laxity_world::Observed;
 
 use super::bells::{AnyBell, Bells};
 use super::connections::{Call, Peer};
+use super::hearing::digest;
 use super::inputs::Inputs;
 use super::interface::{Interface, Outgoing, Tally};
 use super::regions::Regions;
@@ -29,8 +31,6 @@ use super::requests::Desk;
 use super::turns::{Shares, Turns};
 use super::{Recorded, Setup};
 
-/// Doorbells of one process that are heard before it is another's turn.
-const TURN: u32 = 8;
 /// Bytes of the request of an RDMA read.
 const READ_REQUEST: Bytes = Bytes::new(32);
 /// Buffers that are kept for the next message.
@@ -91,17 +91,17 @@ pub(super) struct Cluster {
     /// Where what comes from outside is written down, or found.
     pub(super) inputs: Inputs,
     /// Events so far.
-    events: u64,
+    pub(super) events: u64,
     /// Of what adapters did and when, if that is to be compared with another run.
     pub(super) digest: u64,
     pub(super) adapters: Vec<Via>,
-    asked: Vec<Asked>,
+    pub(super) asked: Vec<Asked>,
     pub(super) processes: Vec<Option<Process>>,
     pub(super) bells: Rc<Bells>,
     pub(super) desk: Rc<Desk>,
     pub(super) interfaces: Vec<Option<Interface>>,
     /// Doorbells that were just heard.
-    heard: Vec<Rung>,
+    pub(super) heard: Vec<Rung>,
     /// Adapters that have done something that was not carried out.
     restless: Vec<usize>,
     /// Virtual interfaces whose programs were not told of all that is complete.
@@ -115,6 +115,8 @@ pub(super) struct Cluster {
     pub(super) peers: Vec<Peer>,
     pool: Vec<Vec<u8>>,
     pub(super) recorded: Vec<Recorded>,
+    /// What comes of the channels that programs are.
+    pub(super) channels: Vec<Observed>,
     pub(super) violations: Violations,
     /// What became of messages at virtual interfaces that are gone.
     pub(super) past: Tally,
@@ -150,6 +152,7 @@ impl Cluster {
             peers: Vec::new(),
             pool: Vec::new(),
             recorded: Vec::new(),
+            channels: Vec::new(),
             violations: Violations::default(),
             past: Tally::default(),
             over: false,
@@ -171,41 +174,12 @@ impl Cluster {
         self.interfaces.get_mut(vi as usize)?.as_mut()
     }
 
-    /// What every process rang, so many of each at `most`.
-    fn hear(&mut self, most: u32) {
-        let Self { heard, violations, bells, .. } = self;
-        for (process, place) in (0..).zip(bells.all().iter_mut()) {
-            let Some((memory, hearer)) = place.as_mut().filter(|(memory, hearer)| hearer.is_rung(memory))
-            else {
-                continue;
-            };
-            hearer.hear(memory, most, |doorbell| match doorbell {
-                Some(provider::Doorbell { vi, queue, count }) => {
-                    heard.push(Rung { process, vi, which: queue, count });
-                }
-                None => violations.garbled_doorbells += 1,
-            });
-        }
-    }
-
-    /// Hears what was rung, and whether something is asked for, when the world is woken at a time: with when that was read. `None` if the log says no more.
-    fn listen(&mut self, at: Time) -> Option<(Time, bool)> {
-        if let Inputs::Logged(_) = self.inputs {
-            let (read_at, garbled, asked) = self.inputs.wake(&mut self.heard)?;
-            self.violations.garbled_doorbells += garbled;
-            return Some((read_at.max(at), asked));
-        }
-        // Time that has passed unseen has passed: what is read now happens now.
-        let now = self.epoch.map_or(at, |epoch| epoch.now().max(at));
-        // What was rung before something was asked for is heard before it, all of it.
-        let (asked, before) = (self.desk.hear(), self.violations.garbled_doorbells);
-        self.hear(if asked { u32::MAX } else { TURN });
-        let garbled = self.violations.garbled_doorbells - before;
-        self.inputs.keep(self.events, (at, now), &self.heard, (garbled, asked));
-        Some((now, asked))
-    }
-
-    fn rung(&mut self, now: Time, Rung { process, vi, which, count }: Rung, calendar: &mut Calendar<Event>) {
+    pub(super) fn rung(
+        &mut self,
+        now: Time,
+        Rung { process, vi, which, count }: Rung,
+        calendar: &mut Calendar<Event>,
+    ) {
         let own = |interface: &&mut Interface| interface.owner == process && interface.queues.is_some();
         let Some(interface) = self.interfaces.get_mut(vi as usize).and_then(Option::as_mut).filter(own)
         else {
@@ -255,14 +229,22 @@ impl Cluster {
     }
 
     /// The firmware is told of something to send.
-    pub(super) fn ring(&mut self, now: Time, vi: u32, outgoing: Outgoing) {
-        let Some(interface) = self.interface(vi) else { return };
+    pub(super) fn ring(&mut self, now: Time, vi: u32, mut outgoing: Outgoing) {
+        let Self { interfaces, channels, .. } = self;
+        let Some(interface) = interfaces.get_mut(vi as usize).and_then(Option::as_mut) else { return };
         let reads = outgoing.answers.is_none() && matches!(outgoing.posted.operation, Operation::RdmaRead(_));
         let size = match () {
             () if outgoing.flaw.is_some() => Bytes::ZERO,
             () if reads => READ_REQUEST,
             () => Bytes::new(outgoing.posted.len()),
         };
+        if let Some(channel) = interface.channel
+            && !reads
+            && outgoing.answers.is_none()
+        {
+            outgoing.rung_at = Some(now);
+            channels[channel as usize].send(now, size);
+        }
         let message =
             Message { vi: interface.endpoint, number: interface.outgoing.next(), size, directed: false };
         let fresh = interface.is_done_with();
@@ -299,7 +281,7 @@ impl Cluster {
     }
 
     /// Carries out what adapters did, and asks when they want to be called next.
-    fn calm(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+    pub(super) fn calm(&mut self, now: Time, calendar: &mut Calendar<Event>) {
         while let Some(node) = self.restless.pop() {
             while let Some((at, output)) = self.adapters[node].next_output() {
                 if self.inputs.are_kept() {
@@ -340,8 +322,17 @@ impl Cluster {
             ViaOutput::Sent(message) => {
                 let Some(vi) = whose(message.vi) else { return };
                 self.rung_out(now, vi);
-                if let Some(outgoing) = self.interface(vi).and_then(|own| own.outgoing.item(message.number)) {
+                let Self { interfaces, channels, .. } = self;
+                let own = interfaces[vi as usize].as_mut();
+                if let Some((channel, outgoing)) =
+                    own.and_then(|own| Some((own.channel, own.outgoing.item(message.number)?)))
+                {
                     outgoing.sent = true;
+                    if let Some((channel, rung_at)) = channel.zip(outgoing.rung_at)
+                        && outgoing.flaw.is_none()
+                    {
+                        channels[channel as usize].complete(now, rung_at);
+                    }
                 }
                 self.complete_sends(now, vi, calendar);
             }
@@ -358,7 +349,9 @@ impl Cluster {
                 let breaks = interface.reliability == Reliability::Reliable;
                 if let Some(arrival) = interface.arrivals.item(message.number) {
                     arrival.over = true;
-                    if breaks && !arrival.void {
+                    let (of, void) = (arrival.of, arrival.void);
+                    of.into_iter().for_each(|(channel, _)| self.channels[channel as usize].lose());
+                    if breaks && !void {
                         self.break_off(now, vi, Fault::ReceiveQueueEmpty, calendar);
                     }
                 }
@@ -484,80 +477,8 @@ impl Cluster {
     }
 }
 
-/// A digest of what adapters have done up to now, and of this.
-fn digest(before: u64, node: usize, at: Time, output: ViaOutput) -> u64 {
-    let (kind, vi, number) = match output {
-        ViaOutput::Departs(message) => (0, message.vi, message.number),
-        ViaOutput::Sent(message) => (1, message.vi, message.number),
-        ViaOutput::Received(message) => (2, message.vi, message.number),
-        ViaOutput::Dropped(message) => (3, message.vi, message.number),
-        ViaOutput::Posted(vi) => (4, vi, 0),
-        // They follow from these.
-        ViaOutput::Moved(..) | ViaOutput::Did(..) | ViaOutput::Worked(..) => return before,
-    };
-    [kind << 56 | (node as u64) << 32 | u64::from(vi), number, at.as_ps()].into_iter().fold(
-        before,
-        |state, word| {
-            // The step of splitmix64.
-            let z = (state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            z ^ (z >> 31)
-        },
-    )
-}
-
 /// What a descriptor of `which` completes with that comes to nothing.
 fn flushed(which: Which) -> Completion {
     let kind = if which == Which::Receive { Status::RECEIVE } else { Status::default() };
     Completion { status: Status::DONE.and(kind).and(Status::FLUSHED), length: 0, immediate: None }
-}
-
-impl World for Cluster {
-    type Event = Event;
-
-    fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
-        self.events += 1;
-        self.over |= !self.inputs.happened();
-        match event {
-            Event::Rung(rung) => {
-                self.rung(now, rung, calendar);
-                self.calm(now, calendar);
-            }
-            Event::Reach { node, message } => {
-                self.adapters[node as usize].reach(now, message);
-                self.settle(now, node as usize, calendar);
-            }
-            Event::Adapter { node, asked } if self.asked[node as usize].comes(asked) => {
-                self.adapters[node as usize].timer(now);
-                self.settle(now, node as usize, calendar);
-            }
-            Event::Adapter { .. } => {}
-            Event::Asked => self.answer(now, calendar),
-        }
-        self.tell_programs();
-    }
-
-    fn poll_inputs(&mut self, at: Time, calendar: &mut Calendar<Event>) {
-        let Some((now, asked)) = self.listen(at) else {
-            self.over = true;
-            return;
-        };
-        let mut heard = std::mem::take(&mut self.heard);
-        if calendar.next_time().is_some_and(|next| next <= now) {
-            heard.drain(..).for_each(|rung| calendar.schedule(now, Event::Rung(rung)));
-        } else {
-            heard.drain(..).for_each(|rung| self.rung(now, rung, calendar));
-            self.calm(now, calendar);
-            self.tell_programs();
-        }
-        self.heard = heard;
-        if asked {
-            calendar.schedule(now, Event::Asked);
-        }
-    }
-
-    fn is_finished(&self) -> bool {
-        self.over
-    }
 }

@@ -4,6 +4,7 @@ use laxity_engine::Calendar;
 use laxity_units::Time;
 use laxity_vi::provider::Answer;
 use laxity_vi::{Address, Fault, Refusal, State};
+use laxity_world::Observed;
 
 use super::cluster::{Cluster, Event};
 use super::load::Load;
@@ -72,8 +73,9 @@ impl Cluster {
             return Err(Refusal::InvalidState);
         }
         let mine = |call: &&Call| call.number == number && call.told == Some(process);
-        let caller = self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?.vi;
-        self.join(vi, caller)?;
+        let call = *self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?;
+        self.join(vi, call.vi)?;
+        self.call_by_channel(call.vi, vi, call.to.discriminator);
         self.take_call(process, number)?;
         Ok(Answer::Done)
     }
@@ -99,6 +101,16 @@ impl Cluster {
             side.show(State::Connected);
         }
         Ok(())
+    }
+
+    /// Two sides are those channels of the file, from now on, that a connection from the one to the other is which was asked for at `discriminator`.
+    fn call_by_channel(&mut self, caller: u32, called: u32, discriminator: u64) {
+        let node = |vi: u32| self.interfaces[vi as usize].as_ref().map(|own| own.node);
+        let Some(way) = node(caller).zip(node(called)) else { return };
+        let channels = Observed::of_connection(&mut self.channels, way, discriminator);
+        for (vi, channel) in [caller, called].into_iter().zip(channels) {
+            self.interface(vi).into_iter().for_each(|own| own.channel = channel);
+        }
     }
 
     /// Ends what a virtual interface has of a connection. The other side is broken by it, and knows.
@@ -127,7 +139,9 @@ impl Cluster {
         let place = self.peers.iter().position(|peer| (peer.from, peer.to) == (to, from));
         match place {
             Some(place) => {
-                self.join(vi, self.peers[place].vi)?;
+                let peer = self.peers[place];
+                self.join(vi, peer.vi)?;
+                self.call_by_channel(peer.vi, vi, peer.to.discriminator);
                 self.peers.remove(place);
             }
             None => {

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use laxity_units::Time;
 use laxity_vi::provider::{Posted, ViQueues, Which};
 use laxity_vi::{Bandwidth, Completion, DEPTH, Fault, Operation, Reliability, Remote, State, Status};
 
@@ -72,6 +73,8 @@ pub(super) struct Outgoing {
     /// adapter's edge.
     pub(super) flaw: Option<Status>,
     pub(super) data: Vec<u8>,
+    /// When it was rung for, as a message of a channel.
+    pub(super) rung_at: Option<Time>,
     /// The firmware is done with it.
     pub(super) sent: bool,
     /// Of a read: what came back.
@@ -83,7 +86,7 @@ pub(super) struct Outgoing {
 impl Outgoing {
     pub(super) fn new(posted: Posted, flaw: Option<Status>) -> Self {
         let (data, answers, answered) = (Vec::new(), None, None);
-        Self { posted, answers, flaw, data, sent: false, answered, void: false }
+        Self { posted, answers, flaw, data, rung_at: None, sent: false, answered, void: false }
     }
 
     fn waits_for_answer(&self) -> bool {
@@ -126,6 +129,8 @@ pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) immediate: Option<u32>,
     pub(super) data: Vec<u8>,
+    /// The channel that it is a message of, and when it was rung for.
+    pub(super) of: Option<(u32, Time)>,
     /// What the receive descriptor that it took completes with.
     pub(super) completion: Option<Completion>,
     /// Its connection has ended.
@@ -183,6 +188,8 @@ pub(super) struct Interface {
     pub(super) announced: [Option<u32>; 2],
     pub(super) state: State,
     pub(super) peer: Option<u32>,
+    /// The channel of the file that it is, while it is connected.
+    pub(super) channel: Option<u32>,
     /// The other side has gone, and what it had sent before is still coming.
     pub(super) left: bool,
     /// None once it is destroyed, and only waits for the firmware to be done with it.
@@ -230,6 +237,7 @@ impl Interface {
             announced,
             state: State::Idle,
             peer: None,
+            channel: None,
             left: false,
             queues: Some(queues),
             heard: [0; 2],
@@ -312,7 +320,7 @@ impl Interface {
     /// What is left of the connection is no more: how many descriptors complete as flushed, to send and to receive. What the
     /// firmware has in hand goes its way, and nothing comes of it.
     pub(super) fn flush(&mut self) -> [u32; 2] {
-        (self.peer, self.left) = (None, false);
+        (self.peer, self.channel, self.left) = (None, None, false);
         self.receives.clear();
         self.outgoing.iter_mut().for_each(|outgoing| {
             outgoing.void = true;

@@ -2,7 +2,7 @@
 
 use laxity_engine::Calendar;
 use laxity_model::via::Message;
-use laxity_units::Time;
+use laxity_units::{Bytes, Time};
 use laxity_vi::provider::{Posted, Which};
 use laxity_vi::{Completion, Fault, Operation, Reliability, Segment, Status};
 
@@ -38,7 +38,7 @@ impl Cluster {
     /// A message leaves its adapter, if there is nothing wrong with it.
     pub(super) fn depart(&mut self, now: Time, vi: u32, message: Message, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
-        let peer = interface.peer;
+        let (peer, channel) = (interface.peer, interface.channel);
         let Some(outgoing) =
             interface.outgoing.item(message.number).filter(|outgoing| outgoing.flaw.is_none())
         else {
@@ -53,7 +53,8 @@ impl Cluster {
             }
         };
         let (data, immediate) = (std::mem::take(&mut outgoing.data), outgoing.posted.immediate);
-        let arrival = Arrival { kind, immediate, data, completion: None, void: false, over: false };
+        let of = channel.zip(outgoing.rung_at);
+        let arrival = Arrival { kind, immediate, data, of, completion: None, void: false, over: false };
         let there = peer.and_then(|peer| self.interfaces[peer as usize].as_mut());
         match there.filter(|there| there.arrivals.len() < MOST_ARRIVALS) {
             Some(there) => {
@@ -64,7 +65,10 @@ impl Cluster {
                 let node = there.node;
                 self.carry(now, node, message, calendar);
             }
-            None => self.lose(now, vi, message.number, kind, calendar),
+            None => {
+                of.into_iter().for_each(|(channel, _)| self.channels[channel as usize].lose());
+                self.lose(now, vi, message.number, kind, calendar);
+            }
         }
     }
 
@@ -165,6 +169,13 @@ impl Cluster {
             return self.sweep(now, vi);
         }
         let (kind, takes, completion) = (arrival.kind, arrival.takes_descriptor(), arrival.completion.take());
+        if let Some((channel, rung_at)) = arrival.of {
+            let size = Bytes::new(arrival.data.len() as u64);
+            match completion.is_some_and(|completion| completion.status.is_error()) {
+                false => self.channels[channel as usize].receive(now, rung_at, size),
+                true => self.channels[channel as usize].lose(),
+            }
+        }
         if let Some(completion) = completion {
             if takes {
                 self.complete(vi, Which::Receive, &completion);

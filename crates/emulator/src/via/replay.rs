@@ -5,6 +5,7 @@ use std::io::Read;
 use std::rc::Rc;
 
 use laxity_engine::{Calendar, Limits};
+use laxity_world::Observed;
 use laxity_world::results::{Fitness, RealTime};
 
 use super::cluster::Cluster;
@@ -25,14 +26,18 @@ pub struct Replayed {
     pub trailing: u64,
 }
 
-/// Runs the adapters of `setup` as `log` says; they must be those of the log's header.
-pub fn replay<R: Read + 'static>(log: Log<R>, setup: Setup) -> Result<Replayed, ReplayError> {
+/// Runs the adapters of `setup` as `log` says; they must be those of the log's header, and programs may be these `channels`.
+pub fn replay<R: Read + 'static>(
+    log: Log<R>,
+    setup: Setup,
+    channels: Vec<Observed>,
+) -> Result<Replayed, ReplayError> {
     let log = Rc::new(RefCell::new(log));
     let script = Rc::new(RefCell::new(Script::of(log.clone(), setup.nodes)));
     // Nobody is at the counter: what was asked is in the log, and answers go nowhere.
     let (desk, _counter) = Desk::with_counter();
     let mut cluster = Cluster::new(setup, None, desk);
-    cluster.inputs = Inputs::Logged(script.clone());
+    (cluster.inputs, cluster.channels) = (Inputs::Logged(script.clone()), channels);
     let mut clock = ScriptClock(script.clone());
     let outcome = laxity_engine::run(&mut cluster, &mut Calendar::new(), &mut clock, Limits::NONE);
     let mut served = cluster.into_served(&outcome);

@@ -10,12 +10,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
-use laxity_emulator::via::{Served, Service, Setup, log, replay, serve_logged, socket_of};
+use laxity_emulator::via::{Beside, Served, Service, Setup, log, replay, serve_beside, socket_of};
 use laxity_machine::place::Placement;
 use laxity_model::via::{Engines, Firmware, FirmwareCosts, ViaConfig};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
+use laxity_world::Observed;
 use laxity_world::experiment::RunLength;
+use laxity_world::results::Run;
 
 /// What a process plays that was started in a role, and where its adapter is.
 const ROLE: &str = "LAXITY_TEST_ROLE";
@@ -65,14 +67,35 @@ impl Write for Shared {
     }
 }
 
-/// That of some scenario of virtual interfaces, since a log has one.
+/// Some scenario of virtual interfaces: two channels, of which the second answers the first.
+fn scenario() -> Scenario {
+    let channel = |name: &str, from: u8, after: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"best_effort\"\nfrom = {from}\nto = {}\nmax_message = \"1 KiB\"\nburst = 1\n\
+             source = {{ kind = \"rounds\", after = \"{after}\" }}\n",
+            1 - from
+        )
+    };
+    let text = format!(
+        "title = \"x\"\n[via]\nfirmware = \"pvia\"\n[run]\ntime = \"1 s\"\n{}{}",
+        channel("ping", 0, "pong"),
+        channel("pong", 1, "ping")
+    );
+    Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// What a log of it begins with.
 fn header() -> Header {
-    let text = "title = \"x\"\n[via]\nfirmware = \"pvia\"\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"best_effort\"\nto = 1\nmax_message = \"1 KiB\"\nburst = 1\nsource = { kind = \"periodic\", rate = \"1 MB/s\" }\n";
-    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let scenario = scenario();
     let length = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
     let files: BTreeMap<PathBuf, Vec<u8>> = BTreeMap::new();
     let point = scenario.points().next().unwrap();
     Header::new(&scenario, &point, length, Path::new("test.toml"), &Recorded::of(&files))
+}
+
+/// What came of adapters and channels, as results.
+pub(crate) fn results(served: &Served) -> Run {
+    laxity_world::served(&scenario().first(), &served.adapters, served.channels.clone(), served.end)
 }
 
 /// Two adapters at work, and a directory for their sockets that is removed with them. Whatever a test has programs do, it is logged, and in the end replayed.
@@ -95,7 +118,8 @@ impl Site {
         let setup = Setup { adapter: config, nodes: 2, latency: Span::from_ns(500), recorded: false };
         let file = Shared::default();
         let (logging, recorder) = log(file.clone(), &header()).unwrap();
-        let service = Some(serve_logged(setup, &directory, Placement::default(), Some(logging)).unwrap());
+        let beside = Beside { log: Some(logging), channels: Observed::all(&scenario().first()) };
+        let service = Some(serve_beside(setup, &directory, Placement::default(), beside).unwrap());
         Self { test, directory, setup, file, recorder: Some(recorder), service, _alone: alone }
     }
 
@@ -132,10 +156,12 @@ impl Site {
         let end = End::new(served.inputs, served.end, served.departures);
         self.recorder.take().unwrap().finish(end.keeping(Some(served.kept.clone()))).unwrap();
         let bytes = self.file.0.lock().unwrap().clone();
-        let replayed = replay(Log::open(Cursor::new(bytes)).unwrap(), self.setup).unwrap();
+        let channels = Observed::all(&scenario().first());
+        let replayed = replay(Log::open(Cursor::new(bytes)).unwrap(), self.setup, channels).unwrap();
         assert!(replayed.cut.is_none() && replayed.trailing == 0);
         let again = replayed.served;
         assert_eq!(again.adapters, served.adapters);
+        assert_eq!(results(&again), results(&served));
         assert_eq!((again.tally, again.violations), (served.tally, served.violations));
         assert_eq!((again.events, again.inputs, again.end), (served.events, served.inputs, served.end));
         assert_eq!((again.departures, &again.kept), (served.departures, &served.kept));

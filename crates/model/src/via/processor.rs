@@ -11,6 +11,7 @@
 use laxity_units::{Span, Time};
 
 use super::jobs::JobId;
+use super::task::Task;
 use super::units::{Request, Transfer};
 use super::{Direction, Doorbell, Firmware, Message, Step, Unit, Via, ViaOutput};
 
@@ -64,57 +65,6 @@ impl Processor {
     #[inline]
     pub(super) fn due(&self) -> Time {
         self.due
-    }
-}
-
-/// What is handled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Task {
-    /// A doorbell: the descriptor is to be fetched.
-    Fetch,
-    /// A doorbell of best effort, or of a group: it is to wait outside.
-    Hold,
-    /// A receive doorbell, whose descriptor is fetched ahead.
-    FetchAhead,
-    /// There is a receive descriptor more: its doorbell under SVIA, its arrival under the others.
-    Note,
-    /// A message has come, and its descriptor is to be fetched: SVIA.
-    FetchFor,
-    /// A message has come that nobody has room for.
-    Discard,
-    /// The transfer of data: up to its first KiB.
-    Program(Direction),
-    /// The rest of it.
-    Fragments(Direction),
-    /// The data waits for room in the adapter's memory.
-    Wait,
-    /// Data is down and goes to NSDMA, or into its queue.
-    Queue,
-    /// NSDMA is free: the next is started, before this one's status.
-    Restart,
-    /// The transfer of completion information.
-    Status(Direction),
-    /// It is there.
-    Finish(Direction),
-}
-
-impl Task {
-    fn name(self) -> &'static str {
-        match self {
-            Task::Fetch => "doorbell",
-            Task::Hold => "doorbell that waits",
-            Task::FetchAhead => "receive doorbell",
-            Task::Note => "note a receive descriptor",
-            Task::FetchFor => "program receive descriptor",
-            Task::Discard => "discard",
-            Task::Program(_) => "program data",
-            Task::Fragments(_) => "program further fragments",
-            Task::Wait => "no room for data",
-            Task::Queue => "hand to network",
-            Task::Restart => "start next on network",
-            Task::Status(_) => "program status",
-            Task::Finish(_) => "finish",
-        }
     }
 }
 

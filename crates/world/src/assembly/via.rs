@@ -7,10 +7,12 @@
 //! A message is *sent* when its program hands it over, and *received* when the other program has seen it: that is how the paper
 //! measures, at the host.
 
+mod observed;
 mod outcome;
 mod programs;
 mod traced;
 
+pub use observed::Observed;
 pub use outcome::served;
 
 use laxity_engine::trace::Trace;

@@ -4,18 +4,19 @@ use laxity_model::via::{Step, Unit, ViaReport};
 use laxity_units::{Span, Time};
 
 use super::super::outcome;
-use super::{Cluster, Snapshot};
+use super::{Cluster, Observed, Snapshot};
 use crate::causes;
 use crate::experiment::Experiment;
-use crate::measure::Tally;
+use crate::measure::{Gaps, Meter, Tally};
 use crate::promise::Promise;
 use crate::results::{Channel, Resource, Run};
 
-/// What came of the adapters of `experiment` that served programs of their own until `end`. Which of the file's channels those programs are
-/// nobody says, so of channels there is nothing.
-pub fn served(experiment: &Experiment, adapters: &[ViaReport], end: Time) -> Run {
+/// What came of the adapters of `experiment` that served programs of their own until `end`, and of those `channels` that some of them were.
+pub fn served(experiment: &Experiment, adapters: &[ViaReport], channels: Vec<Observed>, end: Time) -> Run {
     let before = vec![ViaReport::default(); adapters.len()];
     let mut run = Run { simulated: end.as_secs_f64(), window: end.as_secs_f64(), ..Run::default() };
+    let channels = channels.into_iter().enumerate();
+    run.channels = channels.filter_map(|(i, channel)| channel.into_channel(experiment, i, end)).collect();
     tell_adapters(&mut run, experiment, (&before, adapters, adapters));
     run
 }
@@ -82,13 +83,36 @@ impl Cluster<'_> {
         window: f64,
         end: Time,
     ) -> Channel {
-        let spec = &self.experiment.channels[i];
-        let mut meter = std::mem::take(&mut self.meters[i]);
+        let counted = Counted { opened, closed, ended, window, end };
+        let meter = std::mem::take(&mut self.meters[i]);
+        counted.channel(self.experiment, i, (meter, &self.gaps[i]), &self.promises[i])
+    }
+}
+
+/// How a channel stood at the edges of a window, and at the end.
+pub(super) struct Counted<'a> {
+    pub(super) opened: &'a Tally,
+    pub(super) closed: &'a Tally,
+    pub(super) ended: &'a Tally,
+    pub(super) window: f64,
+    pub(super) end: Time,
+}
+
+impl Counted<'_> {
+    /// What came of channel `i` of `experiment`.
+    pub(super) fn channel(
+        &self,
+        experiment: &Experiment,
+        i: usize,
+        (mut meter, gaps): (Meter, &Gaps),
+        promise: &Promise,
+    ) -> Channel {
+        let Self { opened, closed, ended, window, end } = *self;
+        let spec = &experiment.channels[i];
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
         let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
         let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
-        let promise = &self.promises[i];
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -96,8 +120,8 @@ impl Cluster<'_> {
             deadline: spec.deadline.map(Span::as_secs_f64),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
-            refused: outcome::refused(self.experiment, i, promise),
-            no_bound: outcome::no_bound(self.experiment, i, promise),
+            refused: outcome::refused(experiment, i, promise),
+            no_bound: outcome::no_bound(experiment, i, promise),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
             messages: counted.messages,
@@ -109,15 +133,15 @@ impl Cluster<'_> {
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
             drops: drops.collect(),
             dropped_packets: counted.dropped_packets,
-            delivery: meter.delivery.summary(self.experiment.curves),
-            latency: meter.latency.summary(self.experiment.curves),
-            jitter_duration: self.gaps[i].mean(),
-            jitter_fraction: self.gaps[i].fraction(),
+            delivery: meter.delivery.summary(experiment.curves),
+            latency: meter.latency.summary(experiment.curves),
+            jitter_duration: gaps.mean(),
+            jitter_fraction: gaps.fraction(),
             jitter_fraction_bound: match promise {
                 Promise::Connected(connection) => Some(connection.jitter_fraction),
                 _ => None,
             },
-            jittered: self.gaps[i].share(),
+            jittered: gaps.share(),
             ..Channel::default()
         }
     }
