@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use laxity_qos::admission::{Formula, Test};
+use laxity_qos::admission::{Formula, Reason, Test};
 use laxity_qos::channel::Order;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::Span;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
 use laxity_world::promise::{self, Hop, Promise};
 use laxity_world::text::clean;
@@ -91,7 +93,7 @@ impl Answer {
                         experiment,
                         promises.formula,
                         i,
-                        &refusal.in_words(experiment),
+                        (&refusal.in_words(experiment), refusal.refusal.reason == Reason::NoRoom),
                     ));
                 }
                 Promise::Unreceived(refusal) => {
@@ -103,10 +105,10 @@ impl Answer {
                             refusal.missing
                         ),
                     };
-                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, &reason));
+                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (&reason, false)));
                 }
                 Promise::Unconnected(reason) => {
-                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, reason));
+                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (reason, false)));
                 }
                 Promise::Connected(connection) => {
                     text += &format!("\nchannel {name}: admitted\n");
@@ -140,6 +142,10 @@ impl Answer {
                     if let [_, _, ..] = hops[..] {
                         along_the_way(&mut text, experiment, answer, hops);
                     }
+                    if let Some(why) = undelivered(experiment, promises.formula, (i, answer)) {
+                        text +=
+                            &format!("  to the last transmission, and not to the receiving host: {why}\n");
+                    }
                     hops.iter().for_each(|hop| at_host(&mut text, experiment, hop, hops.len() > 1));
                 }
             }
@@ -149,17 +155,43 @@ impl Answer {
 }
 
 /// Why channel `i` is refused, and what would fit.
-fn refused(text: &mut String, experiment: &Experiment, formula: Formula, i: usize, reason: &str) -> Exit {
+fn refused(
+    text: &mut String,
+    experiment: &Experiment,
+    formula: Formula,
+    i: usize,
+    (reason, no_room): (&str, bool),
+) -> Exit {
     let channel = &experiment.channels[i];
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
     let shortfall = promise::shortfall(experiment, formula, i);
-    *text += &match shortfall.admissible {
-        Some(least) => format!("  a deadline of {least} would be admitted\n"),
-        None => format!(
-            "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
-            channel.spec.min_interval
-        ),
-    };
+    let interval = promise::least_interval(experiment, formula, i);
+    match shortfall.admissible {
+        Some(least) => *text += &format!("  a deadline of {least} would be admitted\n"),
+        // Buffers are for a contract and not for a deadline; the reason says how many there should be.
+        None if no_room => {}
+        None if channel.deadline.is_none() => {}
+        None => {
+            *text += &format!(
+                "  no deadline, however long, would be admitted beside the others (its interval is {})\n",
+                channel.spec.min_interval
+            );
+        }
+    }
+    match interval {
+        Some((least, deadline)) => {
+            let rate = TrafficSpec { min_interval: least, ..channel.spec }.rate();
+            let due = if deadline == channel.deadline {
+                "with the deadline that it asks for"
+            } else {
+                "with as long a deadline"
+            };
+            *text +=
+                &format!("  a message each {} would be admitted {due}, {rate}\n", in_microseconds(least));
+        }
+        None if no_room => {}
+        None => *text += "  at no rate, however small, would it be admitted beside the others\n",
+    }
     if let Some(largest) = shortfall.largest {
         term(text, 2, largest.cost, &format!("{}, the most of it", largest.name));
     }
@@ -169,6 +201,18 @@ fn refused(text: &mut String, experiment: &Experiment, formula: Formula, i: usiz
             Exit::Holds
         }
         Refusal::Fails => Exit::Fails,
+    }
+}
+
+/// Why a bound ends with the last transmission though a host receives.
+fn undelivered(
+    experiment: &Experiment,
+    formula: Formula,
+    (i, promise): (usize, &Promise),
+) -> Option<&'static str> {
+    match promise.delivery_bound() {
+        Some(_) => None,
+        None => promise::undelivered(experiment, formula, i).map(|why| why.0),
     }
 }
 
@@ -236,9 +280,13 @@ fn in_force(experiment: &Experiment) -> bool {
         || by_demand(experiment)
 }
 
-fn term(text: &mut String, indent: usize, cost: laxity_units::Span, what: &str) {
-    // One unit for all, so that the column can be added up by eye; rounded up, as bounds are.
-    let tenths = cost.as_ps().div_ceil(100_000);
-    let cost = format!("{}.{} us", tenths / 10, tenths % 10);
+fn term(text: &mut String, indent: usize, cost: Span, what: &str) {
+    let cost = in_microseconds(cost);
     writeln!(text, "{:indent$}{cost:>14}  {what}", "").expect("text takes text");
+}
+
+/// One unit for all, so that a column can be added up by eye; rounded up, as bounds are.
+fn in_microseconds(cost: Span) -> String {
+    let tenths = cost.as_ps().div_ceil(100_000);
+    format!("{}.{} us", tenths / 10, tenths % 10)
 }

@@ -302,6 +302,28 @@ impl Stage {
 }
 
 impl Station {
+    /// An adapter that is nothing but a link of its own: one stage, first come, first served.
+    pub fn of_link(link: LinkCosts) -> Self {
+        let filled_up = link.shortest;
+        let fixed = |fixed| Delay { fixed, ..Delay::default() };
+        let short =
+            Phase { delay: fixed(link.transmit(filled_up)), up_to: Some(filled_up), ..Phase::default() };
+        let delay = Delay { per_byte: link.per_byte, ..fixed(link.startup) };
+        let long = Phase { delay, from: filled_up + Bytes::new(1), ..Phase::default() };
+        let stage = Stage { name: "link".into(), phases: vec![short, long], ..Stage::default() };
+        Self {
+            stages: vec![stage],
+            looks: Span::ZERO,
+            hears: Span::ZERO,
+            gathers: Span::ZERO,
+            host: None,
+            passes: 0,
+            buffers: None,
+            order: Overtaking::Never,
+            medium: Medium::Own,
+        }
+    }
+
     /// `T`: how long a packet of `size` takes that waits for nothing.
     pub fn transit(&self, size: Bytes) -> u128 {
         self.stages.iter().map(|stage| stage.service(size)).sum()

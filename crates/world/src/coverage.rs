@@ -32,6 +32,7 @@
 //! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
 //! missed (`Subsystem::next_wakeup`).
 
+mod at_once;
 mod faults;
 mod incoming;
 mod lines;
@@ -169,20 +170,18 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     }
     clock_of_host(emulation)?;
     let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
-        let described = |attached: &Attached| match &adapters[attached.adapter] {
-            Adapter::Described(described) => Some(described.as_ref()),
-            Adapter::Null(_) => None,
-        };
-        faults::bounded(experiment, node, attached.iter().find_map(described))?;
+        faults::bounded(experiment, node)?;
         let covered = host_policies(&hosts[*host])?;
         let [attached] = &attached[..] else {
             return several(experiment, node, &covered);
         };
         let link = match &adapters[attached.adapter] {
-            Adapter::Null(_) if covered.model == ResourceModel::Handed => {
-                return Err(Uncovered(
-                    "best effort may fill the adapter's queue before whoever has a deadline",
-                ));
+            Adapter::Null(link) if covered.model == ResourceModel::Handed => {
+                medium(experiment, node)?;
+                patient(&hosts[*host], *link)?;
+                let (link, ranked) = at_once::at_a_link(experiment, node, *link)?;
+                let levels = if ranked { covered.levels } else { Some(1) };
+                return Ok(Covered { link, levels, ..covered });
             }
             Adapter::Null(link) => {
                 medium(experiment, node)?;

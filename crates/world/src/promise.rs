@@ -34,7 +34,8 @@ use table::{Reservation, Reserved, Tables};
 pub(crate) use arrivals::by_sender;
 pub(crate) use backlog::held;
 pub use computing::of_computing;
-pub use refusal::{Shortfall, shortfall};
+pub(crate) use departures::makes;
+pub use refusal::{Shortfall, least_interval, shortfall, undelivered};
 pub use via::Connection;
 
 /// What admission answered to an experiment.

@@ -39,6 +39,26 @@
 //!
 //! On a token ring all this is work of the last cluster while the token is there: it is stretched, and the latency comes once
 //! ([`super::Turns`]).
+//!
+//! # Fed by a slower host
+//!
+//! Where a queue does not tell real time from best effort, all packets are one level, and best effort may be ahead in any number; but not if the host takes as long to make a packet as the adapter to
+//! be done with it. Let handings-over be at least `C` apart, whoever they are of, and `L(S) ≤ C`. (1) with everybody of the level says of the packet handed over at `h`, done at `x`, with the last `τ` before `h` as above,
+//!
+//! ```text
+//! x − τ < once + Σ_n L(n),   the sum over the packets handed over in (τ, x).
+//! ```
+//!
+//! If nobody passes it, those after `h` do not count, and there are at most `1 + (h − τ)/C` up to it, its own included:
+//!
+//! ```text
+//! x − h < once + L(S) (1 + (h − τ)/C) − (h − τ) ≤ once + L(S)                       (2)
+//! ```
+//!
+//! If others may pass, there are `1 + (x − τ)/C`, so `x − h ≤ x − τ < (once + L(S)) C/(C − L(S))`, which takes `L(S) < C`.                       (3)
+//!
+//! Either way each packet is gone so long after it was handed over, whatever else there is: `τ` is the handing over of the message's last packet, the whole message is made in the first phase, and
+//! what the second takes comes once. In the first stage nobody ever waits, if it is a server for itself and each command is noticed at once, so what order it has is all one.
 
 use std::ops::Range;
 
@@ -56,6 +76,8 @@ pub struct Open {
     /// One stage each, but for the last, which may be two.
     groups: Vec<Range<usize>>,
     once: Vec<Term>,
+    /// Packets come so slowly that what each takes is in `once`.
+    fed: bool,
 }
 
 /// Why a station that has each packet at once has no bound.
@@ -93,7 +115,7 @@ impl Open {
         {
             return Err(Closed::Token);
         }
-        let mut open = Self { station, largest, groups, once: Vec::new() };
+        let mut open = Self { station, largest, groups, once: Vec::new(), fed: false };
         let each: Vec<u128> =
             open.groups.iter().map(|group| open.most(|size| open.service(group, size))).collect();
         let slowest = each.iter().copied().max().unwrap_or(0);
@@ -111,6 +133,24 @@ impl Open {
         Ok(open)
     }
 
+    /// The same where packets are handed over `spacing` apart or more, whoever they are of, and `passing` says whether one may pass another that waits anywhere but before the first
+    /// stage: by (2) or (3). Nothing where it is not as fast as that.
+    pub fn fed(self, spacing: Span, passing: bool) -> Option<Self> {
+        let (spacing, slowest) = (ps(spacing), self.charge(self.largest));
+        let alone = self.groups.first().is_some_and(|group| group.len() == 1) && self.station.looks.is_zero();
+        let passing = passing || !alone;
+        let free = spacing.checked_sub(slowest).filter(|free| *free > 0 || !passing)?;
+        let once: u128 = self.once.iter().map(|term| ps(term.cost)).sum();
+        let caught_up =
+            if passing { ((once + slowest) * spacing).div_ceil(free) - once - slowest } else { 0 };
+        let mut fed = Self { fed: true, ..self };
+        fed.once.extend(terms([
+            ("the last packet in the adapter's slowest stages", slowest),
+            ("packets that pass it there", caught_up),
+        ]));
+        Some(fed)
+    }
+
     /// The station.
     pub fn station(&self) -> &Station {
         &self.station
@@ -118,6 +158,9 @@ impl Open {
 
     /// `L` of a packet of up to `size`.
     pub fn charge(&self, size: Bytes) -> u128 {
+        if self.fed {
+            return 0;
+        }
         let slowest = |size| self.groups.iter().map(|group| self.service(group, size)).max().unwrap_or(0);
         self.station.most(size, slowest)
     }

@@ -31,12 +31,6 @@
 //! ```
 //!
 //! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make them as fast. The smaller of (2) and (3) is taken.
-//!
-//! *How many.* In the row there are at most as many as come in `B`, and each has come, one with the first and the others `x(a)` apart:
-//!
-//! ```text
-//! Σ_l (1 + ⌊(B + J_l)/x_l(a)⌋),    or    Σ_g (b_g + 1 + ⌊B/i_g⌋).                            (4)
-//! ```
 
 use laxity_units::{Bytes, Span};
 
@@ -133,26 +127,6 @@ impl Incoming {
         let free = PARTS.checked_sub(rates).filter(|free| *free > 0).ok_or(Endless)?;
         let stay = first.checked_mul(PARTS).ok_or(Endless)?.div_ceil(free);
         Ok(span(stay))
-    }
-
-    /// How many frames are in the row, at most.
-    pub fn several(&self) -> Result<u64, Endless> {
-        let stay = ps(self.stay()?);
-        let by_link = |source: &Source| {
-            let more = (stay + ps(source.pushed)).checked_div(source.least())?;
-            Some(u64::try_from(more).unwrap_or(u64::MAX).saturating_add(1))
-        };
-        let by_groups = |source: &Source| {
-            let of = |group: &Group| {
-                let more = u64::try_from(stay / ps(group.interval)).unwrap_or(u64::MAX);
-                group.burst.saturating_add(1).saturating_add(more)
-            };
-            source.groups.as_ref().map(|groups| groups.iter().map(of).fold(0, u64::saturating_add))
-        };
-        self.sources.iter().try_fold(0u64, |all, source| {
-            let least = by_link(source).into_iter().chain(by_groups(source)).min().ok_or(Endless)?;
-            Ok(all.saturating_add(least))
-        })
     }
 
     /// What a frame of up to `size` holds of what goes out wants, all its phases together.

@@ -4,6 +4,7 @@ use laxity_units::{Bytes, Span};
 
 use super::*;
 
+mod fed;
 mod incoming;
 mod turns;
 

@@ -26,8 +26,6 @@ pub(crate) struct Incoming {
     pub(crate) notice: Span,
     /// For how long a frame keeps what goes out from a resource.
     pub(crate) held: Span,
-    /// Frames that may be in the adapter's stages at a time.
-    pub(crate) frames: u64,
 }
 
 /// Where frames come from to any adapter of `node`, a node or port and the network between: the smallest and the largest.
@@ -45,6 +43,17 @@ pub(crate) fn sources(experiment: &Experiment, node: usize) -> BTreeMap<(usize, 
     sources
 }
 
+/// Those of the adapter of one link.
+pub(super) fn sources_by(
+    experiment: &Experiment,
+    node: usize,
+    link: LinkId,
+) -> BTreeMap<(usize, usize), (Bytes, Bytes)> {
+    let mut sources = sources(experiment, node);
+    sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
+    sources
+}
+
 /// What comes in at the first adapter of `node`, or why nothing bounds how long it takes.
 pub(crate) fn incoming(experiment: &Experiment, node: usize) -> Result<Incoming, Uncovered> {
     incoming_by(experiment, node, LinkId::FIRST)
@@ -56,8 +65,7 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
     let Some(Adapter::Described(description)) = adapter else {
         return Ok(Incoming::default());
     };
-    let mut sources = sources(experiment, node);
-    sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
+    let sources = sources_by(experiment, node, link);
     if sources.is_empty() {
         return Ok(Incoming::default());
     }
@@ -85,15 +93,13 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
         shared,
         sources: sources.iter().map(of).collect::<Result<_, Uncovered>>()?,
     };
-    let endless = |_| Uncovered("frames may come in faster than the adapter takes them");
-    let stay = row.stay().map_err(endless)?;
+    let stay = row.stay().map_err(|_| Uncovered("frames may come in faster than the adapter takes them"))?;
     let held = match medium(experiment, (node, link), description)? {
         Medium::Own => row.holding(longest),
         // Where the token stays for what goes out, it stays for what that waits for.
         Medium::Ring(turns) => turns.stretch(row.holding(longest)),
     };
-    let frames = row.several().map_err(endless)?;
-    Ok(Incoming { notice: stay.saturating_add(waits), held, frames })
+    Ok(Incoming { notice: stay.saturating_add(waits), held })
 }
 
 /// Per station, how long after its last bit it may hear of a frame; nothing where that cannot be said.

@@ -7,6 +7,7 @@ use laxity_qos::station::{Medium, Turns};
 use laxity_units::Span;
 
 use super::Uncovered;
+use super::faults::faults_at;
 use super::station::largest;
 use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
 
@@ -53,7 +54,8 @@ fn turns(
 ) -> Result<Turns, Uncovered> {
     let TokenRingParameters { rotation, holding, latency: _, handling } = ring;
     // Passing it on is part of the rotation.
-    if experiment.faults.iter().any(|fault| network.members.contains(&fault.node)) {
+    let at = |member: &usize| (*member, experiment.link_to(*member, number));
+    if network.members.iter().any(|member| faults_at(experiment, at(member)).next().is_some()) {
         return Err(Uncovered("nothing bounds for how long a fault keeps the token"));
     }
     let (mut longest, mut others, mut own) = (Span::ZERO, Span::ZERO, Span::ZERO);

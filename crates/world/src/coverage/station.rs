@@ -7,17 +7,16 @@
 use std::sync::Arc;
 
 use laxity_model::adapter::{
-    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Queue, Resource,
+    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Resource,
     ResponseQueue, Stage, Takes, Tells,
 };
 use laxity_qos::admission::ResourceModel;
-use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, Order, PacketOverflow};
+use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, PacketOverflow};
 use laxity_qos::costs::LinkCosts;
-use laxity_qos::discipline::{Class, Tag};
-use laxity_qos::station::{self, Behind, Closed, Link, Open, Overtaking, Station};
-use laxity_qos::virtual_clock::Vtick;
-use laxity_units::{Bytes, Span, Time};
+use laxity_qos::station::{self, Behind, Link, Overtaking, Station};
+use laxity_units::{Bytes, Span};
 
+use super::at_once::open;
 use super::incoming::{incoming, told};
 use super::lines::{Passing, Window, kinds};
 use super::medium::medium;
@@ -93,79 +92,6 @@ fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if all < u64::from(depth) { all.max(1) as u32 } else { depth }
 }
 
-/// An adapter that has each packet at once, and whether it goes by the same order as the host, not just by class.
-fn open(
-    experiment: &Experiment,
-    node: usize,
-    description: &Description,
-    window: &Window,
-) -> Result<(Open, bool), Uncovered> {
-    if experiment.host(node).driver.reset_after.is_some() {
-        return Err(Uncovered("the driver resets the adapter while it does what it was given"));
-    }
-    if !window.nothing_early {
-        return Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"));
-    }
-    plain(description)?;
-    if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
-        return Err(Uncovered("without a window, no analysis covers a stage that chooses so far ahead"));
-    }
-    let (station, _) = row(experiment, node, description, window)?;
-    let best_effort = experiment.channels.iter().any(|channel| {
-        let excess = channel.message_overflow == MessageOverflow::BestEffort;
-        channel.senders().contains(&node) && (channel.class == Class::BestEffort || excess)
-    });
-    let (last, before) = description.transmit.split_last().ok_or(Uncovered("an adapter without stages"))?;
-    let prefetched = station.stages.last().is_some_and(|stage| stage.places.is_some());
-    if prefetched && last.queues.len() > 1 {
-        return Err(Uncovered("no analysis covers a prefetch into several queues"));
-    }
-    let alone = if prefetched { None } else { Some(last) };
-    let mut ranked = true;
-    for stage in before.iter().chain(alone) {
-        let (lines, real_time, best) = lines(stage)?;
-        let fifo = lines[real_time].order == Order::Fifo;
-        if fifo && real_time == best && best_effort {
-            return Err(Uncovered("best effort may fill the adapter's queue before whoever has a deadline"));
-        }
-        ranked &= !fifo;
-    }
-    let open = Open::new(station, largest(experiment, node)).map_err(|closed| {
-        Uncovered(match closed {
-            Closed::NoRoom => {
-                "without a window, packets wait for room in the adapter in the order in which they come"
-            }
-            Closed::Entangled => {
-                "without a window, stages before the last that hold each other up have no bound"
-            }
-            Closed::Talkative => {
-                "without a window, no analysis covers what tells the host of more than completions"
-            }
-            Closed::Together => {
-                "without a window, no analysis covers packets that an adapter serves together"
-            }
-            Closed::Token => "the token leaves while the adapter has frames for it",
-        })
-    })?;
-    Ok((open, ranked))
-}
-
-/// The queues of `stage` in the order of their priority, and which are real time's and best effort's.
-fn lines(stage: &Stage) -> Result<(Vec<&Queue>, usize, usize), Uncovered> {
-    let mut lines: Vec<&Queue> = stage.queues.iter().collect();
-    lines.sort_by_key(|queue| queue.priority);
-    let of = |class| lines.iter().position(|queue| queue.takes.admits(&tag(class)));
-    match (of(Class::RealTime), of(Class::BestEffort)) {
-        (Some(real_time), Some(best_effort)) => Ok((lines, real_time, best_effort)),
-        _ => Err(Uncovered("a class has no queue")),
-    }
-}
-
-/// That of any packet of `class`, where its level makes no difference.
-fn tag(class: Class) -> Tag {
-    Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Vtick::NONE, level: 0 }
-}
-
 /// What is behind the link scheduler of `node`, with so many packets under way.
 fn behind(
     experiment: &Experiment,
@@ -190,7 +116,7 @@ fn behind(
 }
 
 /// The stages of `node` as the proofs see them, and who may overtake whom.
-fn row(
+pub(super) fn row(
     experiment: &Experiment,
     node: usize,
     description: &Description,
@@ -358,7 +284,7 @@ fn answers(
 }
 
 /// Refuses, of an adapter without a window, what tells packets apart by more than their class, and what serves several together.
-fn plain(description: &Description) -> Result<(), Uncovered> {
+pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
     let queues = || description.transmit.iter().flat_map(|stage| &stage.queues);
     let commands = &description.interface.queues;
     let takes = commands.iter().map(|queue| queue.takes).chain(queues().map(|queue| queue.takes));

@@ -94,7 +94,7 @@ impl Departures {
 }
 
 /// The least that a handler at `node` takes for a packet, whatever bytes it has.
-pub(super) fn makes(experiment: &Experiment, node: usize) -> Span {
+pub(crate) fn makes(experiment: &Experiment, node: usize) -> Span {
     let costs = &experiment.host(node).costs;
     let relays = experiment.channels.iter().any(|channel| channel.hop(node).is_some_and(|hop| hop > 0));
     let made = costs.first_packet.min(costs.packet);

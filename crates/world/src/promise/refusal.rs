@@ -7,8 +7,8 @@ use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 use super::table::Tables;
-use crate::coverage::{coverage, receiving};
-use crate::experiment::Experiment;
+use crate::coverage::{Uncovered, coverage, receiving};
+use crate::experiment::{ChannelSpec, Experiment};
 
 /// How far a refused channel is from admission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,15 +31,9 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
         return where_it_comes_in(experiment, index);
     }
     if experiment.via.is_some() {
-        // The reason names the server that is short.
-        return None;
+        return of_a_virtual_interface(experiment, formula, index);
     }
-    let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
-    for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
-        if let Some(request) = super::request(other).ok()? {
-            let _ = tables.admit(experiment, other, request);
-        }
-    }
+    let mut tables = beside_all_others(experiment, formula, index)?;
     let channel = &experiment.channels[index];
     let asked = super::request(channel).ok()??;
     let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
@@ -57,6 +51,104 @@ fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shor
         largest(&wait, &service, Some(bounds[node][&id]))
     });
     Some(Shortfall { admissible: Some(least), largest })
+}
+
+/// The least interval, within a thousandth, at which channel `index`, which admission by `formula` refused, would be admitted: with the deadline that it asks for, or else with that interval as its deadline, and
+/// which. `None` if it would at none.
+///
+/// At a host or port that is beside all the other channels; of virtual interfaces, and where channels come in, beside those before it.
+pub fn least_interval(
+    experiment: &Experiment,
+    formula: Formula,
+    index: usize,
+) -> Option<(Span, Option<Span>)> {
+    let channel = &experiment.channels[index];
+    let asked = channel.spec.min_interval;
+    let with = |interval, deadline: Option<Span>| {
+        let mut channel = channel.clone();
+        channel.spec.min_interval = interval;
+        channel.deadline = deadline;
+        channel
+    };
+    let mut tables = None;
+    if experiment.via.is_none() && experiment.interfaces.is_empty() {
+        tables = Some(beside_all_others(experiment, formula, index)?);
+    }
+    let mut fits = |channel: ChannelSpec| match &mut tables {
+        Some(tables) => {
+            let request = super::request(&channel).ok().flatten();
+            request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
+        }
+        None => {
+            let mut changed = experiment.clone();
+            changed.channels[index] = channel;
+            self::fits(&changed, formula, index)
+        }
+    };
+    if let Some(interval) = least(asked, |interval| fits(with(interval, channel.deadline))) {
+        return Some((interval, channel.deadline));
+    }
+    let least = |fits: &mut dyn FnMut(Span) -> bool| least(asked.max(channel.deadline?), fits);
+    let interval = least(&mut |interval| fits(with(interval, Some(interval))))?;
+    Some((interval, Some(interval)))
+}
+
+/// The least from `asked` on that fits, within a thousandth, as long as what is twice as long fits, too.
+fn least(asked: Span, mut fits: impl FnMut(Span) -> bool) -> Option<Span> {
+    const DOUBLINGS: u32 = 16;
+    let (mut short, mut long) = (asked, asked.saturating_mul(2));
+    for _ in 1..DOUBLINGS {
+        if fits(long) {
+            break;
+        }
+        (short, long) = (long, long.saturating_mul(2));
+    }
+    if !fits(long) {
+        return None;
+    }
+    while long.saturating_sub(short) > short / 1000 {
+        let middle = short + long.saturating_sub(short) / 2;
+        if fits(middle) { long = middle } else { short = middle }
+    }
+    Some(long)
+}
+
+/// Whether channel `index` is admitted in its turn.
+fn fits(experiment: &Experiment, formula: Formula, index: usize) -> bool {
+    let promises = super::promises(experiment, formula);
+    promises.is_ok_and(|promises| !promises.channels[index].is_refused())
+}
+
+/// The tables with all channels but `index` in them.
+fn beside_all_others(experiment: &Experiment, formula: Formula, index: usize) -> Option<Tables> {
+    let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
+    for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
+        if let Some(request) = super::request(other).ok()? {
+            let _ = tables.admit(experiment, other, request);
+        }
+    }
+    Some(tables)
+}
+
+/// The same of a virtual interface: the least delay that all of its way could keep.
+fn of_a_virtual_interface(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
+    let asked = experiment.channels[index].deadline?;
+    let admissible = least(asked, |deadline| {
+        let mut changed = experiment.clone();
+        changed.channels[index].deadline = Some(deadline);
+        fits(&changed, formula, index)
+    });
+    // The reason names the server that is short.
+    Some(Shortfall { admissible, largest: None })
+}
+
+/// Why channel `index` has no bound to the host where it is received, though it has one to its last transmission.
+pub fn undelivered(experiment: &Experiment, formula: Formula, index: usize) -> Option<Uncovered> {
+    if experiment.via.is_some() || !experiment.interfaces.is_empty() {
+        return None;
+    }
+    let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
+    tables.undelivered(&experiment.channels[index])
 }
 
 /// The same of a channel that comes in: what it would be promised beside all others if it had any time.

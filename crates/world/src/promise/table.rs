@@ -129,6 +129,20 @@ impl Tables {
         Ok(Reservation { reserved, unbounded: None })
     }
 
+    /// Whether [`admit`](Self::admit) would; reserves nothing.
+    pub(super) fn would_admit(
+        &mut self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        request: Request,
+    ) -> bool {
+        let Ok(reservation) = self.admit(experiment, channel, request) else { return false };
+        for (node, _, id, _) in reservation.reserved {
+            self.table(node).release(id);
+        }
+        true
+    }
+
     /// What each station of the way is asked for, if the channel is to be in time over all of it: see [`Division::Shared`].
     fn divided(
         &self,
@@ -243,6 +257,12 @@ impl Tables {
     ) -> Option<(Breakdown, Breakdown)> {
         let link = experiment.link_out(channel, 0);
         self.hosts[channel.route[0]].as_ref().ok()?.terms_of(request, link)
+    }
+
+    /// Why there is no bound to the host where `channel` is received.
+    pub(super) fn undelivered(&self, channel: &ChannelSpec) -> Option<Uncovered> {
+        let last = channel.route.last().filter(|_| channel.received)?;
+        self.hosts[*last].as_ref().err().copied()
     }
 
     /// Why `channel` has no bound, whether it fits or not.
@@ -375,7 +395,7 @@ fn environment(
                 above
                     .chain(receptions(experiment, node)?)
                     .chain(looks(experiment, node))
-                    .chain(stalls(experiment, node))
+                    .chain(stalls(experiment, (node, at)))
                     .collect()
             }
         },

@@ -23,18 +23,16 @@ fn a_row_is_busy_until_it_has_caught_up() {
     );
     // 12 of 65, and 30 of 200: 30/(1 − 12/65).
     assert_eq!(row.stay().unwrap().as_ps() / 1000, 30_000 * 65 / 53);
-    assert_eq!(row.several(), Ok(1));
     // Pushed together by 100: as much more as comes in that.
     let mut pushed = row.clone();
     pushed.sources[0].pushed = us(100);
     assert_eq!(pushed.stay().unwrap().as_ps() / 1000, (30_000 * 65 + 100_000 * 12) / 53);
     // One with the first, and as many as there are 65 in 59 and 100.
-    assert_eq!(pushed.several(), Ok(3));
     let two = incoming(row.stages.clone(), vec![row.sources[0].clone(), row.sources[0].clone()]);
     assert_eq!(two.stay().unwrap().as_ps() / 1000, 60_000 * 65 / 41);
     // Twelve of twelve.
     let slow = incoming(row.stages, vec![link(2, 100, (100, 1000))]);
-    assert_eq!((slow.stay(), slow.several()), (Err(Endless), Err(Endless)));
+    assert_eq!(slow.stay(), Err(Endless));
 }
 
 /// Of a link that brings twelve of twelve no more than 3 frames and one in each 400 us, and of another group 1 and one in each 600: each is 30 us of work at most, so
@@ -47,7 +45,6 @@ fn groups_of_frames_are_caught_up_with_where_links_are_not() {
     slow.sources[0].groups =
         Some(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
     assert_eq!(slow.stay().unwrap().as_ps() / 1000, 180_000 * 8 / 7);
-    assert_eq!(slow.several(), Ok(4 + 2));
     slow.sources.push(link(2, 100, (100, 1000)));
     assert_eq!(slow.stay(), Err(Endless));
 }

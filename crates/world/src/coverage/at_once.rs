@@ -1,0 +1,132 @@
+//! Which adapters have a bound that have each packet as it is made, and so queues of their own in the order of its choosing: `laxity_qos::station::open` has the
+//! proof.
+//!
+//! What it takes of their queues is that real time goes before best effort in each, by deadline or as it came. Where they have one queue for both, a host that makes packets no
+//! faster than the adapter is done with them cannot fill it (*fed by a slower host* there).
+
+use std::sync::Arc;
+
+use laxity_model::adapter::{Description, Queue, Stage};
+use laxity_qos::channel::{LinkId, MessageOverflow, Order};
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::{Class, Tag};
+use laxity_qos::station::{Closed, Link, Open, Station};
+use laxity_qos::virtual_clock::Vtick;
+use laxity_units::Time;
+
+use super::Uncovered;
+use super::faults::faults_at;
+use super::incoming::incoming;
+use super::lines::Window;
+use super::station::{largest, plain, row};
+use crate::experiment::Experiment;
+use crate::promise::makes;
+
+/// An adapter that has each packet at once, and whether it goes by the same order as the host, not just by class.
+pub(super) fn open(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: &Window,
+) -> Result<(Open, bool), Uncovered> {
+    if experiment.host(node).driver.reset_after.is_some() {
+        return Err(Uncovered("the driver resets the adapter while it does what it was given"));
+    }
+    if !window.nothing_early {
+        return Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"));
+    }
+    plain(description)?;
+    if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
+        return Err(Uncovered("without a window, no analysis covers a stage that chooses so far ahead"));
+    }
+    let (station, _) = row(experiment, node, description, window)?;
+    let best_effort = best_effort(experiment, node);
+    let (last, before) = description.transmit.split_last().ok_or(Uncovered("an adapter without stages"))?;
+    let prefetched = station.stages.last().is_some_and(|stage| stage.places.is_some());
+    if prefetched && last.queues.len() > 1 {
+        return Err(Uncovered("no analysis covers a prefetch into several queues"));
+    }
+    let alone = if prefetched { None } else { Some(last) };
+    let (mut ranked, mut filled) = (true, false);
+    for stage in before.iter().chain(alone) {
+        let (lines, real_time, best) = lines(stage)?;
+        let fifo = lines[real_time].order == Order::Fifo;
+        filled |= fifo && real_time == best && best_effort;
+        ranked &= !fifo;
+    }
+    let open = Open::new(station, largest(experiment, node)).map_err(|closed| {
+        Uncovered(match closed {
+            Closed::NoRoom => {
+                "without a window, packets wait for room in the adapter in the order in which they come"
+            }
+            Closed::Entangled => {
+                "without a window, stages before the last that hold each other up have no bound"
+            }
+            Closed::Talkative => {
+                "without a window, no analysis covers what tells the host of more than completions"
+            }
+            Closed::Together => {
+                "without a window, no analysis covers packets that an adapter serves together"
+            }
+            Closed::Token => "the token leaves while the adapter has frames for it",
+        })
+    })?;
+    if filled {
+        // Whoever comes later passes nobody in one queue for all.
+        let one_queue = |stage: &Stage| matches!(&stage.queues[..], [queue] if queue.order == Order::Fifo && queue.spread == 1);
+        let passing = !description.transmit.iter().skip(1).all(one_queue);
+        return Ok((fed(experiment, node, open, passing)?, true));
+    }
+    Ok((open, ranked))
+}
+
+/// A null device that has each packet as it is made, and whether it goes by the order of the host.
+pub(super) fn at_a_link(
+    experiment: &Experiment,
+    node: usize,
+    link: LinkCosts,
+) -> Result<(Link, bool), Uncovered> {
+    let open = Open::new(Station::of_link(link), largest(experiment, node));
+    let open = open.map_err(|_| Uncovered("no analysis covers a null device that is no link of its own"))?;
+    let filled = best_effort(experiment, node);
+    // It has one queue for all.
+    let open = if filled { fed(experiment, node, open, false)? } else { open };
+    Ok((Link::Open(Arc::new(open)), filled))
+}
+
+/// Whether anything without a guarantee is sent at `node`.
+fn best_effort(experiment: &Experiment, node: usize) -> bool {
+    experiment.channels.iter().any(|channel| {
+        let excess = channel.message_overflow == MessageOverflow::BestEffort;
+        channel.senders().contains(&node) && (channel.class == Class::BestEffort || excess)
+    })
+}
+
+/// An adapter that may be full of best effort, if its host makes packets no faster than it is done with them.
+fn fed(experiment: &Experiment, node: usize, open: Open, passing: bool) -> Result<Open, Uncovered> {
+    let host = experiment.host(node);
+    let over = host.costs.transmit(host.subsystem.link.paradigm);
+    let spacing = makes(experiment, node).saturating_add(over);
+    let immediate = host.subsystem.preemption.immediate;
+    let ahead = !host.subsystem.early.horizon.is_zero();
+    let held_up = !incoming(experiment, node)?.held.is_zero()
+        || faults_at(experiment, (node, LinkId::FIRST)).next().is_some();
+    let fed = if immediate || ahead || held_up { None } else { open.fed(spacing, passing) };
+    fed.ok_or(Uncovered("best effort may fill the adapter's queue before whoever has a deadline"))
+}
+
+/// The queues of `stage` in the order of their priority, and which are real time's and best effort's.
+fn lines(stage: &Stage) -> Result<(Vec<&Queue>, usize, usize), Uncovered> {
+    let mut lines: Vec<&Queue> = stage.queues.iter().collect();
+    lines.sort_by_key(|queue| queue.priority);
+    let of = |class| lines.iter().position(|queue| queue.takes.admits(&tag(class)));
+    match (of(Class::RealTime), of(Class::BestEffort)) {
+        (Some(real_time), Some(best_effort)) => Ok((lines, real_time, best_effort)),
+        _ => Err(Uncovered("a class has no queue")),
+    }
+}
+
+/// That of any packet of `class`, where its level makes no difference.
+fn tag(class: Class) -> Tag {
+    Tag { class, logical_arrival: Time::ZERO, deadline: Time::MAX, tick: Vtick::NONE, level: 0 }
+}

@@ -1,0 +1,131 @@
+//! How many frames come in at a host in a time, worked out by hand: what an application there waits for them is so many interrupts.
+//!
+//! `a` and `c` are behind a switch, whose port sends to `b`: 1000 B are 0.8 us on each link. Only `b` takes time: an interrupt 10 us, and an application that computes 300 us
+//! in each five milliseconds, in one slice. So by the link alone frames could take all of
+//! its CPU, and they are told apart by who sent them.
+
+mod support;
+
+use laxity_qos::admission::Formula;
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::experiment::Experiment;
+use laxity_world::promise::promises;
+
+fn us(us: u64) -> Span {
+    Span::from_us(us)
+}
+
+fn experiment(switch: &str, sender: &str, channels: &str) -> Experiment {
+    let free = support::free();
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        costs = {{ {free} }}
+        subsystem = {{ packet = "1000 B", link = {{ paradigm = "O1" }} }}
+        [admission]
+        test = "demand"
+        [node.a]
+        {sender}
+        [node.b]
+        host = {{ costs = {{ interrupt = "10 us" }}, compute = {{ own = {{ budget = "300 us", period = "5 ms", slice = "300 us" }} }} }}
+        [node.c]
+        [node.s]
+        kind = "switch"
+        {switch}
+        [network.wire]
+        joins = ["s", "a", "b", "c"]
+        rate = "10 Gbit/s"
+        [run]
+        time = "400 ms"
+        {channels}
+        "#
+    );
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    scenario.first()
+}
+
+fn channel(name: &str, from: &str, more: &str) -> String {
+    format!("[[channel]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"b\"\n{more}\n")
+}
+
+/// Of two packets, each two milliseconds, within one and a half.
+fn film(more: &str) -> String {
+    let more = format!(
+        "class = \"real_time\"\nmax_message = \"2000 B\"\nburst = 3\nmin_interval = \"2 ms\"\ndeadline = \"1500 us\"\n\
+         {more}\nsource = {{ kind = \"periodic\", phase = \"500 us\" }}"
+    );
+    channel("film", "a", &more)
+}
+
+/// By when the application at `b` has what it computes.
+fn own(experiment: &Experiment) -> Span {
+    let promises = promises(experiment, Formula::Corrected).expect("all of it is covered");
+    assert!(promises.channels.iter().all(|promise| !promise.is_refused()));
+    promises.computing[1][0].expect("it is admitted")
+}
+
+/// Interrupts that it is charged for: what they cost more than if they cost nothing.
+fn charged(experiment: &Experiment) -> u64 {
+    let mut free = experiment.clone();
+    let host = free.nodes[1].host;
+    free.hosts[host].costs.interrupt = Span::ZERO;
+    let more = own(experiment) - own(&free);
+    assert!(more.as_ps().is_multiple_of(us(10).as_ps()), "{more}");
+    more.as_ps() / us(10).as_ps()
+}
+
+/// In `Δ` at most `N (⌈E/I⌉ + 2 + a) + ⌈Δ N/I⌉` frames: `N = 2`, `I = 2 ms`, and `E` is the port's deadline, the 1.5 ms that are asked for (a host would get what it is
+/// promised, which is not known before). That is `2 (1 + 2)`, and one for each begun millisecond of the bound, which is less.
+#[test]
+fn a_guaranteed_channel_brings_what_its_contract_and_lateness_let_it() {
+    let experiment = experiment("", "", &film(""));
+    assert_eq!(charged(&experiment), 6 + 1);
+    // A way that pushes frames together by a millisecond makes `E` 2.5 ms, two intervals, and lets one frame more, of one in a millisecond, come with the others: `2 (2 + 2) + 1`.
+    let mut jitter = self::experiment("", "", &film(""));
+    jitter.networks[0].impairments.jitter = us(1000);
+    assert_eq!(charged(&jitter), 8 + 1 + 1);
+}
+
+/// Within a horizon of three milliseconds at the port `⌈3/2⌉ = 2` messages may go ahead of their time, of at most a burst.
+#[test]
+fn what_goes_ahead_at_the_last_port_comes_with_the_rest() {
+    let two = experiment("horizon = \"3 ms\"", "", &film(""));
+    assert_eq!(charged(&two), 2 * (1 + 2 + 2) + 1);
+    let burst = experiment("horizon = \"30 ms\"", "", &film(""));
+    assert_eq!(charged(&burst), 2 * (1 + 2 + 3) + 1);
+}
+
+/// What has no guarantee was made by `a`, which takes 400 us for a packet and 100 to start it, and has two buffers and one packet with its adapter: by (1) of `departures.rs`
+/// `n ≤ 1 + ⌈(100 + (2 + 1) 400)/500⌉ = 4` and `D = 1`, so 5 and one each 500 us. And it waits at the port, whose memory of 4 kB has four.
+#[test]
+fn best_effort_brings_what_its_host_makes_and_its_ports_have_room_for() {
+    let sender =
+        "host = { costs = { first_packet = \"400 us\", packet = \"400 us\", link_scheduling = \"100 us\" } }";
+    let mail = |slots: u32| {
+        channel(
+            "mail",
+            "a",
+            &format!(
+                "class = \"best_effort\"\nmax_message = \"1000 B\"\nmin_message = \"1000 B\"\nburst = 2\npacket_slots = {slots}\n\
+                 source = {{ kind = \"continuous\" }}"
+            ),
+        )
+    };
+    let memory = "memory = \"3 kB\"\nshared_memory = \"1 kB\"";
+    let experiment = experiment(memory, sender, &mail(2));
+    assert_eq!(charged(&experiment), 5 + 4 + own(&experiment).div_ceil(us(500)));
+}
+
+/// Each ten milliseconds the application begins just before the film's two frames come, which the port has held until `a` had to be through with them, 1.5 ms after they were sent: 300 us and both interrupts. No run has
+/// the four that may come beyond that, for nothing here is ever late.
+#[test]
+fn frames_of_a_message_come_while_it_computes() {
+    let experiment = experiment("", "", &film(""));
+    let run = laxity_world::run(&experiment);
+    let worst = run.computations[0].worst.and_then(Span::from_secs_f64).expect("it computes");
+    assert_eq!(worst, us(300 + 2 * 10));
+    assert!(worst <= own(&experiment));
+}
