@@ -45,3 +45,25 @@ fn the_deadline_that_is_named_is_admitted_and_a_shorter_one_is_not() {
     let largest = shortfall.largest.expect("a response time has terms");
     assert!(largest.cost < least && largest.cost * 8 > least, "{largest:?} of {least}");
 }
+
+/// Refused for its deadline or for its rate, it is told at which interval it would be admitted; so it is, and a hundredth sooner it is not, unless that is all that it asked for.
+#[test]
+fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
+    for asked in [Span::from_ms(40), Span::from_ms(2)] {
+        let mut experiment = scenario("1 ms");
+        experiment.channels[2].spec.min_interval = asked;
+        let (interval, deadline) = promise::least_interval(&experiment, Formula::Corrected, 2)
+            .unwrap_or_else(|| panic!("at some rate below {asked} there is room"));
+        let asking = |interval: Span| {
+            let mut experiment = experiment.clone();
+            experiment.channels[2].spec.min_interval = interval;
+            experiment.channels[2].deadline = Some(interval);
+            answer(&experiment)
+        };
+        assert_eq!(deadline, Some(interval), "1 ms is too short at any rate");
+        assert!(matches!(asking(interval), Promise::Admitted { .. }), "{interval}");
+        let sooner = interval - interval / 100;
+        assert!(sooner < asked || matches!(asking(sooner), Promise::Refused(_)), "{sooner}");
+        assert_eq!(interval == asked, asked == Span::from_ms(40), "{interval}");
+    }
+}

@@ -88,23 +88,26 @@ pub fn least_interval(
     if let Some(interval) = least(asked, |interval| fits(with(interval, channel.deadline))) {
         return Some((interval, channel.deadline));
     }
-    let least = |fits: &mut dyn FnMut(Span) -> bool| least(asked.max(channel.deadline?), fits);
-    let interval = least(&mut |interval| fits(with(interval, Some(interval))))?;
+    let shortest = asked.max(channel.deadline?);
+    let mut as_due = |interval| fits(with(interval, Some(interval)));
+    let interval = if as_due(shortest) { shortest } else { least(shortest, as_due)? };
     Some((interval, Some(interval)))
 }
 
-/// The least from `asked` on that fits, within a thousandth, as long as what is twice as long fits, too.
+/// The least beyond `asked` that fits, within a thousandth, as long as what is longer fits, too; `None` if what is 32 768 times as long does not, which is asked first, for
+/// mostly either little is missing or nothing helps.
 fn least(asked: Span, mut fits: impl FnMut(Span) -> bool) -> Option<Span> {
-    const DOUBLINGS: u32 = 16;
-    let (mut short, mut long) = (asked, asked.saturating_mul(2));
-    for _ in 1..DOUBLINGS {
-        if fits(long) {
-            break;
-        }
-        (short, long) = (long, long.saturating_mul(2));
-    }
+    let (mut short, mut long) = (asked, asked.saturating_mul(1 << 15));
     if !fits(long) {
         return None;
+    }
+    while short.saturating_mul(2) < long {
+        let twice = short.saturating_mul(2);
+        if fits(twice) {
+            long = twice;
+            break;
+        }
+        short = twice;
     }
     while long.saturating_sub(short) > short / 1000 {
         let middle = short + long.saturating_sub(short) / 2;
@@ -174,4 +177,30 @@ fn largest(wait: &Breakdown, service: &Breakdown, bound: Option<Bound>) -> Optio
     });
     let terms = wait.terms().iter().chain(service.terms()).copied().chain(others);
     terms.reduce(|most, term| if term.cost > most.cost { term } else { most })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_is_found_with_few_questions_and_nothing_with_one() {
+        let ms = Span::from_ms;
+        for edge in [ms(1) + Span::from_ps(1), Span::from_us(1300), ms(2), ms(7), ms(32_768)] {
+            let mut asked = 0;
+            let found = least(ms(1), |span| {
+                asked += 1;
+                span >= edge
+            });
+            let found = found.expect("it fits at last");
+            assert!(found >= edge && found <= edge + edge / 1000 + Span::from_us(1), "{found} of {edge}");
+            assert!(asked < 30, "{asked} questions for {edge}");
+        }
+        let mut asked = 0;
+        let none = least(ms(1), |_| {
+            asked += 1;
+            false
+        });
+        assert_eq!((none, asked), (None, 1));
+    }
 }
