@@ -23,7 +23,7 @@ use laxity_machine::signal::Interrupt;
 use laxity_model::adapter::{Command, Response};
 use laxity_model::host::{Use, Uses, cost_of, use_of};
 use laxity_model::node::Watchdog;
-use laxity_qos::channel::{ChannelId, Packet, Slot, Slots, Step, Subsystem, Thread};
+use laxity_qos::channel::{ChannelId, CoreId, Packet, Slot, Slots, Step, Subsystem, Thread};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::{ChannelSpec, Experiment, Pace};
@@ -114,9 +114,9 @@ impl<'a> Host<'a> {
             self.note_edges();
             self.attend(now);
             self.applications.retry(now, &mut self.subsystem);
-            match self.subsystem.next_step(now) {
+            match self.subsystem.next_step(CoreId::FIRST, now) {
                 Step::Idle => {
-                    self.wakeup = self.subsystem.next_wakeup(now);
+                    self.wakeup = self.subsystem.next_wakeup(CoreId::FIRST, now);
                     self.applications.start(now, &mut self.subsystem);
                 }
                 Step::Process { thread, channel, work, bytes, .. } => {
@@ -125,7 +125,7 @@ impl<'a> Host<'a> {
                     self.workshop
                         .process(work, self.experiment.channels[channel.0 as usize].spec.max_message);
                     self.spend(began, cost_of(&self.costs, work, bytes), use_of(work), true);
-                    self.subsystem.finish(self.epoch.now(), &mut self.packets);
+                    self.subsystem.finish(CoreId::FIRST, self.epoch.now(), &mut self.packets);
                 }
                 Step::Transmit { thread, packet, new_thread } => {
                     self.switch_to(now, thread);
@@ -136,7 +136,7 @@ impl<'a> Host<'a> {
                     self.spend(began, cost, Use::LinkScheduling, false);
                     self.hand_over(packet);
                 }
-                Step::Compute { .. } | Step::Read { .. } => {
+                Step::Compute { .. } | Step::Read { .. } | Step::Spin { .. } => {
                     unreachable!("a host in a thread does nothing but send")
                 }
                 Step::Application { channel } => {
@@ -256,6 +256,9 @@ pub(crate) const STALL: Span = Span::from_us(50);
 pub fn check(experiment: &Experiment) -> Result<(), &'static str> {
     if experiment.host(0).ideal || experiment.host(0).subsystem.preemption.immediate {
         return Err("immediate preemption is an ideal that no real host has");
+    }
+    if experiment.host(0).subsystem.cores > 1 {
+        return Err("a host in a thread has the core of that thread; several cores are modelled");
     }
     if !experiment.host(0).computing.is_empty() {
         return Err("a host in a thread does nothing but send; applications that compute are modelled");

@@ -18,7 +18,7 @@ mod mailbox;
 mod watchdog;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, LinkId, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, CoreId, LinkId, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
 use laxity_units::{Bytes, Span, Time};
 
@@ -83,6 +83,12 @@ impl Node {
         let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
         self.devices.push(Device { driver, adapter });
         host.add_link(speed)
+    }
+
+    /// The response queues of the adapter of `link` interrupt these cores of the host, in turn; before the run. Panics without a host, or such
+    /// a core.
+    pub fn steer(&mut self, link: LinkId, cores: &[CoreId]) {
+        self.host.as_mut().expect("the node has a host").steer(link, cores);
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
@@ -377,8 +383,10 @@ impl Node {
     fn exchange_with(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
         let handed = self.device(link).driver.waiting() > 0 && self.hand_over(now, link, tell);
         match self.device(link).driver.read_announced() {
-            Some((response, entry)) if self.host.is_some() => self.notice(now, link, response, entry, tell),
-            Some((response, entry)) => self.pass_on(now, link, response, entry, tell),
+            Some((response, queue, entry)) if self.host.is_some() => {
+                self.notice(now, (link, queue), response, entry, tell);
+            }
+            Some((response, queue, entry)) => self.pass_on(now, (link, queue), response, entry, tell),
             None => return handed,
         }
         true
@@ -404,18 +412,21 @@ impl Node {
 
     /// The host reads every response of an adapter that there is, without having been told of them.
     fn look(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        if self.host.is_none() {
-            return;
-        }
-        let mut entry = Entry::Look;
-        while let Some(response) = self.device(link).driver.read() {
-            self.notice(now, link, response, entry, tell);
-            entry = Entry::Further;
+        // Each core looks into its own queues, and begins with that once.
+        let mut looked = 0u64;
+        while let Some((host, (response, queue))) =
+            self.host.as_ref().and_then(|host| Some((host, self.devices[usize::from(link.0)].driver.read()?)))
+        {
+            let core = 1 << host.steered(link, queue).0;
+            let entry = if looked & core == 0 { Entry::Look } else { Entry::Further };
+            looked |= core;
+            self.notice(now, (link, queue), response, entry, tell);
         }
         let pays = self.device(link).driver.pays_for_looks();
         let Self { host, devices, packets, .. } = self;
-        if let (Entry::Look, Some(host), true) = (entry, host, pays) {
-            host.notice(now, link, Interrupt::Nothing, entry, &mut of_host(now, devices, packets, tell));
+        if let (0, Some(host), true) = (looked, host, pays) {
+            let heard = &mut of_host(now, devices, packets, tell);
+            host.notice(now, (link, 0), Interrupt::Nothing, Entry::Look, heard);
         }
     }
 
@@ -423,13 +434,13 @@ impl Node {
     fn pass_on(
         &mut self,
         now: Time,
-        link: LinkId,
+        (link, queue): (LinkId, u32),
         response: Response<Slot>,
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
         tell(NodeOutput::Response(response.with_packet(&mut self.packets), entry == Entry::Interrupt));
-        if let Some(queue) = self.device(link).driver.served() {
+        if let Some(queue) = self.device(link).driver.served(queue) {
             let (adapter, mut around) = self.adapter_heard(now, link, tell);
             adapter.has_read(now, queue, &mut around);
         }
@@ -438,7 +449,7 @@ impl Node {
     fn notice(
         &mut self,
         now: Time,
-        link: LinkId,
+        (link, queue): (LinkId, u32),
         response: Response<Slot>,
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
@@ -456,6 +467,6 @@ impl Node {
             }
             Response::Received(packet) => Interrupt::Received(packet),
         };
-        host.notice(now, link, interrupt, entry, &mut of_host(now, devices, packets, tell));
+        host.notice(now, (link, queue), interrupt, entry, &mut of_host(now, devices, packets, tell));
     }
 }

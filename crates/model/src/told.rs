@@ -122,7 +122,7 @@ impl Told<Host, Output> {
         let hear = |packets: &mut Slots, told: Output<Slot>| {
             output.push_back(match told {
                 // What frees a place of a response queue is the driver's business, and who has a bus the adapter's: neither is here.
-                Output::Read(_) | Output::Copies(_) => return,
+                Output::Read(..) | Output::Copies(_) => return,
                 Output::Transmit(link, packet) => Output::Transmit(link, packets.take(packet)),
                 Output::Proceed(link, packet) => Output::Proceed(link, packets.take(packet)),
                 Output::Answered { channel, size, answer } => Output::Answered { channel, size, answer },

@@ -5,6 +5,8 @@
 
 #[path = "adapter/cases.rs"]
 mod cases;
+#[path = "adapter/cores.rs"]
+mod cores;
 #[path = "adapter/nodes.rs"]
 mod nodes;
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Arrival, run};
 use laxity_qos::channel::{
-    Block, ChannelConfig, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing,
+    Block, ChannelConfig, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption, Processing,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -21,6 +21,8 @@ const HOST: HostCosts = HostCosts {
     interrupt: Span::ZERO,
     poll: Span::ZERO,
     response: Span::ZERO,
+    timer: Span::ZERO,
+    ipi: Span::ZERO,
     thread_creation: Span::ZERO,
     receive_packet: Span::ZERO,
     receive_message: Span::ZERO,
@@ -35,11 +37,13 @@ const PACKET: Bytes = Bytes::from_kib(4);
 fn config(paradigm: LinkParadigm, p: u32) -> Config {
     let block = Block::Packets(p);
     Config {
+        cores: 1,
         processing: Processing::PerChannel,
         order: Order::MultiClassEdf,
         early: EarlyPolicy::HOLD,
         preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
         link: LinkConfig {
+            core: CoreId::FIRST,
             paradigm,
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
@@ -148,7 +152,7 @@ fn every_packet_is_accounted_for() {
                 offered += counters.transmitted + counters.dropped_packets;
             }
             assert_eq!(offered, 400 * 15);
-            assert!(host.uses().total() <= trace.end.since(Time::ZERO));
+            assert!(host.uses()[0].total() <= trace.end.since(Time::ZERO));
         }
     }
 }

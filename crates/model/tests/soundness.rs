@@ -12,8 +12,8 @@ use laxity_qos::admission::{
     Work,
 };
 use laxity_qos::channel::{
-    Block, Budget, ChannelConfig, ChannelId, Computing, Config, LinkConfig, LinkParadigm, Order, Preemption,
-    Processing, Role,
+    Block, Budget, ChannelConfig, ChannelId, Computing, Config, CoreId, LinkConfig, LinkParadigm, Order,
+    Preemption, Processing, Role,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -119,6 +119,7 @@ fn computing() -> impl Strategy<Value = Computing> {
         });
     (10u64..800, prop::option::of(budget)).prop_map(|(slice, budget)| Computing {
         flow: ChannelId(1000),
+        core: CoreId::FIRST,
         slice: Span::from_us(slice),
         budget,
     })
@@ -250,6 +251,7 @@ impl Case {
             _ => LinkParadigm::O1,
         };
         Config {
+            cores: 1,
             processing: self.processing,
             order,
             early: self.early,
@@ -260,6 +262,7 @@ impl Case {
                 immediate: self.model == ResourceModel::Ideal,
             },
             link: LinkConfig {
+                core: CoreId::FIRST,
                 paradigm,
                 order,
                 early: self.link_early,

@@ -12,6 +12,8 @@ mod applications;
 mod bench;
 #[path = "timelines/computing.rs"]
 mod computing;
+#[path = "timelines/cores.rs"]
+mod cores;
 #[path = "timelines/interrupts.rs"]
 mod interrupts;
 #[path = "timelines/nodes.rs"]

@@ -1,7 +1,7 @@
 //! The QoS-sensitive communication subsystem of a host (structuring §3).
 //!
 //! Every channel has a *handler*, a thread that takes messages from the channel's queue and turns them
-//! into packets; handlers share the CPU under one scheduler and their packets share the link under
+//! into packets; handlers share a core under one scheduler and their packets share the link under
 //! another. [`Subsystem`] holds all of it and decides, and only decides: it is told what happened
 //! (a message was sent, a packet left the adapter, a packet came in) and answers what the CPU is to do
 //! next ([`Step`]). Whoever drives it pays for the step, by charging virtual time or by doing the work,
@@ -15,6 +15,7 @@
 
 mod by_channel;
 mod computing;
+mod cores;
 mod handler;
 mod lane;
 mod link;
@@ -28,6 +29,7 @@ mod subsystem;
 
 pub use by_channel::ByChannel;
 pub use computing::{Budget, Computed, Computing};
+pub use cores::{CoreId, Taken};
 pub use link::LinkId;
 pub use message::{Carried, ChannelId, Delivery, Packet};
 pub use policy::{

@@ -32,6 +32,10 @@ pub struct HostCosts {
     pub poll: Span,
     /// Taking one response out of the adapter's queue, beside the interrupt or look that found it.
     pub response: Span,
+    /// What a timer's interrupt costs, by which work is noticed that waited for its time; zero where `C_p` includes it.
+    pub timer: Span,
+    /// What a core pays that had nothing to do and is called by another: an inter-processor interrupt (IPI), until it looks for work.
+    pub ipi: Span,
     /// Creating a thread: paid per message with a process per message, per packet with option O3.
     pub thread_creation: Span,
     /// Protocol processing of a received packet: demultiplexing, header, reassembly queue.
@@ -80,6 +84,8 @@ impl HostCosts {
             interrupt: of(self.interrupt, other.interrupt),
             poll: of(self.poll, other.poll),
             response: of(self.response, other.response),
+            timer: of(self.timer, other.timer),
+            ipi: of(self.ipi, other.ipi),
             thread_creation: of(self.thread_creation, other.thread_creation),
             receive_packet: of(self.receive_packet, other.receive_packet),
             receive_message: of(self.receive_message, other.receive_message),
@@ -165,6 +171,8 @@ mod tests {
         interrupt: Span::from_us(5),
         poll: Span::from_us(3),
         response: Span::from_us(1),
+        timer: Span::from_us(4),
+        ipi: Span::from_us(6),
         thread_creation: Span::from_us(100),
         receive_packet: Span::from_us(30),
         receive_message: Span::from_us(8),

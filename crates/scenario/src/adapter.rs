@@ -54,6 +54,14 @@ pub(crate) fn of_file(
         let help = "say here what the adapter is; scenarios name its file";
         return Err(cx.fault(&file.span, "an adapter file cannot name another", help));
     }
+    if let Some(interrupts) = raw.interrupts.take() {
+        let help = "remove this; the scenario says it beside `file`";
+        return Err(cx.fault(
+            &interrupts.span,
+            "which cores an adapter interrupts is its host's choice",
+            help,
+        ));
+    }
     let mut sources = Sources { needed: true, list: Vec::new() };
     let (adapter, _) = described(cx, &mut sources, &span, raw)?;
     Ok((adapter, sources.list))

@@ -66,6 +66,8 @@ struct Surroundings {
     cluster: bool,
     /// Whether those are served by stamps.
     stamped: bool,
+    /// Cores of the host at each node, and what that is called; nothing while the nodes are in error.
+    cores: Vec<(u8, String)>,
     /// Names of the programs that take them; `None` where none are written.
     programs: Option<Vec<String>>,
 }
@@ -163,6 +165,18 @@ pub(crate) fn experiment(
         },
         cluster,
         stamped: matches!(&via, Ok(Some((spec, ..))) if spec.adapter.firmware == Firmware::QualityOfService),
+        cores: match &topology {
+            Ok(Topology { hosts, nodes, .. }) => {
+                let called = |(number, node): (usize, &NodeSpec)| match &node.name {
+                    Some(name) => format!("`{name}`"),
+                    None if nodes.len() == 1 => "the host".into(),
+                    None => format!("host {number}"),
+                };
+                let each = nodes.iter().enumerate();
+                each.map(|node| (hosts[node.1.host].value.subsystem.cores, called(node))).collect()
+            }
+            Err(_) => Vec::new(),
+        },
     };
     let interfaces = reception::interfaces(cx, library, interface);
     let names: Vec<String> = interfaces.iter().flatten().map(|interface| interface.name.clone()).collect();
@@ -281,8 +295,12 @@ fn alike(
             Err(cx.fault(&WHOLE, "the scenario has no `[host]`", help))
         }
     };
+    let mut interrupts = Ok(None);
     let adapter = match adapter {
-        Some(adapter) => adapter::adapter(cx, library, adapter),
+        Some(mut adapter) => {
+            interrupts = adapter::interrupts(cx, &mut adapter);
+            adapter::adapter(cx, library, adapter)
+        }
         // It has nothing to send.
         None if receives => Ok(Located { value: Adapter::Null(Default::default()), spans: WHOLE }),
         None => {
@@ -296,7 +314,8 @@ fn alike(
     let net = network::network(cx, networks, &path, built, speedup);
     let (host, mut adapter, (network, way)) = (host?, adapter?, net?);
     sped_up(&mut adapter.value, speedup);
-    let spec = NodeSpec::with_one(None, 0, 0);
+    let mut spec = NodeSpec::with_one(None, 0, 0);
+    spec.adapters[0].interrupts = adapter::steered(cx, &interrupts?, host.value.subsystem.cores)?;
     Ok(Topology {
         hosts: vec![host],
         adapters: vec![adapter],
@@ -326,6 +345,8 @@ struct Located<T, S> {
 /// Places in `[host]`.
 struct HostSpans {
     paradigm: Range<usize>,
+    /// The core of the link scheduler's thread.
+    core: Range<usize>,
     unsaid: Unsaid,
     /// If the file says how large packets are.
     packet: Option<Range<usize>>,

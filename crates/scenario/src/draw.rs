@@ -10,6 +10,7 @@
 mod adapter;
 mod channel;
 mod computing;
+mod cores;
 mod dice;
 mod host;
 mod network;

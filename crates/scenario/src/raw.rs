@@ -45,6 +45,11 @@ pub(crate) type Packets = Whole<1, 1_000_000>;
 /// A number of packets, or a time: what a run leaves out at an end.
 pub(crate) type Amount = Or<Whole<0, 1_000_000_000_000>, Bounded<Length>>;
 
+/// Cores of a host, at most.
+pub(crate) const MOST_CORES: u8 = 64;
+/// A core of a host, by its number.
+pub(crate) type CoreNumber = Whole<0, { MOST_CORES as u64 - 1 }>;
+
 /// A node: its number, or where nodes have names its name.
 pub(crate) type NodeName = Or<Whole<0, 64>, Name>;
 
@@ -116,6 +121,9 @@ pub(crate) struct RawHost {
     pub(crate) profile: Option<Written<String>>,
     /// Where sending applications run. Default `separate`.
     pub(crate) applications: Option<Written<Applications>>,
+    /// Cores, each scheduled by itself: what runs on the host has one of them, by a `core` of its own or by default. What they share is the way out:
+    /// the link scheduler, in which one core is at a time while others spin. Default 1.
+    pub(crate) cores: Option<Written<Whole<1, { MOST_CORES as u64 }>>>,
     /// Single numbers of the profile, replaced.
     pub(crate) costs: Option<Part<RawCosts>>,
     /// `C_sf`: processors are so many times as fast, the host's and with it the adapter's, while all that
@@ -163,6 +171,10 @@ pub(crate) struct RawCosts {
     pub(crate) poll: Option<Written<Bounded<Cost>>>,
     /// Taking a response out of the adapter's queue, beside the interrupt or look that found it. Default `0 us`.
     pub(crate) response: Option<Written<Bounded<Cost>>>,
+    /// A timer's interrupt, by which work is noticed that waited for its time. Default `0 us`.
+    pub(crate) timer: Option<Written<Bounded<Cost>>>,
+    /// Of several cores: an inter-processor interrupt, which a core with nothing to do pays that another calls. Default `0 us`.
+    pub(crate) ipi: Option<Written<Bounded<Cost>>>,
     /// Creating a thread.
     pub(crate) thread_creation: Option<Written<Bounded<Cost>>>,
     /// Protocol processing of a received packet.
@@ -222,6 +234,8 @@ pub(crate) struct RawPreemption {
 pub(crate) struct RawLink {
     /// Who runs the link scheduler (resource §3.1.2). Default `O1`.
     pub(crate) paradigm: Option<Written<LinkParadigm>>,
+    /// Of several cores the one of the link scheduler's own thread (O2), and where packets are noticed that were held for their time. Default 0.
+    pub(crate) core: Option<Written<CoreNumber>>,
     /// In which order packets leave. Default `multiclass_edf`; with the paradigm `adapter`, `fifo`.
     pub(crate) order: Option<Written<Order>>,
     /// The shortest frame of time. For `stop_and_go` and `hrr`, which need it; others have none.

@@ -3,6 +3,7 @@
 mod adapters;
 mod attached;
 mod computing;
+mod cores;
 mod coverage;
 mod errors;
 mod groups;

@@ -46,7 +46,7 @@ use switches::Switches;
 use window::Window;
 
 use crate::coverage::notices;
-use crate::experiment::{Experiment, Fault, RunLength, Task};
+use crate::experiment::{Experiment, Fault, Placement, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -183,8 +183,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let formula = experiment.admission.formula;
         let promises = promise::of_channels(experiment, formula);
         let papers = promise::of_channels(experiment, formula.map(|_| Formula::Papers));
+        let placement = Placement::new(experiment);
         let mut nodes: Vec<Node> = (0..experiment.nodes.len())
-            .map(|node| parts::node(experiment, node, !elsewhere.hosts.contains(&node)))
+            .map(|node| parts::node(experiment, &placement, node, !elsewhere.hosts.contains(&node)))
             .collect();
         let groups = groups(experiment);
         nodes.iter_mut().for_each(|node| node.group(&groups));
@@ -192,7 +193,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         for (node, link) in experiment.feeders_of_cut_through() {
             nodes[node].announce_packets(link);
         }
-        observer.watch(&mut nodes, experiment);
+        observer.watch(&mut nodes, experiment, &placement);
         let stages = nodes.iter().map(|node| node.adapters().map(StageMeter::of).collect());
         let notices = notices(experiment);
         let around = Surroundings {
@@ -224,14 +225,14 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             stopped: false,
             restless: Vec::new(),
         };
-        assembly.open_channels(&notices, elsewhere);
+        assembly.open_channels(&placement, &notices, elsewhere);
         assembly
     }
 
-    fn open_channels(&mut self, notices: &[Span], elsewhere: Elsewhere<'_>) {
+    fn open_channels(&mut self, placement: &Placement, notices: &[Span], elsewhere: Elsewhere<'_>) {
         let experiment = self.experiment;
         for (i, spec) in experiment.channels.iter().enumerate() {
-            parts::open(&mut self.nodes, experiment, i, &self.promises[i], notices);
+            parts::open(&mut self.nodes, experiment, placement, i, &self.promises[i], notices);
             let through = |hops| {
                 let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
                 Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))

@@ -234,7 +234,8 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     }
     medium(experiment, node)?;
     let link = |attached: &Attached| {
-        let Attached { name: _, adapter, networks: _ } = attached;
+        // A host of several cores has no bound.
+        let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;
         match &experiment.adapters[*adapter] {
             Adapter::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
             Adapter::Described(_) => {
@@ -325,7 +326,7 @@ fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
 fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let Host {
         profile: _,
-        costs: _,
+        costs,
         speedup: _,
         applications: _,
         subsystem,
@@ -336,11 +337,18 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         reception: _,
         pool: _,
     } = host;
-    let Config { processing, order, early, preemption, link: link_config, packet: _, enforcement } =
+    let Config { cores, processing, order, early, preemption, link: link_config, packet: _, enforcement } =
         subsystem;
     let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
-    let LinkConfig { paradigm, order: link_order, early: _, depth, frame: _, speed: _ } = link_config;
+    let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, frame: _, speed: _ } =
+        link_config;
+    if *cores > 1 {
+        return Err(Uncovered("no analysis covers cores that wait for each other to schedule a link"));
+    }
+    if !costs.timer.is_zero() {
+        return Err(Uncovered("no analysis counts the interrupts of timers that cost something"));
+    }
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
@@ -377,7 +385,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         ));
     }
     // Who computes what is left is one more lower block; a budget is one more deadline (see `promise/computing.rs`).
-    let budgeted = |ComputingSpec { name: _, slice: _, budget }: &ComputingSpec| budget.is_some();
+    let budgeted = |ComputingSpec { name: _, core: _, slice: _, budget }: &ComputingSpec| budget.is_some();
     if by_level && computing.iter().any(budgeted) {
         return Err(Uncovered("levels of budgets are not those that admission proves bounds for"));
     }
@@ -492,6 +500,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         carries,
         // Part of what a message takes where it ends, and of what it waits for (`promise/table.rs`).
         reader: _,
+        // Of one core there is nothing to choose.
+        cores: _,
         // There are none where the host sends.
         interface: _,
         streams: _,

@@ -2,6 +2,7 @@
 
 mod channel;
 mod computing;
+mod cores;
 mod topology;
 mod via;
 
@@ -21,6 +22,7 @@ use laxity_units::{Bytes, Span};
 
 pub use channel::{ChannelSpec, SourceSpec};
 pub use computing::{BudgetSpec, ComputingSpec};
+pub use cores::{ChannelCores, Placed, Placement};
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 

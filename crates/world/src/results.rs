@@ -148,11 +148,11 @@ pub struct Summary {
 /// How a resource spent the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
-    /// `cpu`, `link`, an adapter stage.
+    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage.
     pub name: String,
     /// Busy share of the window, 0 to 1.
     pub utilisation: f64,
-    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt` …).
+    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …).
     pub uses: BTreeMap<String, f64>,
     /// Longest queue seen, in its own items; `None` if it has none.
     pub longest_queue: Option<u64>,

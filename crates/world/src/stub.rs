@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use laxity_model::host::Use;
 use laxity_qos::discipline::Class;
 
 use crate::assembly::resource_names;
@@ -47,7 +48,14 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
         }
     });
     let names = resource_names(experiment);
-    let resource = |name: &String| Resource { name: name.clone(), ..Resource::default() };
+    // A host that receives at interfaces has uses of its own.
+    let used = |name: &String| experiment.interfaces.is_empty() && name.starts_with("cpu");
+    let uses = || Use::ALL.map(|used| (used.name().to_string(), 0.0)).into();
+    let resource = |name: &String| Resource {
+        name: name.clone(),
+        uses: if used(name) { uses() } else { Default::default() },
+        ..Resource::default()
+    };
     let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };
     let computations = (0..experiment.nodes.len()).flat_map(|node| {
         experiment.host(node).computing.iter().map(move |spec| {

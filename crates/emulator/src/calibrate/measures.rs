@@ -11,8 +11,8 @@ use laxity_machine::place::{Placement, spawn_on};
 use laxity_machine::ring::ring;
 use laxity_machine::signal::Interrupt;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption, Processing,
-    Role, Slots, Step, Subsystem, Work,
+    Block, ChannelConfig, ChannelId, Config, CoreId, LinkConfig, LinkParadigm, Order, Packet, Preemption,
+    Processing, Role, Slots, Step, Subsystem, Work,
 };
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Time};
@@ -113,12 +113,14 @@ fn batches(mut batch: impl FnMut() -> f64) -> Vec<f64> {
 fn config(packet: Bytes) -> Config {
     let block = Block::Packets(4);
     Config {
+        cores: 1,
         processing: Processing::PerChannel,
         order: Order::MultiClassEdf,
         early: EarlyPolicy::HOLD,
         preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
         link: LinkConfig {
             paradigm: LinkParadigm::O1,
+            core: CoreId::FIRST,
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
@@ -154,10 +156,10 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
         let mut done = 0;
         while done < PACKETS {
             let began = ticks.read();
-            match subsystem.next_step(now) {
+            match subsystem.next_step(CoreId::FIRST, now) {
                 Step::Process { work, .. } => {
                     workshop.process(work, message);
-                    subsystem.finish(now, &mut packets);
+                    subsystem.finish(CoreId::FIRST, now, &mut packets);
                     let took = nanoseconds(began, ticks.read());
                     if matches!(work, Work::FirstPacket { .. }) {
                         first.push(took);
@@ -174,10 +176,14 @@ fn sending(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 4] {
                     sum_link += nanoseconds(began, ended);
                     sum_hand += nanoseconds(chosen, ended);
                     black_box(consumer.pop());
-                    subsystem.transmitted(now, &packet);
+                    subsystem.transmitted(CoreId::FIRST, now, &packet);
                     done += 1;
                 }
-                Step::Idle | Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {
+                Step::Idle
+                | Step::Application { .. }
+                | Step::Compute { .. }
+                | Step::Read { .. }
+                | Step::Spin { .. } => {
                     unreachable!("a message is in hand")
                 }
             }
@@ -203,14 +209,18 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
         sender.send(now, ChannelId(0), message);
         let mut packets = Vec::new();
         while packets.len() < PACKETS as usize {
-            match sender.next_step(now) {
-                Step::Process { .. } => drop(sender.finish(now, &mut slots)),
+            match sender.next_step(CoreId::FIRST, now) {
+                Step::Process { .. } => drop(sender.finish(CoreId::FIRST, now, &mut slots)),
                 Step::Transmit { packet, .. } => {
                     let packet = slots.take(packet);
-                    sender.transmitted(now, &packet);
+                    sender.transmitted(CoreId::FIRST, now, &packet);
                     packets.push(packet);
                 }
-                Step::Idle | Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {
+                Step::Idle
+                | Step::Application { .. }
+                | Step::Compute { .. }
+                | Step::Read { .. }
+                | Step::Spin { .. } => {
                     unreachable!("a message is in hand")
                 }
             }
@@ -219,11 +229,11 @@ fn receiving(ticks: Ticks, packet: Bytes) -> [Vec<f64>; 2] {
         for packet in &packets {
             let began = ticks.read();
             let _ = receiver.receive(now, ChannelId(0), *packet);
-            if let Step::Process { work, .. } = receiver.next_step(now) {
+            if let Step::Process { work, .. } = receiver.next_step(CoreId::FIRST, now) {
                 workshop.process(work, message);
             }
-            let delivered = receiver.finish(now, &mut slots).delivered;
-            black_box(receiver.next_step(now));
+            let delivered = receiver.finish(CoreId::FIRST, now, &mut slots).delivered;
+            black_box(receiver.next_step(CoreId::FIRST, now));
             let took = ticks.span(ticks.read() - began).as_secs_f64() * 1e9;
             if delivered.is_some() { completing.push(took) } else { sum += took }
         }

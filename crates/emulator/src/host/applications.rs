@@ -2,7 +2,7 @@
 
 use laxity_model::host::Senders;
 use laxity_model::source::{Arrival, Source};
-use laxity_qos::channel::{ChannelId, Packet, Sent, Subsystem};
+use laxity_qos::channel::{ChannelId, CoreId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
 use laxity_world::experiment::{Experiment, RunLength, Task};
 use laxity_world::promise::Promise;
@@ -32,7 +32,7 @@ impl Applications {
         let mut senders = Senders::new(experiment.host(0).applications);
         let mut all = Vec::with_capacity(promises.len());
         for (i, promise) in promises.iter().enumerate() {
-            senders.open(ChannelId(i as u32));
+            senders.open(ChannelId(i as u32), CoreId::FIRST);
             if matches!(promise, Promise::Refused(_)) {
                 all.push(Application::default());
                 continue;
@@ -89,7 +89,7 @@ impl Applications {
     /// Lets those try again that found no room, and those send that always have something.
     pub(super) fn retry(&mut self, now: Time, subsystem: &mut Subsystem) {
         let all = &mut self.all;
-        self.senders.retry(now, subsystem, &mut |channel, size, answer| {
+        self.senders.retry(now, CoreId::FIRST, subsystem, &mut |channel, size, answer| {
             // What a source offers is counted when it does; what has no end, when it is sent.
             let application = &mut all[channel.0 as usize];
             if application.source.is_none() {

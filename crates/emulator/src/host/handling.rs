@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use laxity_model::adapter::{Command, Response};
 use laxity_model::host::{Use, cost_of_transmit};
-use laxity_qos::channel::{Packet, Slot};
+use laxity_qos::channel::{CoreId, Packet, Slot, Taken};
 use laxity_units::{Span, Time};
 use laxity_world::Input;
 
@@ -15,10 +15,10 @@ impl Host<'_> {
     pub(super) fn attend(&mut self, now: Time) {
         self.applications.start(now, &mut self.subsystem);
         if self.wakeup.is_some_and(|at| at <= now) {
-            self.subsystem.wakeup(now);
+            self.subsystem.wakeup(CoreId::FIRST, now);
             self.wakeup = None;
             self.transmit_in_interrupt(now);
-            self.wakeup = self.subsystem.next_wakeup(now);
+            self.wakeup = self.subsystem.next_wakeup(CoreId::FIRST, now);
         }
         let announced = self.wires.interrupts.as_mut().is_some_and(|line| line.take().is_some());
         if announced || self.look.is_some_and(|at| at <= now) {
@@ -43,11 +43,11 @@ impl Host<'_> {
                 Response::Progress(_) => {}
                 Response::Handshake(packet) => self.write(Command::Proceed(packet)),
                 Response::Transmitted(packet) => {
-                    self.subsystem.transmitted(now, &packet);
+                    self.subsystem.transmitted(CoreId::FIRST, now, &packet);
                     self.settled(&packet);
                 }
                 Response::Failed(packet, _) => {
-                    self.subsystem.failed(now, &packet);
+                    self.subsystem.failed(CoreId::FIRST, now, &packet);
                     self.settled(&packet);
                 }
                 Response::Received(packet) => {
@@ -57,7 +57,7 @@ impl Host<'_> {
             }
             self.transmit_in_interrupt(now);
         }
-        self.wakeup = self.subsystem.next_wakeup(self.epoch.now());
+        self.wakeup = self.subsystem.next_wakeup(CoreId::FIRST, self.epoch.now());
     }
 
     fn settled(&mut self, packet: &Packet) {
@@ -66,7 +66,7 @@ impl Host<'_> {
     }
 
     fn transmit_in_interrupt(&mut self, now: Time) {
-        if let Some(packet) = self.subsystem.interrupt_transmit(now) {
+        if let Taken::Packet(packet) = self.subsystem.interrupt_transmit(CoreId::FIRST, now) {
             self.spend(now, self.cost_of_transmit(packet), Use::LinkScheduling, false);
             self.hand_over(packet);
         }

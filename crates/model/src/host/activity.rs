@@ -1,6 +1,6 @@
-//! What a CPU is busy with, what that costs, and where the time went.
+//! What a core is busy with, what that costs, and where the time went.
 
-use laxity_qos::channel::{ChannelId, LinkParadigm, Thread, Work};
+use laxity_qos::channel::{ChannelId, CoreId, LinkParadigm, Thread, Work};
 use laxity_qos::costs::HostCosts;
 use laxity_units::{Bytes, Span, Time};
 
@@ -21,11 +21,13 @@ pub enum Use {
     Computation,
     /// Programs that take messages.
     Program,
+    /// Waiting for another core to be through with the link scheduler.
+    Spin,
 }
 
 impl Use {
     /// All of them.
-    pub const ALL: [Use; 7] = [
+    pub const ALL: [Use; 8] = [
         Use::Protocol,
         Use::LinkScheduling,
         Use::Switch,
@@ -33,6 +35,7 @@ impl Use {
         Use::Application,
         Use::Computation,
         Use::Program,
+        Use::Spin,
     ];
 
     /// Name in results and traces.
@@ -45,6 +48,7 @@ impl Use {
             Use::Application => "application",
             Use::Computation => "computation",
             Use::Program => "program",
+            Use::Spin => "spin",
         }
     }
 }
@@ -73,7 +77,9 @@ impl Uses {
 /// A stretch of CPU time, for a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy {
-    /// The thread; `None` for an interrupt.
+    /// Which core.
+    pub core: CoreId,
+    /// The thread; `None` for an interrupt, or one that is about to be created.
     pub thread: Option<Thread>,
     /// The channel it was for, where one can be named.
     pub channel: Option<ChannelId>,
@@ -94,6 +100,8 @@ pub(super) enum Kind {
     Compute(u32),
     Read(ChannelId),
     Interrupt(Option<ChannelId>),
+    /// Waits for the link scheduler, until somebody lets it in.
+    Spin,
 }
 
 #[derive(Debug)]
@@ -122,9 +130,22 @@ impl Activity {
         self
     }
 
-    /// The link scheduler's queues are shared with the interrupt, so it keeps interrupts out.
+    /// Waits for the link scheduler from `now` on, for however long.
+    pub(super) fn spinning(now: Time) -> Self {
+        let (kind, used) = (Kind::Spin, Use::Spin);
+        Self { kind, thread: None, used, began: now, ends: Time::MAX, switch: Span::ZERO }
+    }
+
+    /// Whether it waits for another core.
+    #[inline]
+    pub(super) fn spins(&self) -> bool {
+        matches!(self.kind, Kind::Spin)
+    }
+
+    /// The link scheduler's queues are shared with the interrupt, so it keeps interrupts out; and so does who waits for it, or the interrupt
+    /// would wait behind whom it stopped.
     pub(super) fn masks_interrupts(&self) -> bool {
-        matches!(self.kind, Kind::Transmit(_))
+        matches!(self.kind, Kind::Transmit(_) | Kind::Spin)
     }
 
     /// Stops at `now`, finished or not; answers when the switch to its thread was over, which then is not done again.
@@ -135,15 +156,15 @@ impl Activity {
     }
 
     /// A stretch of it, for a trace.
-    pub(super) fn busy(&self, used: Use, began: Time, ended: Time) -> Busy {
+    pub(super) fn busy(&self, core: CoreId, used: Use, began: Time, ended: Time) -> Busy {
         let channel = match self.kind {
             Kind::Process(channel) | Kind::Transmit(channel) | Kind::Send(channel) | Kind::Read(channel) => {
                 Some(channel)
             }
             Kind::Interrupt(channel) => channel,
-            Kind::Compute(_) => None,
+            Kind::Compute(_) | Kind::Spin => None,
         };
-        Busy { thread: self.thread, channel, used, began, ended }
+        Busy { core, thread: self.thread, channel, used, began, ended }
     }
 }
 

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ByChannel, ChannelId, Packet, Sent, Subsystem};
+use laxity_qos::channel::{ByChannel, ChannelId, CoreId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
 
 use crate::source::Sizes;
@@ -22,9 +22,9 @@ use crate::source::Sizes;
 /// Where a channel's sending application runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applications {
-    /// On this CPU, as a thread above all handlers: a send waits for a preemption point and costs time.
+    /// On a core of this host, as a thread above all handlers: a send waits for a preemption point and costs time.
     Shared,
-    /// On other processors: a send happens when it is due and costs this CPU nothing.
+    /// On other processors: a send happens when it is due and costs this host nothing.
     Separate,
 }
 
@@ -74,6 +74,7 @@ pub struct Senders {
 
 #[derive(Debug, Default)]
 struct Sender {
+    core: CoreId,
     /// Messages it has produced and not sent: waiting for the CPU, or for room in the message queue.
     pending: VecDeque<Bytes>,
     /// Messages that it is sending, now that it has the CPU.
@@ -92,9 +93,9 @@ impl Senders {
         Self { placement, all: ByChannel::default(), waiting: Vec::new() }
     }
 
-    /// Adds the application of `channel`.
-    pub fn open(&mut self, channel: ChannelId) {
-        self.all.insert(channel, Sender::default());
+    /// Adds the application of `channel`, which is `core`'s.
+    pub fn open(&mut self, channel: ChannelId, core: CoreId) {
+        self.all.insert(channel, Sender { core, ..Sender::default() });
     }
 
     /// The application of `channel` has a message to send. Here and below `answered` is told each send's channel, size and
@@ -163,22 +164,28 @@ impl Senders {
         sender.send(now, channel, messages, subsystem, answered);
     }
 
-    /// Lets those go on for whom there is room by now.
+    /// Lets those of `core` go on for whom there is room by now; answers whether there is anything new to be done by it.
     pub fn retry(
         &mut self,
         now: Time,
+        core: CoreId,
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
-    ) {
-        let mut n = 0;
+    ) -> bool {
+        let (mut n, mut any) = (0, false);
         while let Some(&channel) = self.waiting.get(n) {
             let sender = &mut self.all[channel];
+            if sender.core != core {
+                n += 1;
+                continue;
+            }
             if sender.endless.is_some() || self.placement == Applications::Separate {
-                sender.resend(now, channel, subsystem, answered);
+                any |= sender.resend(now, channel, subsystem, answered);
                 sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
             } else if subsystem.room(channel) > sender.sending {
                 sender.waits = false;
                 sender.ready = true;
+                any = true;
                 subsystem.application_ready(channel);
             }
             if sender.waits {
@@ -187,6 +194,7 @@ impl Senders {
                 self.waiting.remove(n);
             }
         }
+        any
     }
 
     /// A packet is out of the adapter; its application may wait for that.
@@ -215,17 +223,18 @@ impl Sender {
         }
     }
 
-    /// Sends as long as there is room and something to send.
+    /// Sends as long as there is room and something to send; answers whether anything was queued.
     fn resend(
         &mut self,
         now: Time,
         channel: ChannelId,
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
-    ) {
+    ) -> bool {
+        let mut any = false;
         while subsystem.has_room(channel) {
             let drawn = || self.endless.as_mut().and_then(Endless::draw);
-            let Some(size) = self.pending.pop_front().or_else(drawn) else { return };
+            let Some(size) = self.pending.pop_front().or_else(drawn) else { break };
             let answer = subsystem.send(now, channel, size);
             if let Some(endless) = &mut self.endless {
                 endless.answered(answer);
@@ -233,8 +242,10 @@ impl Sender {
             answered(channel, size, answer);
             if matches!(answer, Sent::Dropped(_)) {
                 // What is refused leaves room for the next, which would be refused as well, without end.
-                return;
+                break;
             }
+            any = true;
         }
+        any
     }
 }

@@ -42,9 +42,9 @@ pub(super) fn of_host<'a>(
             let packet = *packets.at(slot);
             adapter.proceed(now, &packet, &mut of_adapter(now, link, driver, packets, tell));
         }
-        Output::Read(link) => {
+        Output::Read(link, queue) => {
             let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-            if let Some(queue) = driver.served() {
+            if let Some(queue) = driver.served(queue) {
                 adapter.has_read(now, queue, &mut of_adapter(now, link, driver, packets, tell));
             }
         }

@@ -176,17 +176,17 @@ impl Driver {
 
     /// The next response that the host was told of, or that was written before one of those.
     #[inline]
-    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, Entry)> {
-        let (response, entry) = self.mailbox.read_announced()?;
-        self.returned(&response);
-        Some((response, entry))
+    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
+        let read = self.mailbox.read_announced()?;
+        self.returned(&read.0);
+        Some(read)
     }
 
-    /// The next response.
-    pub(super) fn read(&mut self) -> Option<Response<Slot>> {
-        let response = self.mailbox.read()?;
-        self.returned(&response);
-        Some(response)
+    /// The next response, and in which queue it was.
+    pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
+        let read = self.mailbox.read()?;
+        self.returned(&read.0);
+        Some(read)
     }
 
     fn returned(&mut self, response: &Response<Slot>) {
@@ -195,10 +195,10 @@ impl Driver {
         }
     }
 
-    /// The host has served the first of the responses that it has; answers whose place is free, if the adapter wants it back.
+    /// The host has served a response of that queue; answers whose place is free, if the adapter wants it back.
     #[inline]
-    pub(super) fn served(&mut self) -> Option<usize> {
-        self.mailbox.served()
+    pub(super) fn served(&mut self, queue: u32) -> Option<usize> {
+        self.mailbox.is_bounded().then_some(queue as usize)
     }
 
     /// Whether it has anything to watch: responses that nobody has read, or how long the adapter takes.
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(driver.next_deadline(at(20)), Some(at(110)));
         assert!(!driver.gives_up(at(109)) && driver.gives_up(at(110)));
         driver.written(at(20), Response::Transmitted(packets[0]), &packet());
-        let first = Some((Response::Transmitted(packets[0]), Entry::Interrupt));
+        let first = Some((Response::Transmitted(packets[0]), 0, Entry::Interrupt));
         assert_eq!(driver.read_announced(), first);
         assert_eq!((driver.next_deadline(at(20)), driver.read_announced()), (Some(at(115)), None));
         driver.written(at(20), Response::Failed(packets[1], Loss::Overload), &packet());
@@ -412,9 +412,9 @@ mod tests {
         // Whoever is told of the third reads the two before it, and not a fourth that nobody announces.
         driver.lose_interrupts(Some((1.0, Seed::new(1).stream("interrupts"))));
         driver.written(at(102), Response::Received(packets[3]), &packet());
-        let read: Vec<_> = std::iter::from_fn(|| driver.read_announced()).map(|(_, entry)| entry).collect();
+        let read: Vec<_> = std::iter::from_fn(|| driver.read_announced()).map(|(.., entry)| entry).collect();
         assert_eq!(read, [Entry::Interrupt, Entry::Further, Entry::Further], "one interrupt told of three");
-        assert_eq!(driver.read(), Some(Response::Received(packets[3])));
+        assert_eq!(driver.read(), Some((Response::Received(packets[3]), 0)));
         assert_eq!(driver.report.lost_interrupts, 3);
     }
 
@@ -441,7 +441,7 @@ mod tests {
         let mut driver = Driver::new(DriverConfig::default(), &adapter, Some(false));
         let packets = slots::<6>();
         let read = |driver: &mut Driver| {
-            std::iter::from_fn(|| driver.read_announced()).map(|(_, entry)| entry).collect::<Vec<_>>()
+            std::iter::from_fn(|| driver.read_announced()).map(|(.., entry)| entry).collect::<Vec<_>>()
         };
         for (packet, us) in packets[..2].iter().zip([10, 20]) {
             driver.written(at(us), Response::Received(*packet), &self::packet());

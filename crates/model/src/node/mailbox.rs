@@ -22,8 +22,8 @@ pub(super) struct Mailbox {
     /// The host is elsewhere: what an interrupt should have announced is handed on whether it got lost or not, the last of it with the
     /// interrupt.
     elsewhere: bool,
-    /// Of those that the host has and has not served, the queues, if the adapter wants them back.
-    reading: Option<VecDeque<usize>>,
+    /// Whether the adapter wants places back.
+    bounded: bool,
 }
 
 /// A response queue.
@@ -82,7 +82,7 @@ impl Mailbox {
             lines,
             announced: 0,
             elsewhere,
-            reading: bounded.then(VecDeque::new),
+            bounded,
         }
     }
 
@@ -144,8 +144,9 @@ impl Mailbox {
         }
     }
 
-    /// The next response that the host was told of, or that was written before one of those, and what reading it begins with.
-    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, Entry)> {
+    /// The next response that the host was told of, or that was written before one of those, in which queue it was, and what reading it
+    /// begins with.
+    pub(super) fn read_announced(&mut self) -> Option<(Response<Slot>, u32, Entry)> {
         if self.announced == 0 {
             return None;
         }
@@ -156,22 +157,20 @@ impl Mailbox {
         let entry = if told { Entry::Interrupt } else { Entry::Further };
         let response = line.take()?;
         self.announced -= 1;
-        self.reading.iter_mut().for_each(|reading| reading.push_back(number));
-        Some((response, entry))
+        Some((response, number as u32, entry))
     }
 
-    /// The next response, whether the host was told of it or not.
-    pub(super) fn read(&mut self) -> Option<Response<Slot>> {
+    /// The next response, whether the host was told of it or not, and in which queue it was.
+    pub(super) fn read(&mut self) -> Option<(Response<Slot>, u32)> {
         let number = self.lines.iter().position(|line| !line.responses.is_empty())?;
         let line = &mut self.lines[number];
         self.announced -= usize::from(line.announced > 0);
-        self.reading.iter_mut().for_each(|reading| reading.push_back(number));
-        line.take()
+        Some((line.take()?, number as u32))
     }
 
-    /// The host has served the first of the responses that it has; answers whose place is free, if the adapter wants it back.
+    /// Whether the adapter wants to know which queue has a free place when the host has served a response.
     #[inline]
-    pub(super) fn served(&mut self) -> Option<usize> {
-        self.reading.as_mut()?.pop_front()
+    pub(super) fn is_bounded(&self) -> bool {
+        self.bounded
     }
 }

@@ -9,8 +9,8 @@ use laxity_model::network::Medium;
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Config, Dropped, LinkConfig, LinkId, LinkParadigm, MessageOverflow,
-    Order, Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
+    Block, ChannelConfig, ChannelId, Config, CoreId, Dropped, LinkConfig, LinkId, LinkParadigm,
+    MessageOverflow, Order, Packet, PacketOverflow, Preemption, Processing, Reader, Role, Way,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -19,13 +19,15 @@ use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
 
 use super::cases::{Dice, LARGEST, description, keeps_order, packet};
+use super::cores::Placement;
 use super::medium;
 
 /// Channels 0 and 2 send, 1 and 3 receive; the first two are real-time.
 const SENDS: [bool; 4] = [true, false, true, false];
 
 /// A program that is slow enough to lose messages now and then.
-const READER: Reader = Reader { slots: 2, work: Span::from_us(150), per_byte: Span::ZERO };
+const READER: Reader =
+    Reader { core: CoreId::FIRST, slots: 2, work: Span::from_us(150), per_byte: Span::ZERO };
 
 #[derive(Debug, Clone, Copy)]
 enum Act {
@@ -37,10 +39,11 @@ enum Act {
     KeepInterrupts,
 }
 
-fn config(dice: &mut Dice) -> Config {
+fn config(dice: &mut Dice, placement: &Placement) -> Config {
     let block = Block::Packets(1 + dice.below(4) as u32);
     let paradigms = [LinkParadigm::O1, LinkParadigm::O2, LinkParadigm::O3, LinkParadigm::Adapter];
     Config {
+        cores: placement.cores,
         processing: dice.pick(&[Processing::PerChannel, Processing::PerMessage]),
         order: dice.pick(&[Order::MultiClassEdf, Order::FixedPriority]),
         early: EarlyPolicy::HOLD,
@@ -51,6 +54,7 @@ fn config(dice: &mut Dice) -> Config {
             immediate: dice.one_in(4),
         },
         link: LinkConfig {
+            core: placement.links,
             paradigm: dice.pick(&paradigms),
             order: dice.pick(Order::ALL),
             early: EarlyPolicy::HOLD,
@@ -63,7 +67,7 @@ fn config(dice: &mut Dice) -> Config {
     }
 }
 
-fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
+fn channel(dice: &mut Dice, number: usize, placement: &Placement) -> ChannelConfig {
     let size = Bytes::new(LARGEST);
     let spec = TrafficSpec {
         max_message: size,
@@ -75,6 +79,8 @@ fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
     ChannelConfig {
         class,
         role: if SENDS[number] { Role::Send } else { Role::Receive },
+        core: placement.channels[number].0,
+        application: placement.channels[number].1,
         spec,
         deadline: if class == Class::RealTime { Span::from_ms(2) } else { Span::MAX },
         level: if class == Class::RealTime { 0 } else { 31 },
@@ -94,7 +100,7 @@ fn channel(dice: &mut Dice, number: usize) -> ChannelConfig {
             PacketOverflow::DecayDeadline,
         ]),
         // It draws nothing, so that what was drawn stays as it was.
-        reader: (number == 3).then_some(READER),
+        reader: (number == 3).then_some(Reader { core: placement.reader, ..READER }),
     }
 }
 
@@ -133,16 +139,16 @@ impl Bench {
     }
 }
 
-struct Outcome {
-    node: Told<Node, NodeOutput>,
-    log: Vec<(Time, NodeOutput)>,
+pub(crate) struct Outcome {
+    pub(crate) node: Told<Node, NodeOutput>,
+    pub(crate) log: Vec<(Time, NodeOutput)>,
     offered: BTreeMap<ChannelId, u64>,
     frames: u64,
     /// Whether frames reach the host in the order in which they came.
     in_order: bool,
 }
 
-fn run(seed: u64) -> Outcome {
+pub(crate) fn run(seed: u64, placement: &Placement) -> Outcome {
     let mut dice = Dice::new(seed, "node");
     let described = description(&mut dice);
     let in_order = keeps_order(&described.receive, &described.receive_buffers);
@@ -163,6 +169,8 @@ fn run(seed: u64) -> Outcome {
         // A host that pays for each look looks for ever, and this runs until nothing is left to do.
         poll: if polls { Span::ZERO } else { us(&mut dice, 20) },
         response: us(&mut dice, 5),
+        timer: placement.timer,
+        ipi: placement.ipi,
         thread_creation: us(&mut dice, 10),
         receive_packet: us(&mut dice, 40),
         receive_message: us(&mut dice, 20),
@@ -172,12 +180,14 @@ fn run(seed: u64) -> Outcome {
         transfer_byte: Span::ZERO,
     };
     let applications = dice.pick(&[Applications::Shared, Applications::Separate]);
-    let host = Host::new(costs, config(&mut dice), applications);
+    let host = Host::new(costs, config(&mut dice, placement), applications);
     // Time enough for a packet that nothing is wrong with to get through, mostly.
     let driver = DriverConfig { watchdog: Some(Span::from_us(300)), reset_after: Some(Span::from_ms(20)) };
     let mut bench = Bench { node: Told::new(Node::new(host, driver, adapter)), medium, log: Vec::new() };
+    bench.node.steer(LinkId::FIRST, &placement.interrupts);
+    bench.node.record_cpu();
     for number in 0..SENDS.len() {
-        let config = channel(&mut dice, number);
+        let config = channel(&mut dice, number, placement);
         bench.node.open(config);
     }
 
@@ -264,7 +274,7 @@ fn run(seed: u64) -> Outcome {
 fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
     let mut tally = BTreeMap::<&str, u64>::new();
     for seed in 0..3000 {
-        let Outcome { node, log, offered, frames, in_order } = run(seed);
+        let Outcome { node, log, offered, frames, in_order } = run(seed, &Placement::draw(seed));
         let subsystem = node.host().expect("it is here").subsystem();
         assert_eq!(
             (node.adapter(LinkId::FIRST).held(), node.adapter(LinkId::FIRST).buffers_in_use()),
@@ -312,6 +322,7 @@ fn a_driver_recovers_from_whatever_breaks_and_a_host_gets_its_buffers_back() {
 #[test]
 fn the_same_faults_give_the_same_bits() {
     for seed in 0..200 {
-        assert_eq!(run(seed).log, run(seed).log, "{seed}");
+        let placement = Placement::draw(seed);
+        assert_eq!(run(seed, &placement).log, run(seed, &placement).log, "{seed}");
     }
 }

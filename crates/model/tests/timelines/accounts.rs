@@ -13,8 +13,8 @@ use super::bench::{Bench, Input, Offer, best_effort, config, real_time};
 fn a_switch_counts_once() {
     let mut bench = Bench::new(config(LinkParadigm::O2), Applications::Separate, &[best_effort()]);
     bench.run(vec![(0, Offer(0, 1))]);
-    let uses = Use::ALL.map(|used| bench.host.uses().of(used));
-    assert_eq!(uses, [40, 10, 3, 5, 0, 0, 0].map(Span::from_us));
+    let uses = Use::ALL.map(|used| bench.host.uses()[0].of(used));
+    assert_eq!(uses, [40, 10, 3, 5, 0, 0, 0, 0].map(Span::from_us));
 }
 
 /// Telling another thread is what a switch is for; all else is protocol.
@@ -74,6 +74,6 @@ proptest! {
         let mut inputs: Vec<_> = offers.into_iter().map(|(us, channel, n)| (us, Offer(channel, n))).collect();
         inputs.push((400, Input::Endless(2, Some(2))));
         bench.run_until(20_000, inputs);
-        prop_assert!(bench.host.uses().total() <= Span::from_us(20_000));
+        prop_assert!(bench.host.uses()[0].total() <= Span::from_us(20_000));
     }
 }

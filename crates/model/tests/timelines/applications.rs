@@ -61,7 +61,7 @@ fn a_blocked_application_sleeps_until_there_is_room_and_pays_once() {
             "454-459 interrupt: interrupt",
         ]
     );
-    assert_eq!(bench.host.uses().of(Use::Application), Span::from_us(4 * 15));
+    assert_eq!(bench.host.uses()[0].of(Use::Application), Span::from_us(4 * 15));
 }
 
 /// While the application sleeps, a hundred messages more neither wake it nor cost anything: between 101, when it has
@@ -72,10 +72,10 @@ fn what_is_offered_to_a_sleeper_costs_nothing() {
     let few = vec![(0, Offer(0, 1)), (1, Offer(0, 1)), (2, Offer(0, 1)), (3, Offer(0, 1))];
     bench.run_until(102, few);
     assert_eq!(bench.run_until(132, (0..100).map(|_| (103, Offer(0, 1))).collect()), [""; 0]);
-    assert_eq!(bench.host.uses().of(Use::Application), Span::from_us(3 * 15));
+    assert_eq!(bench.host.uses()[0].of(Use::Application), Span::from_us(3 * 15));
     // 103 are left, one at a time as the link takes them, and each pays 15 us.
     bench.run(Vec::new());
-    assert_eq!(bench.host.uses().of(Use::Application), Span::from_us(104 * 15));
+    assert_eq!(bench.host.uses()[0].of(Use::Application), Span::from_us(104 * 15));
     assert_eq!(bench.sent.len(), 104);
 }
 
@@ -132,9 +132,9 @@ fn separate_applications_cost_nothing() {
     let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &[best_effort()]);
     let log = bench.run(vec![(0, Offer(0, 1)), (7, Offer(0, 1))]);
     assert_eq!(log[..2], ["0 Accepted { message: 0 } 0", "7 Accepted { message: 1 } 0"]);
-    assert_eq!(bench.host.uses().of(Use::Application), Span::ZERO);
+    assert_eq!(bench.host.uses()[0].of(Use::Application), Span::ZERO);
     // Packets 0-40 and 50-90, link calls 40-50 and 105-115 after the interrupt at 100, and the last interrupt.
-    assert_eq!(bench.host.uses().total(), Span::from_us(40 + 10 + 40 + 5 + 10 + 5));
+    assert_eq!(bench.host.uses()[0].total(), Span::from_us(40 + 10 + 40 + 5 + 10 + 5));
 }
 
 /// Whoever has waited longest for room is first. Channels 2, 0 and 1 want to send while the CPU is busy with channel 3;
@@ -189,7 +189,7 @@ fn a_closed_source_has_so_many_under_way() {
                 "115 Accepted { message: 2 } 0",
             ]
         );
-        assert_eq!(bench.host.uses().of(Use::Application), Span::ZERO);
+        assert_eq!(bench.host.uses()[0].of(Use::Application), Span::ZERO);
     }
 }
 
@@ -219,7 +219,7 @@ fn a_blocked_sender_elsewhere_is_taken_when_there_is_room() {
     assert_eq!(told("Accepted"), taken.map(|(us, n)| format!("{us} Accepted {{ message: {n} }} 0")));
     let sent = [(50, 0), (155, 1), (260, 2), (365, 3), (470, 4)];
     assert_eq!(told("sent"), sent.map(|(us, n)| format!("{us} sent 0.{n}.0")));
-    assert_eq!(bench.host.uses().total(), Span::from_us(5 * (40 + 10 + 5)));
+    assert_eq!(bench.host.uses()[0].total(), Span::from_us(5 * (40 + 10 + 5)));
 }
 
 /// A refused message is answered when there is room, at 40, and what waits behind it keeps waiting for the sender's next turn, at

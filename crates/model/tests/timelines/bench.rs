@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use laxity_model::host::{Applications, Busy, Endless, Host, Interrupt, Output};
+use laxity_model::host::{Applications, Busy, Endless, Host, Interrupt, Output, Uses};
 use laxity_model::told::Told;
 use laxity_qos::channel::{
-    Block, ChannelConfig, ChannelId, Computed, Config, LinkConfig, LinkParadigm, Order, Packet, Preemption,
-    Processing, Thread,
+    Block, ChannelConfig, ChannelId, Computed, Config, CoreId, LinkConfig, LinkParadigm, Order, Packet,
+    Preemption, Processing, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -24,6 +24,8 @@ pub(crate) const COSTS: HostCosts = HostCosts {
     interrupt: Span::from_us(5),
     poll: Span::ZERO,
     response: Span::ZERO,
+    timer: Span::ZERO,
+    ipi: Span::ZERO,
     thread_creation: Span::from_us(100),
     receive_packet: Span::from_us(30),
     receive_message: Span::from_us(8),
@@ -47,11 +49,13 @@ pub(crate) fn at(us: u64) -> Time {
 pub(crate) fn config(paradigm: LinkParadigm) -> Config {
     let block = Block::Packets(2);
     Config {
+        cores: 1,
         processing: Processing::PerChannel,
         order: Order::MultiClassEdf,
         early: EarlyPolicy::HOLD,
         preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
         link: LinkConfig {
+            core: CoreId::FIRST,
             paradigm,
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
@@ -114,7 +118,17 @@ impl Bench {
         channels: &[ChannelConfig],
         link: Span,
     ) -> Self {
-        let mut host = Told::new(Host::new(COSTS, config, applications));
+        Self::with_costs(COSTS, config, applications, channels, link)
+    }
+
+    pub(crate) fn with_costs(
+        costs: HostCosts,
+        config: Config,
+        applications: Applications,
+        channels: &[ChannelConfig],
+        link: Span,
+    ) -> Self {
+        let mut host = Told::new(Host::new(costs, config, applications));
         host.record();
         for channel in channels {
             host.open(*channel);
@@ -148,7 +162,8 @@ impl Bench {
             while let Some(output) = self.host.poll_output() {
                 log.push(self.word(now, &output));
             }
-            assert!(self.host.uses().total() <= now.since(Time::ZERO), "busy for longer than it was there");
+            let there = |uses: &Uses| uses.total() <= now.since(Time::ZERO);
+            assert!(self.host.uses().iter().all(there), "busy for longer than it was there");
         }
         log
     }
@@ -168,7 +183,7 @@ impl Bench {
     fn word(&mut self, now: Time, output: &Output) -> String {
         let us = |at: Time| at.since(Time::ZERO).as_ps() / 1_000_000;
         match *output {
-            Output::Read(_) | Output::Copies(_) => unreachable!("the driver has heard it"),
+            Output::Read(..) | Output::Copies(_) => unreachable!("the driver has heard it"),
             Output::Transmit(_, packet) => {
                 let begins = self.flying.back().map_or(now, |(done, _)| now.max(*done));
                 self.flying.push_back((begins + self.link, packet));
@@ -186,7 +201,7 @@ impl Bench {
             Output::Computed(Computed { application, from, due }) => {
                 format!("{} computed {application}: {}-{}", us(now), us(from), us(due))
             }
-            Output::Busy(Busy { thread, used, began, ended, .. }) => {
+            Output::Busy(Busy { core, thread, used, began, ended, .. }) => {
                 let who = match thread {
                     None => "interrupt".into(),
                     Some(Thread::Handler(n)) => format!("handler {n}"),
@@ -197,7 +212,8 @@ impl Bench {
                     Some(Thread::Computing(n)) => format!("computing {n}"),
                     Some(Thread::Reader(channel)) => format!("program {}", channel.0),
                 };
-                format!("{}-{} {who}: {}", us(began), us(ended), used.name())
+                let core = if core == CoreId::FIRST { String::new() } else { format!("core {}, ", core.0) };
+                format!("{}-{} {core}{who}: {}", us(began), us(ended), used.name())
             }
         }
     }

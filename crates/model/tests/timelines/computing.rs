@@ -2,7 +2,7 @@
 
 use laxity_model::host::{Applications, Use};
 use laxity_qos::channel::{
-    Budget, ChannelConfig, ChannelId, Computing, Config, LinkParadigm, Order, Preemption,
+    Budget, ChannelConfig, ChannelId, Computing, Config, CoreId, LinkParadigm, Order, Preemption,
 };
 use laxity_units::Span;
 
@@ -16,7 +16,7 @@ fn budget(time: u64, period: u64, start: u64, deadline: u64) -> Budget {
 
 /// An application that asks others every `slice`.
 fn application(number: u32, slice: u64, budget: Option<Budget>) -> Computing {
-    Computing { flow: ChannelId(100 + number), slice: Span::from_us(slice), budget }
+    Computing { flow: ChannelId(100 + number), core: CoreId::FIRST, slice: Span::from_us(slice), budget }
 }
 
 fn bench(config: Config, channels: &[ChannelConfig], all: &[Computing]) -> Bench {
@@ -52,7 +52,7 @@ fn a_budget_is_due_like_a_message_and_is_executed_in_slices() {
         ]
     );
     assert_eq!(urgent.host.computed(), [Span::from_us(100)]);
-    assert_eq!(urgent.host.uses().of(Use::Computation), Span::from_us(100));
+    assert_eq!(urgent.host.uses()[0].of(Use::Computation), Span::from_us(100));
     let mut lax = bench(config(LinkParadigm::O1), &[real_time(5_000)], &[one]);
     let log = lax.run_until(170, vec![(35, Offer(0, 1))]);
     assert_eq!(
@@ -105,7 +105,7 @@ fn budgets_that_are_too_large_are_late_one_after_the_other() {
         log[..3].join(", "),
         "0-300 computing 0: computation, 300-600 computing 0: computation, 600-700 computing 0: computation"
     );
-    assert_eq!(bench.host.uses().of(Use::Computation), Span::from_us(2100));
+    assert_eq!(bench.host.uses()[0].of(Use::Computation), Span::from_us(2100));
 }
 
 /// On an ideal CPU a message that is due sooner takes it at 10, in the middle of a slice, of which 90 are left.

@@ -15,7 +15,7 @@ use super::bench::{Bench, COSTS, Input, Offer, PACKET, best_effort, config, real
 const NEVER: Span = Span::from_secs(1);
 
 /// Packet `index` of the `count` of message 0, as it comes in from the network.
-fn incoming(index: u32, count: u32) -> Input {
+pub(super) fn incoming(index: u32, count: u32) -> Input {
     let packet = Packet {
         channel: ChannelId(0),
         message: 0,

@@ -2,7 +2,8 @@
 
 use laxity_model::host::{Applications, Interrupt, Use};
 use laxity_qos::channel::{
-    Carried, ChannelConfig, ChannelId, Config, Dropped, LinkParadigm, Packet, Preemption, Reader, Role,
+    Carried, ChannelConfig, ChannelId, Config, CoreId, Dropped, LinkParadigm, Packet, Preemption, Reader,
+    Role,
 };
 use laxity_qos::discipline::{Class, Tag};
 use laxity_qos::traffic::TrafficSpec;
@@ -13,7 +14,7 @@ use super::bench::{Bench, Input, PACKET, best_effort, config, real_time};
 
 /// 50 us and 10 ns a byte: 60 us for a packet's worth.
 fn read(channel: ChannelConfig, slots: u32) -> ChannelConfig {
-    let reader = Reader { slots, work: Span::from_us(50), per_byte: Span::from_ns(10) };
+    let reader = Reader { core: CoreId::FIRST, slots, work: Span::from_us(50), per_byte: Span::from_ns(10) };
     ChannelConfig { role: Role::Receive, reader: Some(reader), ..channel }
 }
 
@@ -54,7 +55,7 @@ fn a_message_is_delivered_when_its_program_is_done_with_it() {
             "106 delivered 0.0",
         ]
     );
-    assert_eq!(bench.host.uses().of(Use::Program), Span::from_us(60));
+    assert_eq!(bench.host.uses()[0].of(Use::Program), Span::from_us(60));
 }
 
 /// Four messages, a handler that makes two in a block, and one place. The first is whole at 58 and has the place until 159; the second

@@ -1,4 +1,4 @@
-//! Applications that compute beside the handlers, on the same CPU and by the same discipline.
+//! Applications that compute beside the handlers, on the same cores and by the same discipline.
 //!
 //! The papers give the CPU to communication alone; a host has other things to do, and whoever reserves for channels wants to know what
 //! is left of it, and what of it can be promised. An application is an item in the queue of handlers like any other: with a budget it is
@@ -16,6 +16,7 @@
 
 use laxity_units::{Bytes, Span, Time};
 
+use super::cores::CoreId;
 use super::message::{Carried, ChannelId};
 use super::step::{Step, Thread};
 use super::subsystem::Subsystem;
@@ -27,7 +28,9 @@ use crate::virtual_clock::Vtick;
 pub struct Computing {
     /// What it is called where the CPU is shared by rates: a number that no channel of the host has.
     pub flow: ChannelId,
-    /// How long it keeps the CPU at most before others are asked; not zero.
+    /// Its core.
+    pub core: CoreId,
+    /// How long it keeps that at most before others are asked; not zero.
     pub slice: Span,
     /// What it has to do; `None` for as much as there is time for.
     pub budget: Option<Budget>,
@@ -75,10 +78,6 @@ pub(super) struct Application {
 #[derive(Debug, Default)]
 pub(super) struct Applications {
     all: Vec<Application>,
-    /// Which has the CPU.
-    running: Option<usize>,
-    /// When one that has nothing to do is next given something; [`Time::MAX`] if none will be.
-    next: Time,
 }
 
 impl Application {
@@ -115,32 +114,25 @@ impl Subsystem {
     /// Adds an application that computes, before the run; answers its number.
     pub fn compute(&mut self, config: Computing) -> u32 {
         let application = Application { config, left: Span::ZERO, done: 0, active: false };
-        let first = application.begins();
-        let computing = &mut self.computing;
-        computing.next = if computing.all.is_empty() { first } else { computing.next.min(first) };
-        computing.all.push(application);
-        computing.all.len() as u32 - 1
+        let core = &mut self.cores[config.core];
+        core.next_budget = core.next_budget.min(application.begins());
+        self.computing.all.push(application);
+        self.computing.all.len() as u32 - 1
     }
 
-    /// When an application is next given something to do, if any is.
+    /// Lets applications of `core` wait for it that have been given something to do by `now`.
     #[inline]
-    pub(super) fn next_budget(&self) -> Option<Time> {
-        (!self.computing.all.is_empty()).then_some(self.computing.next).filter(|next| *next < Time::MAX)
-    }
-
-    /// Lets applications wait for the CPU that have been given something to do by `now`.
-    #[inline]
-    pub(super) fn give_budgets(&mut self, now: Time) {
-        if self.next_budget().is_some_and(|next| next <= now) {
-            self.give(now);
+    pub(super) fn give_budgets(&mut self, core: CoreId, now: Time) {
+        if self.cores[core].next_budget <= now {
+            self.give(core, now);
         }
     }
 
-    fn give(&mut self, now: Time) {
+    fn give(&mut self, core: CoreId, now: Time) {
         let mut next = Time::MAX;
         for number in 0..self.computing.all.len() {
             let application = &mut self.computing.all[number];
-            if application.active {
+            if application.active || application.config.core != core {
                 continue;
             }
             let begins = application.begins();
@@ -152,7 +144,7 @@ impl Subsystem {
             application.active = true;
             self.line_up(now, number);
         }
-        self.computing.next = next;
+        self.cores[core].next_budget = next;
     }
 
     /// Puts an application that has something to do among the handlers that wait.
@@ -160,27 +152,36 @@ impl Subsystem {
         let application = &self.computing.all[number];
         let packet = self.config.packet;
         let (tag, size) = (application.tag(now, packet), application.worth(application.slice(), packet));
-        let flow = application.config.flow;
-        self.wait_for_cpu(now, flow, (size, tag), Ready::Application(number as u32));
+        let Computing { flow, core, .. } = application.config;
+        self.wait_for_cpu(core, now, flow, (size, tag), Ready::Application(number as u32));
     }
 
-    /// Lets `who` wait for the CPU beside the handlers, for work of that size and tag.
-    pub(super) fn wait_for_cpu(&mut self, now: Time, flow: ChannelId, (size, tag): (Bytes, Tag), who: Ready) {
+    /// Lets `who` wait for `core` beside the handlers, for work of that size and tag.
+    pub(super) fn wait_for_cpu(
+        &mut self,
+        core: CoreId,
+        now: Time,
+        flow: ChannelId,
+        (size, tag): (Bytes, Tag),
+        who: Ready,
+    ) {
         let carried = Carried { due: tag.deadline, ..Carried::NOTHING };
-        self.cpu.enqueue(now, &Request { flow, size, tag, carried }, who);
+        let core = &mut self.cores[core];
+        core.called = true;
+        core.cpu.enqueue(now, &Request { flow, size, tag, carried }, who);
     }
 
     /// An application was chosen.
-    pub(super) fn begin_slice(&mut self, number: u32) -> Step {
-        self.computing.running = Some(number as usize);
+    pub(super) fn begin_slice(&mut self, core: CoreId, number: u32) -> Step {
+        self.cores[core].computing = Some(number as usize);
         let work = self.computing.all[number as usize].slice();
         Step::Compute { thread: Thread::Computing(number), application: number, work }
     }
 
-    /// The work of the last [`Step::Compute`] is done but for `left` of it, for which the driver took the CPU; answers the budget that was
+    /// The work of the last [`Step::Compute`] of `core` is done but for `left` of it, for which the driver took the core; answers the budget that was
     /// the last of, if it was.
-    pub fn computed(&mut self, now: Time, left: Span) -> Option<Computed> {
-        let number = self.computing.running.take().expect("an application has the CPU");
+    pub fn computed(&mut self, core: CoreId, now: Time, left: Span) -> Option<Computed> {
+        let number = self.cores[core].computing.take().expect("an application has the CPU");
         let application = &mut self.computing.all[number];
         let Some(budget) = application.config.budget else {
             self.line_up(now, number);
@@ -196,14 +197,15 @@ impl Subsystem {
         application.done += 1;
         application.active = false;
         let next = application.begins();
-        self.computing.next = self.computing.next.min(next);
-        self.give_budgets(now);
+        let of = &mut self.cores[core];
+        of.next_budget = of.next_budget.min(next);
+        self.give_budgets(core, now);
         Some(Computed { application: number as u32, from, due: from.saturating_add(budget.deadline) })
     }
 
-    /// By what the application that has the CPU is ranked, if one has.
-    pub(super) fn computing_tag(&self, now: Time) -> Option<Tag> {
-        let number = self.computing.running?;
+    /// By what the application that has `core` is ranked, if one has.
+    pub(super) fn computing_tag(&self, core: CoreId, now: Time) -> Option<Tag> {
+        let number = self.cores[core].computing?;
         Some(self.computing.all[number].tag(now, self.config.packet))
     }
 }

@@ -6,6 +6,7 @@ use std::ops::{Index, IndexMut};
 
 use laxity_units::{Span, Time};
 
+use super::cores::{CoreId, Lock, Taken};
 use super::policy::LinkConfig;
 use super::slots::Slot;
 use crate::discipline::{Discipline, Groups, Request};
@@ -25,11 +26,13 @@ pub(super) struct Links {
     all: Vec<LinkScheduler>,
     /// Which is looked at first when each may be served: the one behind that was last.
     turn: usize,
+    /// Which core chooses, of all of them.
+    lock: Lock,
 }
 
 impl Links {
     pub(super) fn new(first: &LinkConfig) -> Self {
-        Self { all: vec![LinkScheduler::new(first)], turn: 0 }
+        Self { all: vec![LinkScheduler::new(first)], turn: 0, lock: Lock::default() }
     }
 
     pub(super) fn add(&mut self, config: &LinkConfig) -> LinkId {
@@ -48,10 +51,66 @@ impl Links {
         self.all.len()
     }
 
+    /// The next packet of any link whose adapter has a place, for `core` to hand over.
+    #[inline]
+    pub(super) fn take(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
+        if self.lock.lets_in(core) {
+            let packet = self.next(now);
+            return self.entered(core, packet);
+        }
+        let any = self.that_can_start(now).next().is_some();
+        self.refused(core, any)
+    }
+
+    /// The same of one link.
+    #[inline]
+    pub(super) fn take_from(&mut self, core: CoreId, link: LinkId, now: Time) -> Taken<Slot> {
+        if self.lock.lets_in(core) {
+            let packet = self[link].take(now);
+            return self.entered(core, packet);
+        }
+        let any = self[link].can_start(now);
+        self.refused(core, any)
+    }
+
+    /// `core` has found that packet, or none, and is through in that case.
+    #[inline]
+    fn entered(&mut self, core: CoreId, packet: Option<Slot>) -> Taken<Slot> {
+        match packet {
+            Some(packet) => {
+                self.lock.enter(core);
+                Taken::Packet(packet)
+            }
+            None => {
+                self.lock.leave(core);
+                Taken::Nothing
+            }
+        }
+    }
+
+    fn refused(&mut self, core: CoreId, any: bool) -> Taken<Slot> {
+        if any {
+            self.lock.wait(core);
+        }
+        if any { Taken::Held } else { Taken::Nothing }
+    }
+
+    /// `core` has handed its packet over.
+    #[inline]
+    pub(super) fn leave(&mut self, core: CoreId) {
+        self.lock.leave(core);
+    }
+
+    /// Whether `core` may choose and nobody else.
+    #[inline]
+    pub(super) fn are_held_by(&self, core: CoreId) -> bool {
+        self.lock.is_held_by(core)
+    }
+
     /// The next packet of any link whose adapter has a place. They take turns, so that none has to wait for ever behind one whose
     /// adapter is always ready.
     #[inline]
-    pub(super) fn take(&mut self, now: Time) -> Option<Slot> {
+    fn next(&mut self, now: Time) -> Option<Slot> {
         let links = self.all.len();
         for place in 0..links {
             let link = (self.turn + place) % links;

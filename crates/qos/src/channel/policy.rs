@@ -2,6 +2,7 @@
 
 use laxity_units::{Bytes, Span};
 
+use super::cores::CoreId;
 use super::link::LinkId;
 use super::reading::Reader;
 use crate::costs::LinkCosts;
@@ -63,6 +64,8 @@ pub enum LinkParadigm {
 pub struct LinkConfig {
     /// Who runs the link scheduler.
     pub paradigm: LinkParadigm,
+    /// The core of its own thread (O2), and where a packet is noticed that is held until now.
+    pub core: CoreId,
     /// In which order packets leave.
     pub order: Order,
     /// What early packets may do; the horizon here is the papers' link horizon.
@@ -85,9 +88,11 @@ impl LinkConfig {
 /// The whole subsystem's policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
+    /// Cores of the host; at least 1.
+    pub cores: u8,
     /// Threads.
     pub processing: Processing,
-    /// CPU scheduling of handlers.
+    /// How handlers are scheduled, on each core by itself.
     pub order: Order,
     /// What handlers of early messages may do: [`EarlyPolicy::HOLD`] is non-work-conserving, anything
     /// else runs them through channel proxies.
@@ -152,6 +157,10 @@ pub struct ChannelConfig {
     pub class: Class,
     /// What the channel does here.
     pub role: Role,
+    /// The core of its handlers.
+    pub core: CoreId,
+    /// The core of the application that sends, if that is one of this host's.
+    pub application: CoreId,
     /// Its contract; for best effort only `max_message` and `burst` mean anything.
     pub spec: TrafficSpec,
     /// Local deadline counted from the logical arrival, by which EDF orders; unused for best effort.
@@ -183,6 +192,8 @@ impl ChannelConfig {
         Self {
             class: Class::RealTime,
             role: Role::Send,
+            core: CoreId::FIRST,
+            application: CoreId::FIRST,
             spec,
             deadline,
             level: 0,

@@ -21,6 +21,7 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Span, Time};
 
 use super::computing::Ready;
+use super::cores::CoreId;
 use super::lane::Lane;
 use super::message::{Delivery, Packet};
 use super::step::{Dropped, Step, Thread};
@@ -31,6 +32,8 @@ use crate::fragment::Cut;
 /// The program that takes a channel's messages where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reader {
+    /// Its core.
+    pub core: CoreId,
     /// Messages that wait for it, the one that it has included; at least 1.
     pub slots: u32,
     /// What it does with a message.
@@ -116,16 +119,17 @@ impl Subsystem {
 
     /// Puts the program of `lane`, for which something waits, among the handlers that wait.
     fn call_reader(&mut self, now: Time, lane: usize) {
-        let flow = self.lanes[lane].channel;
+        let Lane { channel: flow, config, .. } = &self.lanes[lane];
+        let (flow, core) = (*flow, config.reader.expect("only a program reads").core);
         let Waiting { size, tag, .. } = self.lanes[lane].inbox.waiting.front().expect("something waits");
         let (size, tag) = ((*size).min(self.config.packet), *tag);
-        self.wait_for_cpu(now, flow, (size, tag), Ready::Reader(lane as u32));
+        self.wait_for_cpu(core, now, flow, (size, tag), Ready::Reader(lane as u32));
     }
 
     /// A program was chosen.
-    pub(super) fn begin_reading(&mut self, lane: u32) -> Step {
+    pub(super) fn begin_reading(&mut self, core: CoreId, lane: u32) -> Step {
         let lane = lane as usize;
-        self.reading = Some(lane);
+        self.cores[core].reading = Some(lane);
         let of = &mut self.lanes[lane];
         let reader = of.config.reader.expect("only a program reads");
         let size = of.inbox.waiting.front().expect("something waits").size;
@@ -134,9 +138,9 @@ impl Subsystem {
         Step::Read { thread: Thread::Reader(channel), channel, work }
     }
 
-    /// The work of the last [`Step::Read`] is done, and the message delivered if that was the last of it; or but for `left` of it, for which the driver took the CPU.
-    pub fn read(&mut self, now: Time, left: Span) -> Option<Delivery> {
-        let lane = self.reading.take().expect("a program has the CPU");
+    /// The work of the last [`Step::Read`] of `core` is done, and the message delivered if that was the last of it; or but for `left` of it, for which the driver took the core.
+    pub fn read(&mut self, core: CoreId, now: Time, left: Span) -> Option<Delivery> {
+        let lane = self.cores[core].reading.take().expect("a program has the CPU");
         let inbox = &mut self.lanes[lane].inbox;
         if !left.is_zero() {
             inbox.left = Some(left);
@@ -152,9 +156,9 @@ impl Subsystem {
         Some(delivery)
     }
 
-    /// By what the program that has the CPU is ranked, if one has.
-    pub(super) fn reading_tag(&self) -> Option<Tag> {
-        let inbox = &self.lanes[self.reading?].inbox;
+    /// By what the program that has `core` is ranked, if one has.
+    pub(super) fn reading_tag(&self, core: CoreId) -> Option<Tag> {
+        let inbox = &self.lanes[self.cores[core].reading?].inbox;
         inbox.waiting.front().map(|waiting| waiting.tag)
     }
 }

@@ -1,7 +1,7 @@
-//! The subsystem's decisions: what the CPU does next.
+//! The subsystem's decisions: what a core does next.
 //!
-//! At a preemption point (the end of a block, or an idle CPU) the order is: the link scheduler's thread,
-//! applications that want to send, handlers by the CPU's discipline. Between two packets of a block
+//! At a preemption point (the end of a block, or an idle core) the order is: the link scheduler's thread,
+//! applications that want to send, handlers by the core's discipline. Between two packets of a block
 //! nobody is asked.
 
 use std::collections::VecDeque;
@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use laxity_units::{Bytes, Time};
 
 use super::computing::Ready;
+use super::cores::{CoreId, Taken};
 use super::handler::{Doing, Running};
 use super::message::{Carried, Delivery, Message, Packet};
 use super::policy::{Block, LinkParadigm, PacketOverflow, Processing, Role};
@@ -18,51 +19,69 @@ use super::subsystem::Subsystem;
 use crate::discipline::{Class, Request, Tag};
 
 impl Subsystem {
-    /// What the CPU is to do, now that it is free to be given something.
-    pub fn next_step(&mut self, now: Time) -> Step {
-        if let Some(running) = &mut self.running {
+    /// What `core` is to do, now that it is free to be given something.
+    pub fn next_step(&mut self, core: CoreId, now: Time) -> Step {
+        if let Some(running) = &mut self.cores[core].running {
             if running.doing == Doing::LinkCall {
-                running.doing = Doing::Between;
-                let thread = Thread::Handler(self.handlers[running.handler].thread);
-                let link = self.lanes[self.handlers[running.handler].lane].config.link;
-                if let Some(packet) = self.links[link].take(now) {
-                    return Step::Transmit { thread, packet, new_thread: false };
+                let handler = &self.handlers[running.handler];
+                let thread = Thread::Handler(handler.thread);
+                let link = self.lanes[handler.lane].config.link;
+                match self.links.take_from(core, link, now) {
+                    // It calls again when it is let in.
+                    Taken::Held => return Step::Spin { thread: Some(thread) },
+                    Taken::Packet(packet) => {
+                        running.doing = Doing::Between;
+                        return Step::Transmit { thread, packet, new_thread: false };
+                    }
+                    Taken::Nothing => running.doing = Doing::Between,
                 }
             }
-            if self.continues() {
-                return self.begin(now);
+            if self.continues(core) {
+                return self.begin(core, now);
             }
-            self.yield_cpu(now);
+            self.yield_cpu(core, now);
         }
-        if let Some(step) = self.link_thread(now) {
+        if let Some(step) = self.link_thread(core, now) {
             return step;
         }
-        if let Some(channel) = self.applications.iter_mut().find_map(VecDeque::pop_front) {
+        let of = &mut self.cores[core];
+        if let Some(channel) = of.applications.iter_mut().find_map(VecDeque::pop_front) {
             return Step::Application { channel };
         }
-        self.give_budgets(now);
-        match self.cpu.select(now) {
-            Some((tag, Ready::Handler(handler))) => self.dispatch(now, handler as usize, &tag),
-            Some((_, Ready::Application(application))) => self.begin_slice(application),
-            Some((_, Ready::Reader(lane))) => self.begin_reading(lane),
+        self.give_budgets(core, now);
+        match self.cores[core].cpu.select(now) {
+            Some((tag, Ready::Handler(handler))) => self.dispatch(core, now, handler as usize, &tag),
+            Some((_, Ready::Application(application))) => self.begin_slice(core, application),
+            Some((_, Ready::Reader(lane))) => self.begin_reading(core, lane),
             None => Step::Idle,
         }
     }
 
-    fn link_thread(&mut self, now: Time) -> Option<Step> {
+    fn link_thread(&mut self, core: CoreId, now: Time) -> Option<Step> {
         match self.config.link.paradigm {
             LinkParadigm::O1 | LinkParadigm::Adapter => None,
-            LinkParadigm::O2 => {
-                let packet = self.links.take(now)?;
-                Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
-            }
+            // It is one thread, so it has the lock to itself.
+            LinkParadigm::O2 if core == self.config.link.core => match self.links.take(core, now) {
+                Taken::Packet(packet) => {
+                    Some(Step::Transmit { thread: Thread::LinkScheduler, packet, new_thread: false })
+                }
+                Taken::Nothing | Taken::Held => None,
+            },
+            LinkParadigm::O2 => None,
             LinkParadigm::O3 => {
-                while let Some(link) = self.link_threads.pop_front() {
-                    self.link_threads_created += 1;
+                while let Some(link) = self.cores[core].link_threads.pop_front() {
                     // A handler's call may have taken the packet meanwhile; then the thread just ends.
-                    if let Some(packet) = self.links[link].take(now) {
-                        let thread = Thread::LinkThread(self.link_threads_created);
-                        return Some(Step::Transmit { thread, packet, new_thread: true });
+                    match self.links.take_from(core, link, now) {
+                        Taken::Packet(packet) => {
+                            self.link_threads_created += 1;
+                            let thread = Thread::LinkThread(self.link_threads_created);
+                            return Some(Step::Transmit { thread, packet, new_thread: true });
+                        }
+                        Taken::Nothing => self.link_threads_created += 1,
+                        Taken::Held => {
+                            self.cores[core].link_threads.push_front(link);
+                            return Some(Step::Spin { thread: None });
+                        }
                     }
                 }
                 None
@@ -70,7 +89,19 @@ impl Subsystem {
         }
     }
 
-    fn dispatch(&mut self, now: Time, index: usize, tag: &Tag) -> Step {
+    /// Whether `core`, which was to [spin](Step::Spin), has been let in to the link scheduler and is to go on.
+    #[inline]
+    pub fn is_let_in(&self, core: CoreId) -> bool {
+        self.links.are_held_by(core)
+    }
+
+    /// `core` has handed the packet over that it was given to transmit, and lets the next core choose. Of one core nobody need be told.
+    #[inline]
+    pub fn handed_over(&mut self, core: CoreId) {
+        self.links.leave(core);
+    }
+
+    fn dispatch(&mut self, core: CoreId, now: Time, index: usize, tag: &Tag) -> Step {
         let early = tag.class == Class::RealTime && tag.logical_arrival > now;
         let preemption = &self.config.preemption;
         let block = match tag.class {
@@ -94,17 +125,18 @@ impl Subsystem {
             handler.awake = true;
             let (thread, channel) = (Thread::Proxy(handler.thread), self.lanes[handler.lane].channel);
             let doing = Doing::Signal;
-            self.running =
+            self.cores[core].running =
                 Some(Running { handler: index, doing, budget: Some(0), one_message: false, drains: false });
             return Step::Process { thread, channel, work: Work::Signal, bytes: Bytes::ZERO, resumed: false };
         }
-        self.running = Some(Running { handler: index, doing: Doing::Between, budget, one_message, drains });
-        self.begin(now)
+        self.cores[core].running =
+            Some(Running { handler: index, doing: Doing::Between, budget, one_message, drains });
+        self.begin(core, now)
     }
 
     /// Whether the running handler goes on without a preemption point, and can.
-    fn continues(&mut self) -> bool {
-        let running = self.running.expect("asked of a running handler");
+    fn continues(&mut self, core: CoreId) -> bool {
+        let running = self.cores[core].running.expect("asked of a running handler");
         if running.budget == Some(0) {
             return false;
         }
@@ -122,13 +154,13 @@ impl Subsystem {
     }
 
     /// The running handler begins its next packet.
-    fn begin(&mut self, now: Time) -> Step {
-        let running = self.running.as_mut().expect("a handler runs");
+    fn begin(&mut self, core: CoreId, now: Time) -> Step {
+        let running = self.cores[core].running.as_mut().expect("a handler runs");
         running.doing = Doing::Packet;
         let index = running.handler;
         if self.must_block(index) {
-            self.yield_cpu(now);
-            return self.next_step(now);
+            self.yield_cpu(core, now);
+            return self.next_step(core, now);
         }
         let handler = &mut self.handlers[index];
         let lane = &self.lanes[handler.lane];
@@ -146,32 +178,33 @@ impl Subsystem {
         Step::Process { thread: Thread::Handler(handler.thread), channel: lane.channel, work, bytes, resumed }
     }
 
-    /// Whether a waiting handler takes the CPU from the running one in the middle of a packet, or from an application or a program in that of its work.
-    pub fn wants_preemption(&mut self, now: Time) -> bool {
+    /// Whether a waiting handler takes `core` from the running one in the middle of a packet, or from an application or a program in that of its work.
+    pub fn wants_preemption(&mut self, core: CoreId, now: Time) -> bool {
         if !self.config.preemption.immediate {
             return false;
         }
-        let other = self.computing_tag(now).or_else(|| self.reading_tag());
-        let tag = match (self.running, other) {
+        let other = self.computing_tag(core, now).or_else(|| self.reading_tag(core));
+        let tag = match (self.cores[core].running, other) {
             (Some(running), _) if running.doing == Doing::Packet => self.tag(running.handler),
             (None, Some(tag)) => tag,
             _ => return false,
         };
-        let rank = self.cpu.rank(&tag, now);
-        self.cpu.best(now).is_some_and(|best| best < rank)
+        let cpu = &mut self.cores[core].cpu;
+        let rank = cpu.rank(&tag, now);
+        cpu.best(now).is_some_and(|best| best < rank)
     }
 
     /// The driver stopped the packet in progress; it is resumed when its handler is next chosen.
-    pub fn preempt(&mut self, now: Time) {
-        let running = self.running.expect("a handler runs");
+    pub fn preempt(&mut self, core: CoreId, now: Time) {
+        let running = self.cores[core].running.expect("a handler runs");
         self.handlers[running.handler].mid_packet = true;
-        self.yield_cpu(now);
+        self.yield_cpu(core, now);
     }
 
-    /// The work of the last [`Step::Process`] is done; a packet that was made is put into `packets`, until somebody who was given
+    /// The work of the last [`Step::Process`] of `core` is done; a packet that was made is put into `packets`, until somebody who was given
     /// its place takes it out.
-    pub fn finish(&mut self, now: Time, packets: &mut Slots) -> Finished {
-        let running = self.running.as_mut().expect("a handler runs");
+    pub fn finish(&mut self, core: CoreId, now: Time, packets: &mut Slots) -> Finished {
+        let running = self.cores[core].running.as_mut().expect("a handler runs");
         let index = running.handler;
         if running.doing == Doing::Signal {
             running.doing = Doing::Between;
@@ -184,16 +217,17 @@ impl Subsystem {
             LinkParadigm::O1 | LinkParadigm::O3 | LinkParadigm::Adapter => Doing::LinkCall,
             LinkParadigm::O2 => Doing::Between,
         };
+        self.call_link_thread();
         if self.handlers[index].message.is_some() {
-            self.finish_packet(now, index, packets);
+            self.finish_packet(core, now, index, packets);
             Finished::default()
         } else {
-            Finished { delivered: self.finish_received(now, index, packets) }
+            Finished { delivered: self.finish_received(core, now, index, packets) }
         }
     }
 
     /// A packet of the message in hand was made.
-    fn finish_packet(&mut self, now: Time, index: usize, packets: &mut Slots) {
+    fn finish_packet(&mut self, core: CoreId, now: Time, index: usize, packets: &mut Slots) {
         let handler = &mut self.handlers[index];
         let lane = &mut self.lanes[handler.lane];
         let channel = lane.channel;
@@ -223,7 +257,7 @@ impl Subsystem {
             let link = &mut self.links[lane.config.link];
             packet.join(link.usual_wait());
             let turned = message.turn_to_next_piece(lane.config.spec.min_interval);
-            if let (true, Some(running)) = (turned, &mut self.running) {
+            if let (true, Some(running)) = (turned, &mut self.cores[core].running) {
                 // The next piece is as early as a message would be, and so is whoever makes it.
                 running.budget = Some(0);
             }
@@ -231,11 +265,11 @@ impl Subsystem {
             link.enqueue(now, &Request::of(&packet), packets.put(&packet));
         }
         if self.handlers[index].message.as_ref().is_some_and(Message::done) {
-            self.end_message(index);
+            self.end_message(core, index);
         }
     }
 
-    fn end_message(&mut self, index: usize) {
+    fn end_message(&mut self, core: CoreId, index: usize) {
         self.handlers[index].message = None;
         self.handlers[index].awake = false;
         let lane = self.handlers[index].lane;
@@ -245,21 +279,27 @@ impl Subsystem {
         // A handler that drains its queue goes on without a preemption point, though not past what it
         // may not yet touch: the scheduler would hold that message.
         let hold = self.config.early.horizon.is_zero();
-        let drains = self.running.is_some_and(|running| running.drains);
+        let drains = self.cores[core].running.is_some_and(|running| running.drains);
         let next_is_held = |message: &Message| hold && message.tag.class == Class::RealTime;
         let next = self.lanes[lane].messages.pop_front();
         let stops = !drains || next.as_ref().is_none_or(next_is_held);
         self.handlers[index].message = next;
-        if stops && let Some(running) = &mut self.running {
+        if stops && let Some(running) = &mut self.cores[core].running {
             running.budget = Some(0);
         }
     }
 
-    fn finish_received(&mut self, now: Time, index: usize, packets: &mut Slots) -> Option<Delivery> {
+    fn finish_received(
+        &mut self,
+        core: CoreId,
+        now: Time,
+        index: usize,
+        packets: &mut Slots,
+    ) -> Option<Delivery> {
         let lane = self.handlers[index].lane;
         let mut packet = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
         let channel = packet.channel;
-        self.end_received_block(lane, &packet);
+        self.end_received_block(core, lane, &packet);
         if self.lanes[lane].config.role == Role::Relay {
             packet.created = now;
             let link = &mut self.links[self.lanes[lane].config.link];
@@ -293,11 +333,11 @@ impl Subsystem {
     ///
     /// A block is what a handler does for one message, or one piece of it: the next may be ahead of its time, or less
     /// urgent than somebody else's, and the scheduler is to be asked. What has no guarantee goes on.
-    fn end_received_block(&mut self, lane: usize, packet: &Packet) {
+    fn end_received_block(&mut self, core: CoreId, lane: usize, packet: &Packet) {
         let guaranteed = packet.tag.class == Class::RealTime && self.config.enforcement;
         let next = self.lanes[lane].packets.front();
         let another = guaranteed && next.is_some_and(|next| next.tag != packet.tag);
-        if let Some(running) = &mut self.running
+        if let Some(running) = &mut self.cores[core].running
             && (another || packet.is_last() && running.one_message)
         {
             running.budget = Some(0);
@@ -305,8 +345,8 @@ impl Subsystem {
     }
 
     /// The running handler gives up the CPU: to the scheduler's queues if it has more to do.
-    fn yield_cpu(&mut self, now: Time) {
-        let Some(running) = self.running.take() else { return };
+    fn yield_cpu(&mut self, core: CoreId, now: Time) {
+        let Some(running) = self.cores[core].running.take() else { return };
         let index = running.handler;
         self.handlers[index].active = false;
         let lane = self.handlers[index].lane;
@@ -341,7 +381,17 @@ impl Subsystem {
     pub(super) fn activate(&mut self, now: Time, index: usize) {
         self.handlers[index].active = true;
         let request = self.request(index);
-        self.cpu.enqueue(now, &request, Ready::Handler(index as u32));
+        let core = &mut self.cores[self.lanes[self.handlers[index].lane].config.core];
+        core.called = true;
+        core.cpu.enqueue(now, &request, Ready::Handler(index as u32));
+    }
+
+    /// Where a thread schedules links, its core is called.
+    #[inline]
+    pub(super) fn call_link_thread(&mut self) {
+        if self.config.link.paradigm == LinkParadigm::O2 {
+            self.cores[self.config.link.core].called = true;
+        }
     }
 
     /// What a handler asks of the CPU: where that is shared by rates, a block counts as the bytes of its first packet.

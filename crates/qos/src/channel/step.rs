@@ -46,7 +46,7 @@ pub enum Work {
     Signal,
 }
 
-/// What the CPU is to do next; `P` is by what a packet is named.
+/// What a core is to do next; `P` is by what a packet is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<P = Slot> {
     /// Nothing until something happens or [`next_wakeup`](super::Subsystem::next_wakeup) comes.
@@ -72,6 +72,12 @@ pub enum Step<P = Slot> {
         packet: P,
         /// A thread was created for it (O3).
         new_thread: bool,
+    },
+    /// Another core is in the link scheduler: this one does nothing, and takes no interrupt, until [it is let in](super::Subsystem::is_let_in);
+    /// then it asks again.
+    Spin {
+        /// Who; `None` for a thread that is not there yet (O3).
+        thread: Option<Thread>,
     },
     /// The application of a channel gets the CPU to send what it has.
     Application {

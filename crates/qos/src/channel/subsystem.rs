@@ -1,12 +1,13 @@
 //! The subsystem: its state, and what can happen to it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_units::{Bytes, Time};
 
 use super::by_channel::ByChannel;
-use super::computing::{Applications, Ready};
-use super::handler::{Handler, Running};
+use super::computing::Applications;
+use super::cores::{CoreId, Cores, Taken};
+use super::handler::Handler;
 use super::lane::Lane;
 use super::link::{LinkId, Links};
 use super::message::{ChannelId, Message, Packet};
@@ -14,7 +15,7 @@ use super::policy::{ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOver
 use super::slots::Slot;
 use super::step::{Dropped, Sent};
 use crate::costs::LinkCosts;
-use crate::discipline::{Class, Discipline, Groups, Server, Tag};
+use crate::discipline::{Class, Groups, Tag};
 use crate::fragment::{Cut, Reassembler};
 use crate::traffic::LogicalClock;
 
@@ -58,20 +59,12 @@ pub struct Subsystem {
     pub(super) handlers: Vec<Handler>,
     pub(super) free_handlers: Vec<usize>,
     pub(super) threads: u32,
-    pub(super) cpu: Discipline<Ready>,
+    pub(super) cores: Cores,
     pub(super) links: Links,
-    /// Threads of option O3 that wait for the CPU, each by the link that it was created for.
-    pub(super) link_threads: VecDeque<LinkId>,
+    /// Threads of option O3.
     pub(super) link_threads_created: u64,
-    /// The wake-up that was asked for last and has not come.
-    awaited: Option<Time>,
-    /// Applications that wait for the CPU to send, those of real-time channels first.
-    pub(super) applications: [VecDeque<ChannelId>; 2],
-    pub(super) running: Option<Running>,
     /// Applications that compute.
     pub(super) computing: Applications,
-    /// The lane whose program has the CPU.
-    pub(super) reading: Option<usize>,
 }
 
 impl Subsystem {
@@ -84,21 +77,16 @@ impl Subsystem {
             handlers: Vec::new(),
             free_handlers: Vec::new(),
             threads: 0,
-            cpu: config.order.discipline(&Server::with(config.early)),
+            cores: Cores::new(&config),
             links: Links::new(&config.link),
-            link_threads: VecDeque::new(),
             link_threads_created: 0,
-            awaited: None,
-            applications: [VecDeque::new(), VecDeque::new()],
-            running: None,
             computing: Applications::default(),
-            reading: None,
         }
     }
 
     /// Says which groups of channels have a rate together, before anything is sent and when all links are there.
     pub fn group(&mut self, groups: &Groups) {
-        self.cpu.group(groups);
+        self.cores.group(groups);
         self.links.group(groups);
     }
 
@@ -318,10 +306,12 @@ impl Subsystem {
         counters.dropped_packets += packets;
     }
 
-    /// The application of `channel` wants the CPU to send.
+    /// The application of `channel` wants its core to send.
     pub fn application_ready(&mut self, channel: ChannelId) {
-        let class = self.channels[channel].config.class;
-        self.applications[usize::from(class == Class::BestEffort)].push_back(channel);
+        let ChannelConfig { class, application, .. } = self.channels[channel].config;
+        let core = &mut self.cores[application];
+        core.called = true;
+        core.applications[usize::from(class == Class::BestEffort)].push_back(channel);
     }
 
     /// A packet of `channel` came in from the network, `due_from` and the deadline as of the last hop.
@@ -356,23 +346,23 @@ impl Subsystem {
         Ok(())
     }
 
-    /// The adapter completed a transmission.
-    pub fn transmitted(&mut self, now: Time, packet: &Packet) {
+    /// The adapter completed a transmission, as `core` was told.
+    pub fn transmitted(&mut self, core: CoreId, now: Time, packet: &Packet) {
         self.channels[packet.channel].counters.transmitted += 1;
-        self.returned(now, packet);
+        self.returned(core, now, packet);
     }
 
-    /// The adapter lost a packet, and gives its buffer back all the same.
-    pub fn failed(&mut self, now: Time, packet: &Packet) {
+    /// The adapter lost a packet, as `core` was told, and gives its buffer back all the same.
+    pub fn failed(&mut self, core: CoreId, now: Time, packet: &Packet) {
         let channel = &mut self.channels[packet.channel];
         if channel.broken.insert(packet.message) {
             *channel.counters.dropped.entry(Dropped::Adapter).or_default() += 1;
         }
         channel.counters.dropped_packets += 1;
-        self.returned(now, packet);
+        self.returned(core, now, packet);
     }
 
-    fn returned(&mut self, now: Time, packet: &Packet) {
+    fn returned(&mut self, core: CoreId, now: Time, packet: &Packet) {
         let channel = &mut self.channels[packet.channel];
         let link = channel.config.link;
         self.links[link].complete();
@@ -382,8 +372,9 @@ impl Subsystem {
         let lane = channel.excess.filter(|_| packet.is_excess()).unwrap_or(channel.lane);
         self.release_buffer(now, lane);
         if self.config.link.paradigm == LinkParadigm::O3 && self.links[link].can_start(now) {
-            self.link_threads.push_back(link);
+            self.cores[core].link_threads.push_back(link);
         }
+        self.call_link_thread();
     }
 
     pub(super) fn release_buffer(&mut self, now: Time, lane: usize) {
@@ -393,37 +384,45 @@ impl Subsystem {
         }
     }
 
-    /// When the subsystem next wants [`wakeup`](Self::wakeup) to be called though nothing happens to it; `now` or
+    /// When the subsystem next wants [`wakeup`](Self::wakeup) to be called on `core` though nothing happens to it; `now` or
     /// before if it should have been.
     ///
     /// A wake-up once asked for is asked for until it comes. Looking at a queue at the very instant at which an item
     /// turns current makes it current, and nothing is left to be woken for; but nobody has looked whether
     /// the idle adapter could take it.
     #[inline]
-    pub fn next_wakeup(&mut self, now: Time) -> Option<Time> {
-        if self.awaited.is_none_or(|at| at > now) {
-            let current = Time::earlier(self.cpu.next_eligible(now), self.links.next_wakeup(now));
-            self.awaited = Time::earlier(current, self.next_budget());
+    pub fn next_wakeup(&mut self, core: CoreId, now: Time) -> Option<Time> {
+        let of = &mut self.cores[core];
+        if of.awaited.is_none_or(|at| at > now) {
+            let current = of.cpu.next_eligible(now);
+            let packet = if core == self.config.link.core { self.links.next_wakeup(now) } else { None };
+            of.awaited = Time::earlier(Time::earlier(current, packet), of.next_budget.named());
         }
-        self.awaited
+        of.awaited
     }
 
     /// A time that [`next_wakeup`](Self::next_wakeup) named has come.
-    pub fn wakeup(&mut self, now: Time) {
-        self.awaited = self.awaited.filter(|at| *at > now);
-        self.give_budgets(now);
-        if self.config.link.paradigm == LinkParadigm::O3 {
-            let without = |link: &LinkId| !self.link_threads.contains(link);
+    pub fn wakeup(&mut self, core: CoreId, now: Time) {
+        let of = &mut self.cores[core];
+        of.awaited = of.awaited.filter(|at| *at > now);
+        self.give_budgets(core, now);
+        if self.config.link.paradigm == LinkParadigm::O3 && core == self.config.link.core {
+            let without = |link: &LinkId| !self.cores.have_thread_for(*link);
             let needed: Vec<LinkId> = self.links.that_can_start(now).filter(without).collect();
-            self.link_threads.extend(needed);
+            self.cores[core].link_threads.extend(needed);
         }
     }
 
-    /// In interrupt context, after a completion or wake-up: the packet to transmit, if the paradigm
+    /// Whether anybody has been put in line for `core` since this was last asked.
+    pub fn was_called(&mut self, core: CoreId) -> bool {
+        std::mem::take(&mut self.cores[core].called)
+    }
+
+    /// In interrupt context of `core`, after a completion or wake-up: the packet to transmit, if the paradigm
     /// schedules links there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
     /// what handing over costs, and hands it to the adapter of its link; where there are several it then asks again.
-    pub fn interrupt_transmit(&mut self, now: Time) -> Option<Slot> {
+    pub fn interrupt_transmit(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
-        if here { self.links.take(now) } else { None }
+        if here { self.links.take(core, now) } else { Taken::Nothing }
     }
 }

@@ -33,12 +33,14 @@ fn at(ms: u64) -> Time {
 fn config() -> Config {
     let block = Block::Packets(2);
     Config {
+        cores: 1,
         processing: Processing::PerChannel,
         order: Order::MultiClassEdf,
         early: EarlyPolicy::HOLD,
         preemption: Preemption { real_time: block, early: block, best_effort: block, immediate: false },
         link: LinkConfig {
             paradigm: LinkParadigm::O1,
+            core: CoreId::FIRST,
             order: Order::MultiClassEdf,
             early: EarlyPolicy::HOLD,
             depth: 1,
@@ -66,7 +68,7 @@ impl Subsystem {
     }
 
     fn next_step(&mut self, now: Time) -> Step<Packet> {
-        match self.subsystem.next_step(now) {
+        match self.subsystem.next_step(CoreId::FIRST, now) {
             Step::Idle => Step::Idle,
             Step::Process { thread, channel, work, bytes, resumed } => {
                 Step::Process { thread, channel, work, bytes, resumed }
@@ -74,6 +76,7 @@ impl Subsystem {
             Step::Transmit { thread, packet, new_thread } => {
                 Step::Transmit { thread, packet: self.packets.take(packet), new_thread }
             }
+            Step::Spin { .. } => unreachable!("there is one core"),
             Step::Application { channel } => Step::Application { channel },
             Step::Compute { thread, application, work } => Step::Compute { thread, application, work },
             Step::Read { thread, channel, work } => Step::Read { thread, channel, work },
@@ -81,11 +84,39 @@ impl Subsystem {
     }
 
     fn finish(&mut self, now: Time) -> Finished {
-        self.subsystem.finish(now, &mut self.packets)
+        self.subsystem.finish(CoreId::FIRST, now, &mut self.packets)
     }
 
     fn interrupt_transmit(&mut self, now: Time) -> Option<Packet> {
-        self.subsystem.interrupt_transmit(now).map(|slot| self.packets.take(slot))
+        match self.subsystem.interrupt_transmit(CoreId::FIRST, now) {
+            Taken::Packet(slot) => Some(self.packets.take(slot)),
+            Taken::Nothing => None,
+            Taken::Held => unreachable!("there is one core"),
+        }
+    }
+
+    fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+        self.subsystem.next_wakeup(CoreId::FIRST, now)
+    }
+
+    fn wakeup(&mut self, now: Time) {
+        self.subsystem.wakeup(CoreId::FIRST, now);
+    }
+
+    fn transmitted(&mut self, now: Time, packet: &Packet) {
+        self.subsystem.transmitted(CoreId::FIRST, now, packet);
+    }
+
+    fn failed(&mut self, now: Time, packet: &Packet) {
+        self.subsystem.failed(CoreId::FIRST, now, packet);
+    }
+
+    fn wants_preemption(&mut self, now: Time) -> bool {
+        self.subsystem.wants_preemption(CoreId::FIRST, now)
+    }
+
+    fn preempt(&mut self, now: Time) {
+        self.subsystem.preempt(CoreId::FIRST, now);
     }
 }
 
@@ -114,7 +145,7 @@ fn drain(subsystem: &mut Subsystem, now: Time) -> (Vec<(Thread, Work)>, Vec<Pack
                 subsystem.finish(now);
             }
             Step::Transmit { packet, .. } => sent.push(packet),
-            Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {}
+            Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } | Step::Spin { .. } => {}
         }
     }
 }
@@ -443,7 +474,9 @@ fn the_link_threads_differ_by_option() {
                     who.push(thread);
                     flying.push(packet);
                 }
-                Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => unreachable!(),
+                Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } | Step::Spin { .. } => {
+                    unreachable!()
+                }
             }
         }
         let expected: &[Thread] = match paradigm {

@@ -15,7 +15,7 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ),
     (
         "resource",
-        "the resource of that name: `r.resource(\"cpu\")`, `r.resource(\"cpu@1\")` at the second host",
+        "the resource of that name: `r.resource(\"cpu\")`, `r.resource(\"cpu@1\")` at the second host, `r.resource(\"cpu0\")` of several cores",
         "runs[0].resource(\"cpu\").utilisation <= 1",
     ),
     ("stage", "the stage of that name: `r.stage(\"dma\")`", "runs.all(|r| r.stages.len() == 0)"),

@@ -5,13 +5,14 @@ use laxity_qos::fragment::Reassembler;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Bytes;
+use laxity_world::experiment::ChannelCores;
 
 use super::source::{Allowed, interval_of, staggered};
 use super::way::Route;
 use super::*;
 use crate::diagnostic::Diagnostic;
 use crate::leaf::{Flow, Interval};
-use crate::raw::RawChannel;
+use crate::raw::{CoreNumber, RawChannel};
 use crate::written::List;
 
 /// More messages than this are never queued.
@@ -139,12 +140,13 @@ fn channel(
         packet_slots,
         message_overflow,
         packet_overflow,
-        reader,
+        core,
+        mut reader,
         carries,
         interface,
         program,
         streams,
-        source,
+        mut source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
     let what = match &name {
@@ -154,6 +156,12 @@ fn channel(
     let count = cx.optional(count).map(|count| count.map(|count| count.into_inner().small() as usize));
     let most = count.as_ref().ok().copied().flatten().unwrap_or(usize::MAX);
     let routes = around.way.routes(cx, (from, to, route), most, &owner);
+    let said = [
+        core,
+        source.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
+        reader.as_mut().and_then(|part| part.value.as_mut().ok()?.core.take()),
+    ];
+    let cores = cores(cx, said, routes.as_deref().unwrap_or_default(), around);
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
     let streams = match around.cluster {
@@ -367,6 +375,7 @@ fn channel(
         message_overflow: message_overflow?,
         packet_overflow: packet_overflow?,
         reader,
+        cores: cores?,
         interface: interface?,
         program: program?,
         streams: streams?,
@@ -375,6 +384,38 @@ fn channel(
         name: name.get_ref().0.clone(),
     };
     Ok((channel, source.after, count?, name.span(), routes))
+}
+
+/// The cores of a channel that goes those ways: of its handlers, of the application that sends, and of the program that receives. Each has to be
+/// there at every host that has several; where none has, there is only the first.
+fn cores(
+    cx: &mut Context<'_>,
+    said: [Option<Written<CoreNumber>>; 3],
+    routes: &[Route],
+    around: &Surroundings,
+) -> Result<ChannelCores, Reported> {
+    let of_route: [fn(&Route) -> &[usize]; 3] = [
+        |route| &route.stations,
+        |route| &route.stations[..1],
+        |route| &route.stations[route.stations.len() - 1..],
+    ];
+    let mut cores = [None; 3];
+    for ((core, said), stations) in cores.iter_mut().zip(said).zip(of_route) {
+        let Some((number, at)) = host::core_number(cx, said)? else { continue };
+        if around.cluster || around.interfaces.is_some() {
+            return Err(cx.fault(&at, "no host here has cores to choose from", "remove this"));
+        }
+        let hosts = routes.iter().flat_map(stations).filter_map(|station| around.cores.get(*station));
+        let several = hosts.clone().filter(|(cores, _)| *cores > 1);
+        let narrow = several.clone().find(|(cores, _)| *cores <= number.0);
+        let alone = hosts.clone().next().filter(|_| several.clone().next().is_none());
+        if let Some((cores, host)) = narrow.or(alone) {
+            host::core(cx, number, &at, *cores, host)?;
+        }
+        *core = Some(number);
+    }
+    let [handler, application, reader] = cores;
+    Ok(ChannelCores { handler, application, reader })
 }
 
 /// The interface at which the channel comes in.

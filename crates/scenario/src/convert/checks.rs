@@ -60,6 +60,9 @@ pub(super) fn only_receives(cx: &mut Context<'_>, experiment: &Experiment) -> Re
             "copies are counted of channels that are sent, and those of this scenario come in",
             "remove `fill` under `[admission]`",
         ),
+        () if experiment.hosts.iter().any(|host| host.subsystem.cores > 1) => {
+            ("a host that receives at interfaces has one core", "remove `cores` under `[host]`")
+        }
         () if experiment.hosts.iter().any(|host| !host.computing.is_empty()) => (
             "at a host that receives, programs have the CPU, and what they leave is its figure",
             "remove `[host.compute]`, or add a `[[program]]`",

@@ -1,6 +1,6 @@
 //! `[host.compute.NAME]`: who computes at a host beside its communication; `reader`: who takes a channel's messages.
 
-use laxity_qos::channel::Reader;
+use laxity_qos::channel::{CoreId, Reader};
 use laxity_world::experiment::{BudgetSpec, ComputingSpec};
 
 use super::*;
@@ -11,11 +11,12 @@ use crate::written::Entries;
 pub(super) fn computing(
     cx: &mut Context<'_>,
     entries: Option<Entries<Part<RawComputing>>>,
+    cores: u8,
 ) -> Result<Vec<ComputingSpec>, Reported> {
     let mut all = Vec::new();
     let mut outcome = Ok(());
     for (name, part) in cx.entries(entries)? {
-        match application(cx, &name, part) {
+        match application(cx, &name, part, cores) {
             Ok(spec) => all.push(spec),
             Err(reported) => outcome = Err(reported),
         }
@@ -27,13 +28,17 @@ fn application(
     cx: &mut Context<'_>,
     name: &Spanned<String>,
     part: Part<RawComputing>,
+    cores: u8,
 ) -> Result<ComputingSpec, Reported> {
     if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
         return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
     }
     let part = cx.part(part)?;
     let (owner, raw) = (part.span(), part.into_inner());
-    let RawComputing { budget, period, deadline, start, level, slice } = raw;
+    let RawComputing { core, budget, period, deadline, start, level, slice } = raw;
+    let core = super::host::core_number(cx, core).and_then(|core| {
+        core.map(|(core, at)| super::host::core(cx, core, &at, cores, "the host").map(|()| core)).transpose()
+    });
     let slice = cx.required(slice, "slice", &owner, "this application");
     let Some(budget) = budget else {
         let (reason, help) = ("this is a budget's", "remove this, or say the `budget`");
@@ -42,7 +47,7 @@ fn application(
         cx.foreign(start.as_ref(), reason, help)?;
         cx.foreign(level.as_ref(), reason, help)?;
         let slice = slice?.into_inner().get();
-        return Ok(ComputingSpec { name: name.get_ref().clone(), slice, budget: None });
+        return Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice, budget: None });
     };
     let budget = cx.value(budget);
     let period = cx.required(period, "period", &owner, "a budget");
@@ -63,7 +68,7 @@ fn application(
         level: level?.map_or(0, |level| level.into_inner().small() as u8),
     };
     let slice = slice?.into_inner().get();
-    Ok(ComputingSpec { name: name.get_ref().clone(), slice, budget: Some(budget) })
+    Ok(ComputingSpec { name: name.get_ref().clone(), core: core?, slice, budget: Some(budget) })
 }
 
 /// The program that takes the messages of a channel, which is `received` by a host or not; with `slots` unless it says otherwise.
@@ -79,9 +84,12 @@ pub(super) fn reader(
         let help = "remove this, or let a node receive: `[path] receive = true`, or `to`; at interfaces programs are `[[program]]`";
         return Err(cx.fault(&part.span(), "no host receives this channel for a program", help));
     }
-    let RawReader { work, work_byte, slots: said } = part.into_inner();
+    // See `convert/channel.rs`.
+    let RawReader { core: _, work, work_byte, slots: said } = part.into_inner();
     let (work, per_byte, said) = (cx.optional(work), cx.optional(work_byte), cx.optional(said));
     Ok(Some(Reader {
+        // Where it is placed is said of the host's others as well.
+        core: CoreId::FIRST,
         work: work?.map_or(Span::ZERO, |work| work.into_inner().get()),
         per_byte: per_byte?.map_or(Span::ZERO, |work| work.into_inner().get()),
         slots: said?.map_or(slots, |said| said.into_inner().small()),

@@ -1,7 +1,7 @@
 //! `[host]`: costs and policies.
 
 use laxity_model::node::DriverConfig;
-use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
+use laxity_qos::channel::{Block, Config, CoreId, LinkConfig, LinkParadigm, Order, Preemption, Processing};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Span};
@@ -10,7 +10,7 @@ use super::*;
 use crate::choice::{PreemptionWord, Resources};
 use crate::leaf::{Cost, Factor, Interval};
 use crate::profile::{Profile, Unmeasured};
-use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::raw::{CoreNumber, Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::written::{Either, Written};
 
 /// `S` where the file says nothing.
@@ -27,7 +27,7 @@ pub(super) fn host(
 ) -> Result<Located<Host, HostSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
-    let RawHost { profile, applications, costs, speedup, subsystem, driver, compute, receive } = raw;
+    let RawHost { profile, applications, cores, costs, speedup, subsystem, driver, compute, receive } = raw;
     let profile = cx
         .required(profile, "profile", &span, "the host")
         .and_then(|name| Ok((library.profile(cx, name.get_ref(), &name.span())?, name.span())));
@@ -53,9 +53,15 @@ pub(super) fn host(
     };
     let speedup = self::speedup(cx, speedup);
     let driver = self::driver(cx, driver, &span);
-    let computing = super::computing::computing(cx, compute);
+    let many = cx.optional(cores).map(|cores| cores.map_or(1, |cores| cores.into_inner().small() as u8));
+    let computing = match &many {
+        Ok(cores) => super::computing::computing(cx, compute, *cores),
+        Err(reported) => Err(*reported),
+    };
     let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
     let ideal = resources == Resources::Ideal;
+    subsystem.cores = many?;
+    core(cx, subsystem.link.core, &spans.core, subsystem.cores, "the host")?;
     if ideal {
         subsystem.preemption.immediate = true;
         (costs.context_switch, costs.cache_miss) = (Span::ZERO, Span::ZERO);
@@ -96,6 +102,39 @@ pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Rep
         computing: Vec::new(),
     };
     Ok(Located { value: host, spans })
+}
+
+/// The core that is named, and where.
+pub(super) fn core_number(
+    cx: &mut Context<'_>,
+    core: Option<Written<CoreNumber>>,
+) -> Result<Option<(CoreId, Range<usize>)>, Reported> {
+    let core = cx.optional(core)?;
+    Ok(core.map(|core| (CoreId(core.get_ref().get() as u8), core.span())))
+}
+
+/// Refuses `core`, named at `at`, of `host` if that has only so many.
+pub(super) fn core(
+    cx: &mut Context<'_>,
+    core: CoreId,
+    at: &Range<usize>,
+    cores: u8,
+    host: &str,
+) -> Result<(), Reported> {
+    if core.0 < cores {
+        return Ok(());
+    }
+    let (reason, help) = match cores {
+        1 => (
+            format!("{host} has one core, number 0"),
+            format!("say `cores = {}` under `[host]`, or remove this", core.0 + 1),
+        ),
+        _ => (
+            format!("{host} has {cores} cores, and there is no number {}", core.0),
+            format!("valid is 0 to {}", cores - 1),
+        ),
+    };
+    Err(cx.fault(at, reason, help))
 }
 
 /// Refuses a profile for packets that it was not measured with.
@@ -154,6 +193,8 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         interrupt,
         poll,
         response,
+        timer,
+        ipi,
         thread_creation,
         receive_packet,
         receive_message,
@@ -177,6 +218,8 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
     let usual = if tells_apart { costs.poll } else { interrupt.as_ref().map_or(Span::ZERO, |cost| *cost) };
     let poll = or(poll, usual);
     let response = or(response, costs.response);
+    let timer = or(timer, costs.timer);
+    let ipi = or(ipi, costs.ipi);
     let thread_creation = or(thread_creation, costs.thread_creation);
     let receive_packet = or(receive_packet, costs.receive_packet);
     let receive_message = or(receive_message, costs.receive_message);
@@ -194,6 +237,8 @@ fn replace(cx: &mut Context<'_>, costs: HostCosts, raw: RawCosts) -> Result<Host
         interrupt: interrupt?,
         poll: poll?,
         response: response?,
+        timer: timer?,
+        ipi: ipi?,
         thread_creation: thread_creation?,
         receive_packet: receive_packet?,
         receive_message: receive_message?,
@@ -237,6 +282,8 @@ fn subsystem(
         packet.map_or(DEFAULT_PACKET, |packet| packet.into_inner().get())
     });
     let config = Config {
+        // The host says how many.
+        cores: 1,
         processing: processing?,
         order: order?,
         early: early.unwrap_or(EarlyPolicy::HOLD),
@@ -304,8 +351,9 @@ fn link(
 ) -> Result<(LinkConfig, HostSpans), Reported> {
     let part = cx.part_or_empty(part, owner)?;
     let span = part.span();
-    let RawLink { paradigm, order, frame, horizon, depth, early_above_best_effort } = part.into_inner();
+    let RawLink { paradigm, core, order, frame, horizon, depth, early_above_best_effort } = part.into_inner();
     let paradigm = cx.optional(paradigm);
+    let core = core_number(cx, core);
     let order = cx.optional(order);
     let horizon = cx.optional(horizon).map(|horizon| horizon.map(|horizon| horizon.into_inner().get()));
     let depth = cx.optional(depth);
@@ -313,8 +361,13 @@ fn link(
     let paradigm = paradigm?;
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
     let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
-    let spans =
-        HostSpans { paradigm: paradigm.as_ref().map_or(span.clone(), Spanned::span), unsaid, packet: None };
+    let core = core?;
+    let spans = HostSpans {
+        paradigm: paradigm.as_ref().map_or(span.clone(), Spanned::span),
+        core: core.as_ref().map_or(span.clone(), |(_, at)| at.clone()),
+        unsaid,
+        packet: None,
+    };
     let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
     // Where the adapter schedules, the host neither orders nor limits what it hands over.
     let (usual_order, usual_depth) = match paradigm {
@@ -324,6 +377,7 @@ fn link(
     let order = order?.map_or(usual_order, Spanned::into_inner);
     let config = LinkConfig {
         paradigm,
+        core: core.map_or(CoreId::FIRST, |(core, _)| core),
         order,
         frame: self::frame(cx, frame, order, &span)?,
         // What it is, the adapter says.

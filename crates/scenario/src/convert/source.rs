@@ -107,6 +107,8 @@ pub(super) fn source(
     let owner = part.span();
     let RawSource {
         kind,
+        // See `convert/channel.rs`.
+        core: _,
         interval,
         rate,
         multiple,

@@ -64,7 +64,10 @@ pub(super) fn topology(
     let common_host = builder.hosts.len();
     // Without one a packet takes what the link takes.
     let common = match adapter {
-        Some(adapter) => adapter::adapter(cx, library, with_any_rate(adapter))?,
+        Some(mut adapter) => {
+            builder.interrupts = adapter::interrupts(cx, &mut adapter)?;
+            adapter::adapter(cx, library, with_any_rate(adapter))?
+        }
         None => Located { value: Adapter::Null(LinkCosts::default()), spans: owner.clone() },
     };
     builder.adapters.push(common);
@@ -138,6 +141,8 @@ fn with_any_rate(mut part: Part<RawAdapter>) -> Part<RawAdapter> {
 struct Builder {
     hosts: Vec<Located<Host, HostSpans>>,
     adapters: Vec<Located<Adapter, Range<usize>>>,
+    /// Which cores the adapters interrupt of which nothing else is said.
+    interrupts: adapter::Interrupts,
     nodes: Vec<NodeSpec>,
     /// Where each node is named.
     named_at: Vec<Range<usize>>,
@@ -211,10 +216,16 @@ impl Builder {
                 };
                 match adapter {
                     Some(adapters) => {
-                        let adapters = self.adapters_of(cx, library, adapters)?;
+                        let cores = self.hosts[host].value.subsystem.cores;
+                        let adapters = self.adapters_of(cx, library, adapters, cores)?;
                         NodeSpec { name: None, host, adapters }
                     }
-                    None => NodeSpec::with_one(None, host, 0),
+                    None => {
+                        let cores = self.hosts[host].value.subsystem.cores;
+                        let mut node = NodeSpec::with_one(None, host, 0);
+                        node.adapters[0].interrupts = adapter::steered(cx, &self.interrupts, cores)?;
+                        node
+                    }
                 }
             }
             NodeKind::Switch => {
@@ -264,8 +275,9 @@ impl Builder {
         cx: &mut Context<'_>,
         library: &mut Library<'_>,
         adapters: RawAdapters,
+        cores: u8,
     ) -> Result<Vec<Attached>, Reported> {
-        let RawAdapters { own, mut named } = adapters;
+        let RawAdapters { mut own, mut named } = adapters;
         let span = own.span.clone();
         for (name, part) in &named {
             // What is no table is a key misspelt.
@@ -274,8 +286,10 @@ impl Builder {
             }
         }
         if named.is_empty() {
+            let said = adapter::interrupts(cx, &mut own)?;
+            let interrupts = adapter::steered(cx, &said, cores)?;
             let adapter = self.new_adapter(cx, library, own)?;
-            return Ok(vec![Attached { name: None, adapter, networks: Vec::new() }]);
+            return Ok(vec![Attached { interrupts, ..Attached::alone(adapter) }]);
         }
         if named.len() > MOST_ADAPTERS {
             let reason = format!("there are {} adapters", named.len());
@@ -284,12 +298,15 @@ impl Builder {
         // What they have in common is in each of them, and errors in it are reported there.
         named.sort_by(|(one, _), (other, _)| one.get_ref().cmp(other.get_ref()));
         let mut attached = Vec::new();
-        for (name, part) in named {
+        for (name, mut part) in named {
             if let Err(fault) = Name::read(Scalar::Text(name.get_ref().clone())) {
                 return Err(cx.fault(&name.span(), fault.reason, format!("valid is {}", fault.valid)));
             }
+            let said = adapter::interrupts(cx, &mut part)?;
+            let interrupts = adapter::steered(cx, &said, cores)?;
             let adapter = self.new_adapter(cx, library, part)?;
-            attached.push(Attached { name: Some(name.into_inner()), adapter, networks: Vec::new() });
+            let name = Some(name.into_inner());
+            attached.push(Attached { name, interrupts, ..Attached::alone(adapter) });
         }
         Ok(attached)
     }
@@ -373,7 +390,8 @@ impl Builder {
 
     /// Gives an adapter of a node what it has on its link.
     fn at_its_link(&mut self, cx: &mut Context<'_>, node: usize, link: usize) -> Result<(), Reported> {
-        let Attached { name, adapter: own, networks } = self.nodes[node].adapters[link].clone();
+        let Attached { name, adapter: own, networks, interrupts: _ } =
+            self.nodes[node].adapters[link].clone();
         let of_node = self.nodes[node].name.clone().unwrap_or_default();
         let host = &self.hosts[self.nodes[node].host];
         let (packet, speedup) = (host.value.subsystem.packet, host.value.speedup);

@@ -62,6 +62,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
             _ => unsaid(),
         },
         kind: kind.map_or_else(unsaid, word::<AdapterKind>),
+        interrupts: super::cores::interrupts(dice, theme),
         // Sources are adapter files' business, which have tests of their own.
         source: unsaid(),
         startup: when(choice.null && !theme.link.startup.is_zero(), || quantity(theme.link.startup)),

@@ -175,6 +175,7 @@ impl Channels {
             refusal: dice.any::<Refusal>(0.1),
             message_overflow: dice.any::<MessageOverflow>(0.5),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
+            core: super::cores::core(dice, theme),
             reader: super::computing::reader(dice.aside(), theme, kind.work),
             // What a port's frames go on is an emulation's.
             carries: unsaid(),
@@ -258,6 +259,7 @@ impl Channels {
             refusal: if theme.careless { dice.any::<Refusal>(0.1) } else { unsaid() },
             message_overflow: dice.any::<MessageOverflow>(0.7),
             packet_overflow: word::<PacketOverflow>(packet_overflow),
+            core: super::cores::core(dice, theme),
             reader: super::computing::reader(dice.aside(), theme, flood),
             carries: unsaid(),
             interface: unsaid(),

@@ -20,6 +20,7 @@ fn application(dice: &mut Dice, theme: &Theme) -> Drafted<RawComputing> {
     let slice = dice.span(Span::from_us(50), Span::from_ms(2));
     if dice.chance(0.4) {
         return table!(RawComputing {
+            core: super::cores::core(dice, theme),
             budget: unsaid(),
             period: unsaid(),
             deadline: unsaid(),
@@ -32,6 +33,7 @@ fn application(dice: &mut Dice, theme: &Theme) -> Drafted<RawComputing> {
     let most = if theme.careless { 1 } else { 6 };
     let budget = dice.span(Span::from_us(20), period / most);
     table!(RawComputing {
+        core: super::cores::core(dice, theme),
         budget: quantity(budget),
         period: quantity(period),
         deadline: dice.maybe(0.5, |dice| quantity(dice.span((budget * 2).min(period), period * most / 4))),
@@ -56,6 +58,7 @@ pub(super) fn reader(dice: &mut Dice, theme: &Theme, work: Span) -> Drawn<Option
     }
     dice.maybe(0.3, |dice| {
         part(table!(RawReader {
+            core: super::cores::core(dice, theme),
             work: dice.maybe(0.8, |dice| quantity(dice.part_of(work / 2))),
             work_byte: dice.maybe(0.3, |dice| quantity(Span::from_ps(dice.below(20_000)))),
             slots: dice.maybe(0.4, |dice| whole(dice.pick(&[1, 1, 2, 8]))),

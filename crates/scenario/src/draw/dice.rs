@@ -22,7 +22,9 @@ impl Dice {
         let grids = [None, None, None, Some(5), Some(10), Some(50), Some(100), Some(100)];
         let grid = grids[stream.below(grids.len() as u64) as usize].map(Span::from_us);
         let later = Seed::new(seed).stream(&format!("scenario {number}, later"));
-        let aside = Self { stream: later, grid, aside: None };
+        let latest = Seed::new(seed).stream(&format!("scenario {number}, latest"));
+        let latest = Self { stream: latest, grid, aside: None };
+        let aside = Self { stream: later, grid, aside: Some(Box::new(latest)) };
         Self { stream, grid, aside: Some(Box::new(aside)) }
     }
 
@@ -30,6 +32,14 @@ impl Dice {
     /// number stays so.
     pub(super) fn aside(&mut self) -> &mut Dice {
         self.aside.as_mut().expect("only these dice have others beside them")
+    }
+
+    /// The same for what came later than those did.
+    pub(super) fn latest(&mut self) -> &mut Dice {
+        match self.aside {
+            Some(ref mut aside) => aside.latest(),
+            None => self,
+        }
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -5,6 +5,7 @@ use laxity_qos::channel::{Block, LinkParadigm, Order, Processing};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::Span;
 
+use super::cores::core;
 use super::dice::Dice;
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, factor, part, quantity, scalar, table, text, that, this, unsaid,
@@ -26,6 +27,10 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
     table!(RawHost {
         // Calibrated profiles and the other one differ from this in numbers, which `costs` says.
         profile: text(if theme.said { dice.pick(&["mc68040", "hartos-np"]) } else { "mc68040" }),
+        cores: match theme.cores {
+            1 => dice.latest().maybe(0.02, |_| whole(1)),
+            cores => whole(cores),
+        },
         applications: dice.maybe(0.4, |dice| word(dice.word::<Applications>("separate", 0.3))),
         costs: costs,
         speedup: dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
@@ -59,6 +64,8 @@ pub(super) fn costs(theme: &Theme) -> Drafted<RawCosts> {
         interrupt: quantity(costs.interrupt),
         poll: quantity(costs.poll),
         response: quantity(costs.response),
+        timer: quantity(costs.timer),
+        ipi: quantity(costs.ipi),
         thread_creation: quantity(costs.thread_creation),
         receive_packet: quantity(costs.receive_packet),
         receive_message: quantity(costs.receive_message),
@@ -160,6 +167,7 @@ pub(super) fn frame(dice: &mut Dice, order: &str) -> Drawn<Option<Written<Bounde
 fn link(dice: &mut Dice, theme: &Theme, order: &str) -> Drafted<RawLink> {
     table!(RawLink {
         paradigm: word::<LinkParadigm>(theme.paradigm),
+        core: core(dice, theme),
         order: word::<Order>(order),
         frame: frame(dice, order),
         horizon: dice.maybe(0.3, |dice| {

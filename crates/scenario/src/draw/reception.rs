@@ -129,6 +129,7 @@ fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
     table!(RawHost {
         profile: text(if theme.said { "hartos-np" } else { "mc68040" }),
         applications: unsaid(),
+        cores: unsaid(),
         costs: if theme.said { part(super::host::costs(theme)) } else { unsaid() },
         speedup: plan.speedup.map_or_else(unsaid, factor),
         subsystem: unsaid(),
@@ -180,6 +181,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
     let source: Drafted<RawSource> = table!(RawSource {
         // It has times of its own, whatever becomes of it.
         kind: word::<SourceKind>(kind),
+        core: unsaid(),
         interval: quantity(interval),
         rate: unsaid(),
         multiple: match adversary {
@@ -228,6 +230,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         refusal: unsaid(),
         message_overflow: unsaid(),
         packet_overflow: unsaid(),
+        core: unsaid(),
         reader: unsaid(),
         carries: unsaid(),
         interface: name(plan.interfaces[dice.below(plan.interfaces.len() as u64) as usize].0.clone()),

@@ -69,6 +69,7 @@ pub(super) fn source(dice: &mut Dice, theme: &Theme, contract: &Contract) -> Dra
     let staggers = traced && dice.chance(0.2);
     table!(RawSource {
         kind: word::<SourceKind>(kind),
+        core: super::cores::core(dice, theme),
         interval: match kind {
             "recorded" => quantity(interval.unwrap_or(contract.interval)),
             "mpeg" => dice.maybe(0.7, |_| quantity(contract.interval)),

@@ -83,6 +83,8 @@ pub(super) struct Theme {
     pub(super) mixed: bool,
     /// The second host of a line has an adapter for each side.
     pub(super) divided: bool,
+    /// Cores of each host.
+    pub(super) cores: u64,
 }
 
 /// What groups are called.
@@ -173,6 +175,11 @@ impl Theme {
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
             divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
                 && dice.chance(0.4),
+            // A host of several has no bound, and where anything is drawn there is mostly none anyway.
+            cores: match dice.latest().chance(if scheduling == Scheduling::Anything { 0.4 } else { 0.06 }) {
+                true => dice.latest().pick(&[2, 2, 3, 4, 64]),
+                false => 1,
+            },
         }
     }
 
@@ -249,6 +256,9 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         interrupt,
         poll: if said { dice.cost(40) } else { interrupt },
         response: if said && dice.chance(0.3) { dice.cost(10) } else { Span::ZERO },
+        // Timers that cost something have no bound.
+        timer: if said && dice.latest().chance(0.04) { dice.latest().cost(20) } else { Span::ZERO },
+        ipi: if said && dice.latest().chance(0.3) { dice.latest().cost(20) } else { Span::ZERO },
         thread_creation,
         receive_packet,
         receive_message,

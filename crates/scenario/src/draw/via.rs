@@ -214,6 +214,7 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
     let size = Bytes::new(dice.pick(sizes));
     let source: Drafted<RawSource> = table!(RawSource {
         kind: word::<SourceKind>(kind),
+        core: unsaid(),
         interval: if own { quantity(interval * streams) } else { unsaid() },
         rate: unsaid(),
         multiple: match kind {
@@ -282,6 +283,7 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
         refusal: unsaid(),
         message_overflow: unsaid(),
         packet_overflow: unsaid(),
+        core: unsaid(),
         reader: unsaid(),
         carries: unsaid(),
         interface: unsaid(),
@@ -300,6 +302,7 @@ fn round(
 ) -> Drafted<RawChannel> {
     let source: Drafted<RawSource> = table!(RawSource {
         kind: word::<SourceKind>("rounds"),
+        core: unsaid(),
         interval: unsaid(),
         rate: unsaid(),
         multiple: unsaid(),
@@ -342,6 +345,7 @@ fn round(
         refusal: unsaid(),
         message_overflow: unsaid(),
         packet_overflow: unsaid(),
+        core: unsaid(),
         reader: unsaid(),
         carries: unsaid(),
         interface: unsaid(),

@@ -58,6 +58,9 @@ pub(crate) struct RawAdapter {
     pub(crate) file: Option<Written<String>>,
     /// The family of adapters.
     pub(crate) kind: Option<Written<AdapterKind>>,
+    /// The cores of its host that its response queues interrupt: the first queue the first of these, and so on, in turn. Not in adapter files.
+    /// Default `[0]`.
+    pub(crate) interrupts: Option<List<Written<super::CoreNumber>>>,
     /// Where the numbers of this table itself come from. Needed in adapter files.
     pub(crate) source: Option<Written<String>>,
     /// Null: `C_x`, overhead of initiating a transmission. Default `0 us`.

@@ -8,7 +8,7 @@ use laxity_world::experiment::Refusal;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{NodeName, RawReader};
+use super::{CoreNumber, NodeName, RawReader};
 use crate::choice::{Random, SourceKind};
 use crate::leaf::{Bounded, Delay, Factor, Flow, Interval, Name, Or, Size, Whole};
 use crate::written::{Either, List, Part, Written};
@@ -67,6 +67,8 @@ pub(crate) struct RawChannel {
     pub(crate) message_overflow: Option<Written<MessageOverflow>>,
     /// When the packet buffers are full. Default `block`.
     pub(crate) packet_overflow: Option<Written<PacketOverflow>>,
+    /// The core of its handlers at hosts of its way that have several. Default: the next in turn, of the channels that the host has.
+    pub(crate) core: Option<Written<CoreNumber>>,
     /// The program that takes its messages at the host that receives them. Default: none, a message is delivered when it is whole.
     pub(crate) reader: Option<Part<RawReader>>,
     /// In an emulation: the frames of the sending node's port that go on this channel, in place of what `source`
@@ -92,6 +94,8 @@ pub(crate) struct RawSource {
     /// The kind of source.
     #[schemars(required)]
     pub(crate) kind: Option<Written<SourceKind>>,
+    /// The core of the application that sends, of several. Default: that of the channel's handler.
+    pub(crate) core: Option<Written<CoreNumber>>,
     /// Mean spacing of messages. Either this or `rate`; default the channel's `I_min`, or a trace's own.
     pub(crate) interval: Option<Written<Bounded<Interval>>>,
     /// Mean rate in bytes, for the interval = mean size / rate.

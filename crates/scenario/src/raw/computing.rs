@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::CoreNumber;
 use crate::leaf::{Bounded, Cost, Delay, Interval, PerByte, Whole};
 use crate::written::Written;
 
@@ -11,6 +12,8 @@ use crate::written::Written;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawComputing {
+    /// Its core. Default: the next in turn.
+    pub(crate) core: Option<Written<CoreNumber>>,
     /// What it has to do in each `period`. Default: as much as there is time for.
     pub(crate) budget: Option<Written<Bounded<Interval>>>,
     /// How often the budget is given. Needed with one.
@@ -30,6 +33,8 @@ pub(crate) struct RawComputing {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RawReader {
+    /// Its core, of several. Default: its channel's.
+    pub(crate) core: Option<Written<CoreNumber>>,
     /// What it does with a message, on the host's CPU and in the order in which handlers are served. Default `0 us`.
     pub(crate) work: Option<Written<Bounded<Cost>>>,
     /// What it does with each byte, beside. Default `0 ns`.

@@ -140,7 +140,7 @@ fn a_program_takes_messages() {
     assert_eq!(reader("", ""), None);
     let of = |slots, work, per_byte| {
         let (work, per_byte) = (Span::from_us(work), Span::from_ns(per_byte));
-        Some(laxity_qos::channel::Reader { slots, work, per_byte })
+        Some(laxity_qos::channel::Reader { core: Default::default(), slots, work, per_byte })
     };
     assert_eq!(reader("", "reader = {}"), of(3, 0, 0));
     let said = "reader = { work = \"400 us\", work_byte = \"20 ns\", slots = 7 }";

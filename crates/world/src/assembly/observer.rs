@@ -3,12 +3,12 @@
 use laxity_engine::trace::{Flow, Trace, Track};
 use laxity_model::host::Busy;
 use laxity_model::node::Node;
-use laxity_qos::channel::{ChannelId, LinkId, Packet, Thread};
+use laxity_qos::channel::{ChannelId, CoreId, LinkId, Packet, Thread};
 use laxity_qos::wire::Header;
 use laxity_units::{Span, Time};
 
 use super::FrameSink;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Placed, Placement};
 
 /// Passes on what happens, if anyone listens.
 pub(super) struct Observer<'a, 'f, T: Trace> {
@@ -58,9 +58,19 @@ fn before(at: Time) -> Time {
 
 /// The lines of one node in the trace.
 struct Tracks {
-    cpu: Track,
+    /// By core; a port of a switch has one, in which nothing happens.
+    cpus: Vec<Track>,
+    /// The core of each channel's handlers, where there are several.
+    placed: Vec<Placed>,
     links: Vec<LinkTrack>,
     queue: Track,
+}
+
+impl Tracks {
+    /// The line of the core that `does` something for `channel`.
+    fn cpu_that(&self, channel: ChannelId, does: fn(&Placed) -> CoreId) -> Track {
+        self.cpus[self.placed.get(channel.0 as usize).map_or(0, |placed| usize::from(does(placed).0))]
+    }
 }
 
 /// The line of a link.
@@ -84,7 +94,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
     }
 
     /// Names what will be seen, before anything happens.
-    pub(super) fn watch(&mut self, nodes: &mut [Node], experiment: &Experiment) {
+    pub(super) fn watch(&mut self, nodes: &mut [Node], experiment: &Experiment, placement: &Placement) {
         if !self.trace.is_kept() {
             return;
         }
@@ -92,7 +102,13 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         for station in 0..experiment.stations() {
             let name = experiment.name(station);
             let mut track = |what: &str| self.trace.track(&format!("node {name} {what}"));
-            let cpu = track("cpu");
+            let cores = experiment.nodes.get(station).map_or(1, |_| experiment.host(station).subsystem.cores);
+            let cpus = match cores {
+                1 => vec![track("cpu")],
+                cores => (0..cores).map(|core| track(&format!("cpu {core}"))).collect(),
+            };
+            let channels = (0..experiment.channels.len() as u32).filter(|_| cores > 1).map(ChannelId);
+            let placed = channels.map(|channel| placement.of(station, channel)).collect();
             let adapters = experiment.nodes.get(station).map_or(&[][..], |node| &node.adapters);
             let links = match adapters {
                 [] | [_] => vec![track("link")],
@@ -103,7 +119,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             };
             let links = links.into_iter().map(|track| LinkTrack { track, free: Time::ZERO }).collect();
             let queue = track("link queue");
-            self.nodes.push(Tracks { cpu, links, queue });
+            self.nodes.push(Tracks { cpus, placed, links, queue });
         }
         for (number, channel) in experiment.channels.iter().enumerate() {
             self.channels.push(self.trace.track(&format!("channel {}", channel.name)));
@@ -123,7 +139,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             Some(Thread::Reader(channel)) => ("program", u64::from(channel.0)),
         };
         let arguments: Vec<_> = channel.into_iter().chain([who]).collect();
-        self.trace.span(self.nodes[node].cpu, busy.used.name(), busy.began, busy.ended, &arguments);
+        let cpu = self.nodes[node].cpus[usize::from(busy.core.0)];
+        self.trace.span(cpu, busy.used.name(), busy.began, busy.ended, &arguments);
     }
 
     /// A digest of what has departed: which packet, from which node, when, and in which order.
@@ -160,7 +177,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
     /// A message of `channel` has been delivered at `node`, by what its CPU has just done.
     pub(super) fn delivered(&mut self, node: usize, now: Time, channel: ChannelId, message: u64) {
         if self.trace.is_kept() {
-            self.trace.flow(self.nodes[node].cpu, before(now), flow_of(channel, message), Flow::Ends);
+            let cpu = self.nodes[node].cpu_that(channel, |placed| placed.reader);
+            self.trace.flow(cpu, before(now), flow_of(channel, message), Flow::Ends);
         }
     }
 
@@ -180,6 +198,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                 ("packet", u64::from(packet.index)),
                 ("bytes", packet.size.get()),
             ];
+            let cpu = tracks.cpu_that(packet.channel, |placed| placed.handler);
             let link = &mut tracks.links[usize::from(link.0)];
             self.trace.span(link.track, "transmit", packet.handed.max(link.free), now, &arguments);
             link.free = now;
@@ -188,7 +207,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                 let id = flow_of(packet.channel, packet.message);
                 if nodes.get(node).is_some_and(|node| node.host().is_some()) {
                     let flow = if first { Flow::Begins } else { Flow::Passes };
-                    self.trace.flow(tracks.cpu, before(packet.created), id, flow);
+                    self.trace.flow(cpu, before(packet.created), id, flow);
                 }
                 let flow = if ends { Flow::Ends } else { Flow::Passes };
                 self.trace.flow(link.track, before(now), id, flow);

@@ -11,7 +11,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
-use super::{Assembly, Outside, Said};
+use super::{Assembly, Outside, Said, parts};
 use crate::causes;
 use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Refusal};
@@ -83,21 +83,25 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let (mut resources, mut stages) = (Vec::new(), Vec::new());
         let mut meters = std::mem::take(&mut self.around.stages).into_iter();
         for (i, node) in self.nodes.iter().enumerate() {
-            let suffix = self.experiment.suffix(i);
             let elsewhere = hosts.iter().find(|host| host.node == i);
             let (from, to) = match elsewhere {
-                Some(host) => (host.opened.uses, host.closed.uses),
-                None => (opened.uses[i], closed.uses[i]),
+                Some(host) => (&vec![host.opened.uses], &vec![host.closed.uses]),
+                None => (&opened.uses[i], &closed.uses[i]),
             };
-            let uses = Use::ALL.map(|u| (u.name().to_string(), over(window, from.of(u), to.of(u))));
             let here = node.host().map(|host| host.subsystem().link_queue().1);
             let longest = here.or(elsewhere.map(|host| host.longest_queue)).unwrap_or_default();
-            resources.push(Resource {
-                name: format!("cpu{suffix}"),
-                utilisation: over(window, from.total(), to.total()),
-                uses: uses.into(),
-                longest_queue: Some(longest as u64),
-            });
+            for (core, (name, (from, to))) in
+                parts::cpu_names(self.experiment, i).into_iter().zip(from.iter().zip(to)).enumerate()
+            {
+                let uses = Use::ALL.map(|u| (u.name().to_string(), over(window, from.of(u), to.of(u))));
+                resources.push(Resource {
+                    name,
+                    utilisation: over(window, from.total(), to.total()),
+                    uses: uses.into(),
+                    // That of the links, which all cores share.
+                    longest_queue: (core == 0).then_some(longest as u64),
+                });
+            }
             let adapters = self.experiment.links_of(i).zip(meters.next().expect("every node has meters"));
             let reports = adapters.flat_map(|(link, meters)| {
                 let stages = node.adapter(link).stages().into_iter().zip(meters);

@@ -6,15 +6,20 @@ use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
 use laxity_model::switch::{Flow, Switch};
-use laxity_qos::channel::{ChannelConfig, ChannelId, LinkId, Role, Way};
+use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, LinkId, Reader, Role, Way};
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
+use crate::experiment::{Adapter, Experiment, MediumSpec, Network, Placement};
 use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
-pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -> Node {
+pub(super) fn node(
+    experiment: &Experiment,
+    placement: &Placement,
+    number: usize,
+    host_is_here: bool,
+) -> Node {
     let host = experiment.host(number);
     let first = adapter(experiment.adapter(number));
     let mut node = match host_is_here {
@@ -30,8 +35,12 @@ pub(super) fn node(experiment: &Experiment, number: usize, host_is_here: bool) -
             let further = adapter(experiment.adapter_of(number, link));
             node.add_adapter(host.driver, further, experiment.speed(number, link));
         }
-        for (flow, application) in (experiment.channels.len() as u32..).zip(&host.computing) {
-            node.compute(application.config(ChannelId(flow)));
+        for (link, attached) in experiment.links_of(number).zip(&experiment.nodes[number].adapters) {
+            node.steer(link, &attached.interrupts);
+        }
+        for (i, application) in host.computing.iter().enumerate() {
+            let flow = ChannelId((experiment.channels.len() + i) as u32);
+            node.compute(application.config(flow, placement.of_computing(number, i)));
         }
     }
     node.record_stages();
@@ -63,7 +72,7 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
             names.extend(laxity_model::via::Unit::ALL.map(|unit| format!("{}{suffix}", unit.resource())));
             continue;
         }
-        names.push(format!("cpu{suffix}"));
+        names.extend(cpu_names(experiment, number));
         for link in experiment.links_of(number) {
             let suffix = experiment.suffix_of(number, link);
             let stages = adapter(experiment.adapter_of(number, link)).stages();
@@ -73,6 +82,15 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     let ports = experiment.nodes.len()..experiment.stations();
     names.extend(ports.map(|port| format!("link{}", experiment.suffix(port))));
     names
+}
+
+/// The names of the cores of a node: `cpu` where there is one, else `cpu0` and so on.
+pub(super) fn cpu_names(experiment: &Experiment, node: usize) -> Vec<String> {
+    let suffix = experiment.suffix(node);
+    match experiment.host(node).subsystem.cores {
+        1 => vec![format!("cpu{suffix}")],
+        cores => (0..cores).map(|core| format!("cpu{core}{suffix}")).collect(),
+    }
 }
 
 /// Who may send when at `network`.
@@ -132,6 +150,8 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) 
         class: spec.class,
         link: spec.hop(node).map_or(LinkId::FIRST, |hop| experiment.link_out(spec, hop)),
         role: Role::Send,
+        core: CoreId::FIRST,
+        application: CoreId::FIRST,
         spec: spec.spec,
         deadline: local_deadline(experiment, i, promise, node),
         level: spec.level.unwrap_or(level),
@@ -176,6 +196,7 @@ fn contract(experiment: &Experiment, i: usize, notices: &[Span]) -> Option<Contr
 pub(super) fn open(
     nodes: &mut [Node],
     experiment: &Experiment,
+    placement: &Placement,
     i: usize,
     promise: &Promise,
     notices: &[Span],
@@ -200,7 +221,11 @@ pub(super) fn open(
         };
         let ends_here = role == Role::Receive;
         let reader = experiment.channels[i].reader_at(experiment.host(number).speedup).filter(|_| ends_here);
-        node.open_as(ChannelId(i as u32), ChannelConfig { role, packet_slots, reader, ..config });
+        let id = ChannelId(i as u32);
+        let placed = placement.of(number, id);
+        let reader = reader.map(|reader| Reader { core: placed.reader, ..reader });
+        let (core, application) = (placed.handler, placed.application);
+        node.open_as(id, ChannelConfig { role, core, application, packet_slots, reader, ..config });
     }
 }
 

@@ -60,7 +60,8 @@ pub enum Event {
 #[derive(Debug, Clone)]
 pub(super) struct Snapshot {
     pub(super) at: Time,
-    pub(super) uses: Vec<Uses>,
+    /// Of each core of each node.
+    pub(super) uses: Vec<Vec<Uses>>,
     /// CPU time in which each application that computes did.
     pub(super) computed: Vec<Vec<Span>>,
     /// For how long each stage of each adapter had been busy, and how many packets had passed it.
@@ -82,7 +83,7 @@ impl Snapshot {
     pub(super) fn with(mut self, nodes: &[Node], switches: &Switches) -> Self {
         self.ports = switches.reports().collect();
         for node in nodes {
-            self.uses.push(node.host().map_or(Uses::default(), |host| *host.uses()));
+            self.uses.push(node.host().map_or_else(Vec::new, |host| host.uses().to_vec()));
             self.computed.push(node.host().map_or_else(Vec::new, |host| host.computed().to_vec()));
             let stages = node.adapters().flat_map(Adapter::stages);
             self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());

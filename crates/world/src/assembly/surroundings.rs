@@ -92,7 +92,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 self.computing[node][done.application as usize].done(now, &done, counted);
             }
             NodeOutput::Host(
-                Output::Transmit(..) | Output::Proceed(..) | Output::Read(_) | Output::Copies(_),
+                Output::Transmit(..) | Output::Proceed(..) | Output::Read(..) | Output::Copies(_),
             ) => {
                 unreachable!("a node passes these to its adapters")
             }

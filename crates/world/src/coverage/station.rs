@@ -32,7 +32,7 @@ pub(super) fn covered(
     description: &Description,
     host: &Covered,
 ) -> Result<Covered, Uncovered> {
-    let LinkConfig { paradigm: _, order: _, early, depth, frame: _, speed: _ } =
+    let LinkConfig { paradigm: _, core: _, order: _, early, depth, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
     let held = early.horizon.is_zero();
     let kinds = kinds(experiment, node, host.by_level);

@@ -10,7 +10,7 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
-use super::{Carries, Refusal};
+use super::{Carries, ChannelCores, Refusal};
 
 /// One channel.
 #[derive(Debug, Clone)]
@@ -48,6 +48,8 @@ pub struct ChannelSpec {
     pub packet_overflow: PacketOverflow,
     /// The program that takes its messages where it ends, at the CPU's own speed of 1; `None` if they are delivered when they are whole.
     pub reader: Option<Reader>,
+    /// Its cores, where hosts have several.
+    pub cores: ChannelCores,
     /// What it carries of its sender's port in an emulation, in place of what is sent.
     pub carries: Option<Carries>,
     /// The interface at which it comes in, what is sent being what arrives there; `None` for a channel that this host sends.

@@ -1,7 +1,7 @@
 //! What computes at a host beside its communication.
 
 use laxity_qos::admission::{Request, RequestError, Work};
-use laxity_qos::channel::{Budget, ChannelId, Computing};
+use laxity_qos::channel::{Budget, ChannelId, Computing, CoreId};
 use laxity_units::{Span, Time};
 
 /// An application that computes.
@@ -9,6 +9,8 @@ use laxity_units::{Span, Time};
 pub struct ComputingSpec {
     /// Its name, unique at its host.
     pub name: String,
+    /// Its core; `None` for the next in turn.
+    pub core: Option<CoreId>,
     /// How long it keeps the CPU at most before others are asked; not zero.
     pub slice: Span,
     /// What it has to do; `None` for as much as there is time for.
@@ -31,8 +33,8 @@ pub struct BudgetSpec {
 }
 
 impl ComputingSpec {
-    /// What the host is told, of the application that is called `flow` where the CPU is shared by rates.
-    pub(crate) fn config(&self, flow: ChannelId) -> Computing {
+    /// What the host is told, of the application on `core` that is called `flow` where the CPU is shared by rates.
+    pub(crate) fn config(&self, flow: ChannelId, core: CoreId) -> Computing {
         let budget = self.budget.map(|budget| Budget {
             time: budget.time,
             period: budget.period,
@@ -40,7 +42,7 @@ impl ComputingSpec {
             deadline: budget.deadline,
             level: budget.level,
         });
-        Computing { flow, slice: self.slice, budget }
+        Computing { flow, core, slice: self.slice, budget }
     }
 
     /// What it asks of admission; nothing of what is left.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use laxity_model::adapter::Stage;
 use laxity_model::network::{CsmaParameters, ImpairmentParameters, Probability, TokenRingParameters};
 use laxity_model::switch::PortConfig;
-use laxity_qos::channel::{Config, LinkId, Order, Role};
+use laxity_qos::channel::{Config, CoreId, LinkId, Order, Role};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span};
@@ -271,7 +271,7 @@ pub struct NodeSpec {
 impl NodeSpec {
     /// A node with that adapter only.
     pub fn with_one(name: Option<String>, host: usize, adapter: usize) -> Self {
-        Self { name, host, adapters: vec![Attached { name: None, adapter, networks: Vec::new() }] }
+        Self { name, host, adapters: vec![Attached::alone(adapter)] }
     }
 }
 
@@ -284,6 +284,15 @@ pub struct Attached {
     pub adapter: usize,
     /// The networks that it is at, where the node has several to tell apart.
     pub networks: Vec<usize>,
+    /// The cores that its response queues interrupt, in turn; at least one.
+    pub interrupts: Vec<CoreId>,
+}
+
+impl Attached {
+    /// The only one of a node, which interrupts its first core.
+    pub fn alone(adapter: usize) -> Self {
+        Self { name: None, adapter, networks: Vec::new(), interrupts: vec![CoreId::FIRST] }
+    }
 }
 
 /// A network.

@@ -18,7 +18,7 @@ fn transmits(s: &mut Subsystem) -> (Vec<(Thread, bool)>, Vec<Packet>) {
                 sent.push(packet);
             }
             Step::Process { .. } => drop(s.finish(at(0))),
-            Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } => {
+            Step::Application { .. } | Step::Compute { .. } | Step::Read { .. } | Step::Spin { .. } => {
                 unreachable!("none is ready")
             }
         }

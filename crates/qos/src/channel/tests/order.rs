@@ -104,7 +104,7 @@ fn the_link_thread_then_applications_then_handlers() {
             Step::Transmit { thread: Thread::LinkScheduler, new_thread: false, .. } => "link".to_string(),
             Step::Transmit { .. } => unreachable!("O2 has one thread"),
             Step::Application { channel } => format!("application {}", channel.0),
-            Step::Compute { .. } | Step::Read { .. } => unreachable!("nothing computes"),
+            Step::Compute { .. } | Step::Read { .. } | Step::Spin { .. } => unreachable!("nothing computes"),
             Step::Process { channel, .. } => {
                 s.finish(at(0));
                 format!("handler {}", channel.0)

@@ -1,0 +1,71 @@
+//! A core of a host: what it is busy with, and what waits to interrupt it.
+
+use std::collections::VecDeque;
+
+use laxity_qos::channel::{LinkId, Slot, Thread};
+use laxity_units::{Span, Time};
+
+use super::activity::Activity;
+use super::{Entry, Interrupt};
+
+/// What is still to be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pending {
+    pub(super) interrupt: Interrupt<Slot>,
+    pub(super) entry: Entry,
+    /// Whose adapter announced it, and in which of its response queues.
+    pub(super) link: LinkId,
+    pub(super) queue: u32,
+}
+
+impl Pending {
+    /// The core's own timer.
+    pub(super) const TIMER: Pending =
+        Pending { interrupt: Interrupt::Timer, entry: Entry::Timer, link: LinkId::FIRST, queue: 0 };
+    /// Another core has something for this one.
+    pub(super) const CALL: Pending =
+        Pending { interrupt: Interrupt::Nothing, entry: Entry::Call, link: LinkId::FIRST, queue: 0 };
+}
+
+/// A core.
+#[derive(Debug)]
+pub(super) struct Core {
+    /// Now: at most one of a thread's work and, above it, an interrupt's.
+    pub(super) running: Option<Activity>,
+    /// What is left of the thread's work, while it stands still for an interrupt.
+    pub(super) interrupted: Option<Span>,
+    pub(super) interrupt: Option<Activity>,
+    /// Interrupts that have come and not been served, the one being served first.
+    pub(super) pending: VecDeque<Pending>,
+    pub(super) last_thread: Option<Thread>,
+    /// When the subsystem wants to be woken here; `Time::MAX` for never.
+    pub(super) wakeup: Time,
+    /// The timer's interrupt is pending.
+    pub(super) awake: bool,
+    /// It has found nothing to do, and nothing has interrupted it since.
+    pub(super) asleep: bool,
+}
+
+impl Default for Core {
+    fn default() -> Self {
+        Self {
+            running: None,
+            interrupted: None,
+            interrupt: None,
+            pending: VecDeque::new(),
+            last_thread: None,
+            wakeup: Time::MAX,
+            awake: false,
+            asleep: true,
+        }
+    }
+}
+
+impl Core {
+    /// When it next wants to be looked at; `Time::MAX` for never.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        let top = self.interrupt.as_ref().or(self.running.as_ref());
+        top.map_or(Time::MAX, |activity| activity.ends).min(self.wakeup)
+    }
+}

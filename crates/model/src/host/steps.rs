@@ -1,0 +1,352 @@
+//! What cores do, one thing after the other: they serve interrupts, go on with what those stopped, and ask the subsystem what is next.
+
+use laxity_qos::channel::{CoreId, Slot, Step, Taken, Thread};
+use laxity_qos::costs::HostCosts;
+use laxity_units::{Bytes, Span, Time};
+
+use super::activity::{Activity, Kind, Use, cost_of, cost_of_transmit, use_of};
+use super::core::{Core, Pending};
+use super::{Entry, Host, Interrupt, Output, answers};
+use crate::around::Around;
+
+/// A core copies for so long.
+fn copies(span: Span, around: &mut impl Around<Output<Slot>>) {
+    if !span.is_zero() {
+        around.tell(Output::Copies(span));
+    }
+}
+
+/// What an interrupt takes before what it announces is done.
+fn cost_of_interrupt(costs: &HostCosts, Pending { interrupt, entry, .. }: &Pending) -> Span {
+    let response = if interrupt.packet().is_none() { Span::ZERO } else { costs.response };
+    response
+        + match entry {
+            Entry::Interrupt => costs.interrupt,
+            Entry::Look => costs.poll,
+            Entry::Timer => costs.timer,
+            Entry::Call => costs.ipi,
+            Entry::Further => Span::ZERO,
+        }
+}
+
+impl Host {
+    #[inline]
+    fn core(&mut self, core: CoreId) -> &mut Core {
+        &mut self.cores[usize::from(core.0)]
+    }
+
+    #[inline]
+    fn all_cores(&self) -> impl Iterator<Item = CoreId> + use<> {
+        (0..self.cores.len() as u8).map(CoreId)
+    }
+
+    /// What somebody outside the host has given to cores that sleep wakes them for nothing.
+    #[inline]
+    pub(super) fn came_from_outside(&mut self) {
+        if self.cores.len() > 1 {
+            for core in self.all_cores() {
+                if self.core(core).asleep && self.subsystem.was_called(core) {
+                    self.core(core).asleep = false;
+                }
+            }
+        }
+    }
+
+    /// Carries on as far as `now` allows.
+    ///
+    /// A timer that is due goes first, whatever it was that came at the same instant: the queues have to be looked at
+    /// for what has become current before anybody is served from them. What one core does may be what another has waited for, so all are
+    /// asked again until none has anything to do.
+    pub(super) fn settle(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
+        loop {
+            for core in &mut self.cores {
+                if core.wakeup <= now {
+                    core.wakeup = Time::MAX;
+                    core.awake = true;
+                    core.pending.push_back(Pending::TIMER);
+                }
+            }
+            if self.cores.len() == 1 {
+                while self.advance(CoreId::FIRST, now, around) {}
+            } else {
+                while self.advance_all(now, around) {}
+            }
+            let mut wakes = false;
+            for core in self.all_cores() {
+                let wakeup = self.subsystem.next_wakeup(core, now).unwrap_or(Time::MAX);
+                let core = self.core(core);
+                // One that is announced already is not asked for again.
+                core.wakeup = if wakeup > now || !core.awake { wakeup } else { Time::MAX };
+                wakes |= core.wakeup <= now;
+            }
+            if !wakes {
+                return;
+            }
+        }
+    }
+
+    /// Lets each core go as far as it can by itself; answers whether any did anything.
+    fn advance_all(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
+        let mut any = false;
+        for core in self.all_cores() {
+            while self.advance(core, now, around) {
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Does one thing that is due at `now` on `core`; answers whether there was one.
+    fn advance(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
+        let of = &mut self.cores[usize::from(core.0)];
+        if let Some(interrupt) = &of.interrupt {
+            if interrupt.spins() {
+                return self.stop_spinning(core, now, around);
+            }
+            let ended = interrupt.ends <= now;
+            if ended {
+                self.finish_interrupt(core, now, around);
+            }
+            return ended;
+        }
+        if let Some(pending) = of.pending.front()
+            && !of.running.as_ref().is_some_and(Activity::masks_interrupts)
+        {
+            let cost = cost_of_interrupt(&self.costs, pending);
+            let channel = pending.interrupt.packet().map(|packet| around.packets().at(*packet).channel);
+            let activity = Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(channel));
+            if let Some(running) = of.running.as_mut().filter(|_| of.interrupted.is_none()) {
+                self.account.log(core, running, now, around);
+                of.interrupted = Some(running.ends.saturating_since(now));
+            }
+            of.asleep = false;
+            of.interrupt = Some(activity);
+            return true;
+        }
+        if let Some(left) = of.interrupted.take() {
+            let activity = of.running.as_mut().expect("a thread was interrupted");
+            activity.began = now;
+            activity.ends = now + left;
+            return true;
+        }
+        if let Some(activity) = &of.running {
+            if activity.spins() {
+                return self.stop_spinning(core, now, around);
+            }
+            if activity.ends > now {
+                return self.preemptive && self.preempt(core, now, around);
+            }
+            self.finish(core, now, around);
+            return true;
+        }
+        if of.asleep && self.is_called(core) {
+            self.core(core).pending.push_back(Pending::CALL);
+            return true;
+        }
+        let sent = self.senders.retry(now, core, &mut self.subsystem, &mut answers(around));
+        // What was sent may be for another core.
+        self.start(core, now, around) || sent && self.cores.len() > 1
+    }
+
+    /// Whether another core has given `core`, which sleeps, something to do, and that costs an interrupt.
+    #[inline]
+    fn is_called(&mut self, core: CoreId) -> bool {
+        self.cores.len() > 1 && !self.costs.ipi.is_zero() && self.subsystem.was_called(core)
+    }
+
+    fn start(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
+        let step = self.subsystem.next_step(core, now);
+        let (thread, work, used, kind) = match step {
+            Step::Idle => {
+                if self.cores.len() > 1 {
+                    self.core(core).asleep = true;
+                    self.subsystem.was_called(core);
+                }
+                return false;
+            }
+            Step::Process { thread, channel, work, bytes, resumed } => {
+                let left = if resumed { self.left.remove(&thread) } else { None };
+                if left.is_none() {
+                    copies(
+                        cost_of(&self.costs, work, bytes) - cost_of(&self.costs, work, Bytes::ZERO),
+                        around,
+                    );
+                }
+                let cost = left.unwrap_or_else(|| cost_of(&self.costs, work, bytes));
+                (thread, cost, use_of(work), Kind::Process(channel))
+            }
+            Step::Transmit { thread, packet, new_thread } => {
+                let creation = if new_thread { self.costs.thread_creation } else { Span::ZERO };
+                let of = around.packets().at(packet);
+                let (size, kind) = (of.size, Kind::Transmit(of.channel));
+                let cost = creation + cost_of_transmit(&self.costs, self.paradigm, size);
+                copies(self.costs.transfer_byte * size.get(), around);
+                self.handing = Some(packet);
+                (thread, cost, Use::LinkScheduling, kind)
+            }
+            Step::Spin { thread } => {
+                let of = self.core(core);
+                of.asleep = false;
+                of.running = Some(Activity { thread, ..Activity::spinning(now) });
+                return true;
+            }
+            Step::Application { channel } => {
+                let messages = self.senders.dispatch(channel, &self.subsystem);
+                let cost = self.costs.send_call * messages;
+                (Thread::Application(channel), cost, Use::Application, Kind::Send(channel))
+            }
+            Step::Compute { thread, application, work } => {
+                (thread, work, Use::Computation, Kind::Compute(application))
+            }
+            Step::Read { thread, channel, work } => (thread, work, Use::Program, Kind::Read(channel)),
+        };
+        let switch = self.costs.switch();
+        let of = self.core(core);
+        let switches = of.last_thread.is_some_and(|last| last != thread);
+        let switch = if switches { switch } else { Span::ZERO };
+        of.last_thread = Some(thread);
+        of.asleep = false;
+        of.running = Some(Activity::new(now, work, used, kind).of(thread, switch));
+        true
+    }
+
+    /// Lets `core`, which waits for the link scheduler, go on if it has been let in; answers whether it has.
+    fn stop_spinning(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
+        if !self.subsystem.is_let_in(core) {
+            return false;
+        }
+        let of = &mut self.cores[usize::from(core.0)];
+        if let Some(mut interrupt) = of.interrupt.take() {
+            self.account.log(core, &mut interrupt, now, around);
+            self.schedule_links(core, now, around);
+        } else if let Some(mut running) = of.running.take() {
+            self.account.log(core, &mut running, now, around);
+            self.start(core, now, around);
+        }
+        true
+    }
+
+    /// The thread's work is done.
+    fn finish(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
+        let of = &mut self.cores[usize::from(core.0)];
+        let activity = of.running.as_mut().expect("a thread runs");
+        self.account.log(core, activity, now, around);
+        let kind = activity.kind;
+        of.running = None;
+        match kind {
+            Kind::Process(_) => {
+                if let Some(delivery) = self.subsystem.finish(core, now, around.packets()).delivered {
+                    around.tell(Output::Delivered(delivery));
+                }
+            }
+            Kind::Transmit(_) => self.hand_over(core, around),
+            Kind::Send(channel) => {
+                self.senders.send(now, channel, &mut self.subsystem, &mut answers(around));
+            }
+            Kind::Compute(_) => {
+                if let Some(done) = self.subsystem.computed(core, now, Span::ZERO) {
+                    around.tell(Output::Computed(done));
+                }
+            }
+            Kind::Read(_) => {
+                if let Some(delivery) = self.subsystem.read(core, now, Span::ZERO) {
+                    around.tell(Output::Delivered(delivery));
+                }
+            }
+            Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
+            Kind::Spin => unreachable!("who spins is never done by itself"),
+        }
+    }
+
+    /// The link has been scheduled, and the packet goes.
+    fn hand_over(&mut self, core: CoreId, around: &mut impl Around<Output<Slot>>) {
+        let packet = self.handing.take().expect("the link was scheduled for a packet");
+        let link = self.subsystem.link_of(around.packets().at(packet).channel);
+        self.subsystem.handed_over(core);
+        around.tell(Output::Transmit(link, packet));
+    }
+
+    /// Schedules links in an interrupt, where that is done there.
+    fn schedule_links(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
+        match self.subsystem.interrupt_transmit(core, now) {
+            Taken::Packet(packet) => {
+                let of = around.packets().at(packet);
+                let cost = cost_of_transmit(&self.costs, self.paradigm, of.size);
+                self.handing = Some(packet);
+                let activity = Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel));
+                self.core(core).interrupt = Some(activity);
+            }
+            Taken::Held => self.core(core).interrupt = Some(Activity::spinning(now)),
+            Taken::Nothing => {}
+        }
+    }
+
+    fn finish_interrupt(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
+        let of = &mut self.cores[usize::from(core.0)];
+        let activity = of.interrupt.as_mut().expect("an interrupt runs");
+        self.account.log(core, activity, now, around);
+        let schedules_link = activity.masks_interrupts();
+        of.interrupt = None;
+        if schedules_link {
+            self.hand_over(core, around);
+            // Of one link the next completion is another interrupt; of several each may have waited for this one.
+            if self.subsystem.links() > 1 {
+                self.schedule_links(core, now, around);
+            }
+            return;
+        }
+        let Self { subsystem, senders, .. } = self;
+        let Pending { interrupt, link, queue, .. } =
+            of.pending.pop_front().expect("what is served is pending");
+        if interrupt.packet().is_some() {
+            around.tell(Output::Read(link, queue));
+        }
+        match interrupt {
+            Interrupt::Transmitted(packet) => {
+                let packet = around.packets().free(packet);
+                subsystem.transmitted(core, now, packet);
+                senders.returned(packet);
+            }
+            Interrupt::Failed(packet) => {
+                let packet = around.packets().free(packet);
+                subsystem.failed(core, now, packet);
+                senders.returned(packet);
+            }
+            Interrupt::Progress(_) | Interrupt::Nothing => {}
+            Interrupt::Handshake(packet) => around.tell(Output::Proceed(link, packet)),
+            Interrupt::Received(packet) => {
+                let packet = around.packets().take(packet);
+                // A packet that finds no buffer is in the subsystem's counters.
+                let _ = subsystem.receive(now, packet.channel, packet);
+            }
+            Interrupt::Timer => {
+                of.awake = false;
+                subsystem.wakeup(core, now);
+            }
+        }
+        self.schedule_links(core, now, around);
+    }
+
+    /// Takes the core from the packet or slice in progress if something more urgent waits and policy allows.
+    fn preempt(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
+        let gives_way = |a: &Activity| matches!(a.kind, Kind::Process(_) | Kind::Compute(_) | Kind::Read(_));
+        let of = &mut self.cores[usize::from(core.0)];
+        if !of.running.as_ref().is_some_and(gives_way) || !self.subsystem.wants_preemption(core, now) {
+            return false;
+        }
+        let mut activity = of.running.take().expect("a packet is in progress");
+        self.account.log(core, &mut activity, now, around);
+        let thread = activity.thread.expect("a thread processes packets");
+        // What is left of a switch is lost: whoever comes back is switched to again.
+        let left = activity.ends.saturating_since(now).saturating_sub(activity.switch);
+        match activity.kind {
+            Kind::Compute(_) => drop(self.subsystem.computed(core, now, left)),
+            Kind::Read(_) => drop(self.subsystem.read(core, now, left)),
+            _ => {
+                self.left.insert(thread, left);
+                self.subsystem.preempt(core, now);
+            }
+        }
+        true
+    }
+}

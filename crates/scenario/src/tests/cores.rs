@@ -1,0 +1,142 @@
+//! Several cores: where what is said to be, where what is not, and cores that are not there.
+
+use laxity_qos::admission::Formula;
+use laxity_qos::channel::{ChannelId, CoreId};
+use laxity_world::promise::{Promise, promises};
+
+use super::errors::refused;
+use super::*;
+
+/// Two hosts, the first of which has three cores; four channels, of which the second and the last say theirs.
+const CORES: &str = r#"title = "Cores"
+[host]
+profile = "mc68040"
+[node.ada.host]
+cores = 3
+[node.ada.host.compute.film]
+slice = "1 ms"
+[node.ada.host.compute.rest]
+slice = "1 ms"
+core = 0
+[node.ben]
+[adapter]
+kind = "null"
+rate = "160 Mbit/s"
+[network.line]
+joins = ["ada", "ben"]
+[run]
+time = "100 ms"
+[[channel]]
+name = "one"
+class = "real_time"
+from = "ada"
+to = "ben"
+max_message = "1 KiB"
+burst = 1
+min_interval = "20 ms"
+deadline = "20 ms"
+source = { kind = "periodic" }
+[[channel]]
+name = "two"
+class = "best_effort"
+from = "ada"
+to = "ben"
+max_message = "1 KiB"
+burst = 1
+core = 2
+source = { kind = "periodic", interval = "10 ms", core = 1 }
+[[channel]]
+name = "three"
+class = "best_effort"
+from = "ben"
+to = "ada"
+max_message = "1 KiB"
+burst = 1
+reader = { work = "10 us", core = 2 }
+source = { kind = "periodic", interval = "10 ms" }
+[[channel]]
+name = "four"
+class = "best_effort"
+from = "ben"
+to = "ada"
+max_message = "1 KiB"
+burst = 1
+source = { kind = "periodic", interval = "10 ms" }
+"#;
+
+fn cores(old: &str, new: &str) -> String {
+    assert!(CORES.contains(old), "{old}");
+    CORES.replacen(old, new, 1)
+}
+
+/// In turn go `one`, `three`, `four` and the film to 0, 1, 2 and 0; `two` and the rest take no turn. At `ben` there is one core.
+#[test]
+fn what_says_nothing_is_placed_in_turn() {
+    let experiment = right(CORES).first();
+    let placement = &Placement::new(&experiment);
+    let at = |node: usize| {
+        (0..4)
+            .map(move |channel| placement.of(node, ChannelId(channel)))
+            .map(|Placed { handler, application, reader }| [handler, application, reader].map(|core| core.0))
+    };
+    assert_eq!(at(0).collect::<Vec<_>>(), [[0, 0, 0], [2, 1, 2], [1, 1, 2], [2, 2, 2]]);
+    assert!(at(1).all(|cores| cores == [0; 3]));
+    assert_eq!([0, 1].map(|application| placement.of_computing(0, application)), [0, 0].map(CoreId));
+    assert_eq!(experiment.nodes[0].adapters[0].interrupts, [CoreId(0)]);
+}
+
+/// Interrupts of all adapters, of those that say nothing else; at a host with one core there is nothing to choose, and 0 is right.
+#[test]
+fn interrupts_are_steered() {
+    let of = |text: &str| {
+        let nodes = right(text).first().nodes;
+        nodes.into_iter().map(|mut node| node.adapters.remove(0).interrupts).collect::<Vec<_>>()
+    };
+    let own = cores("[node.ben]", "[node.ada.adapter]\ninterrupts = [2, 1]\n[node.ben]");
+    assert_eq!(of(&own), [vec![CoreId(2), CoreId(1)], vec![CoreId(0)]]);
+    let common = cores("kind = \"null\"", "kind = \"null\"\ninterrupts = [0, 0]");
+    assert_eq!(of(&common), [vec![CoreId(0), CoreId(0)], vec![CoreId(0), CoreId(0)]]);
+}
+
+#[test]
+fn cores_that_are_not_there_are_said() {
+    let all = [
+        cores("core = 2\n", "core = 3\n"),
+        cores("interval = \"10 ms\", core = 1", "interval = \"10 ms\", core = 7"),
+        cores("work = \"10 us\", core = 2", "work = \"10 us\", core = 63"),
+        cores("slice = \"1 ms\"\ncore = 0", "slice = \"1 ms\"\ncore = 4"),
+        cores("cores = 3", "cores = 3\nsubsystem = { link = { core = 3 } }"),
+        cores("cores = 3", "cores = 0"),
+        cores("[node.ben]", "[node.ada.adapter]\ninterrupts = [0, 3]\n[node.ben]"),
+        cores("[node.ben]", "[node.ada.adapter]\ninterrupts = []\n[node.ben]"),
+        cores("kind = \"null\"", "kind = \"null\"\ninterrupts = [1]"),
+        CORES
+            .replace("cores = 3\n", "")
+            .replace("core = 0\n", "")
+            .replace(", core = 1", "")
+            .replace("work = \"10 us\", core = 2", "work = \"10 us\""),
+    ];
+    insta::assert_snapshot!("cores", all.map(|text| refused(&text)).join("\n\n"));
+}
+
+/// Neither what starts at a host with several cores has a bound, nor what comes there.
+#[test]
+fn several_cores_have_no_bound() {
+    let of = |text: &str| match promises(&right(text).first(), Formula::Corrected) {
+        Err(why) => why.0.to_string(),
+        Ok(promises) => match &promises.channels[0] {
+            Promise::Admitted(_) => String::new(),
+            Promise::Unbounded(why, _) => why.0.to_string(),
+            other => panic!("{other:?}"),
+        },
+    };
+    assert!(of(CORES).contains("cores that wait for each other"), "{}", of(CORES));
+    assert_eq!(
+        of(&cores("cores = 3", "cores = 1").replace("core = 2", "core = 0").replace("core = 1", "core = 0")),
+        ""
+    );
+    let timers = cores("cores = 3", "costs = { timer = \"1 us\" }")
+        .replace("core = 2", "core = 0")
+        .replace("core = 1", "core = 0");
+    assert!(of(&timers).contains("timers"), "{}", of(&timers));
+}
