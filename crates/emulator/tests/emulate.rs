@@ -1,11 +1,13 @@
 //! Worlds under a real clock: order and accounting, never how long anything took.
 #![cfg(target_os = "linux")]
 
+#[path = "support/written.rs"]
+mod written;
+
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use laxity_emulator::emulate::{Emulation, Options, ReplayError, drive, no_reports, replay, start};
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
@@ -17,6 +19,7 @@ use laxity_scenario::claim::Unread;
 use laxity_units::{Bytes, Span, Time};
 use laxity_world::experiment::{Experiment, RunLength, Task};
 use laxity_world::{Assembly, Elsewhere, Input, Nothing, Notice, Outside};
+use written::Written;
 
 /// A periodic channel and one that the outside may have, from the one node to the other.
 fn scenario(time: &str) -> ((Scenario, BTreeMap<PathBuf, Vec<u8>>), PathBuf) {
@@ -169,20 +172,6 @@ fn every_input_is_answered_and_what_is_taken_is_delivered_in_order() {
     assert_eq!(driven.run.real_time.unwrap().inputs, u64::from(COUNT));
 }
 
-/// A file that the writer fills and the test reads afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn a_log_replays_the_run_from_itself_alone() {
     let (scenario, path) = scenario("3600 s");
@@ -199,7 +188,7 @@ fn a_log_replays_the_run_from_itself_alone() {
     let (mut producer, inputs) = ring(64);
     let outside = Ringed { inputs, taken: 0, refused: 0, delivered: Vec::new(), arrived: Arc::default() };
     let (watcher, arrived) = (outside.inputs.watcher(), outside.arrived.clone());
-    let file = Shared::default();
+    let file = Written::default();
     let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
     let mut emulation = emulation("3600 s", outside, watcher);
     emulation.journal = Some(journal);

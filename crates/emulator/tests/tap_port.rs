@@ -2,12 +2,14 @@
 //! devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
+#[path = "support/written.rs"]
+mod written;
+
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
 use std::process::id;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use laxity_emulator::emulate::{Emulation, Options, no_reports, replay, start};
@@ -19,21 +21,9 @@ use laxity_scenario::claim::Unread;
 use laxity_units::Span;
 use laxity_world::experiment::Task;
 use laxity_world::results::Run;
+use written::Written;
 
 const SENT: u32 = 300;
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Two nodes that lose a frame in ten between them.
 fn scenario() -> String {
@@ -107,7 +97,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     let ports = Ports::new(&experiment, site.taps()).unwrap();
     let mut header = Header::new(&scenario, &point, length, &path, &files);
     header.channels = ports.channels();
-    let file = Shared::default();
+    let file = Written::default();
     let (journal, recorder) = Recorder::start(file.clone(), &header).unwrap();
     let epoch = Epoch::starting_in(Span::from_ms(5), Ticks::calibrate(), Dilation::NONE);
     let ports = ports.timed_by(move || epoch.now());

@@ -2,12 +2,15 @@
 
 #![allow(dead_code, reason = "not all of it is of every test")]
 
+#[path = "../support/written.rs"]
+mod written;
+
 use std::collections::BTreeMap;
 use std::env;
-use std::io::{BufRead, BufReader, Cursor, Write};
+use std::io::{BufRead, BufReader, Cursor};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use laxity_emulator::log::{End, Header, Log, Recorded, Recorder};
 use laxity_emulator::via::{Beside, Served, Service, Setup, log, replay, serve_beside, socket_of};
@@ -18,6 +21,7 @@ use laxity_units::Span;
 use laxity_world::Observed;
 use laxity_world::experiment::RunLength;
 use laxity_world::results::Run;
+use written::Written;
 
 /// What a process plays that was started in a role, and where its adapter is.
 const ROLE: &str = "LAXITY_TEST_ROLE";
@@ -51,20 +55,6 @@ pub(crate) fn adapter(firmware: Firmware) -> ViaConfig {
 /// An adapter whose stages take no time.
 pub(crate) fn zero(firmware: Firmware) -> ViaConfig {
     ViaConfig { costs: FirmwareCosts::FREE, engines: Engines::FREE, ..ViaConfig::table_1(firmware) }
-}
-
-/// A file that the writer fills and the test reads afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// Some scenario of virtual interfaces: two channels, of which the second answers the first.
@@ -103,7 +93,7 @@ pub(crate) struct Site {
     test: &'static str,
     directory: PathBuf,
     setup: Setup,
-    file: Shared,
+    file: Written,
     recorder: Option<Recorder>,
     service: Option<Service>,
     _alone: MutexGuard<'static, ()>,
@@ -116,7 +106,7 @@ impl Site {
         let directory = env::temp_dir().join(format!("laxity-vi-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let setup = Setup { adapter: config, nodes: 2, latency: Span::from_ns(500), recorded: false };
-        let file = Shared::default();
+        let file = Written::default();
         let (logging, recorder) = log(file.clone(), &header()).unwrap();
         let beside = Beside { log: Some(logging), channels: Observed::all(&scenario().first()) };
         let service = Some(serve_beside(setup, &directory, Placement::default(), beside).unwrap());
