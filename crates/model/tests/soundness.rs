@@ -126,7 +126,12 @@ fn computing() -> impl Strategy<Value = Computing> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let model = prop_oneof![Just(ResourceModel::Ideal), Just(ResourceModel::O1), Just(ResourceModel::O2)];
+    let model = prop_oneof![
+        Just(ResourceModel::Ideal),
+        Just(ResourceModel::O1),
+        Just(ResourceModel::O2),
+        Just(ResourceModel::O3)
+    ];
     let schedule = prop_oneof![
         Just(Schedule::EdfByBound),
         Just(Schedule::EdfByDeadline),
@@ -248,6 +253,7 @@ impl Case {
         };
         let paradigm = match self.model {
             ResourceModel::O2 => LinkParadigm::O2,
+            ResourceModel::O3 => LinkParadigm::O3,
             _ => LinkParadigm::O1,
         };
         Config {
@@ -514,7 +520,7 @@ fn percent(part: Span, whole: Span) -> u64 {
 /// nothing. So: sets are admitted, and some messages come close to what was promised.
 #[test]
 fn the_bounds_are_neither_empty_nor_idle() {
-    let models = [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2];
+    let models = [ResourceModel::Ideal, ResourceModel::O1, ResourceModel::O2, ResourceModel::O3];
     let schedules = [Schedule::EdfByBound, Schedule::EdfByDemand];
     for (model, schedule) in models.into_iter().flat_map(|model| schedules.map(|schedule| (model, schedule)))
     {

@@ -15,7 +15,7 @@
 //!
 //! Several readings of `W` and `S` exist side by side ([`Formula`]). `admission/papers.rs` has the formulas in
 //! print, which describe a lone message and its predicted throughput well, and are *not* sound. `o1.rs`,
-//! `o2.rs`, `ideal.rs` and `handed.rs` beside it have bounds proved for the subsystem of [`crate::channel`]; what they
+//! `o2.rs`, `o3.rs`, `ideal.rs` and `handed.rs` beside it have bounds proved for the subsystem of [`crate::channel`]; what they
 //! share, and the proof, is in `trajectory.rs`; that they hold under EDF as well as under fixed priorities is
 //! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and
 //! `S`, which also allows deadlines beyond `I_min` ([`Test`]).
@@ -42,6 +42,7 @@ mod levels;
 mod model;
 mod o1;
 mod o2;
+mod o3;
 mod papers;
 mod population;
 mod rated_host;

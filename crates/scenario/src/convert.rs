@@ -23,7 +23,7 @@ use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
 use laxity_model::via::Firmware;
 use laxity_qos::admission::{Formula, Test};
-use laxity_qos::channel::{LinkParadigm, PacketOverflow};
+use laxity_qos::channel::PacketOverflow;
 use laxity_qos::discipline::{Class, EarlyPolicy};
 use laxity_units::Span;
 use laxity_world::experiment::{
@@ -239,7 +239,7 @@ pub(crate) fn experiment(
             crate::adapter::within_reason(cx, description, host.subsystem.packet, &adapter.spans)?;
         }
     }
-    let (host_spans, hosts): (Vec<_>, _) = hosts.into_iter().map(|host| (host.spans, host.value)).unzip();
+    let hosts = hosts.into_iter().map(|host| host.value).collect();
     let adapters = adapters.into_iter().map(|adapter| adapter.value).collect();
     let experiment = Experiment {
         seed: seed?,
@@ -273,7 +273,6 @@ pub(crate) fn experiment(
     via::only_virtual_interfaces(cx, &experiment)?;
     checks::takes_time(cx, &experiment)?;
     checks::have_ports(cx, &experiment)?;
-    checks::analysis(cx, &experiment, &host_spans)?;
     checks::cut_through(cx, &experiment)?;
     checks::host_in_thread(cx, &experiment)?;
     Ok(experiment)
@@ -344,7 +343,6 @@ struct Located<T, S> {
 
 /// Places in `[host]`.
 struct HostSpans {
-    paradigm: Range<usize>,
     /// The core of the link scheduler's thread.
     core: Range<usize>,
     unsaid: Unsaid,

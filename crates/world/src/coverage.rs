@@ -354,7 +354,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
         (LinkParadigm::O1, false) => ResourceModel::O1,
         (LinkParadigm::O2, false) => ResourceModel::O2,
-        (LinkParadigm::O3, false) => return Err(Uncovered("no analysis covers link scheduling by O3")),
+        (LinkParadigm::O3, false) => ResourceModel::O3,
         (LinkParadigm::Adapter, false) => ResourceModel::Handed,
     };
     let scheduled = *paradigm != LinkParadigm::Adapter;

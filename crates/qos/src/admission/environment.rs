@@ -19,6 +19,8 @@ pub enum ResourceModel {
     O1,
     /// The link scheduler is a thread, which waits for preemption points.
     O2,
+    /// The link scheduler is called by handlers, or run by a thread that a completion creates, which waits for a preemption point.
+    O3,
     /// Packets are handed over as they are made, and the adapter schedules the link; what that costs is part of making them.
     Handed,
     /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own: what is left is the CPU ([`RatedHost`](super::RatedHost)).

@@ -8,7 +8,7 @@ use super::population::Population;
 use super::response::Task;
 use super::terms::{Breakdown, ps};
 use super::trajectory::Charges;
-use super::{handed, ideal, o1, o2, papers};
+use super::{handed, ideal, o1, o2, o3, papers};
 use crate::channel::Role;
 
 /// What all channels have in common. Two populations with equal `Shared` demand the same of every
@@ -38,6 +38,7 @@ impl Shared {
             ResourceModel::Ideal => ideal::charges(environment, population, &beside),
             ResourceModel::O1 => o1::charges(environment, population, &beside),
             ResourceModel::O2 => o2::charges(environment, population),
+            ResourceModel::O3 => o3::charges(environment, population),
             ResourceModel::Handed => handed::charges(environment, population),
             ResourceModel::Apart => o1::charges_of_cpu(environment, population),
         }?;
@@ -99,7 +100,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
     let switches = match environment.model {
         ResourceModel::Ideal => 0,
         ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart => u128::from(blocks),
-        ResourceModel::O2 => u128::from(blocks + n),
+        ResourceModel::O2 | ResourceModel::O3 => u128::from(blocks + n),
     };
     let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());
     if request.role() == Role::Receive {

@@ -164,7 +164,8 @@ pub(super) fn service(environment: &Environment, message: Bytes) -> Breakdown {
         ResourceModel::Ideal | ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart => {
             symbols.o1_service()
         }
-        ResourceModel::O2 => symbols.o2_service(),
+        // Of O3 they have no formula.
+        ResourceModel::O2 | ResourceModel::O3 => symbols.o2_service(),
     }
 }
 
@@ -174,6 +175,6 @@ pub(super) fn wait(environment: &Environment, population: &Population) -> Breakd
     match environment.model {
         ResourceModel::Ideal => Breakdown::default().and("L_xmit(S) of a lower packet", symbols.full),
         ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart => symbols.o1_wait(),
-        ResourceModel::O2 => symbols.o2_wait(),
+        ResourceModel::O2 | ResourceModel::O3 => symbols.o2_wait(),
     }
 }

@@ -5,6 +5,7 @@ mod buffers;
 mod demand;
 mod environment;
 mod exact;
+mod literature;
 mod refusals;
 mod stations;
 
@@ -239,7 +240,12 @@ fn role() -> impl Strategy<Value = Role> {
 }
 
 fn environments() -> impl Strategy<Value = Environment> {
-    let model = prop_oneof![Just(ResourceModel::Ideal), Just(ResourceModel::O1), Just(ResourceModel::O2)];
+    let model = prop_oneof![
+        Just(ResourceModel::Ideal),
+        Just(ResourceModel::O1),
+        Just(ResourceModel::O2),
+        Just(ResourceModel::O3)
+    ];
     let formula = prop_oneof![Just(Formula::Papers), Just(Formula::Corrected)];
     let block = prop_oneof![(1u32..6).prop_map(Block::Packets), Just(Block::Message), Just(Block::Never)];
     (model, formula, block, 1u32..4, 0usize..3, 0usize..2, role()).prop_map(
@@ -440,6 +446,7 @@ proptest! {
             ResourceModel::Ideal => ideal::charges(&environment, &all, &beside),
             ResourceModel::O1 => o1::charges(&environment, &all, &beside),
             ResourceModel::O2 => o2::charges(&environment, &all),
+            ResourceModel::O3 => o3::charges(&environment, &all),
             ResourceModel::Handed => handed::charges(&environment, &all),
             ResourceModel::Apart => o1::charges_of_cpu(&environment, &all),
         };

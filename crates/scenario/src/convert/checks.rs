@@ -188,36 +188,3 @@ pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
     }
     Ok(())
 }
-
-/// Refuses what admission has no analysis for.
-pub(super) fn analysis(
-    cx: &mut Context<'_>,
-    experiment: &Experiment,
-    spans: &[HostSpans],
-) -> Result<(), Reported> {
-    if experiment.admission.formula.is_none() || !experiment.interfaces.is_empty() || experiment.via.is_some()
-    {
-        return Ok(());
-    }
-    const OFF: &str = "say `formula = \"off\"` under `[admission]` to run without bounds";
-    // Where one station of several is so, those channels have a bound that do not pass it.
-    let scheduled = |node: &NodeSpec| {
-        let host = &experiment.hosts[node.host];
-        let of = |attached: &Attached| &experiment.adapters[attached.adapter];
-        let described = node.adapters.iter().any(|attached| matches!(of(attached), Adapter::Described(_)));
-        match host.subsystem.link.paradigm {
-            LinkParadigm::O1 | LinkParadigm::O2 => true,
-            LinkParadigm::Adapter => described || host.ideal,
-            LinkParadigm::O3 => host.ideal,
-        }
-    };
-    if let Some(NodeSpec { host, .. }) = experiment.nodes.first()
-        && !experiment.nodes.iter().any(scheduled)
-    {
-        let paradigm = experiment.hosts[*host].subsystem.link.paradigm;
-        let name = if paradigm == LinkParadigm::O3 { "O3" } else { "adapter" };
-        let reason = format!("admission has no analysis for `{name}`");
-        return Err(cx.fault(&spans[*host].paradigm, reason, format!("use `O1` or `O2`, or {OFF}")));
-    }
-    Ok(())
-}

@@ -362,12 +362,8 @@ fn link(
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
     let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
     let core = core?;
-    let spans = HostSpans {
-        paradigm: paradigm.as_ref().map_or(span.clone(), Spanned::span),
-        core: core.as_ref().map_or(span.clone(), |(_, at)| at.clone()),
-        unsaid,
-        packet: None,
-    };
+    let spans =
+        HostSpans { core: core.as_ref().map_or(span.clone(), |(_, at)| at.clone()), unsaid, packet: None };
     let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
     // Where the adapter schedules, the host neither orders nor limits what it hands over.
     let (usual_order, usual_depth) = match paradigm {

@@ -347,6 +347,11 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
         (true, "virtual_clock") => Some(dice.word::<Order>("virtual_clock", 0.0)),
         (true, known) => Some(known),
     };
+    // Though in so many that each of them is drawn where frames come in, too.
+    let order = match dice.newest().chance(0.1) {
+        true => Some(dice.newest().word::<Order>("virtual_clock", 0.0)),
+        false => order,
+    };
     let displaces =
         order.is_none_or(|order| matches!(order, "fifo" | "edf" | "multiclass_edf" | "fixed_priority"));
     let overload = if overload == "importance" && !displaces { "drop" } else { overload };

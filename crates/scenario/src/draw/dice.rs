@@ -23,7 +23,9 @@ impl Dice {
         let grid = grids[stream.below(grids.len() as u64) as usize].map(Span::from_us);
         let later = Seed::new(seed).stream(&format!("scenario {number}, later"));
         let latest = Seed::new(seed).stream(&format!("scenario {number}, latest"));
-        let latest = Self { stream: latest, grid, aside: None };
+        let newest = Seed::new(seed).stream(&format!("scenario {number}, newest"));
+        let newest = Self { stream: newest, grid, aside: None };
+        let latest = Self { stream: latest, grid, aside: Some(Box::new(newest)) };
         let aside = Self { stream: later, grid, aside: Some(Box::new(latest)) };
         Self { stream, grid, aside: Some(Box::new(aside)) }
     }
@@ -36,8 +38,16 @@ impl Dice {
 
     /// The same for what came later than those did.
     pub(super) fn latest(&mut self) -> &mut Dice {
+        match self.aside.as_ref().is_some_and(|aside| aside.aside.is_some()) {
+            true => self.aside().latest(),
+            false => self,
+        }
+    }
+
+    /// And for what is drawn in place of what those say, to have enough of it.
+    pub(super) fn newest(&mut self) -> &mut Dice {
         match self.aside {
-            Some(ref mut aside) => aside.latest(),
+            Some(ref mut aside) => aside.newest(),
             None => self,
         }
     }

@@ -133,11 +133,24 @@ impl Theme {
             Scheduling::Analysed => dice.pick(&["O1", "O2", "adapter"]),
             Scheduling::Anything => dice.pick(&["O1", "O2", "O3", "adapter"]),
         };
+        // What few would have by chance: threads that are created for packets, and adapters that are handed each as it is made.
+        let seldom = scheduling == Scheduling::Analysed && !ideal && dice.newest().chance(0.12);
+        let handed = seldom && (!null || dice.newest().chance(0.6));
+        let was = paradigm;
+        let paradigm = match (seldom, handed) {
+            (true, true) => "adapter",
+            (true, false) => "O3",
+            (false, _) => was,
+        };
         let careless = dice.chance(0.02);
         let lawless = if scheduling == Scheduling::Analysed { 0.02 } else { 0.2 };
-        let unanalysed = (paradigm == "O3" || paradigm == "adapter" && null) && !ideal;
-        let off = if unanalysed { !careless } else { dice.chance(if null { 0.02 } else { 0.1 }) };
-        let (said, costs) = costs(dice, place);
+        // Nothing analysed these once, so that nothing was drawn for them here.
+        let unanalysed = (was == "O3" || was == "adapter" && null) && !ideal;
+        let off = match unanalysed {
+            true => !careless && dice.newest().chance(0.3),
+            false => dice.chance(if null { 0.02 } else { 0.1 }),
+        };
+        let (said, mut costs) = costs(dice, place);
         let by_rate = matches!(place, Place::Nodes { switches: 1.., .. }) && dice.chance(0.35);
         let often = if by_rate || scheduling == Scheduling::Anything { 0.5 } else { 0.1 };
         let grouped = dice.aside().chance(often);
@@ -151,6 +164,19 @@ impl Theme {
             link.startup = Span::from_us(10);
         }
         let packet = dice.pick(&[100, 512, 1024, 1024, 1500, 4096, 4096, 4096, 16384]);
+        if paradigm == "adapter" && dice.newest().chance(0.75) {
+            // A host that makes packets no faster than its adapter is done with them.
+            let stages = Span::from_us(150) + Span::from_ns(60) * packet;
+            let least = if null { link.startup + link.per_byte * packet } else { stages };
+            if said {
+                for cost in [&mut costs.first_packet, &mut costs.packet, &mut costs.receive_packet] {
+                    *cost = (*cost).max(least);
+                }
+            } else if null {
+                link.startup = link.startup.min(Span::from_us(20));
+                link.per_byte = link.per_byte.min(Span::from_ns((150_000 / packet).max(1)));
+            }
+        }
         Self {
             place,
             adapter,

@@ -65,7 +65,7 @@ fn bounds(text: &str) -> Vec<(u8, Vec<String>)> {
     answers.iter().map(of).collect()
 }
 
-const O3: &str = "host = { subsystem = { link = { paradigm = \"O3\" } } }";
+const EDF: &str = "host = { subsystem = { cpu = \"edf\" } }";
 const RT: &str = "real_time";
 
 #[test]
@@ -73,24 +73,24 @@ fn a_station_without_an_analysis_takes_the_bounds_of_those_behind_it() {
     let all = [(RT, "ada", "cleo"), (RT, "cleo", "dan"), (RT, "cleo", "ada")];
     assert_eq!(bounds(&star("", "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
     // Ben sends nothing; then best effort, in any amount, to where Ada's messages go.
-    assert_eq!(bounds(&star(O3, "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&star(EDF, "", &all)), [(2, vec![]), (2, vec![]), (2, vec![])]);
     let beside = [all[0], all[1], ("best_effort", "ben", "cleo")];
-    assert_eq!(bounds(&star(O3, "", &beside)), [(2, vec![]), (2, vec![]), (0, vec![])]);
+    assert_eq!(bounds(&star(EDF, "", &beside)), [(2, vec![]), (2, vec![]), (0, vec![])]);
     // Then with a contract that Ben need not keep: whoever goes to Cleo goes by the same port.
     let after = [all[0], (RT, "ada", "dan"), (RT, "ben", "cleo")];
-    assert_eq!(bounds(&star(O3, "", &after)), [(0, vec!["ada".into()]), (2, vec![]), (0, vec![])]);
+    assert_eq!(bounds(&star(EDF, "", &after)), [(0, vec!["ada".into()]), (2, vec![]), (0, vec![])]);
     // And Cleo, to whom Ben's messages come late, promises nothing to Dan, nor he to Ada.
     let beyond = [all[1], (RT, "ben", "cleo"), (RT, "dan", "ada"), (RT, "ada", "ben")];
     assert_eq!(bounds(&star("", "", &beyond)), vec![(2, vec![]); 4]);
     let only_cleo = [all[1], (RT, "ben", "cleo"), (RT, "ada", "ben")];
-    assert_eq!(bounds(&star(O3, "", &only_cleo)), [(0, vec![]), (0, vec![]), (1, vec![])]);
-    assert!(promises(&only(&star(O3, "", &beyond)), Formula::Corrected).is_err(), "nobody is left");
+    assert_eq!(bounds(&star(EDF, "", &only_cleo)), [(0, vec![]), (0, vec![]), (1, vec![])]);
+    assert!(promises(&only(&star(EDF, "", &beyond)), Formula::Corrected).is_err(), "nobody is left");
 }
 
 #[test]
 fn a_receiver_without_an_analysis_leaves_the_bound_to_the_last_link() {
     let all = [(RT, "ada", "ben"), (RT, "ada", "cleo")];
-    assert_eq!(bounds(&star(O3, "", &all)), [(1, vec![]), (2, vec![])]);
+    assert_eq!(bounds(&star(EDF, "", &all)), [(1, vec![]), (2, vec![])]);
 }
 
 #[test]
@@ -127,9 +127,12 @@ fn interrupts_of_frames_need_a_bound() {
 
 #[test]
 fn if_nobody_has_a_bound_there_is_one_reason() {
-    let experiment = only(&star(O3, "", &[(RT, "ben", "ada"), ("best_effort", "ada", "cleo")]));
+    let experiment = only(&star(EDF, "", &[(RT, "ben", "ada"), ("best_effort", "ada", "cleo")]));
     let why = promises(&experiment, Formula::Corrected).unwrap_err();
-    assert_eq!(why.0, "no analysis covers link scheduling by O3");
+    assert_eq!(
+        why.0,
+        "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities"
+    );
 }
 
 /// Ports in orders that keep rates apart have bounds where the host can do with less than the port; a port that rests on what others send has none.

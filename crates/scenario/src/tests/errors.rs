@@ -183,7 +183,6 @@ shown! {
         fill_of_best_effort: and("[admission]\nfill = \"bulk\"");
         demand_by_the_bound: and("[admission]\ntest = \"demand\"\nlocal_deadline = \"bound\"");
         demand_of_the_papers: and("[admission]\ntest = \"demand\"\nformula = \"papers\"");
-        no_analysis: with("profile = \"mc68040\"", "profile = \"mc68040\"\nsubsystem = { link = { paradigm = \"O3\" } }");
         no_profile: with("mc68040", "mc86040");
         no_profile_of_that_path: with("mc68040", "../mine.toml");
         no_film: with("\"bursty\"", "\"mpeg\"");

@@ -12,12 +12,12 @@ use laxity_model::adapter::{
 };
 use laxity_qos::admission::ResourceModel;
 use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, PacketOverflow};
-use laxity_qos::costs::LinkCosts;
+use laxity_qos::costs::{Delay, LinkCosts};
 use laxity_qos::station::{self, Behind, Link, Overtaking, Station};
 use laxity_units::{Bytes, Span};
 
 use super::at_once::open;
-use super::incoming::{incoming, told};
+use super::incoming::{incoming, sources, told};
 use super::lines::{Passing, Window, kinds};
 use super::medium::medium;
 use super::policing::lenient;
@@ -34,6 +34,9 @@ pub(super) fn covered(
 ) -> Result<Covered, Uncovered> {
     let LinkConfig { paradigm: _, core: _, order: _, early, depth, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
+    if host.model == ResourceModel::O3 {
+        return Err(Uncovered("no analysis covers link scheduling by O3 before an adapter of stages"));
+    }
     let held = early.horizon.is_zero();
     let kinds = kinds(experiment, node, host.by_level);
     let window = |depth, nothing_early| {
@@ -135,7 +138,8 @@ pub(super) fn row(
         link,
     } = description;
     lenient(experiment, node, description)?;
-    whole(description, window)?;
+    let comes = !sources(experiment, node).is_empty();
+    whole(description, window, comes)?;
     undisturbed(experiment.host(node), description)?;
     // See `Window::commands` for the queues.
     let Interface { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
@@ -150,8 +154,10 @@ pub(super) fn row(
     for stage in transmit {
         let (who, places) = window.stage(stage, description)?;
         passing = passing.and(who);
+        let added = trailers(stage, *link);
         let mut stage = station::Stage { places, ..served(stage) };
         stage.phases.iter_mut().filter(|phase| phase.medium).for_each(|phase| slowed(phase, *link));
+        stage.phases.extend(added);
         stages.push(stage);
     }
     for (n, stage) in transmit.iter().enumerate() {
@@ -197,12 +203,16 @@ fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> 
     }
 }
 
-/// Refuses packets that pass each other at a resource, or between the segments of one, where there are several; and what they take with a trailer,
-/// which is no sum of lines.
-fn whole(description: &Description, window: &Window) -> Result<(), Uncovered> {
+/// Refuses packets that pass each other at a resource, or between the segments of one, where there are several; and of several, or of what comes in if anything does, what they take with a trailer,
+/// which is no sum of lines ([`trailers`]).
+fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(), Uncovered> {
     let Description { resources, transmit, receive, .. } = description;
+    let receive: &[Stage] = if comes_in { receive } else { &[] };
     let mut phases = transmit.iter().chain(receive).flat_map(|stage| &stage.phases);
-    if phases.clone().any(|phase| !phase.trailer.is_zero()) {
+    let added = |stages: &[Stage]| {
+        stages.iter().flat_map(|stage| &stage.phases).any(|phase| !phase.trailer.is_zero())
+    };
+    if added(receive) || added(transmit) && !window.is_one() {
         return Err(Uncovered("no analysis covers what is added to a packet before it is cut into segments"));
     }
     // Who holds what the host takes is seen to by `undisturbed`.
@@ -382,6 +392,28 @@ fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered
         true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
         false => Ok(()),
     }
+}
+
+/// What trailers add to the phases of `stage` at most, behind a `link`, each as a phase by itself, which a packet may be without: with `n + t` bytes there are no more than `⌈n/s⌉ + ⌈t/s⌉` segments, and
+/// `t` more bytes at the dearer price. Of one packet in the adapter it is all one in which order its phases are.
+fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = station::Phase> {
+    stage.phases.iter().filter(|phase| !phase.trailer.is_zero()).map(move |with| {
+        let bytes = with.delay.per_byte.max(with.delay.per_byte_past);
+        let bytes = if with.medium { bytes.max(link.per_byte) } else { bytes };
+        let segments =
+            if with.delay.segment.is_zero() { 0 } else { with.trailer.div_ceil(with.delay.segment) };
+        let segments = with.delay.per_segment.saturating_mul(segments);
+        let fixed = bytes.saturating_mul(with.trailer.get()).saturating_add(segments);
+        let delay = Delay { fixed, ..Delay::default() };
+        station::Phase {
+            delay,
+            since_service: false,
+            tells: station::Tells::Nothing,
+            medium: false,
+            optional: true,
+            ..phase(with)
+        }
+    })
 }
 
 /// A stage without its queues.

@@ -95,6 +95,16 @@ fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
 }
 
 #[test]
+fn the_threads_of_o3_are_created_each_time() {
+    let host = round(ResourceModel::O3);
+    // A burst is 40 + 160 and a thread, 100 + 30: α = (330 + 400)/400. W: α·520 + 330 + (400 + 40) and the crossing packet's α·520, its link share being
+    // 400 + (100 + 420) + 330. S is that.
+    assert_eq!(terms(host.clone(), &packets(1)), (949 + 330 + 440 + 949, 1250));
+    // Depth 2: α = 400/70. W: α·520 + α·(330 + 40 + 2·290) + 2·440 + 1250. S: α·520.
+    assert_eq!(terms(Environment { depth: 2, ..host }, &packets(1)), (10_530, 2971));
+}
+
+#[test]
 fn scheduling_that_costs_nothing_takes_nothing_even_of_an_instant_link() {
     let expected =
         [(ResourceModel::Ideal, (0, 420)), (ResourceModel::O1, (520, 520)), (ResourceModel::O2, (1240, 620))];

@@ -1,0 +1,71 @@
+//! Corrected bound for option O3: handlers call the link scheduler, and a completion creates a thread that does.
+//!
+//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and each is created anew, which costs `C_th`. One adapter, a null one.
+//!
+//! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
+//!
+//! A packet is started by a call, `C_l`, or by a thread, `C_sw + C_cm + C_th + C_l`; a thread that finds its packet gone, or no place, ends at once and costs nothing. Either comes
+//! after the completion that freed the place, and before the transmission that it starts. So these are the bursts of [`super::o1`] with
+//!
+//! ```text
+//! c = C_i + C_l + C_sw + C_cm + C_th,
+//! ```
+//!
+//! as far apart as there, whoever has the CPU when they come: a level block, or the lower one that was in progress at `s`. What takes the CPU back after a thread is a block, and begins with
+//! a switch of its own. (That packets are counted as they are made, [`super::counted`], does not carry over: it takes it that who waits at the link is started when there is a place.)
+//!
+//! # Second phase: the link, in `(τ, f)`
+//!
+//! A level packet waits throughout, so each completion creates a thread. From when the adapter is idle it runs after a block at most, `B'` with its switch, of any handler; if that makes a packet
+//! meanwhile the call ends the wait. Every such gap ends with the start of a level packet, as under O2:
+//!
+//! ```text
+//! per_start = B' + C_sw + C_cm + C_th + C_l + C_i
+//! ```
+//!
+//! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; what the adapter had then takes `D L_max`.
+
+use super::environment::Environment;
+use super::o1::{Impossible, crossing, in_adapter, once_behind, start, stolen};
+use super::population::Population;
+use super::terms::{Breakdown, ps};
+use super::trajectory::Charges;
+use crate::costs::HostCosts;
+
+/// The charges of O3.
+pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+    let host = &environment.host;
+    let thread = host.switch().saturating_add(host.thread_creation);
+    let by_thread = Environment {
+        host: HostCosts { link_scheduling: host.link_scheduling.saturating_add(thread), ..*host },
+        ..environment.clone()
+    };
+    let switch = ps(host.switch());
+    let (stretch, once) = stolen(&by_thread, population)?;
+    let per_start = switch + population.block + start(&by_thread);
+    let lower = switch + population.block;
+    let (occupied, completions) = in_adapter(environment, population);
+    let wait = Breakdown::default()
+        .and("switch to a lower handler", switch)
+        .and("its block", population.block)
+        .and("CPU time stolen from it by transmissions", stretch.scale(lower).saturating_sub(lower))
+        .and("link scheduling in progress", once)
+        .and("packets already with the adapter", occupied)
+        .and("their completions", completions)
+        .with(once_behind(environment, population))
+        .and(
+            "the crossing packet's second share",
+            crossing(environment, population, stretch, switch, per_start),
+        );
+    Ok(Charges {
+        stretch,
+        per_block: switch,
+        per_made: 0,
+        per_other: 0,
+        per_start,
+        per_activation: switch,
+        preemptible: false,
+        on_cpu: false,
+        wait,
+    })
+}
