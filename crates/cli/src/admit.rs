@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use laxity_qos::admission::{Formula, Reason, Test};
+use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
-use laxity_world::promise::{self, Hop, Promise};
+use laxity_world::promise::{self, Fit, Hop, Promise, Room};
 use laxity_world::text::clean;
 
 use crate::Exit;
@@ -83,6 +83,7 @@ impl Answer {
                      `local_deadline = \"bound\"` would promise instead\n";
         }
         let mut exit = Exit::Holds;
+        let undelivered = promise::undelivered(experiment, promises.formula);
         for (i, (channel, answer)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
             let name = clean(&channel.name);
             match answer {
@@ -93,7 +94,7 @@ impl Answer {
                         experiment,
                         promises.formula,
                         i,
-                        (&refusal.in_words(experiment), refusal.refusal.reason == Reason::NoRoom),
+                        (&refusal.in_words(experiment), answer),
                     ));
                 }
                 Promise::Unreceived(refusal) => {
@@ -105,10 +106,10 @@ impl Answer {
                             refusal.missing
                         ),
                     };
-                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (&reason, false)));
+                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (&reason, answer)));
                 }
                 Promise::Unconnected(reason) => {
-                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (reason, false)));
+                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (reason, answer)));
                 }
                 Promise::Connected(connection) => {
                     text += &format!("\nchannel {name}: admitted\n");
@@ -142,9 +143,11 @@ impl Answer {
                     if let [_, _, ..] = hops[..] {
                         along_the_way(&mut text, experiment, answer, hops);
                     }
-                    if let Some(why) = undelivered(experiment, promises.formula, (i, answer)) {
-                        text +=
-                            &format!("  to the last transmission, and not to the receiving host: {why}\n");
+                    if let (None, Some(why)) = (answer.delivery_bound(), undelivered[i]) {
+                        text += &format!(
+                            "  to the last transmission, and not to the receiving host: {}\n",
+                            why.0
+                        );
                     }
                     hops.iter().for_each(|hop| at_host(&mut text, experiment, hop, hops.len() > 1));
                 }
@@ -160,15 +163,20 @@ fn refused(
     experiment: &Experiment,
     formula: Formula,
     i: usize,
-    (reason, no_room): (&str, bool),
+    (reason, answer): (&str, &Promise),
 ) -> Exit {
     let channel = &experiment.channels[i];
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
-    let shortfall = promise::shortfall(experiment, formula, i);
-    let interval = promise::least_interval(experiment, formula, i);
+    let Fit { shortfall, interval, room } = promise::fit(experiment, formula, i, answer);
+    if !room.is_empty() {
+        let least = |Room { key, has, least }: &Room| format!("`{key} = {least}`, which is {has}");
+        let all: Vec<String> = room.iter().map(least).collect();
+        *text += &format!("  with {} it would be admitted\n", all.join(", and "));
+    }
+    let no_room = answer.lacks_room();
     match shortfall.admissible {
         Some(least) => *text += &format!("  a deadline of {least} would be admitted\n"),
-        // Buffers are for a contract and not for a deadline; the reason says how many there should be.
+        // Buffers are for a contract and not for a deadline.
         None if no_room => {}
         None if channel.deadline.is_none() => {}
         None => {
@@ -201,18 +209,6 @@ fn refused(
             Exit::Holds
         }
         Refusal::Fails => Exit::Fails,
-    }
-}
-
-/// Why a bound ends with the last transmission though a host receives.
-fn undelivered(
-    experiment: &Experiment,
-    formula: Formula,
-    (i, promise): (usize, &Promise),
-) -> Option<&'static str> {
-    match promise.delivery_bound() {
-        Some(_) => None,
-        None => promise::undelivered(experiment, formula, i).map(|why| why.0),
     }
 }
 

@@ -15,6 +15,8 @@ use crate::terminal::{Bar, Stopwatch, Terminal};
 
 /// Steps for each channel if neither steps nor a time are given.
 const STEPS: u64 = 4000;
+/// Events after which a scene is given up: a second or two. A change may make one that takes minutes, or has no end.
+const EVENTS: u64 = 2_000_000;
 
 pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
     let scenario = match laxity_lab::load(&arguments.file) {
@@ -106,7 +108,7 @@ fn search(experiments: &[Experiment], arguments: &Attack, here: &str) -> Result<
         seed: arguments.seed,
         threads: arguments.threads,
         channel: arguments.channel.clone(),
-        events: u64::MAX,
+        events: EVENTS,
     };
     let watch = Stopwatch::start();
     let go_on = || arguments.time.is_none_or(|time| watch.passed() < time);

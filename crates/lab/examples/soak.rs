@@ -25,6 +25,8 @@ const USAGE: &str = "usage: cargo xtask soak [--time 1h] [--seed N] [--from N] [
 const TRIES: u32 = 4000;
 /// From one line of progress to the next.
 const PROGRESS: Duration = Duration::from_secs(10);
+/// An attack on one scenario takes no longer: of many channels with long scenes each run may take its share of a second.
+const LONGEST: Duration = Duration::from_secs(60);
 /// A scenario that takes longer than this is worth a line.
 const SLOW: Duration = Duration::from_secs(3);
 /// A scenario that is still looked at after so many lines of progress hangs. Counted, not timed: the whole search may have been
@@ -191,7 +193,8 @@ impl Soak {
         let experiments = [scenario.experiment(&point)];
         let options =
             attack::Options { steps, seed: number, threads: NonZero::new(1), channel: None, events: EVENTS };
-        let go_on = || self.started.elapsed() < self.arguments.time;
+        let began = now();
+        let go_on = || self.started.elapsed() < self.arguments.time && began.elapsed() < LONGEST;
         let search = || attack::attack(&experiments, &options, &go_on, &mut |_| ());
         let at =
             |name: &str| self.arguments.out.join(format!("{}-{number}-{name}.toml", self.arguments.seed));

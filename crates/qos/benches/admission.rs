@@ -138,6 +138,22 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
+/// How long `work` takes, which is the same each time: the least of several, for whatever else the machine does makes some of them longer and none shorter.
+#[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
+fn least<R>(mut work: impl FnMut() -> R) -> (Duration, R) {
+    const TIMES: usize = 5;
+    let mut once = || {
+        let start = Instant::now();
+        let made = work();
+        (start.elapsed(), made)
+    };
+    let first = once();
+    (1..TIMES).fold(first, |least, _| {
+        let next = once();
+        if next.0 < least.0 { next } else { least }
+    })
+}
+
 #[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
 fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) -> Request) {
     let mut numbers = Numbers(1);
@@ -153,25 +169,26 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
     let mut admitted = 0;
     for _ in 0..PROBES {
         let newcomer = next(&mut numbers);
-        let start = Instant::now();
-        let decision = table.request(newcomer);
-        decisions.push(start.elapsed());
-        if let Decision::Admitted { id, .. } = decision {
-            admitted += 1;
-            table.release(id);
-        }
+        let (took, decision) = least(|| {
+            let decision = table.request(newcomer);
+            if let Decision::Admitted { id, .. } = decision {
+                table.release(id);
+            }
+            decision
+        });
+        decisions.push(took);
+        admitted += usize::from(matches!(decision, Decision::Admitted { .. }));
     }
     // One with a packet shorter, or a message longer, than anybody's: what all wait for changes, and all are looked at again.
     let mut changing: Vec<Duration> = (0..ODD)
         .map(|number| {
             let newcomer = odd(number);
-            let start = Instant::now();
-            let decision = table.request(newcomer);
-            let took = start.elapsed();
-            if let Decision::Admitted { id, .. } = decision {
-                table.release(id);
-            }
-            took
+            let asked = || {
+                if let Decision::Admitted { id, .. } = table.request(newcomer) {
+                    table.release(id);
+                }
+            };
+            least(asked).0
         })
         .collect();
     let start = Instant::now();
@@ -220,12 +237,12 @@ fn by_rates(order: Order) {
     let mut decisions = Vec::with_capacity(PROBES);
     for _ in 0..PROBES {
         let newcomer = next();
-        let start = Instant::now();
-        let decision = table.request(newcomer);
-        decisions.push(start.elapsed());
-        if let Decision::Admitted { id, .. } = decision {
-            table.release(id);
-        }
+        let asked = || {
+            if let Decision::Admitted { id, .. } = table.request(newcomer) {
+                table.release(id);
+            }
+        };
+        decisions.push(least(asked).0);
     }
     let worst = *decisions.iter().max().expect("there are probes");
     let name = order.short();

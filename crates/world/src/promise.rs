@@ -13,16 +13,17 @@ mod division;
 mod leg;
 mod links;
 mod refusal;
+mod room;
 mod station;
 mod table;
 mod via;
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{AdmissionId, Bound, Breakdown, Formula, Refusal, Request, Test};
+use laxity_qos::admission::{AdmissionId, Bound, Breakdown, Formula, Reason, Refusal, Request, Test};
 use laxity_qos::channel::{Order, Role};
 use laxity_qos::discipline::Class;
-use laxity_qos::reception::bound;
+use laxity_qos::reception::bound::{self, Missing};
 use laxity_units::Span;
 
 pub use crate::coverage::Uncovered;
@@ -35,7 +36,8 @@ pub(crate) use arrivals::by_sender;
 pub(crate) use backlog::held;
 pub use computing::of_computing;
 pub(crate) use departures::makes;
-pub use refusal::{Shortfall, least_interval, shortfall, undelivered};
+pub use refusal::{Fit, Shortfall, fit, shortfall, undelivered};
+pub use room::Room;
 pub use via::Connection;
 
 /// What admission answered to an experiment.
@@ -137,6 +139,17 @@ impl Promise {
     /// Whether it was refused, so that the channel is not there.
     pub fn is_refused(&self) -> bool {
         matches!(self, Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_))
+    }
+
+    /// Whether it was refused for too little room.
+    pub fn lacks_room(&self) -> bool {
+        match self {
+            Promise::Refused(refused) => refused.refusal.reason == Reason::NoRoom,
+            Promise::Unreceived(refusal) => {
+                matches!(refusal.missing, Missing::Slots { .. } | Missing::Buffers { .. })
+            }
+            _ => false,
+        }
     }
 
     /// What host `node` promises, if the channel is admitted there and passes it.

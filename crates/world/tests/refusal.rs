@@ -52,7 +52,8 @@ fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
     for asked in [Span::from_ms(40), Span::from_ms(2)] {
         let mut experiment = scenario("1 ms");
         experiment.channels[2].spec.min_interval = asked;
-        let (interval, deadline) = promise::least_interval(&experiment, Formula::Corrected, 2)
+        let (interval, deadline) = promise::fit(&experiment, Formula::Corrected, 2, &answer(&experiment))
+            .interval
             .unwrap_or_else(|| panic!("at some rate below {asked} there is room"));
         let asking = |interval: Span| {
             let mut experiment = experiment.clone();
@@ -66,4 +67,201 @@ fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
         assert!(sooner < asked || matches!(asking(sooner), Promise::Refused(_)), "{sooner}");
         assert_eq!(interval == asked, asked == Span::from_ms(40), "{interval}");
     }
+}
+
+/// What [`promise::fit`] says of a channel that is refused, and whether it is so: what it says is admitted, and a hundredth less (of room one less) is refused.
+fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let experiment = scenario.first();
+    let asked = |change: &dyn Fn(&mut Experiment, usize)| {
+        let mut experiment = experiment.clone();
+        let i = experiment.channels.iter().position(|channel| channel.name == "late").unwrap();
+        change(&mut experiment, i);
+        promise::promises(&experiment, Formula::Corrected).unwrap().channels.remove(i)
+    };
+    let i = experiment.channels.iter().position(|channel| channel.name == "late").unwrap();
+    let refused = asked(&|_, _| {});
+    assert!(refused.is_refused(), "{refused:?}");
+    let fit = promise::fit(&experiment, Formula::Corrected, i, &refused);
+    if let Some(least) = fit.shortfall.admissible {
+        let with = |deadline: Span| asked(&|e, i| e.channels[i].deadline = Some(deadline)).is_refused();
+        let sooner = with(least - least / 100);
+        assert!(!with(least) && sooner, "a deadline of {least}");
+    }
+    if let Some((interval, deadline)) = fit.interval {
+        let own = deadline == experiment.channels[i].deadline;
+        let with = |interval: Span| {
+            let answer = asked(&|e, i| {
+                e.channels[i].spec.min_interval = interval;
+                e.channels[i].deadline = if own { deadline } else { Some(interval) };
+            });
+            answer.is_refused()
+        };
+        let sooner = interval - interval / 100;
+        let least = sooner < experiment.channels[i].spec.min_interval || with(sooner);
+        assert!(!with(interval) && least, "a message each {interval}");
+    }
+    let all = |e: &mut Experiment, i: usize, less: Option<&str>| {
+        for room in &fit.room {
+            let least = room.least - u64::from(less == Some(room.key));
+            let config = e.channels[i].interface.map(|interface| &mut e.interfaces[interface].config);
+            match (room.key, config) {
+                ("message_slots", _) => e.channels[i].message_slots = least as u32,
+                ("packet_slots", _) => e.channels[i].packet_slots = least,
+                ("reader.slots", _) => e.channels[i].reader.as_mut().unwrap().slots = least as u32,
+                ("slots", Some(config)) => config.slots = least as u32,
+                ("buffers", Some(config)) => config.buffers = Some(least as u32),
+                ("buffers_real_time", Some(config)) => {
+                    let more = least as u32 - config.buffers_real_time;
+                    config.buffers_real_time += more;
+                    config.buffers = config.buffers.map(|all| all + more);
+                }
+                (key, _) => panic!("{key}"),
+            }
+        }
+    };
+    if !fit.room.is_empty() {
+        assert!(!asked(&|e, i| all(e, i, None)).is_refused(), "{:?}", fit.room);
+        for room in &fit.room {
+            assert!(room.has < room.least, "{room:?}");
+            assert!(asked(&|e, i| all(e, i, Some(room.key))).is_refused(), "{room:?}");
+        }
+    }
+    (experiment, fit)
+}
+
+/// Hosts that cost next to nothing at a switch of 100 Mbit/s, and who is refused at its port to `sink`.
+fn at_a_port(switch: &str, admission: &str, late: &str) -> String {
+    let channel = |name: &str, from: &str, contract: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nfrom = \"{from}\"\nto = \"sink\"\n{contract}\n\
+             source = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let due = if admission.is_empty() { "2700 us" } else { "9 ms" };
+    let other =
+        format!("max_message = \"15000 B\"\nburst = 2\nmin_interval = \"10 ms\"\ndeadline = \"{due}\"");
+    format!(
+        "title = \"a port\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1500 B\", link = {{ paradigm = \"O1\" }} }}\n\
+         [adapter]\nkind = \"null\"\nrate = \"10 Gbit/s\"\n[node.a]\n[node.b]\n[node.c]\n[node.sink]\n[node.s]\nkind = \"switch\"\n\
+         shared_memory = \"1 MiB\"\n{switch}\n[network.n]\njoins = [\"s\", \"a\", \"b\", \"c\", \"sink\"]\nrate = \"100 Mbit/s\"\n\
+         framing = \"ethernet\"\n[admission]\n{admission}\n[run]\ntime = \"1 s\"\n{}{}{}",
+        channel("first", "a", &other),
+        channel("second", "b", &other),
+        channel("late", "c", late),
+    )
+}
+
+#[test]
+fn a_port_says_what_would_fit() {
+    let refused_at_the_port = |experiment: &Experiment| {
+        let answers = promise::promises(experiment, Formula::Corrected).unwrap().channels;
+        let Some(Promise::Refused(refused)) = answers.into_iter().find(Promise::is_refused) else { panic!() };
+        assert!(refused.node >= experiment.nodes.len(), "{}", refused.in_words(experiment));
+        assert!(refused.in_words(experiment).contains("s."), "{}", refused.in_words(experiment));
+    };
+    // Ten frames take 1.23 ms; the others leave room for nobody before them.
+    let hasty = "max_message = \"15000 B\"\nburst = 1\nmin_interval = \"10 ms\"\ndeadline = \"2 ms\"";
+    let (experiment, fit) = fits_and_no_less(&at_a_port("", "", hasty));
+    refused_at_the_port(&experiment);
+    assert!(fit.shortfall.admissible.is_some() && fit.interval.is_some(), "{fit:?}");
+    assert_eq!(fit.shortfall.largest.unwrap().name, "messages of channels above");
+    // More than is left of the link: a deadline would not help, a lower rate would.
+    let greedy = "max_message = \"60000 B\"\nburst = 1\nmin_interval = \"6 ms\"\ndeadline = \"6 ms\"";
+    let (experiment, fit) = fits_and_no_less(&at_a_port("", "", greedy));
+    refused_at_the_port(&experiment);
+    assert!(fit.shortfall.admissible.is_none() && fit.interval.unwrap().0 > Span::from_ms(6), "{fit:?}");
+    let hasty = "max_message = \"15000 B\"\nburst = 1\nmin_interval = \"10 ms\"\ndeadline = \"1400 us\"";
+    for order in ["virtual_clock", "wf2q_plus", "scfq", "drr"] {
+        let switch = format!("order = \"{order}\"");
+        for contract in [hasty, greedy] {
+            let (experiment, fit) = fits_and_no_less(&at_a_port(&switch, "deadlines = \"shared\"", contract));
+            refused_at_the_port(&experiment);
+            // Where it is slower turns are longer, and the others late.
+            assert!(fit.interval.is_some() || order == "drr", "{order}: {fit:?}");
+        }
+    }
+}
+
+/// An interface polled by a timer, its program with a budget, and who is refused there.
+fn where_it_comes_in(room: &str, late: &str) -> String {
+    format!(
+        "title = \"an interface\"\n[host]\nprofile = \"polling-server\"\ncosts = {{ context_switch = \"2 us\" }}\n\
+         receive = {{ poll = \"1.59 us\", program = \"3 us\" }}\n[run]\ntime = \"200 ms\"\n[[interface]]\nname = \"nic\"\n\
+         policy = \"hard_timer\"\ninterval = \"100 us\"\nquota = 10\n{room}\n\
+         sharing = {{ kind = \"weighted\", real_time = 4, best_effort = 6 }}\n\
+         [[program]]\nname = \"control\"\norder = \"class\"\nbudget = \"60 us\"\nperiod = \"1 ms\"\n\
+         [[program]]\nname = \"others\"\n\
+         [[channel]]\nname = \"samples\"\nclass = \"real_time\"\nmax_message = \"64 B\"\nburst = 1\nmin_interval = \"500 us\"\n\
+         deadline = \"5 ms\"\ninterface = \"nic\"\nprogram = \"control\"\nsource = {{ kind = \"periodic\" }}\n\
+         [[channel]]\nname = \"late\"\nclass = \"real_time\"\nmax_message = \"64 B\"\n{late}\n\
+         interface = \"nic\"\nprogram = \"control\"\nsource = {{ kind = \"periodic\" }}\n\
+         [[channel]]\nname = \"flood\"\nclass = \"best_effort\"\nmax_message = \"1000 B\"\nburst = 1\ninterface = \"nic\"\n\
+         program = \"others\"\nsource = {{ kind = \"periodic\", rate = \"10 MB/s\" }}\n"
+    )
+}
+
+#[test]
+fn an_interface_says_what_would_fit() {
+    const ROOM: &str = "slots = 64\nbuffers = 128\nbuffers_real_time = 64";
+    let hasty = "burst = 1\nmin_interval = \"1 ms\"\ndeadline = \"200 us\"";
+    let (_, fit) = fits_and_no_less(&where_it_comes_in(ROOM, hasty));
+    assert!(fit.shortfall.admissible.is_some() && fit.room.is_empty(), "{fit:?}");
+    let greedy = "burst = 1\nmin_interval = \"50 us\"\ndeadline = \"4 ms\"";
+    let (_, fit) = fits_and_no_less(&where_it_comes_in(ROOM, greedy));
+    assert!(fit.shortfall.admissible.is_none() && fit.interval.unwrap().0 > Span::from_us(50), "{fit:?}");
+    // Both are too few, and a refusal names one of them.
+    let bursty = "burst = 9\nmin_interval = \"4 ms\"\ndeadline = \"9 ms\"";
+    let few = "slots = 3\nbuffers = 40\nbuffers_real_time = 2";
+    let (_, fit) = fits_and_no_less(&where_it_comes_in(few, bursty));
+    assert_eq!(fit.room.iter().map(|room| room.key).collect::<Vec<_>>(), ["slots", "buffers_real_time"]);
+    // Where only real time comes in all of the buffers are for it.
+    let alone = where_it_comes_in("slots = 64\nbuffers = 4", bursty);
+    let alone = &alone[..alone.find("[[channel]]\nname = \"flood\"").unwrap()];
+    let (_, fit) = fits_and_no_less(alone);
+    assert_eq!(fit.room.iter().map(|room| room.key).collect::<Vec<_>>(), ["buffers"]);
+}
+
+#[test]
+fn a_virtual_interface_says_what_would_fit() {
+    let text = |late: &str| {
+        let channel = |name: &str, contract: &str| {
+            format!(
+                "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nto = 1\nmax_message = \"4 KiB\"\nburst = 1\n{contract}\n\
+                 source = {{ kind = \"periodic\" }}\n"
+            )
+        };
+        format!(
+            "title = \"virtual interfaces\"\n[via]\nfirmware = \"qosvia\"\nnodes = 2\ndepth = 1\n[run]\ntime = \"100 ms\"\n{}{}",
+            channel("first", "min_interval = \"1 ms\"\ndeadline = \"2 ms\""),
+            channel("late", late)
+        )
+    };
+    let (_, fit) = fits_and_no_less(&text("min_interval = \"2 ms\"\ndeadline = \"100 us\""));
+    assert!(fit.shortfall.admissible.is_some(), "{fit:?}");
+    // More than the adapter has time for.
+    let (_, fit) = fits_and_no_less(&text("min_interval = \"60 us\"\ndeadline = \"2 ms\""));
+    assert!(fit.shortfall.admissible.is_none() && fit.interval.unwrap().0 > Span::from_us(60), "{fit:?}");
+}
+
+#[test]
+fn a_host_says_how_much_room_would_do() {
+    let text = |late: &str, test: &str| {
+        format!(
+            "title = \"room\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n\
+             [path]\nrelays = 0\nreceive = true\n[admission]\n{test}\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"late\"\nclass = \"real_time\"\n\
+             max_message = \"16 KiB\"\nburst = 5\nmin_interval = \"40 ms\"\n{late}\nsource = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let keys =
+        |fit: &promise::Fit| fit.room.iter().map(|room| (room.key, room.has, room.least)).collect::<Vec<_>>();
+    // A burst of five and the one that is current; one message's packets.
+    let little = "deadline = \"40 ms\"\nmessage_slots = 2\npacket_slots = 1";
+    let (_, fit) = fits_and_no_less(&text(little, ""));
+    assert_eq!(keys(&fit), [("message_slots", 2, 5), ("packet_slots", 1, 4)]);
+    // Three under way at a time, at the program, too.
+    let several =
+        "deadline = \"120 ms\"\nmessage_slots = 2\npacket_slots = 5\nreader = { work = \"1 ms\", slots = 1 }";
+    let (_, fit) = fits_and_no_less(&text(several, "test = \"demand\""));
+    assert_eq!(keys(&fit), [("message_slots", 2, 7), ("packet_slots", 5, 12), ("reader.slots", 1, 3)]);
 }

@@ -143,7 +143,9 @@ impl RatedHost {
         released
     }
 
-    /// A deadline that could be promised in place of that of `asked`; none that is much shorter is.
+    /// The least deadline that could be promised in place of that of `asked`, within a two-hundredth.
+    ///
+    /// What the CPU takes longer for is later at the link, and the order of either hangs on the deadline, so it is asked for and not computed.
     pub fn least_deadline(&self, asked: &RateRequest) -> Result<Span, Refusal> {
         if !goes_out(&asked.request) {
             return self.cpu.least_deadline(&asked.request);
@@ -154,30 +156,37 @@ impl RatedHost {
                 .admit(RateRequest { request: asked.request.within(deadline), ..*asked })
                 .map(|(_, bound)| bound)
         };
-        let mut deadline = asked.request.deadline();
-        let mut found = None;
+        let (mut short, mut long) = (Span::ZERO, asked.request.deadline());
+        let mut bound = None;
         for _ in 0..TRIES {
-            match (kept(deadline), found) {
-                (Ok(bound), known) if known.is_none_or(|known| bound < known) => {
-                    // It is kept by then, so perhaps it could have been asked for.
-                    (found, deadline) = (Some(deadline), bound);
+            match kept(long) {
+                Ok(by) => {
+                    bound = Some(by);
+                    break;
                 }
-                (_, Some(known)) => return Ok(known),
-                (Ok(_), None) => return Ok(deadline),
-                (Err(refusal), None) => match refusal.reason {
-                    Reason::Late => deadline = deadline.saturating_mul(2),
-                    _ => return Err(refusal),
-                },
+                Err(refusal) if refusal.reason != Reason::Late => return Err(refusal),
+                Err(_) => (short, long) = (long, long.saturating_mul(2)),
             }
         }
-        let late = Deficit::Time(deadline.saturating_sub(asked.request.deadline()));
-        found.ok_or(Refusal {
-            resource: Resource::Deadline,
-            deficit: late,
-            claimant: Claimant::Newcomer,
-            reason: Reason::Late,
-            blocked_by: None,
-        })
+        let Some(mut next) = bound else {
+            let late = Deficit::Time(long.saturating_sub(asked.request.deadline()));
+            return Err(Refusal {
+                resource: Resource::Deadline,
+                deficit: late,
+                claimant: Claimant::Newcomer,
+                reason: Reason::Late,
+                blocked_by: None,
+            });
+        };
+        // By when it is kept is what could have been asked for, mostly; where that is no less, by halves.
+        while long.saturating_sub(short) > long / 200 {
+            let asked = if short < next && next < long { next } else { short + (long - short) / 2 };
+            match kept(asked) {
+                Ok(by) => (long, next) = (asked, by),
+                Err(_) => short = asked,
+            }
+        }
+        Ok(long)
     }
 
     /// Every bound.
@@ -390,6 +399,35 @@ mod tests {
         assert!(matches!(refused.claimant, Claimant::Channel(_)), "{refused:?}");
         assert_eq!(bounds(&table), before);
         assert!(matches!(table.request(asks(1, 30, 900)), Decision::Refused(_)), "the link is full");
+    }
+
+    /// What is named is admitted, and a hundredth less is refused, whatever was asked for.
+    #[test]
+    fn the_least_deadline_is_the_least() {
+        for order in [Order::VirtualClock, Order::SelfClocked, Order::StartTimeFair, Order::DeficitRoundRobin]
+        {
+            for others in 0..4 {
+                let mut table = table(order, 1 + others % 2, Vec::new());
+                for other in 0..u64::from(others) {
+                    assert!(matches!(
+                        table.request(asks(1, 400 + 90 * other, 390)),
+                        Decision::Admitted { .. }
+                    ));
+                }
+                for (packets, interval) in [(1, 500), (2, 900), (3, 700)] {
+                    let due = |due: Span| RateRequest {
+                        request: asks(packets, interval, 1).request.within(due),
+                        ..asks(packets, interval, 1)
+                    };
+                    for asked in [1, 30, 10_000] {
+                        let least = table.least_deadline(&due(us(asked))).unwrap();
+                        let refused = |by| matches!(table.clone().request(due(by)), Decision::Refused(_));
+                        assert!(!refused(least), "{order:?} {others} {packets}: {least}");
+                        assert!(refused(least - least / 100), "{order:?} {others} {packets}: {least}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

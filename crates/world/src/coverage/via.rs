@@ -90,7 +90,7 @@ impl Taken {
 }
 
 /// A virtual interface as the analysis sees it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path {
     /// Its requests.
     pub(crate) flow: Flow,

@@ -3,10 +3,14 @@
 //! *Refused* alone sends a reader to try deadlines by hand.
 
 use laxity_qos::admission::{Bound, Breakdown, Formula, Request, Term};
+use laxity_qos::discipline::Order;
 use laxity_qos::reception::bound;
 use laxity_units::Span;
 
+use super::Promise;
+use super::room::{self, Room};
 use super::table::Tables;
+use super::via::Before;
 use crate::coverage::{Uncovered, coverage, receiving};
 use crate::experiment::{ChannelSpec, Experiment};
 
@@ -20,87 +24,138 @@ pub struct Shortfall {
     pub largest: Option<Term>,
 }
 
+/// What would be admitted in place of a channel that admission refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fit {
+    /// With another deadline.
+    pub shortfall: Shortfall,
+    /// The least interval, within a thousandth, with the deadline that it asks for, or else with that interval as its deadline, and which. `None` if it would at none.
+    ///
+    /// At a host or port that is beside all the other channels; of virtual interfaces, and where channels come in, beside those before it.
+    pub interval: Option<(Span, Option<Span>)>,
+    /// With more room and all else as it is, beside those before it: all that there has to be more of. Empty if no room is what it lacks.
+    pub room: Vec<Room>,
+}
+
+/// What would be admitted in place of channel `index`, to which admission by `formula` gave the answer `refused`.
+pub fn fit(experiment: &Experiment, formula: Formula, index: usize, refused: &Promise) -> Fit {
+    let mut beside = Beside::all_others(experiment, formula, index);
+    let (interval, shortfall) = (beside.least_interval(), beside.shortfall().unwrap_or_default());
+    Fit { shortfall, interval, room: room::least(experiment, formula, index, refused) }
+}
+
 /// How far channel `index` of `experiment`, which admission by `formula` refused, is from being admitted beside all the
 /// other channels.
 pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Shortfall {
-    found(experiment, formula, index).unwrap_or_default()
+    Beside::all_others(experiment, formula, index).shortfall().unwrap_or_default()
 }
 
-fn found(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
-    if !experiment.interfaces.is_empty() {
-        return where_it_comes_in(experiment, index);
-    }
-    if experiment.via.is_some() {
-        return of_a_virtual_interface(experiment, formula, index);
-    }
-    let mut tables = beside_all_others(experiment, formula, index)?;
-    let channel = &experiment.channels[index];
-    let asked = super::request(channel).ok()??;
-    let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
-        let reserved = tables.admit(experiment, channel, Request::new(channel.spec, least).ok()?).ok()?;
-        Some((least, reserved.reserved))
-    });
-    let Some((least, reserved)) = admissible else {
-        let (wait, service) = tables.terms_of_sender(experiment, channel, &asked)?;
-        return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
-    };
-    let bounds = tables.bounds();
-    let slowest = reserved.into_iter().max_by_key(|(node, _, id, _)| bounds[*node][id].bound);
-    let largest = slowest.and_then(|(node, _, id, asked)| {
-        let (wait, service) = tables.terms(node, &asked, &bounds[node][&id]);
-        largest(&wait, &service, Some(bounds[node][&id]))
-    });
-    Some(Shortfall { admissible: Some(least), largest })
-}
-
-/// The least interval, within a thousandth, at which channel `index`, which admission by `formula` refused, would be admitted: with the deadline that it asks for, or else with that interval as its deadline, and
-/// which. `None` if it would at none.
-///
-/// At a host or port that is beside all the other channels; of virtual interfaces, and where channels come in, beside those before it.
-pub fn least_interval(
-    experiment: &Experiment,
+/// Everybody but a channel that was refused.
+struct Beside<'a> {
+    experiment: &'a Experiment,
     formula: Formula,
     index: usize,
-) -> Option<(Span, Option<Span>)> {
-    let channel = &experiment.channels[index];
-    let asked = channel.spec.min_interval;
-    let with = |interval, deadline: Option<Span>| {
-        let mut channel = channel.clone();
-        channel.spec.min_interval = interval;
-        channel.deadline = deadline;
-        channel
-    };
-    let mut tables = None;
-    if experiment.via.is_none() && experiment.interfaces.is_empty() {
-        tables = Some(beside_all_others(experiment, formula, index)?);
+    /// With the others in them; `None` where there are no tables, or none can be had.
+    tables: Option<Tables>,
+}
+
+impl<'a> Beside<'a> {
+    fn all_others(experiment: &'a Experiment, formula: Formula, index: usize) -> Self {
+        let tables = match experiment.via.is_none() && experiment.interfaces.is_empty() {
+            true => beside_all_others(experiment, formula, index),
+            false => None,
+        };
+        Self { experiment, formula, index, tables }
     }
-    let mut fits = |channel: ChannelSpec| match &mut tables {
-        Some(tables) => {
-            let request = super::request(&channel).ok().flatten();
-            request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
+
+    fn shortfall(&mut self) -> Option<Shortfall> {
+        let Self { experiment, formula: _, index, tables } = self;
+        if !experiment.interfaces.is_empty() {
+            return where_it_comes_in(experiment, *index);
         }
-        None => {
-            let mut changed = experiment.clone();
-            changed.channels[index] = channel;
-            self::fits(&changed, formula, index)
+        if experiment.via.is_some() {
+            return of_a_virtual_interface(experiment, *index);
         }
-    };
-    if let Some(interval) = least(asked, |interval| fits(with(interval, channel.deadline))) {
-        return Some((interval, channel.deadline));
+        let tables = tables.as_mut()?;
+        let channel = &experiment.channels[*index];
+        let asked = super::request(channel).ok()??;
+        let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
+            let reserved = tables.admit(experiment, channel, Request::new(channel.spec, least).ok()?).ok()?;
+            Some((least, reserved.reserved))
+        });
+        let Some((least, reserved)) = admissible else {
+            let (wait, service) = tables.terms_of_sender(experiment, channel, &asked)?;
+            return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
+        };
+        let bounds = tables.bounds();
+        let slowest = reserved.iter().max_by_key(|(node, _, id, _)| bounds[*node][id].bound);
+        let largest = slowest.and_then(|(node, _, id, asked)| {
+            let (wait, service) = tables.terms(*node, asked, &bounds[*node][id]);
+            largest(&wait, &service, Some(bounds[*node][id]))
+        });
+        tables.give_up(reserved);
+        Some(Shortfall { admissible: Some(least), largest })
     }
-    let shortest = asked.max(channel.deadline?);
-    let mut as_due = |interval| fits(with(interval, Some(interval)));
-    let interval = if as_due(shortest) { shortest } else { least(shortest, as_due)? };
-    Some((interval, Some(interval)))
+
+    fn least_interval(&mut self) -> Option<(Span, Option<Span>)> {
+        let Self { experiment, formula, index, tables } = self;
+        let channel = &experiment.channels[*index];
+        let asked = channel.spec.min_interval;
+        let with = |interval, deadline: Option<Span>| {
+            let mut channel = channel.clone();
+            channel.spec.min_interval = interval;
+            channel.deadline = deadline;
+            channel
+        };
+        if tables.is_none() && experiment.via.is_none() && experiment.interfaces.is_empty() {
+            return None;
+        }
+        let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
+        let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
+            (Some(tables), _) => {
+                let request = super::request(&channel).ok().flatten();
+                request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
+            }
+            (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),
+            (None, None) => {
+                let mut changed = experiment.clone();
+                changed.channels[*index] = channel;
+                self::fits(&changed, *formula, *index)
+            }
+        };
+        // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit where what is more frequent does.
+        let order = |station: usize| match experiment.outlet(station) {
+            Some(outlet) => outlet.config.order,
+            None => experiment.host(station).subsystem.link.order,
+        };
+        let turns = |station: &usize| experiment.via.is_none() && order(*station) == Order::DeficitRoundRobin;
+        let least = if channel.route.iter().any(turns) { least_of_some } else { least };
+        if let Some(interval) = least(asked, &mut |interval| fits(with(interval, channel.deadline))) {
+            return Some((interval, channel.deadline));
+        }
+        let shortest = asked.max(channel.deadline?);
+        let mut as_due = |interval| fits(with(interval, Some(interval)));
+        let interval = if as_due(shortest) { shortest } else { least(shortest, &mut as_due)? };
+        Some((interval, Some(interval)))
+    }
 }
 
 /// The least beyond `asked` that fits, within a thousandth, as long as what is longer fits, too; `None` if what is 32 768 times as long does not, which is asked first, for
 /// mostly either little is missing or nothing helps.
-fn least(asked: Span, mut fits: impl FnMut(Span) -> bool) -> Option<Span> {
-    let (mut short, mut long) = (asked, asked.saturating_mul(1 << 15));
-    if !fits(long) {
-        return None;
-    }
+fn least(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
+    let long = asked.saturating_mul(1 << 15);
+    if fits(long) { between(asked, long, fits) } else { None }
+}
+
+/// The same where what is longer may not fit though something does: of as long, twice as long and so on the first that does decides.
+fn least_of_some(asked: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
+    let mut twice = (1..=15).map(|times| asked.saturating_mul(1 << times));
+    let long = twice.find(|span| fits(*span))?;
+    between(long / 2, long, fits)
+}
+
+/// The least, from `short` that does not fit to `long` that does.
+fn between(mut short: Span, mut long: Span, fits: &mut dyn FnMut(Span) -> bool) -> Option<Span> {
     while short.saturating_mul(2) < long {
         let twice = short.saturating_mul(2);
         if fits(twice) {
@@ -117,7 +172,7 @@ fn least(asked: Span, mut fits: impl FnMut(Span) -> bool) -> Option<Span> {
 }
 
 /// Whether channel `index` is admitted in its turn.
-fn fits(experiment: &Experiment, formula: Formula, index: usize) -> bool {
+pub(super) fn fits(experiment: &Experiment, formula: Formula, index: usize) -> bool {
     let promises = super::promises(experiment, formula);
     promises.is_ok_and(|promises| !promises.channels[index].is_refused())
 }
@@ -134,24 +189,24 @@ fn beside_all_others(experiment: &Experiment, formula: Formula, index: usize) ->
 }
 
 /// The same of a virtual interface: the least delay that all of its way could keep.
-fn of_a_virtual_interface(experiment: &Experiment, formula: Formula, index: usize) -> Option<Shortfall> {
-    let asked = experiment.channels[index].deadline?;
-    let admissible = least(asked, |deadline| {
-        let mut changed = experiment.clone();
-        changed.channels[index].deadline = Some(deadline);
-        fits(&changed, formula, index)
-    });
+fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Shortfall> {
+    let channel = &experiment.channels[index];
+    let before = Before::of(experiment, index)?;
+    let with = |deadline| ChannelSpec { deadline: Some(deadline), ..channel.clone() };
+    let admissible = least(channel.deadline?, &mut |deadline| before.fits(with(deadline)));
     // The reason names the server that is short.
     Some(Shortfall { admissible, largest: None })
 }
 
-/// Why channel `index` has no bound to the host where it is received, though it has one to its last transmission.
-pub fn undelivered(experiment: &Experiment, formula: Formula, index: usize) -> Option<Uncovered> {
+/// Per channel, why it has no bound to the host where it is received though it may have one to its last transmission.
+pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Uncovered>> {
+    let none = || vec![None; experiment.channels.len()];
     if experiment.via.is_some() || !experiment.interfaces.is_empty() {
-        return None;
+        return none();
     }
-    let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
-    tables.undelivered(&experiment.channels[index])
+    let Ok(coverage) = coverage(experiment) else { return none() };
+    let tables = Tables::new(experiment, &coverage, formula);
+    experiment.channels.iter().map(|channel| tables.undelivered(channel)).collect()
 }
 
 /// The same of a channel that comes in: what it would be promised beside all others if it had any time.
@@ -188,7 +243,7 @@ mod tests {
         let ms = Span::from_ms;
         for edge in [ms(1) + Span::from_ps(1), Span::from_us(1300), ms(2), ms(7), ms(32_768)] {
             let mut asked = 0;
-            let found = least(ms(1), |span| {
+            let found = least(ms(1), &mut |span| {
                 asked += 1;
                 span >= edge
             });
@@ -197,10 +252,14 @@ mod tests {
             assert!(asked < 30, "{asked} questions for {edge}");
         }
         let mut asked = 0;
-        let none = least(ms(1), |_| {
+        let none = least(ms(1), &mut |_| {
             asked += 1;
             false
         });
         assert_eq!((none, asked), (None, 1));
+        // What is too long does not fit either.
+        let found = least_of_some(ms(1), &mut |span| (ms(5)..ms(9)).contains(&span)).unwrap();
+        assert!(found >= ms(5) && found <= ms(5) + Span::from_us(6), "{found}");
+        assert_eq!(least_of_some(ms(1), &mut |span| span > ms(40_000)), None);
     }
 }

@@ -118,9 +118,7 @@ impl Tables {
             match host.request(&asked) {
                 Ok(id) => reserved.push((node, role, id, asked)),
                 Err(refusal) => {
-                    for (node, _, id, _) in reserved {
-                        self.table(node).release(id);
-                    }
+                    self.give_up(reserved);
                     return Err(Refused { node, refusal });
                 }
             }
@@ -137,10 +135,15 @@ impl Tables {
         request: Request,
     ) -> bool {
         let Ok(reservation) = self.admit(experiment, channel, request) else { return false };
-        for (node, _, id, _) in reservation.reserved {
+        self.give_up(reservation.reserved);
+        true
+    }
+
+    /// Takes back what is reserved.
+    pub(super) fn give_up(&mut self, reserved: Vec<Reserved>) {
+        for (node, _, id, _) in reserved {
             self.table(node).release(id);
         }
-        true
     }
 
     /// What each station of the way is asked for, if the channel is to be in time over all of it: see [`Division::Shared`].
@@ -333,6 +336,9 @@ fn environment(
         coverage.stations[node].clone()?;
     if formula != Formula::Corrected && !further.is_empty() {
         return Err(Uncovered("the papers' host has one adapter"));
+    }
+    if formula != Formula::Corrected && model == ResourceModel::O3 {
+        return Err(Uncovered("the papers have no formula for link scheduling by O3"));
     }
     let links: Vec<Link> = std::iter::once(link).chain(further).collect();
     let link = links[usize::from(at.0)].clone();

@@ -10,7 +10,7 @@ use laxity_units::Span;
 
 use super::{Promise, Uncovered};
 use crate::coverage::{Cluster, Taken, cluster, server_name};
-use crate::experiment::Experiment;
+use crate::experiment::{ChannelSpec, Experiment};
 
 /// What a virtual interface is promised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,14 +58,23 @@ impl View {
     }
 }
 
-/// What each channel of `experiment` is promised.
-pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
-    let mut views =
-        Taken::ways(experiment).map(|taken| View::of(experiment, taken)).collect::<Result<Vec<View>, _>>()?;
-    let channels = &experiment.channels;
-    let mut admitted: Vec<usize> = Vec::new();
-    let mut promises = vec![Promise::BestEffort; channels.len()];
-    for (i, channel) in channels.iter().enumerate().filter(|(_, channel)| channel.class == Class::RealTime) {
+/// Whom a cluster has admitted so far.
+struct Admitted<'a> {
+    experiment: &'a Experiment,
+    views: Vec<View>,
+    channels: Vec<usize>,
+}
+
+impl<'a> Admitted<'a> {
+    fn nobody(experiment: &'a Experiment) -> Result<Self, Uncovered> {
+        let views =
+            Taken::ways(experiment).map(|taken| View::of(experiment, taken)).collect::<Result<_, _>>()?;
+        Ok(Self { experiment, views, channels: Vec::new() })
+    }
+
+    /// What would be known with channel `i`, too, in each view; or why it is refused.
+    fn ask(&self, i: usize) -> Result<Vec<Result<Vec<Response>, Overloaded>>, String> {
+        let (experiment, views, channels) = (self.experiment, &self.views, &self.experiment.channels);
         let found: Vec<Result<Vec<Response>, Overloaded>> = views.iter().map(|view| view.with(i)).collect();
         // The least that any of them answers.
         let least = |k: usize| {
@@ -85,25 +94,86 @@ pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncov
                     .map(|error| format!("{alone}{}", overloaded(experiment, views[view].taken, *error)))
             }
             Some(longest) if late(&i) => {
-                let due = channel.deadline.unwrap_or(Span::ZERO);
+                let due = channels[i].deadline.unwrap_or(Span::ZERO);
                 Some(format!("its messages may take {longest}, and {due} is asked for"))
             }
-            Some(_) => admitted
+            Some(_) => self
+                .channels
                 .iter()
                 .copied()
                 .find(late)
                 .map(|other| format!("with it `{}` could not keep its deadline", channels[other].name)),
         };
-        if let Some(reason) = refused {
-            promises[i] = Promise::Unconnected(reason);
-            continue;
-        }
-        for (view, found) in views.iter_mut().zip(found) {
+        refused.map_or(Ok(found), Err)
+    }
+
+    /// Admits channel `i`, or says why not.
+    fn admit(&mut self, i: usize) -> Result<(), String> {
+        let found = self.ask(i)?;
+        for (view, found) in self.views.iter_mut().zip(found) {
             view.flows.push(view.cluster.paths[i].flow.clone());
             view.known = found;
         }
-        admitted.push(i);
+        self.channels.push(i);
+        Ok(())
     }
+}
+
+/// Those before a channel that was refused, and whether others in its place would be admitted beside them: without asking again for everybody before it, as long as it
+/// changes nothing for those.
+pub(super) struct Before<'a> {
+    admitted: Admitted<'a>,
+    i: usize,
+}
+
+impl<'a> Before<'a> {
+    pub(super) fn of(experiment: &'a Experiment, i: usize) -> Option<Self> {
+        let mut admitted = Admitted::nobody(experiment).ok()?;
+        for k in 0..i {
+            if experiment.channels[k].class == Class::RealTime {
+                let _ = admitted.admit(k);
+            }
+        }
+        Some(Self { admitted, i })
+    }
+
+    /// Whether `channel` would be.
+    pub(super) fn fits(&self, channel: ChannelSpec) -> bool {
+        let (i, before) = (self.i, &self.admitted);
+        let mut changed = before.experiment.clone();
+        changed.channels[i] = channel;
+        let Ok(mut asked) = Admitted::nobody(&changed) else { return false };
+        let alike = |(view, then): (&View, &View)| {
+            let others = before.channels.iter();
+            view.cluster.servers == then.cluster.servers
+                && view.flows.len() + before.channels.len() == then.flows.len()
+                && view.flows[..] == then.flows[..view.flows.len()]
+                && others.clone().all(|k| view.cluster.paths[*k] == then.cluster.paths[*k])
+        };
+        if !asked.views.iter().zip(&before.views).all(alike) {
+            let mut all = (0..i).filter(|k| changed.channels[*k].class == Class::RealTime);
+            all.by_ref().for_each(|k| drop(asked.admit(k)));
+            return asked.ask(i).is_ok();
+        }
+        for (view, then) in asked.views.iter_mut().zip(&before.views) {
+            (view.flows, view.known) = (then.flows.clone(), then.known.clone());
+        }
+        asked.channels.clone_from(&before.channels);
+        asked.ask(i).is_ok()
+    }
+}
+
+/// What each channel of `experiment` is promised.
+pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
+    let mut admitted = Admitted::nobody(experiment)?;
+    let channels = &experiment.channels;
+    let mut promises = vec![Promise::BestEffort; channels.len()];
+    for (i, _) in channels.iter().enumerate().filter(|(_, channel)| channel.class == Class::RealTime) {
+        if let Err(reason) = admitted.admit(i) {
+            promises[i] = Promise::Unconnected(reason);
+        }
+    }
+    let Admitted { views, channels: admitted, .. } = admitted;
     for i in admitted {
         let answers = views.iter().filter_map(|view| Some(view.longest(i, view.known.as_ref().ok()?)));
         let longest = answers.min().expect("somebody admitted it");

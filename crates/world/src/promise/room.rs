@@ -1,0 +1,139 @@
+//! The least room with which a channel is admitted that is refused for too little.
+//!
+//! A refusal for room says what is missing first; with that there, something else may be. So all that a file says about a channel's room is taken to have no end, and if that is
+//! admitted each is asked for by itself: how much room one thing takes does not hang on how much there is of another.
+
+use laxity_qos::admission::Formula;
+use laxity_qos::discipline::Class;
+
+use super::Promise;
+use super::refusal::fits;
+use crate::experiment::Experiment;
+
+/// Room that a channel has too little of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The key of the file that says it.
+    pub key: &'static str,
+    /// What the file says.
+    pub has: u64,
+    /// The least that would do.
+    pub least: u64,
+}
+
+/// What a file says about room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Messages,
+    Packets,
+    Program,
+    Interface,
+    Buffers,
+    BuffersOfRealTime,
+}
+
+/// More than anybody needs, and sums of it have no end either.
+const NO_END: u64 = 1 << 30;
+
+impl Of {
+    const ALL: [Of; 6] =
+        [Of::Messages, Of::Packets, Of::Program, Of::Interface, Of::Buffers, Of::BuffersOfRealTime];
+
+    fn key(self) -> &'static str {
+        match self {
+            Of::Messages => "message_slots",
+            Of::Packets => "packet_slots",
+            Of::Program => "reader.slots",
+            Of::Interface => "slots",
+            Of::Buffers => "buffers",
+            Of::BuffersOfRealTime => "buffers_real_time",
+        }
+    }
+
+    /// What `experiment` says of channel `i`; `None` if it is not asked.
+    fn of(self, experiment: &Experiment, i: usize) -> Option<u64> {
+        let channel = &experiment.channels[i];
+        let here = channel.interface;
+        let config = here.map(|interface| &experiment.interfaces[interface].config);
+        // Where best effort comes in too, what counts are those that it may not have.
+        let rest = experiment.channels.iter().any(|c| c.interface == here && c.class == Class::BestEffort);
+        match self {
+            Of::Messages if here.is_none() => Some(channel.message_slots.into()),
+            Of::Packets if here.is_none() => Some(channel.packet_slots),
+            Of::Program => channel.reader.map(|reader| reader.slots.into()),
+            Of::Interface => config.map(|config| config.slots.into()),
+            Of::Buffers if !rest => config?.buffers.map(u64::from),
+            Of::BuffersOfRealTime if rest => {
+                config?.buffers.map(|_| config.map_or(0, |c| c.buffers_real_time).into())
+            }
+            Of::Messages | Of::Packets | Of::Buffers | Of::BuffersOfRealTime => None,
+        }
+    }
+
+    fn set(self, experiment: &mut Experiment, i: usize, room: u64) {
+        let small = u32::try_from(room).unwrap_or(u32::MAX);
+        let channel = &mut experiment.channels[i];
+        let config = channel.interface.map(|interface| &mut experiment.interfaces[interface].config);
+        match (self, config) {
+            (Of::Messages, _) => channel.message_slots = small,
+            (Of::Packets, _) => channel.packet_slots = room,
+            (Of::Program, _) => channel.reader.iter_mut().for_each(|reader| reader.slots = small),
+            (Of::Interface, Some(config)) => config.slots = small,
+            (Of::Buffers, Some(config)) => config.buffers = Some(small),
+            (Of::BuffersOfRealTime, Some(config)) => {
+                // As many for all as before.
+                let open = config.buffers.unwrap_or(0).saturating_sub(config.buffers_real_time);
+                config.buffers_real_time = small;
+                config.buffers = Some(small.saturating_add(open));
+            }
+            (_, None) => {}
+        }
+    }
+}
+
+/// What channel `i`, to which admission by `formula` gave the answer `refused`, has too little of; nothing if it lacks no room, or lacks more than that.
+pub(super) fn least(experiment: &Experiment, formula: Formula, i: usize, refused: &Promise) -> Vec<Room> {
+    let all: Vec<(Of, u64)> = match refused.lacks_room() {
+        true => Of::ALL.into_iter().filter_map(|of| Some((of, of.of(experiment, i)?))).collect(),
+        false => return Vec::new(),
+    };
+    let mut endless = experiment.clone();
+    all.iter().for_each(|(of, has)| of.set(&mut endless, i, NO_END.max(*has)));
+    if !fits(&endless, formula, i) {
+        return Vec::new();
+    }
+    let of = |(of, has): (Of, u64)| {
+        let mut with = endless.clone();
+        let mut enough = |room| {
+            of.set(&mut with, i, room);
+            fits(&with, formula, i)
+        };
+        (!enough(has)).then(|| Room { key: of.key(), has, least: count(has, enough) })
+    };
+    all.into_iter().filter_map(of).collect()
+}
+
+/// The least beyond `has` that is enough, which [`NO_END`] is.
+fn count(has: u64, mut enough: impl FnMut(u64) -> bool) -> u64 {
+    let (mut few, mut many) = (has, has.saturating_mul(2).max(has + 1));
+    while many < NO_END && !enough(many) {
+        (few, many) = (many, many.saturating_mul(2));
+    }
+    while many - few > 1 {
+        let middle = few + (many - few) / 2;
+        if enough(middle) { many = middle } else { few = middle }
+    }
+    many
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_that_is_enough_is_found() {
+        for (has, edge) in [(0, 1), (0, 7), (1, 2), (3, 4), (3, 6), (3, 7), (5, 1000), (100, NO_END)] {
+            assert_eq!(count(has, |room| room >= edge), edge, "{has}");
+        }
+    }
+}
