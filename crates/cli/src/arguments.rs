@@ -41,8 +41,8 @@ pub(crate) enum Command {
     /// Searches for the worst case of every channel that has a bound, and writes the scenarios that show it.
     ///
     /// Chooses phases, sizes and order of messages within each channel's contract, and for best effort whatever there could
-    /// be. The same seed and number of steps find the same, whatever the number of threads. Exit code 1 if a bound was
-    /// exceeded.
+    /// be. The same seed and number of steps find the same, whatever the number of threads. A scene that takes more than two million events is
+    /// given up. Exit code 1 if a bound was exceeded.
     Attack(Attack),
     /// Searches the sweep of a scenario for the setting that its `[tune]` asks for.
     ///
@@ -102,7 +102,10 @@ pub(crate) struct Reference {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Scenario files.
+    /// Scenario files, descriptions of adapters, or folders: a folder stands for the files right in it that end in `.toml`.
+    ///
+    /// A description is put into a scenario that tries it: into that of the same name in a folder `trials` beside it, or else into the one that comes with
+    /// Laxity (adapters/trials/default.toml), in place of its `[adapter] file`. So `laxity run adapters` shows what each adapter can promise.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Directory of results; of several files, the directory that holds theirs. Default `results/<name>`.
@@ -131,7 +134,7 @@ pub(crate) struct Effort {
 
 #[derive(Debug, Args)]
 pub(crate) struct Admit {
-    /// A scenario file.
+    /// A scenario file, or an adapter's description, which is tried as `run` does.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
@@ -180,7 +183,7 @@ pub(crate) struct Attack {
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Scenario files.
+    /// Scenario files, descriptions of adapters, or folders, as `run` takes them.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

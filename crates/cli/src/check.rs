@@ -2,13 +2,20 @@
 
 use laxity_world::text::clean;
 
-use crate::Exit;
 use crate::arguments::Check;
 use crate::terminal::Terminal;
+use crate::{Exit, files};
 
 pub(crate) fn check(arguments: &Check, terminal: &mut Terminal) -> Exit {
     let mut exit = Exit::Holds;
-    for file in &arguments.files {
+    let files = match files::named(&arguments.files) {
+        Ok(files) => files,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
+    };
+    for file in &files {
         match laxity_lab::load(file) {
             Ok(scenario) => {
                 let points = counted(scenario.points().count(), "point");

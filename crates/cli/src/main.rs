@@ -12,6 +12,7 @@ mod calibrate;
 mod check;
 mod emulate;
 mod explain;
+mod files;
 mod live;
 mod reference;
 mod replay;

@@ -13,12 +13,19 @@ use laxity_world::text::{clean, clean_lines};
 use crate::arguments::{Effort, Run};
 use crate::budget;
 use crate::terminal::{Bar, Terminal};
-use crate::{Exit, stamp};
+use crate::{Exit, files, stamp};
 
 pub(crate) fn run(arguments: &Run, terminal: &mut Terminal) -> Exit {
+    let files = match files::named(&arguments.files) {
+        Ok(files) => files,
+        Err(reason) => {
+            terminal.error(&reason);
+            return Exit::BadInput;
+        }
+    };
     // All are read before any is run: a slip in the last file should not cost the hours of the first.
-    let Some(scenarios) = load(&arguments.files, terminal) else { return Exit::BadInput };
-    let outs = match directories(arguments, &scenarios) {
+    let Some(scenarios) = load(&files, terminal) else { return Exit::BadInput };
+    let outs = match directories(arguments, &files, &scenarios) {
         Ok(outs) => outs,
         Err(reason) => {
             terminal.error(&reason);
@@ -53,7 +60,7 @@ pub(crate) fn load(files: &[PathBuf], terminal: &Terminal) -> Option<Vec<Scenari
 }
 
 /// The directory of results for each scenario, no two the same.
-fn directories(arguments: &Run, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, String> {
+fn directories(arguments: &Run, files: &[PathBuf], scenarios: &[Scenario]) -> Result<Vec<PathBuf>, String> {
     let parent = match &arguments.out {
         Some(out) if scenarios.len() == 1 => return Ok(vec![out.clone()]),
         Some(out) => out.as_path(),
@@ -61,7 +68,7 @@ fn directories(arguments: &Run, scenarios: &[Scenario]) -> Result<Vec<PathBuf>, 
     };
     let mut taken = BTreeMap::new();
     let mut outs = Vec::new();
-    for (scenario, file) in scenarios.iter().zip(&arguments.files) {
+    for (scenario, file) in scenarios.iter().zip(files) {
         if let Some(other) = taken.insert(&scenario.name, file) {
             let (a, b, name) = (other.display(), file.display(), &scenario.name);
             return Err(format!(

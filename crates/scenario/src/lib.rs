@@ -41,6 +41,7 @@ pub mod sweep;
 mod templates;
 #[cfg(test)]
 mod tests;
+mod trial;
 pub mod tune;
 mod written;
 

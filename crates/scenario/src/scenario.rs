@@ -18,6 +18,7 @@ use crate::files::{self, Disk, Files};
 use crate::library::{Library, Shelf};
 use crate::raw::RawScenario;
 use crate::sweep::{Plan, PointIndex};
+use crate::trial::{self, Trial};
 use crate::tune::Tune;
 use crate::{convert, document, judged, leaf, templates, tune};
 
@@ -48,23 +49,32 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads the scenario at `path` and all it names; `scripts` looks at those of its claims.
+    /// Reads the scenario at `path` and all it names; `scripts` looks at those of its claims. Of an adapter's description it is the scenario that
+    /// tries it: that of the same name in a folder `trials` beside it, or else the one that comes with Laxity.
     pub fn load(path: &FilePath, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         Scenario::read(path, &Disk, scripts)
     }
 
     /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of its claims.
     pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
-        let source = files::read_text(files, path, "a scenario")?;
+        let named = files::read_text(files, path, "a scenario")?;
+        let trial = trial::of(&named, document::parse(&named)?.get_ref(), path, files)?;
+        let (of, path, source) = match trial {
+            Some(Trial { of, path, source }) => (Some(of), path, source),
+            None => (None, path.to_path_buf(), named),
+        };
         let mut diagnostics = Diagnostics::default();
-        let mut library = Library::new(files, path, Shelf::default());
+        let mut library = Library::new(files, &path, Shelf::default());
         let cx = &mut Context::new(&source, &mut diagnostics);
         let scenario = document::parse(&source)?;
         let read = read(cx, &mut library, scenario, scripts);
         match read {
             Ok(read) if diagnostics.is_empty() => Ok(Scenario {
                 name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
-                title: read.title,
+                title: match of {
+                    Some(adapter) => format!("{adapter}. {}", read.title),
+                    None => read.title,
+                },
                 about: read.about,
                 seed: read.seed,
                 axes: read.axes,
@@ -72,7 +82,7 @@ impl Scenario {
                 figures: read.figures,
                 tune: read.tune,
                 hash: library.hash(source.text()),
-                path: path.to_path_buf(),
+                path,
                 shelf: library.shelf,
                 source,
             }),
