@@ -7,24 +7,25 @@ use laxity_units::Time;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Asked {
     at: Option<Time>,
-    times: u64,
+    /// Counted round: an event that lay there for four thousand million other wishes would be one call too many, which a component has to bear.
+    times: u32,
 }
 
 impl Asked {
     /// The component wants to be called at `deadline`. If that is news, when an event is due, and the number that it carries.
     #[inline]
-    pub fn change(&mut self, deadline: Option<Time>) -> Option<(Time, u64)> {
+    pub fn change(&mut self, deadline: Option<Time>) -> Option<(Time, u32)> {
         if self.at == deadline {
             return None;
         }
         self.at = deadline;
-        self.times += 1;
+        self.times = self.times.wrapping_add(1);
         deadline.map(|at| (at, self.times))
     }
 
     /// The event of that number has come: whether it is the one that is waited for.
     #[inline]
-    pub fn comes(&mut self, number: u64) -> bool {
+    pub fn comes(&mut self, number: u32) -> bool {
         let waited_for = self.times == number;
         if waited_for {
             self.at = None;

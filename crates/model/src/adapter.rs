@@ -211,6 +211,7 @@ impl Adapter {
 
     /// The host writes a command to transmit `packet`; answers whether there was room for it. Here and below `around` is where
     /// packets lie, and hears what the adapter does.
+    #[inline]
     pub fn transmit(
         &mut self,
         now: Time,
@@ -239,6 +240,7 @@ impl Adapter {
     }
 
     /// The medium answers a request.
+    #[inline]
     pub fn medium(&mut self, now: Time, access: Access, around: &mut impl Around<AdapterOutput<Slot>>) {
         match self {
             Adapter::Null(_) => unreachable!("a null device asks no medium"),
@@ -279,6 +281,7 @@ impl Adapter {
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
+    #[inline]
     pub fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         each!(self, adapter => adapter.timer(now, around));
     }

@@ -32,6 +32,7 @@ use laxity_qos::channel::{
     Subsystem, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
+use laxity_qos::few::Few;
 use laxity_units::{Bytes, Span, Time};
 
 use self::core::{Core, Pending};
@@ -128,7 +129,7 @@ pub struct Host {
     preemptive: bool,
     subsystem: Subsystem,
     senders: Senders,
-    cores: Vec<Core>,
+    cores: Few<Core>,
     /// By link, the cores that its adapter's response queues interrupt, in turn; all the first where nothing else was said.
     steering: Vec<Vec<CoreId>>,
     /// The packet that the link is scheduled for, while it is; a critical section, so there is one at a time.
@@ -147,7 +148,7 @@ impl Host {
             preemptive: config.preemption.immediate,
             subsystem: Subsystem::new(config),
             senders: Senders::new(placement),
-            cores: (0..config.cores).map(|_| Core::default()).collect(),
+            cores: Few::new(config.cores.into(), |_| Core::default()),
             steering: Vec::new(),
             handing: None,
             left: HashMap::default(),
@@ -167,7 +168,7 @@ impl Host {
     /// The core that response queue `queue` of the adapter of `link` interrupts.
     #[inline]
     pub(crate) fn steered(&self, link: LinkId, queue: u32) -> CoreId {
-        if self.cores.len() == 1 {
+        if self.cores.is_one() {
             return CoreId::FIRST;
         }
         match self.steering.get(usize::from(link.0)) {
@@ -303,9 +304,9 @@ impl Host {
     /// The same; `Time::MAX` for never.
     #[inline]
     pub(crate) fn due(&self) -> Time {
-        match &self.cores[..] {
-            [core] => core.due(),
-            cores => cores.iter().map(Core::due).min().unwrap_or(Time::MAX),
+        match self.cores.is_one() {
+            true => self.cores.first().due(),
+            false => self.cores.iter().map(Core::due).min().unwrap_or(Time::MAX),
         }
     }
 }

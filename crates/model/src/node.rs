@@ -20,6 +20,7 @@ mod watchdog;
 use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, CoreId, LinkId, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
+use laxity_qos::few::Few;
 use laxity_units::{Bytes, Span, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Contract, Loss, Passage, Response};
@@ -60,7 +61,7 @@ pub enum NodeOutput<P = Packet> {
 pub struct Node {
     host: Option<Host>,
     /// By links, at least one.
-    devices: Vec<Device>,
+    devices: Few<Device>,
     /// The packets of all of them.
     packets: Slots,
     /// When it wants to be called; `Time::MAX` for never.
@@ -72,7 +73,7 @@ impl Node {
     pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
         let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
         let due = host.due();
-        let devices = vec![Device { driver, adapter }];
+        let devices = Few::one(Device { driver, adapter });
         Self { host: Some(host), devices, packets: Slots::default(), due }
     }
 
@@ -94,14 +95,14 @@ impl Node {
     /// An adapter whose host is elsewhere, and has a driver of its own.
     pub fn without_host(adapter: Adapter) -> Self {
         let driver = Driver::new(DriverConfig::default(), &adapter, None);
-        let devices = vec![Device { driver, adapter }];
+        let devices = Few::one(Device { driver, adapter });
         Self { host: None, devices, packets: Slots::default(), due: Time::MAX }
     }
 
     /// Says which groups of channels have a rate together, before the run.
     pub fn group(&mut self, groups: &laxity_qos::discipline::Groups) {
         self.host.iter_mut().for_each(|host| host.group(groups));
-        self.devices.iter_mut().for_each(|device| device.adapter.group(groups));
+        self.devices.each(|device| device.adapter.group(groups));
     }
 
     /// Opens a channel at the host, before the run; panics without one.
@@ -135,9 +136,10 @@ impl Node {
 
     /// Also puts out how long packets are in each stage of adapters.
     pub fn record_stages(&mut self) {
-        self.devices.iter_mut().for_each(|device| device.adapter.record());
+        self.devices.each(|device| device.adapter.record());
     }
 
+    #[inline]
     fn device(&mut self, link: LinkId) -> &mut Device {
         &mut self.devices[usize::from(link.0)]
     }
@@ -288,8 +290,8 @@ impl Node {
         // Adapters first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
         for link in self.links() {
-            let (adapter, mut around) = self.adapter_heard(now, link, tell);
-            if adapter.due() <= now {
+            if self.device(link).adapter.due() <= now {
+                let (adapter, mut around) = self.adapter_heard(now, link, tell);
                 adapter.timer(now, &mut around);
                 drop(around);
                 self.exchange(now, tell);
@@ -359,27 +361,35 @@ impl Node {
     /// Lets host and adapters go on until none has anything for another, and asks when to be called next.
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
-        self.due = self.host.as_ref().map_or(Time::MAX, Host::due);
-        for Device { driver, adapter } in &mut self.devices {
-            self.due = self.due.min(adapter.due());
+        let mut due = self.host.as_ref().map_or(Time::MAX, Host::due);
+        self.devices.each(|Device { driver, adapter }| {
+            due = due.min(adapter.due());
             if driver.is_alert() {
-                self.due = self.due.min(driver.settled(now));
+                due = due.min(driver.settled(now));
             }
-        }
+        });
+        self.due = due;
     }
 
     /// Hands over what has waited for room, and gives the host what it was told of.
     #[inline]
     fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        if self.devices.iter().any(|device| device.driver.is_busy()) {
-            // What one of them is told may be what another has waited for.
-            while self.links().map(|link| self.exchange_with(now, link, tell)).filter(|any| *any).count() > 0
-            {
-            }
-        }
+        // What one of them is told may be what another has waited for.
+        while self.devices.any(|device| device.driver.is_busy()) && self.exchange_all(now, tell) {}
     }
 
-    /// Hands over what there is room for, and reads one response; answers whether there was any of it.
+    /// Hands over what there is room for, and reads one response, of each of them; answers whether there was any of it.
+    #[inline(never)]
+    fn exchange_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
+        let mut any = false;
+        for link in self.links() {
+            any |= self.exchange_with(now, link, tell);
+        }
+        any
+    }
+
+    /// The same of one.
+    #[inline]
     fn exchange_with(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
         let handed = self.device(link).driver.waiting() > 0 && self.hand_over(now, link, tell);
         match self.device(link).driver.read_announced() {

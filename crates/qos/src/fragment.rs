@@ -33,6 +33,7 @@ impl Fragmentation {
     }
 
     /// Size of packet `index`, counted from zero; panics past the last.
+    #[inline]
     pub fn size(&self, index: u64) -> Bytes {
         assert!(index < self.packets(), "packet index within its message");
         let sent = self.packet * index;
@@ -79,11 +80,13 @@ impl Cut {
     }
 
     /// Packets in all.
+    #[inline]
     pub fn packets(&self) -> u64 {
         self.piece.packets() * self.whole + self.rest.packets()
     }
 
     /// Size of packet `index`, counted from zero; panics past the last.
+    #[inline]
     pub fn size(&self, index: u64) -> Bytes {
         let whole = self.piece.packets() * self.whole;
         if index < whole {
@@ -94,6 +97,7 @@ impl Cut {
     }
 
     /// Whether packet `index` begins a piece that is not the first.
+    #[inline]
     pub fn begins_piece(&self, index: u64) -> bool {
         self.whole > 0
             && index > 0

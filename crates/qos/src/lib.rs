@@ -9,6 +9,7 @@ pub mod admission;
 pub mod channel;
 pub mod costs;
 pub mod discipline;
+pub mod few;
 pub mod fragment;
 pub mod holistic;
 pub mod reception;

@@ -40,7 +40,7 @@ pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups, source_stream};
 pub use state::Event;
-use state::Snapshot;
+use state::{Call, Snapshot};
 use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
@@ -146,6 +146,8 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     /// When each medium is to be called.
     media_asked: Vec<Asked>,
     sources: Vec<Option<Source>>,
+    /// Per channel: size of the message that its source sends next.
+    coming: Vec<Bytes>,
     /// Per channel: what its application sends without end, until the run starts.
     endless: Vec<Option<Endless>>,
     /// What hears the nodes.
@@ -217,6 +219,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             nodes,
             media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
+            coming: vec![Bytes::ZERO; experiment.channels.len()],
             endless: Vec::new(),
             around,
             promises,
@@ -297,7 +300,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
         let Some(source) = &mut self.sources[channel] else { return };
         if let Some(arrival) = source.next_arrival() {
-            calendar.schedule(arrival.at, Event::Arrival { channel: channel as u32, size: arrival.size });
+            self.coming[channel] = arrival.size;
+            calendar.schedule(arrival.at, Event::Arrival(channel as u64));
         }
     }
 
@@ -363,7 +367,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             true => self.switches.next_deadline(node),
         };
         if let Some((at, asked)) = asked.change(deadline) {
-            calendar.schedule(at, Event::Node { node: node as u32, asked });
+            calendar.schedule(at, Event::Node(Call::new(node, asked)));
         }
     }
 
@@ -382,7 +386,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         while let Some((network, deadline)) = self.around.networks.poll_called() {
             let asked = &mut self.media_asked[network];
             if let Some((at, asked)) = asked.change(deadline) {
-                calendar.schedule(at, Event::Medium { network: network as u32, asked });
+                calendar.schedule(at, Event::Medium(Call::new(network, asked)));
             }
         }
     }
@@ -405,10 +409,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
 
     /// A fault begins at `at`, and ends if it does.
     fn schedule_fault(&self, at: Time, number: usize, calendar: &mut Calendar<Event>) {
-        let event = |begins| Event::Fault { number: number as u32, begins };
-        calendar.schedule(at, event(true));
+        calendar.schedule(at, Event::Breaks(number as u64));
         if let Some(length) = self.experiment.faults[number].length {
-            calendar.schedule(at.saturating_add(length), event(false));
+            calendar.schedule(at.saturating_add(length), Event::Heals(number as u64));
         }
     }
 
@@ -437,26 +440,32 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
 
     fn handle(&mut self, now: Time, event: Event, calendar: &mut Calendar<Event>) {
         match event {
-            Event::Arrival { channel, size } => {
-                self.schedule_arrival(channel as usize, calendar);
-                self.offer(now, channel as usize, size, calendar);
+            Event::Arrival(channel) => {
+                let channel = channel as usize;
+                let size = self.coming[channel];
+                self.schedule_arrival(channel, calendar);
+                self.offer(now, channel, size, calendar);
             }
-            Event::Node { node, asked } if self.asked[node as usize].comes(asked) => {
-                let node = node as usize;
+            Event::Node(call) => {
+                let node = call.who();
+                if !self.asked[node].comes(call.asked()) {
+                    return;
+                }
                 match self.switches.has(node) {
                     false => self.nodes[node].timer(now, &mut self.around.of(node, now, calendar)),
                     true => self.switches.timer(now, node, &mut self.around.of_port(node, now, calendar)),
                 }
                 self.acted(node, now, calendar);
             }
-            Event::Medium { network, asked } if self.media_asked[network as usize].comes(asked) => {
-                self.around.networks.timer(now, network as usize);
-                self.settle(now, calendar);
+            Event::Medium(call) => {
+                if self.media_asked[call.who()].comes(call.asked()) {
+                    self.around.networks.timer(now, call.who());
+                    self.settle(now, calendar);
+                }
             }
-            Event::Node { .. } | Event::Medium { .. } => {}
-            Event::Reach { node, link, frame } => {
-                let node = node as usize;
-                let packet = self.around.flying.take(frame);
+            Event::Reach(arriving) => {
+                let (node, link) = (arriving.node(), arriving.link());
+                let packet = self.around.flying.take(arriving.frame());
                 match self.switches.has(node) {
                     false => {
                         let tell = &mut self.around.of(node, now, calendar);
@@ -473,7 +482,8 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 let input = self.inputs.pop_front().expect("an input for each of its events");
                 self.take(now, input, calendar);
             }
-            Event::Fault { number, begins } => self.fault(now, number as usize, begins, calendar),
+            Event::Breaks(number) => self.fault(now, number as usize, true, calendar),
+            Event::Heals(number) => self.fault(now, number as usize, false, calendar),
             Event::Window => self.look_at_window(now),
         }
     }

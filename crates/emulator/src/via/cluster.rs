@@ -57,7 +57,7 @@ pub(super) enum Event {
     /// Something is asked for at the desk.
     Asked,
     /// An adapter asked to be called; stale if it has asked anew since.
-    Adapter { node: u32, asked: u64 },
+    Adapter { node: u32, asked: u32 },
 }
 
 /// A process that has opened an adapter.

@@ -270,7 +270,9 @@ impl Pipeline {
             if std::mem::take(&mut self.unassigned) {
                 self.assign(now, around);
             }
-            self.look_ahead();
+            if !self.choosing.is_empty() {
+                self.look_ahead();
+            }
             let ends = match self.stopped {
                 true => Time::MAX,
                 false => self.stations.iter().fold(Time::MAX, |ends, station| ends.min(station.ends)),
@@ -310,17 +312,22 @@ impl Pipeline {
             if !self.choosing.is_empty() {
                 self.look_ahead();
             }
-            let took = self.stations[i].take(now);
-            moved |= took || !self.stations[i].late.is_empty();
-            self.lose_late(i, around);
+            let station = &mut self.stations[i];
+            let took = station.take(now);
+            if !station.late.is_empty() {
+                moved = true;
+                self.lose_late(i, around);
+            }
             if !took {
                 self.stations[i].rest();
                 return moved;
             }
+            moved = true;
         }
     }
 
     /// Tells who chooses ahead how many packets it may have, for what the next stage has.
+    #[inline]
     fn look_ahead(&mut self) {
         for n in 0..self.choosing.len() {
             let i = self.choosing[n];

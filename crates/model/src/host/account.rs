@@ -32,9 +32,12 @@ impl Account {
         now: Time,
         around: &mut impl Around<Output<Slot>>,
     ) {
-        let (began, switched) = (activity.began, activity.switched(now));
         let uses = &mut self.uses[usize::from(core.0)];
-        uses.add(Use::Switch, switched.since(began));
+        let began = activity.began;
+        let switched = if activity.switch.is_zero() { began } else { activity.switched(now) };
+        if switched > began {
+            uses.add(Use::Switch, switched.since(began));
+        }
         uses.add(activity.used, now.since(switched));
         if let Kind::Compute(application) = activity.kind {
             self.computed[application as usize] += now.since(switched);

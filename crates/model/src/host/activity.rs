@@ -59,6 +59,7 @@ pub struct Uses([Span; Use::ALL.len()]);
 
 impl Uses {
     /// Counts `span` for a use.
+    #[inline]
     pub fn add(&mut self, used: Use, span: Span) {
         self.0[used as usize] += span;
     }
@@ -118,6 +119,7 @@ pub(super) struct Activity {
 }
 
 impl Activity {
+    #[inline]
     pub(super) fn new(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
         Self { kind, thread: None, used, began: now, ends: now + cost, switch: Span::ZERO }
     }
@@ -144,11 +146,13 @@ impl Activity {
 
     /// The link scheduler's queues are shared with the interrupt, so it keeps interrupts out; and so does who waits for it, or the interrupt
     /// would wait behind whom it stopped.
+    #[inline]
     pub(super) fn masks_interrupts(&self) -> bool {
         matches!(self.kind, Kind::Transmit(_) | Kind::Spin)
     }
 
     /// Stops at `now`, finished or not; answers when the switch to its thread was over, which then is not done again.
+    #[inline]
     pub(super) fn switched(&mut self, now: Time) -> Time {
         let switched = now.min(self.began + self.switch);
         self.switch -= switched.since(self.began);
@@ -169,6 +173,7 @@ impl Activity {
 }
 
 /// The price of a piece of work on a packet of `bytes`.
+#[inline]
 pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     let (sent, received) = (costs.send_byte * bytes.get(), costs.receive_byte * bytes.get());
     match work {
@@ -182,11 +187,13 @@ pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
 }
 
 /// The price of starting a transmission of `bytes`.
+#[inline]
 pub fn cost_of_transmit(costs: &HostCosts, paradigm: LinkParadigm, bytes: Bytes) -> Span {
     costs.transmit(paradigm) + costs.transfer_byte * bytes.get()
 }
 
 /// What a piece of work counts as.
+#[inline]
 pub fn use_of(work: Work) -> Use {
     match work {
         Work::Signal => Use::Switch,

@@ -56,6 +56,7 @@ impl Endless {
     }
 
     /// A packet is out of the adapter.
+    #[inline]
     fn returned(&mut self, packet: &Packet) {
         if packet.is_last() {
             self.outstanding = self.outstanding.saturating_sub(1);
@@ -165,6 +166,7 @@ impl Senders {
     }
 
     /// Lets those of `core` go on for whom there is room by now; answers whether there is anything new to be done by it.
+    #[inline]
     pub fn retry(
         &mut self,
         now: Time,
@@ -198,6 +200,7 @@ impl Senders {
     }
 
     /// A packet is out of the adapter; its application may wait for that.
+    #[inline]
     pub fn returned(&mut self, packet: &Packet) {
         if let Some(endless) = &mut self.all[packet.channel].endless {
             endless.returned(packet);
@@ -224,6 +227,7 @@ impl Sender {
     }
 
     /// Sends as long as there is room and something to send; answers whether anything was queued.
+    #[inline]
     fn resend(
         &mut self,
         now: Time,

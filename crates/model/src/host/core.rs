@@ -62,6 +62,16 @@ impl Default for Core {
 }
 
 impl Core {
+    /// Its timer interrupts, if that is due.
+    #[inline]
+    pub(super) fn wake(&mut self, now: Time) {
+        if self.wakeup <= now {
+            self.wakeup = Time::MAX;
+            self.awake = true;
+            self.pending.push_back(Pending::TIMER);
+        }
+    }
+
     /// When it next wants to be looked at; `Time::MAX` for never.
     #[inline]
     pub(super) fn due(&self) -> Time {

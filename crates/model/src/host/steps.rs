@@ -17,6 +17,7 @@ fn copies(span: Span, around: &mut impl Around<Output<Slot>>) {
 }
 
 /// What an interrupt takes before what it announces is done.
+#[inline]
 fn cost_of_interrupt(costs: &HostCosts, Pending { interrupt, entry, .. }: &Pending) -> Span {
     let response = if interrupt.packet().is_none() { Span::ZERO } else { costs.response };
     response
@@ -43,7 +44,7 @@ impl Host {
     /// What somebody outside the host has given to cores that sleep wakes them for nothing.
     #[inline]
     pub(super) fn came_from_outside(&mut self) {
-        if self.cores.len() > 1 {
+        if !self.cores.is_one() {
             for core in self.all_cores() {
                 if self.core(core).asleep && self.subsystem.was_called(core) {
                     self.core(core).asleep = false;
@@ -58,31 +59,36 @@ impl Host {
     /// for what has become current before anybody is served from them. What one core does may be what another has waited for, so all are
     /// asked again until none has anything to do.
     pub(super) fn settle(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
-        loop {
-            for core in &mut self.cores {
-                if core.wakeup <= now {
-                    core.wakeup = Time::MAX;
-                    core.awake = true;
-                    core.pending.push_back(Pending::TIMER);
+        if self.cores.is_one() {
+            loop {
+                self.cores.first_mut().wake(now);
+                while self.advance(CoreId::FIRST, now, around) {}
+                if !self.ask(CoreId::FIRST, now) {
+                    return;
                 }
             }
-            if self.cores.len() == 1 {
-                while self.advance(CoreId::FIRST, now, around) {}
-            } else {
-                while self.advance_all(now, around) {}
-            }
+        }
+        loop {
+            self.cores.each(|core| core.wake(now));
+            while self.advance_all(now, around) {}
             let mut wakes = false;
             for core in self.all_cores() {
-                let wakeup = self.subsystem.next_wakeup(core, now).unwrap_or(Time::MAX);
-                let core = self.core(core);
-                // One that is announced already is not asked for again.
-                core.wakeup = if wakeup > now || !core.awake { wakeup } else { Time::MAX };
-                wakes |= core.wakeup <= now;
+                wakes |= self.ask(core, now);
             }
             if !wakes {
                 return;
             }
         }
+    }
+
+    /// Asks when the subsystem wants to be woken next on `core`; answers whether that is now.
+    #[inline(always)]
+    fn ask(&mut self, core: CoreId, now: Time) -> bool {
+        let wakeup = self.subsystem.next_awaited(core, now);
+        let core = self.core(core);
+        // One that is announced already is not asked for again.
+        core.wakeup = if wakeup > now || !core.awake { wakeup } else { Time::MAX };
+        core.wakeup <= now
     }
 
     /// Lets each core go as far as it can by itself; answers whether any did anything.
@@ -97,6 +103,8 @@ impl Host {
     }
 
     /// Does one thing that is due at `now` on `core`; answers whether there was one.
+    // Always, so that who has one core asks for none.
+    #[inline(always)]
     fn advance(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let of = &mut self.cores[usize::from(core.0)];
         if let Some(interrupt) = &of.interrupt {
@@ -145,20 +153,20 @@ impl Host {
         }
         let sent = self.senders.retry(now, core, &mut self.subsystem, &mut answers(around));
         // What was sent may be for another core.
-        self.start(core, now, around) || sent && self.cores.len() > 1
+        self.start(core, now, around) || sent && !self.cores.is_one()
     }
 
     /// Whether another core has given `core`, which sleeps, something to do, and that costs an interrupt.
     #[inline]
     fn is_called(&mut self, core: CoreId) -> bool {
-        self.cores.len() > 1 && !self.costs.ipi.is_zero() && self.subsystem.was_called(core)
+        !self.cores.is_one() && !self.costs.ipi.is_zero() && self.subsystem.was_called(core)
     }
 
     fn start(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let step = self.subsystem.next_step(core, now);
         let (thread, work, used, kind) = match step {
             Step::Idle => {
-                if self.cores.len() > 1 {
+                if !self.cores.is_one() {
                     self.core(core).asleep = true;
                     self.subsystem.was_called(core);
                 }

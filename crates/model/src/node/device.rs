@@ -1,6 +1,7 @@
 //! An adapter with its driver, and who hears whom in a node.
 
 use laxity_qos::channel::{LinkId, Packet, Slot, Slots};
+use laxity_qos::few::Few;
 use laxity_units::Time;
 
 use super::NodeOutput;
@@ -19,7 +20,7 @@ pub(super) struct Device {
 /// Who hears what the host does: its packets are for the adapters of their links, the rest is for the world.
 pub(super) fn of_host<'a>(
     now: Time,
-    devices: &'a mut [Device],
+    devices: &'a mut Few<Device>,
     packets: &'a mut Slots,
     tell: &'a mut impl FnMut(NodeOutput<&Packet>),
 ) -> impl Around<Output<Slot>> + 'a {

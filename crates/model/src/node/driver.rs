@@ -123,6 +123,7 @@ impl Driver {
     }
 
     /// The adapter has taken a packet at once, which waited for no more than that.
+    #[inline]
     pub(super) fn passed(&mut self, now: Time, packet: Slot) {
         self.waited += 1;
         self.report.longest_backlog = self.report.longest_backlog.max(1);
@@ -148,6 +149,7 @@ impl Driver {
     }
 
     /// The adapter has written a response about `packet`.
+    #[inline]
     pub(super) fn written(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
         self.mailbox.write(now, response, packet);
         if self.hands_over {
@@ -157,6 +159,7 @@ impl Driver {
     }
 
     /// Lets response queues interrupt that are due.
+    #[inline]
     pub(super) fn raise(&mut self, now: Time) {
         let Self { notification, mailbox, loses, report, .. } = self;
         if *notification == Notification::Interrupt {
@@ -189,6 +192,7 @@ impl Driver {
         Some(read)
     }
 
+    #[inline]
     fn returned(&mut self, response: &Response<Slot>) {
         if let Response::Transmitted(packet) | Response::Failed(packet, _) = response {
             self.watchdog.returned(packet);

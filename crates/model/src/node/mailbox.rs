@@ -17,7 +17,9 @@ pub(super) struct Mailbox {
     /// What tells queues apart; `None` where there is only one.
     interface: Option<Interface>,
     lines: Vec<Line>,
-    /// How many in all an interrupt has announced, or a later one's.
+    /// Responses that nobody has read, in all.
+    unread: usize,
+    /// How many of them an interrupt has announced, or a later one's.
     announced: usize,
     /// The host is elsewhere: what an interrupt should have announced is handed on whether it got lost or not, the last of it with the
     /// interrupt.
@@ -80,6 +82,7 @@ impl Mailbox {
         Self {
             interface: interface.filter(|_| lines.len() > 1).cloned(),
             lines,
+            unread: 0,
             announced: 0,
             elsewhere,
             bounded,
@@ -94,21 +97,23 @@ impl Mailbox {
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.iter().all(|line| line.responses.is_empty())
+        self.unread == 0
     }
 
     /// Responses that nobody has read.
     pub(super) fn len(&self) -> usize {
-        self.lines.iter().map(|line| line.responses.len()).sum()
+        self.unread
     }
 
     /// The adapter has written a response about `packet`.
+    #[inline]
     pub(super) fn write(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
         let interface = self.interface.as_ref();
         let line =
             interface.map_or(0, |interface| interface.response_queue(&response, &packet.tag, packet.channel));
         let line = &mut self.lines[line];
         line.responses.push_back(response);
+        self.unread += 1;
         if line.gathered == 0 {
             line.oldest = now;
         }
@@ -116,11 +121,13 @@ impl Mailbox {
     }
 
     /// When the next queue interrupts; `Time::MAX` for never.
+    #[inline]
     pub(super) fn due(&self) -> Time {
         self.lines.iter().map(Line::due).min().unwrap_or(Time::MAX)
     }
 
     /// Lets those queues interrupt that are due; `reaches` says whether an interrupt reaches the host.
+    #[inline]
     pub(super) fn raise(&mut self, now: Time, mut reaches: impl FnMut() -> bool) {
         for line in &mut self.lines {
             if line.due() > now {
@@ -156,6 +163,7 @@ impl Mailbox {
         line.interrupts -= usize::from(told);
         let entry = if told { Entry::Interrupt } else { Entry::Further };
         let response = line.take()?;
+        self.unread -= 1;
         self.announced -= 1;
         Some((response, number as u32, entry))
     }
@@ -165,7 +173,9 @@ impl Mailbox {
         let number = self.lines.iter().position(|line| !line.responses.is_empty())?;
         let line = &mut self.lines[number];
         self.announced -= usize::from(line.announced > 0);
-        Some((line.take()?, number as u32))
+        let response = line.take()?;
+        self.unread -= 1;
+        Some((response, number as u32))
     }
 
     /// Whether the adapter wants to know which queue has a free place when the host has served a response.

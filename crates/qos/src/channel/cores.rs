@@ -23,6 +23,7 @@ use super::link::LinkId;
 use super::message::ChannelId;
 use super::policy::Config;
 use crate::discipline::{Discipline, Groups, Server};
+use crate::few::Few;
 
 /// Which of a host's cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -50,19 +51,18 @@ pub(super) struct Core {
     pub(super) reading: Option<usize>,
     /// When an application of its that has nothing to do is next given something; [`Time::MAX`] if none will be.
     pub(super) next_budget: Time,
-    /// The wake-up that was asked for last and has not come.
-    pub(super) awaited: Option<Time>,
+    /// The wake-up that was asked for last and has not come; [`Time::MAX`] if none was.
+    pub(super) awaited: Time,
     /// Somebody has been put in line for it since it was last asked whether.
     pub(super) called: bool,
 }
 
 /// The cores of a host, at least one.
 #[derive(Debug)]
-pub(super) struct Cores(Vec<Core>);
+pub(super) struct Cores(Few<Core>);
 
 impl Cores {
     pub(super) fn new(config: &Config) -> Self {
-        assert!(config.cores > 0, "a host has a core");
         let core = |_| Core {
             cpu: config.order.discipline(&Server::with(config.early)),
             applications: [VecDeque::new(), VecDeque::new()],
@@ -71,14 +71,14 @@ impl Cores {
             computing: None,
             reading: None,
             next_budget: Time::MAX,
-            awaited: None,
+            awaited: Time::MAX,
             called: false,
         };
-        Self((0..config.cores).map(core).collect())
+        Self(Few::new(config.cores.into(), core))
     }
 
     pub(super) fn group(&mut self, groups: &Groups) {
-        self.0.iter_mut().for_each(|core| core.cpu.group(groups));
+        self.0.each(|core| core.cpu.group(groups));
     }
 
     /// Whether a thread waits for one of them that was created for `link`.

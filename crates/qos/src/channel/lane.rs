@@ -56,6 +56,7 @@ impl Lane {
     /// A handler's message has left the queue: the papers' handler dequeues, then waits until the
     /// message is current. A message with a thread of its own keeps its place until it is processed,
     /// for otherwise nothing would bound the number of threads.
+    #[inline]
     pub(super) fn room(&self, processing: Processing) -> u64 {
         let held = match processing {
             Processing::PerChannel => self.messages.len(),
@@ -69,18 +70,24 @@ impl Lane {
     /// Threads of one channel make packets at the same time, and ahead of time too. Were the last buffers taken by a
     /// later message, whose packets the link holds until they are current, the earlier one would wait for
     /// them past its own deadline.
+    #[inline]
     pub(super) fn has_buffer_for(&self, message: u64) -> bool {
+        if self.unfinished.is_empty() {
+            return self.has_buffer();
+        }
         let wanted: u64 = self.unfinished.range(..message).map(|(_, packets)| packets).sum();
         self.used_packets + wanted < self.config.packet_slots
     }
 
     /// A packet takes a buffer.
+    #[inline]
     pub(super) fn take_buffer(&mut self) {
         self.used_packets += 1;
         self.most_packets = self.most_packets.max(self.used_packets);
     }
 
     /// A packet of `message` was made.
+    #[inline]
     pub(super) fn made(&mut self, message: u64) {
         if let Some(packets) = self.unfinished.get_mut(&message) {
             *packets -= 1;
@@ -91,6 +98,7 @@ impl Lane {
     }
 
     /// Whether a further packet has a buffer.
+    #[inline]
     pub(super) fn has_buffer(&self) -> bool {
         self.used_packets < self.config.packet_slots
     }

@@ -10,6 +10,7 @@ use super::cores::{CoreId, Lock, Taken};
 use super::policy::LinkConfig;
 use super::slots::Slot;
 use crate::discipline::{Discipline, Groups, Request};
+use crate::few::Few;
 
 /// Which of a host's links: each leads through an adapter of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -23,7 +24,7 @@ impl LinkId {
 /// The links of a host, at least one.
 #[derive(Debug)]
 pub(super) struct Links {
-    all: Vec<LinkScheduler>,
+    all: Few<LinkScheduler>,
     /// Which is looked at first when each may be served: the one behind that was last.
     turn: usize,
     /// Which core chooses, of all of them.
@@ -32,7 +33,7 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) fn new(first: &LinkConfig) -> Self {
-        Self { all: vec![LinkScheduler::new(first)], turn: 0, lock: Lock::default() }
+        Self { all: Few::one(LinkScheduler::new(first)), turn: 0, lock: Lock::default() }
     }
 
     pub(super) fn add(&mut self, config: &LinkConfig) -> LinkId {
@@ -42,7 +43,7 @@ impl Links {
     }
 
     pub(super) fn group(&mut self, groups: &Groups) {
-        self.all.iter_mut().for_each(|link| link.queue.group(groups));
+        self.all.each(|link| link.queue.group(groups));
     }
 
     /// How many there are.
@@ -111,6 +112,9 @@ impl Links {
     /// adapter is always ready.
     #[inline]
     fn next(&mut self, now: Time) -> Option<Slot> {
+        if self.all.is_one() {
+            return self.all.first_mut().take(now);
+        }
         let links = self.all.len();
         for place in 0..links {
             let link = (self.turn + place) % links;
@@ -124,12 +128,15 @@ impl Links {
 
     /// Those whose adapter has a place for a packet that is eligible.
     pub(super) fn that_can_start(&mut self, now: Time) -> impl Iterator<Item = LinkId> {
-        (0..).zip(&mut self.all).filter_map(move |(id, link)| link.can_start(now).then_some(LinkId(id)))
+        (0..).zip(self.all.iter_mut()).filter_map(move |(id, link)| link.can_start(now).then_some(LinkId(id)))
     }
 
     /// When a held packet becomes eligible at a link whose adapter could take it.
     #[inline]
     pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
+        if self.all.is_one() {
+            return self.all.first_mut().next_wakeup(now);
+        }
         self.all.iter_mut().fold(None, |first, link| Time::earlier(first, link.next_wakeup(now)))
     }
 
@@ -180,12 +187,14 @@ impl LinkScheduler {
         }
     }
 
+    #[inline]
     pub(super) fn enqueue(&mut self, now: Time, request: &Request, packet: Slot) {
         self.queue.enqueue(now, request, packet);
         self.longest = self.longest.max(self.queue.len());
     }
 
     /// Whether [`take`](Self::take) would find a packet.
+    #[inline]
     pub(super) fn can_start(&mut self, now: Time) -> bool {
         self.in_flight < self.depth && self.queue.best(now).is_some()
     }
@@ -201,6 +210,7 @@ impl LinkScheduler {
         Some(slot)
     }
 
+    #[inline]
     pub(super) fn complete(&mut self) {
         self.in_flight = self.in_flight.checked_sub(1).expect("a completed packet was in flight");
         if self.in_flight == 0 && self.queue.is_empty() {
@@ -215,6 +225,7 @@ impl LinkScheduler {
     }
 
     /// What real time waits here, if that is counted.
+    #[inline]
     pub(super) fn usual_wait(&self) -> Option<Span> {
         self.queue.usual_wait()
     }

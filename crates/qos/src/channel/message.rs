@@ -26,22 +26,26 @@ pub(super) struct Message {
 }
 
 impl Message {
+    #[inline]
     pub(super) fn packets(&self) -> u64 {
         self.cut.packets()
     }
 
+    #[inline]
     pub(super) fn done(&self) -> bool {
         self.made == self.packets()
     }
 
     /// Whether the next packet is the first of the message or of a piece: a piece is carried, and paid for, as the message of
     /// the contract that bounds count it as.
+    #[inline]
     pub(super) fn begins_piece(&self) -> bool {
         self.made == 0 || self.cut.begins_piece(self.made)
     }
 
     /// Goes on to the next piece if the packets of one have all been made: it counts as arrived `interval` later.
     /// Answers whether it did.
+    #[inline]
     pub(super) fn turn_to_next_piece(&mut self, interval: Span) -> bool {
         let turns = self.cut.begins_piece(self.made);
         if turns {
@@ -52,11 +56,13 @@ impl Message {
     }
 
     /// The size of the next packet; nothing if all are made.
+    #[inline]
     pub(super) fn next_size(&self) -> Bytes {
         if self.done() { Bytes::ZERO } else { self.cut.size(self.made) }
     }
 
     /// The next packet, created at `now`.
+    #[inline]
     pub(super) fn next_packet(&mut self, channel: ChannelId, way: Way, now: Time) -> Packet {
         let index = self.made;
         self.made += 1;
@@ -141,11 +147,13 @@ impl Carried {
 impl Packet {
     /// Whether its message never had a guarantee, of which there may be some beside those that have: it is best effort, and was not
     /// demoted to that on its way, since nothing says when it is due.
+    #[inline]
     pub fn is_excess(&self) -> bool {
         self.tag.class == Class::BestEffort && self.carried.due == Time::MAX
     }
 
     /// Whether it completes its message, if none was lost.
+    #[inline]
     pub fn is_last(&self) -> bool {
         self.index + 1 == self.count
     }
@@ -156,6 +164,7 @@ impl Packet {
     }
 
     /// It joins a queue of a host in which `usual` is what one waits, if that is counted there.
+    #[inline]
     pub(super) fn join(&mut self, usual: Option<Span>) {
         self.carried.waits = usual.is_some();
         self.carried.excess = self.carried.excess.saturating_sub(signed(usual.unwrap_or_default()));

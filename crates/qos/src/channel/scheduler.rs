@@ -57,6 +57,7 @@ impl Subsystem {
         }
     }
 
+    #[inline]
     fn link_thread(&mut self, core: CoreId, now: Time) -> Option<Step> {
         match self.config.link.paradigm {
             LinkParadigm::O1 | LinkParadigm::Adapter => None,
@@ -135,6 +136,7 @@ impl Subsystem {
     }
 
     /// Whether the running handler goes on without a preemption point, and can.
+    #[inline]
     fn continues(&mut self, core: CoreId) -> bool {
         let running = self.cores[core].running.expect("asked of a running handler");
         if running.budget == Some(0) {
@@ -145,6 +147,7 @@ impl Subsystem {
         has_work && !self.must_block(running.handler)
     }
 
+    #[inline]
     fn must_block(&self, handler: usize) -> bool {
         let handler = &self.handlers[handler];
         let lane = &self.lanes[handler.lane];
@@ -154,6 +157,7 @@ impl Subsystem {
     }
 
     /// The running handler begins its next packet.
+    #[inline]
     fn begin(&mut self, core: CoreId, now: Time) -> Step {
         let running = self.cores[core].running.as_mut().expect("a handler runs");
         running.doing = Doing::Packet;
@@ -227,6 +231,7 @@ impl Subsystem {
     }
 
     /// A packet of the message in hand was made.
+    #[inline]
     fn finish_packet(&mut self, core: CoreId, now: Time, index: usize, packets: &mut Slots) {
         let handler = &mut self.handlers[index];
         let lane = &mut self.lanes[handler.lane];
@@ -395,6 +400,7 @@ impl Subsystem {
     }
 
     /// What a handler asks of the CPU: where that is shared by rates, a block counts as the bytes of its first packet.
+    #[inline]
     fn request(&self, index: usize) -> Request {
         let handler = &self.handlers[index];
         let lane = &self.lanes[handler.lane];
@@ -405,6 +411,7 @@ impl Subsystem {
     }
 
     /// By what the scheduler ranks a handler: its message's tag, or its first packet's.
+    #[inline]
     fn tag(&self, index: usize) -> Tag {
         let handler = &self.handlers[index];
         match &handler.message {

@@ -2,9 +2,9 @@
 
 use super::message::Packet;
 
-/// The name of a place with a packet.
+/// The name of a place with a packet: its number in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot(u32);
+pub struct Slot(pub u32);
 
 /// Packets, each in a place of its own until it is taken out.
 ///

@@ -188,6 +188,7 @@ impl Subsystem {
     }
 
     /// Whether the channel's message queue has a place.
+    #[inline]
     pub fn has_room(&self, channel: ChannelId) -> bool {
         self.lanes[self.channels[channel].lane].room(self.config.processing) > 0 || !self.config.enforcement
     }
@@ -347,6 +348,7 @@ impl Subsystem {
     }
 
     /// The adapter completed a transmission, as `core` was told.
+    #[inline]
     pub fn transmitted(&mut self, core: CoreId, now: Time, packet: &Packet) {
         self.channels[packet.channel].counters.transmitted += 1;
         self.returned(core, now, packet);
@@ -362,6 +364,7 @@ impl Subsystem {
         self.returned(core, now, packet);
     }
 
+    #[inline]
     fn returned(&mut self, core: CoreId, now: Time, packet: &Packet) {
         let channel = &mut self.channels[packet.channel];
         let link = channel.config.link;
@@ -377,6 +380,7 @@ impl Subsystem {
         self.call_link_thread();
     }
 
+    #[inline]
     pub(super) fn release_buffer(&mut self, now: Time, lane: usize) {
         self.lanes[lane].used_packets -= 1;
         if let Some(handler) = self.lanes[lane].blocked.pop_first() {
@@ -392,11 +396,17 @@ impl Subsystem {
     /// the idle adapter could take it.
     #[inline]
     pub fn next_wakeup(&mut self, core: CoreId, now: Time) -> Option<Time> {
+        self.next_awaited(core, now).named()
+    }
+
+    /// The same; [`Time::MAX`] for never.
+    #[inline]
+    pub fn next_awaited(&mut self, core: CoreId, now: Time) -> Time {
         let of = &mut self.cores[core];
-        if of.awaited.is_none_or(|at| at > now) {
-            let current = of.cpu.next_eligible(now);
+        if of.awaited > now {
+            let current = of.cpu.next_eligible(now).unwrap_or(Time::MAX);
             let packet = if core == self.config.link.core { self.links.next_wakeup(now) } else { None };
-            of.awaited = Time::earlier(Time::earlier(current, packet), of.next_budget.named());
+            of.awaited = current.min(packet.unwrap_or(Time::MAX)).min(of.next_budget);
         }
         of.awaited
     }
@@ -404,7 +414,7 @@ impl Subsystem {
     /// A time that [`next_wakeup`](Self::next_wakeup) named has come.
     pub fn wakeup(&mut self, core: CoreId, now: Time) {
         let of = &mut self.cores[core];
-        of.awaited = of.awaited.filter(|at| *at > now);
+        of.awaited = if of.awaited > now { of.awaited } else { Time::MAX };
         self.give_budgets(core, now);
         if self.config.link.paradigm == LinkParadigm::O3 && core == self.config.link.core {
             let without = |link: &LinkId| !self.cores.have_thread_for(*link);
@@ -421,6 +431,7 @@ impl Subsystem {
     /// In interrupt context of `core`, after a completion or wake-up: the packet to transmit, if the paradigm
     /// schedules links there (O1), or there is none and the adapter was full. The driver charges `C_l`, or
     /// what handing over costs, and hands it to the adapter of its link; where there are several it then asks again.
+    #[inline]
     pub fn interrupt_transmit(&mut self, core: CoreId, now: Time) -> Taken<Slot> {
         let here = matches!(self.config.link.paradigm, LinkParadigm::O1 | LinkParadigm::Adapter);
         if here { self.links.take(core, now) } else { Taken::Nothing }

@@ -32,6 +32,7 @@ impl<T> MultiClassEdf<T> {
         Self { current: Keyed::new(), best_effort: VecDeque::new(), early: EarlyQueue::new(policy) }
     }
 
+    #[inline]
     pub(super) fn enqueue(&mut self, _now: Time, request: &Request, item: T) {
         let tag = request.tag;
         // What is current on arrival passes through queue 3 as well and leaves it at the next select:
@@ -49,6 +50,7 @@ impl<T> MultiClassEdf<T> {
         }
     }
 
+    #[inline]
     pub(super) fn select(&mut self, now: Time) -> Option<(Tag, T)> {
         self.promote(now);
         if let Some(found) = self.current.pop() {
@@ -109,6 +111,7 @@ impl<T> MultiClassEdf<T> {
         all.map(|(_, item)| item).collect()
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.current.len() + self.best_effort.len() + self.early.len()
     }

@@ -246,7 +246,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             traced.look_at(now, self.receiver.work());
         }
         if let Some((at, asked)) = self.asked.change(self.receiver.next_deadline()) {
-            calendar.schedule(at.max(now), Event::Host(asked));
+            calendar.schedule(at.max(now), Event::Host(asked.into()));
         }
     }
 
@@ -333,7 +333,7 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
                 }
             }
             Event::Host(asked) => {
-                if !self.asked.comes(asked) {
+                if !self.asked.comes(asked as u32) {
                     return;
                 }
                 self.receiver.timer(now);

@@ -5,55 +5,82 @@ use laxity_model::host::Uses;
 use laxity_model::node::Node;
 use laxity_model::switch::PortReport;
 use laxity_qos::channel::{ChannelId, LinkId, Slot};
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Span, Time};
 
 use super::switches::Switches;
 use crate::measure::{Meter, Tally};
 
-/// What can happen in an [`Assembly`]: two words, for a calendar moves its events about. What is longer waits beside it.
+/// What can happen in an [`Assembly`]. What there is to say of it is one number each time, so that an event is two words, which stay in registers;
+/// what is longer waits beside it.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// The source of a channel sends.
-    Arrival {
-        /// The channel's place in the experiment.
-        channel: u32,
-        /// Size of the message.
-        size: Bytes,
-    },
+    /// The source of a channel sends: the channel's place in the experiment.
+    Arrival(u64),
     /// A node asked to be called; stale if it has asked anew since.
-    Node {
-        /// The node.
-        node: u32,
-        /// How often it had asked.
-        asked: u64,
-    },
-    /// The medium asked to be called; stale if it has asked anew since.
-    Medium {
-        /// The network.
-        network: u32,
-        /// How often it had asked.
-        asked: u64,
-    },
+    Node(Call),
+    /// The medium of a network asked to be called; stale likewise.
+    Medium(Call),
     /// A frame reaches a node.
-    Reach {
-        /// The node.
-        node: u32,
-        /// By which of its links.
-        link: LinkId,
-        /// Where the frame lies.
-        frame: Slot,
-    },
+    Reach(Arriving),
     /// What came from outside first, of what waits, happens: it was read at this time, when the world was not as far.
     Input,
-    /// A fault begins or ends.
-    Fault {
-        /// Its place in the experiment.
-        number: u32,
-        /// Whether it begins.
-        begins: bool,
-    },
+    /// A fault begins: its place in the experiment.
+    Breaks(u64),
+    /// A fault ends.
+    Heals(u64),
     /// The window opens or closes.
     Window,
+}
+
+/// Who asked to be called, and how often it had asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call(u64);
+
+impl Call {
+    #[inline]
+    pub(super) fn new(who: usize, asked: u32) -> Self {
+        Self((who as u64) << 32 | u64::from(asked))
+    }
+
+    #[inline]
+    pub(super) fn who(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+
+    #[inline]
+    pub(super) fn asked(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// Where a frame lies, and which node it reaches by which of its links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arriving(u64);
+
+impl Arriving {
+    /// How many stations a number has room for: a thousand times as many as anybody has described.
+    const STATIONS: u32 = 1 << 24;
+
+    #[inline]
+    pub(super) fn new(node: u32, link: LinkId, frame: Slot) -> Self {
+        debug_assert!(node < Self::STATIONS);
+        Self(u64::from(node) << 40 | u64::from(link.0) << 32 | u64::from(frame.0))
+    }
+
+    #[inline]
+    pub(super) fn node(self) -> usize {
+        (self.0 >> 40) as usize
+    }
+
+    #[inline]
+    pub(super) fn link(self) -> LinkId {
+        LinkId((self.0 >> 32) as u8)
+    }
+
+    #[inline]
+    pub(super) fn frame(self) -> Slot {
+        Slot(self.0 as u32)
+    }
 }
 
 /// What nodes had been busy with and channels had come to at an edge of the window.

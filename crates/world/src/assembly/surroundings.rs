@@ -18,7 +18,7 @@ use super::legs::{Leg, Legs};
 use super::meters::{ComputingMeter, StageMeter};
 use super::networks::Networks;
 use super::observer::Observer;
-use super::state::{Event, Snapshot};
+use super::state::{Arriving, Event, Snapshot};
 use super::switches::Switches;
 use super::window::Window;
 use super::{Notice, Outside};
@@ -203,7 +203,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let mut fly = |at: Time, flying: &mut Slots| {
             let frame = flying.put(packet);
             flying.at_mut(frame).tag.deadline = later;
-            calendar.schedule(at + leg.takes, Event::Reach { node, link: leg.into, frame });
+            calendar.schedule(at + leg.takes, Event::Reach(Arriving::new(node, leg.into, frame)));
         };
         let way = leg.impaired.then(|| self.experiment.channels[packet.channel.0 as usize].ways[hop]);
         let ends = (leg.station as usize, node as usize);

@@ -74,7 +74,7 @@ enum Event {
     /// A message reaches a node.
     Reach { node: u32, message: Message },
     /// An adapter asked to be called; stale if it has asked anew since.
-    Adapter { node: u32, asked: u64 },
+    Adapter { node: u32, asked: u32 },
     /// What stands so in the list of renegotiations is so from now on.
     Renegotiated { number: u32 },
     /// The window opens or closes.

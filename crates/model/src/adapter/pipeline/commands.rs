@@ -100,19 +100,23 @@ impl Pipeline {
     }
 
     /// Whether a command waits in a queue.
+    #[inline]
     pub(super) fn has_commands(&self) -> bool {
-        self.rings.iter().any(|ring| !ring.waiting.is_empty())
+        match &self.rings[..] {
+            [ring] => !ring.waiting.is_empty(),
+            rings => rings.iter().any(|ring| !ring.waiting.is_empty()),
+        }
     }
 
     /// When the adapter next looks at its command queues, if anything is in them: one that polls at its next turn, another when it hears
     /// of what has been written.
+    #[inline]
     pub(super) fn next_look(&self, now: Time) -> Time {
-        if self.stopped {
+        if self.stopped || !self.has_commands() {
             return Time::MAX;
         }
         match self.description.interface.poll {
-            Some(poll) if self.has_commands() => now.next_multiple_of(poll),
-            Some(_) => Time::MAX,
+            Some(poll) => now.next_multiple_of(poll),
             None => {
                 let fronts = self.rings.iter().filter_map(|ring| ring.waiting.front());
                 fronts.map(|(_, known)| *known).filter(|known| *known > now).min().unwrap_or(Time::MAX)

@@ -75,8 +75,8 @@ impl Job {
         self.phase = number;
         // All but the first are alike.
         let after = parts - 1;
-        self.parts = (after, delay / parts);
-        self.left = delay - self.parts.1 * after;
+        let each = if after == 0 { delay } else { delay / parts };
+        (self.parts, self.left) = ((after, each), delay - each * after);
         if phase.since_service {
             self.left = self.left.saturating_sub(now.since(self.began));
         }
