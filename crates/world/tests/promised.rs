@@ -1,0 +1,68 @@
+//! What is promised, by hand, where little would be noticed by traffic if it were less.
+
+use laxity_qos::admission::Formula;
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::promise::{self, Promise};
+
+fn promises(text: &str) -> Vec<Promise> {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    promise::promises(&scenario.first(), Formula::Corrected).unwrap().channels
+}
+
+/// Behind a host of next to no cost a packet of 128 B is two segments of 10 us and 128 · 50 ns; with 8 B behind it, three and 8 · 50 ns more. Before its own there may be one as long in the adapter.
+#[test]
+fn a_trailer_is_a_segment_more() {
+    let bound = |trailer: &str| {
+        let text = format!(
+            "title = \"cells\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"128 B\" }}\n[adapter]\n\
+             kind = \"generic\"\n[[adapter.transmit]]\nname = \"link\"\n\
+             phase = [{{ per_byte = \"50 ns\", segment = \"64 B\", per_segment = \"10 us\"{trailer} }}]\n[run]\ntime = \"1 s\"\n\
+             [[channel]]\nname = \"a\"\nclass = \"real_time\"\nmax_message = \"128 B\"\nburst = 1\nmin_interval = \"10 ms\"\n\
+             deadline = \"9 ms\"\nsource = {{ kind = \"periodic\" }}\n"
+        );
+        promises(&text)[0].bound().unwrap()
+    };
+    let more = bound(", trailer = \"8 B\"") - bound("");
+    let each = Span::from_ns(10_000 + 8 * 50);
+    // What the CPU is told less often for it is less than a microsecond.
+    assert!(more <= each * 2 && more + Span::from_us(1) >= each * 2, "{more}");
+}
+
+/// The first keeps 450 us alone, and with a second of the same node no more, whatever that has to spare.
+#[test]
+fn a_virtual_interface_is_refused_for_those_before_it() {
+    let channel = |name: &str, deadline: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nto = 1\nmax_message = \"4 KiB\"\nburst = 1\nmin_interval = \"2 ms\"\n\
+             deadline = \"{deadline}\"\nsource = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let of = |first: &str| {
+        let via =
+            "title = \"two\"\n[via]\nfirmware = \"svia\"\nnodes = 2\ndepth = 1\n[run]\ntime = \"100 ms\"\n";
+        promises(&format!("{via}{}{}", channel("first", first), channel("second", "2 ms")))
+    };
+    let Promise::Connected(both) = &of("2 ms")[0] else { panic!("there is time for both") };
+    let hasty = format!("{} us", both.longest.div_floor(Span::from_us(1)) - 1);
+    match &of(&hasty)[..] {
+        [Promise::Connected(alone), Promise::Unconnected(why)] => {
+            assert!(alone.longest < both.longest, "{alone:?}");
+            assert_eq!(why, "with it `first` could not keep its deadline");
+        }
+        other => panic!("{hasty}: {other:?}"),
+    }
+}
+
+/// Hosts of next to no cost, frames of 1538 B at 100 Mbit/s, ten a message: it is at the port for up to its deadlines there and at its host, 3 ms, so of messages 10 ms apart one, and one begun at either end: three.
+#[test]
+fn a_port_has_room_for_what_may_be_there() {
+    let text = "title = \"a port\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = { packet = \"1500 B\" }\n[adapter]\nkind = \"null\"\n\
+                rate = \"10 Gbit/s\"\n[node.a]\n[node.b]\n[node.s]\nkind = \"switch\"\nshared_memory = \"1 MiB\"\n[network.n]\n\
+                joins = [\"s\", \"a\", \"b\"]\nrate = \"100 Mbit/s\"\nframing = \"ethernet\"\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\n\
+                class = \"real_time\"\nfrom = \"a\"\nto = \"b\"\nmax_message = \"15000 B\"\nburst = 1\nmin_interval = \"10 ms\"\n\
+                deadline = \"1500 us\"\nsource = { kind = \"periodic\" }\n";
+    let Promise::Admitted(hops) = &promises(text)[0] else { panic!("it fits") };
+    let rooms: Vec<u64> = hops.iter().map(|hop| hop.backlog).collect();
+    assert_eq!(rooms, [10, 30, 30]);
+}
