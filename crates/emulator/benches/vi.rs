@@ -164,7 +164,13 @@ mod contest {
     }
 
     fn by_end(directory: &Path, core: usize) -> f64 {
-        let setup = Setup { adapter: zero(), nodes: 2, latency: Span::ZERO, recorded: false };
+        let setup = Setup {
+            adapter: zero(),
+            nodes: 2,
+            latency: Span::ZERO,
+            longest: Setup::LONGEST,
+            recorded: false,
+        };
         let service = serve(setup, directory, at(core)).expect("the directory is ours");
         let rate = rate(directory);
         let served = service.stop().expect("it goes on to its end");
@@ -201,6 +207,8 @@ mod contest {
                         depth: DEPTH,
                         tags: many,
                         completion_queues: many,
+                        longest: Setup::LONGEST,
+                        hosts: 2,
                     };
                     (Answer::Opened(opened), Some(file))
                 }
@@ -335,7 +343,13 @@ mod contest {
     /// Sends `count` messages through adapters that this thread takes forward.
     #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
     fn step_by_step(directory: &Path, count: u64) {
-        let setup = Setup { adapter: zero(), nodes: 2, latency: Span::ZERO, recorded: false };
+        let setup = Setup {
+            adapter: zero(),
+            nodes: 2,
+            latency: Span::ZERO,
+            longest: Setup::LONGEST,
+            recorded: false,
+        };
         let mut adapters = Stepped::open(setup, directory).expect("the directory is ours");
         let sockets = [0, 1].map(|node| adapters.socket(node));
         let programs = std::thread::spawn(move || {

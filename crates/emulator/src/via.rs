@@ -57,8 +57,15 @@ pub struct Setup {
     pub nodes: usize,
     /// From the first bit out of one to the first bit at another.
     pub latency: Span,
+    /// Bytes of a message at most, each way: a longer one completes with a length error.
+    pub longest: u64,
     /// Whether every step is recorded.
     pub recorded: bool,
+}
+
+impl Setup {
+    /// The longest message that a descriptor can be of.
+    pub const LONGEST: u64 = laxity_vi::provider::MOST_BYTES;
 }
 
 /// Something that an adapter did.

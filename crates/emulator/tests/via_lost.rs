@@ -25,6 +25,7 @@ fn setup() -> Setup {
         adapter: zero(Firmware::QualityOfService),
         nodes: 2,
         latency: Span::from_ns(500),
+        longest: Setup::LONGEST,
         recorded: false,
     }
 }

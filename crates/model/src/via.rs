@@ -27,96 +27,47 @@
 //! it together, or when HDMA has nothing to do. So it gets its rate under any load; what it gets beyond takes nothing
 //! from others but what is inside when they come. Virtual interfaces in [groups](Via::group) that have a rate together wait likewise ([`grouped`]).
 //!
+//! *Who does not trust others* needs more than stamps: doorbells that wait in one queue are served in the order in which they were rung, whosoever they are. Under QoSVIA they may be
+//! [told apart](Doorbells::Apart), and with them all that waits for the processor ([`apart`]).
+//!
 //! **A state machine without a clock.** All that happens is told with its time: [`Via::ring`], [`Via::reach`], [`Via::timer`]; what it does
 //! in turn, down to each step of Table 1, comes out of [`Via::next_output`]. Under virtual time that is a simulation. Whoever has
 //! real memory moves it when told that a transfer is done, and calls when [`Via::next_deadline`] has come.
 
+mod apart;
 mod at_once;
+mod config;
 mod costs;
 mod grouped;
 mod jobs;
+mod outside;
 mod processor;
 mod queue;
 mod report;
 mod task;
 #[cfg(test)]
 mod tests;
+mod told;
 mod units;
+mod urgency;
 
 use std::collections::VecDeque;
 
 use laxity_qos::discipline::Groups;
 use laxity_qos::virtual_clock::{FlowClock, Vtick};
-use laxity_units::{Bytes, Rate, Time};
+use laxity_units::{Rate, Time};
 
+use apart::Apart;
+pub use config::{Doorbells, Firmware, Limits, ViaConfig};
 pub use costs::{Engine, Engines, FirmwareCosts};
 use grouped::Grouped;
 use jobs::{Job, JobId, Jobs};
+use outside::Outside;
 use processor::Processor;
 pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
+use told::{ANSWERS, RECEIVES, SENDS, lane_of};
+pub use told::{Doorbell, Message, Unit, ViaOutput};
 use units::{Hdma, Nrdma, Nsdma, Unnoticed};
-
-/// How the adapter's processor goes about its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Firmware {
-    /// SVIA: one operation after the other.
-    Sequential {
-        /// It goes on while NSDMA sends.
-        overlap: bool,
-    },
-    /// PVIA: all units in turn, queues in order of arrival.
-    Parallel,
-    /// QoSVIA: all units in turn, queues in order of VirtualClock's stamps.
-    QualityOfService,
-}
-
-impl Firmware {
-    fn is_sequential(self) -> bool {
-        matches!(self, Firmware::Sequential { .. })
-    }
-}
-
-/// What the adapter has room for, and what is set aside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Messages on their way out that the adapter's memory holds; `None` for any number. A sequence needs no more than it has.
-    pub send_buffers: Option<u32>,
-    /// Messages on their way in, likewise; the network holds what finds no room.
-    pub receive_buffers: Option<u32>,
-    /// Whether NSDMA has a hardware queue, as HDMA has.
-    pub nsdma_queue: bool,
-    /// Requests at the head of a hardware queue that stay where they are while another is inserted.
-    pub guard: u32,
-    /// The rate that best effort has for sure, all of it together; `None` for none. Of QoSVIA only.
-    pub best_effort: Option<Rate>,
-}
-
-impl Limits {
-    /// The paper's simulator: room for everything, nothing set aside; the head of a queue is left alone.
-    pub const NONE: Self =
-        Self { send_buffers: None, receive_buffers: None, nsdma_queue: false, guard: 1, best_effort: None };
-}
-
-/// An adapter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ViaConfig {
-    /// Its firmware.
-    pub firmware: Firmware,
-    /// What the firmware's steps take.
-    pub costs: FirmwareCosts,
-    /// What its engines take.
-    pub engines: Engines,
-    /// What there is room for.
-    pub limits: Limits,
-}
-
-impl ViaConfig {
-    /// The adapter of Table 1 under `firmware`.
-    pub fn table_1(firmware: Firmware) -> Self {
-        let costs = FirmwareCosts::table_1(firmware, FirmwareCosts::LOOK);
-        Self { firmware, costs, engines: Engines::TABLE_1, limits: Limits::NONE }
-    }
-}
 
 /// A virtual interface, as the adapter knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,77 +78,8 @@ pub struct Vi {
     pub receives: Option<u32>,
     /// By which rate it shares that of its [group](Via::group), if it is in one. Of QoSVIA only.
     pub share: Option<Vtick>,
-}
-
-/// A message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Message {
-    /// Its virtual interface.
-    pub vi: u32,
-    /// The how-manyth of it.
-    pub number: u64,
-    /// Its bytes.
-    pub size: Bytes,
-    /// Its sender says where it goes (RDMA), so that it takes no receive descriptor.
-    pub directed: bool,
-}
-
-/// What a program announces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doorbell {
-    /// A descriptor of a message to send.
-    Send(Message),
-    /// A descriptor of room for a message on this virtual interface.
-    Receive(u32),
-}
-
-/// What an adapter does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ViaOutput {
-    /// NSDMA begins to send a message.
-    Departs(Message),
-    /// The program can see that its message was sent.
-    Sent(Message),
-    /// The program can see a message that has come.
-    Received(Message),
-    /// A message has come for which no descriptor was posted.
-    Dropped(Message),
-    /// HDMA has moved a message's data, and whoever has real memory does so now.
-    Moved(Direction, Message),
-    /// The adapter knows of a receive descriptor more of this virtual interface.
-    Posted(u32),
-    /// A step of Table 1 is done, which counts from this time. Only if [watched](Via::watch).
-    Did(Step, Message, Time),
-    /// A unit was at work from this time until now. Only if [watched](Via::watch).
-    Worked(Unit, &'static str, Message, Time),
-}
-
-/// What of an adapter can be busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Unit {
-    /// The processor.
-    Processor,
-    /// Between host memory and adapter memory.
-    Hdma,
-    /// From adapter memory to the network.
-    Nsdma,
-    /// From the network to adapter memory.
-    Nrdma,
-}
-
-impl Unit {
-    /// Every one, each at the place of its number.
-    pub const ALL: [Self; 4] = [Self::Processor, Self::Hdma, Self::Nsdma, Self::Nrdma];
-
-    /// What it is called as a resource of a node.
-    pub fn resource(self) -> &'static str {
-        match self {
-            Self::Processor => "lanai",
-            Self::Hdma => "hdma",
-            Self::Nsdma => "nsdma",
-            Self::Nrdma => "nrdma",
-        }
-    }
+    /// The process that has it, for an adapter that tells them [apart](Doorbells::Apart). Less than 2³¹.
+    pub process: u32,
 }
 
 /// What the adapter keeps of a virtual interface.
@@ -216,14 +98,6 @@ impl Endpoint {
         let clock = FlowClock::default();
         Self { vtick: vi.vtick, sends: clock, receives: clock, descriptors: vi.receives, share: vi.share }
     }
-}
-
-/// Best effort that waits to be let in.
-#[derive(Debug, Clone, Default)]
-struct Outside {
-    queue: VecDeque<JobId>,
-    clock: FlowClock,
-    last: Time,
 }
 
 /// An adapter at work.
@@ -245,6 +119,8 @@ pub struct Via {
     outside: Outside,
     /// What waits of groups, if there are any.
     grouped: Option<Box<Grouped>>,
+    /// What waits of processes, in place of `doorbells`, if they are told apart.
+    apart: Option<Box<Apart<Doorbell>>>,
     processor: Processor,
     outputs: VecDeque<(Time, ViaOutput)>,
     watched: bool,
@@ -256,26 +132,32 @@ pub struct Via {
 impl Via {
     /// The adapter `config` with these virtual interfaces, by whose places messages name them.
     pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = Vi>) -> Self {
-        let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort: _ } = config.limits;
-        Self {
-            endpoints: vis.into_iter().map(Endpoint::new).collect(),
+        let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort: _, doorbells: _ } =
+            config.limits;
+        let mut via = Self {
+            endpoints: Vec::new(),
             jobs: Jobs::default(),
             doorbells: Unnoticed::new(),
             hdma: Hdma::new(guard),
             nsdma: Nsdma::new(if nsdma_queue { Some(guard) } else { None }),
-            nrdma: Nrdma::new(receive_buffers),
+            nrdma: Nrdma::new(receive_buffers, config.ahead()),
             without_buffer: queue::LiveQueue::new(0),
             buffers: send_buffers.filter(|_| !config.firmware.is_sequential()),
             freed: Time::ZERO,
             outside: Outside::default(),
             grouped: None,
+            apart: config.ahead().map(|ahead| Box::new(Apart::new(ahead, true))),
             processor: Processor::START,
             outputs: VecDeque::new(),
             watched: false,
             at_once: config.is_at_once(),
             report: ViaReport::default(),
             config,
-        }
+        };
+        vis.into_iter().for_each(|vi| {
+            via.open(Time::ZERO, None, vi);
+        });
+        via
     }
 
     /// Which groups there are of its virtual interfaces, and the rate of all whose members send here together. Of QoSVIA only, before anything comes.
@@ -296,8 +178,18 @@ impl Via {
             return self.ring_at_once(now, doorbell);
         }
         self.settle(now);
-        self.doorbells.push(doorbell, now);
-        self.report.longest_doorbells = self.report.longest_doorbells.max(self.doorbells.len());
+        let waiting = match &mut self.apart {
+            Some(apart) => {
+                let (lane, size) = lane_of(doorbell, &self.endpoints);
+                apart.push(lane, doorbell, size, now, false);
+                apart.len()
+            }
+            None => {
+                self.doorbells.push(doorbell, now);
+                self.doorbells.len()
+            }
+        };
+        self.report.longest_doorbells = self.report.longest_doorbells.max(waiting);
         self.look_again();
         self.settle(now);
     }
@@ -309,7 +201,7 @@ impl Via {
         }
         self.settle(now);
         let job = self.jobs.put(message, now);
-        self.nrdma.reach(now, job, self.config.engines.network, &self.jobs);
+        self.nrdma.reach(now, job, self.config.engines.network, &mut self.jobs);
         self.settle(now);
     }
 
@@ -317,7 +209,7 @@ impl Via {
     /// left, and else the next.
     pub fn open(&mut self, now: Time, at: Option<u32>, vi: Vi) -> u32 {
         self.settle(now);
-        match at {
+        let place = match at {
             Some(place) => {
                 self.endpoints[place as usize] = Endpoint::new(vi);
                 place
@@ -326,7 +218,14 @@ impl Via {
                 self.endpoints.push(Endpoint::new(vi));
                 self.endpoints.len() as u32 - 1
             }
+        };
+        if let Some(apart) = &mut self.apart {
+            apart.open(SENDS.of(place), vi.process, vi.vtick);
+            apart.open(RECEIVES.of(place), vi.process, vi.vtick);
+            apart.open(ANSWERS.of(place), !vi.process, None);
+            self.nrdma.open(place, vi.process, vi.vtick);
         }
+        place
     }
 
     /// The receive descriptors of a virtual interface that the adapter knows of are no more.
@@ -342,6 +241,23 @@ impl Via {
         let endpoint = &mut self.endpoints[vi as usize];
         endpoint.vtick = vtick;
         endpoint.share = endpoint.share.map(|share| vtick.unwrap_or(share));
+        if let Some(apart) = &mut self.apart {
+            apart.renegotiate(SENDS.of(vi), vtick);
+            apart.renegotiate(RECEIVES.of(vi), vtick);
+            self.nrdma.renegotiate(vi, vtick);
+        }
+        self.look_again();
+    }
+
+    /// What comes for a virtual interface has another bandwidth than what it sends itself: its other side's. It matters where processes are
+    /// told [apart](Doorbells::Apart), for what comes and for room that is posted for it.
+    pub fn expect(&mut self, now: Time, vi: u32, vtick: Option<Vtick>) {
+        self.settle(now);
+        if let Some(apart) = &mut self.apart {
+            apart.renegotiate(RECEIVES.of(vi), vtick);
+            self.nrdma.renegotiate(vi, vtick);
+            self.look_again();
+        }
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named has come.
@@ -374,6 +290,7 @@ impl Via {
     /// What waits or is worked on, both ways, doorbells included.
     pub fn backlog(&self) -> usize {
         self.doorbells.len()
+            + self.apart.as_ref().map_or(0, |apart| apart.len())
             + self.outside.queue.len()
             + self.grouped.as_ref().map_or(0, |grouped| grouped.len())
             + self.without_buffer.len()
@@ -457,12 +374,13 @@ impl Via {
     /// NSDMA begins what is next, if anything is.
     fn start_nsdma(&mut self, at: Time) {
         if let Some(job) = self.nsdma.start(at, self.config.engines.network, &self.jobs) {
-            self.tell(at, ViaOutput::Departs(self.jobs.of(job).message));
+            let Job { message, turn, .. } = *self.jobs.of(job);
+            self.tell(at, ViaOutput::Departs(Message { in_turn: turn.is_some(), ..message }));
         }
     }
 
     fn nrdma_ends(&mut self, at: Time) {
-        let (job, since) = self.nrdma.end(at, self.config.engines.network, &self.jobs);
+        let (job, since) = self.nrdma.end(at, self.config.engines.network, &mut self.jobs);
         // The steps of Table 1 count from when it is there.
         self.jobs.of_mut(job).base = at;
         self.report.units[Unit::Nrdma as usize].note(since, at);

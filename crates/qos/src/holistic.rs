@@ -40,9 +40,22 @@
 //! taken as one request to all of them: it costs the sum, and nothing comes in lumps in between ([`Flow::through`]). What they could do at the
 //! same time is lost by it, and where a message comes back to a server often much more is won.
 //!
+//! **Along the way.** A busy period at each visit counts all that comes in it at each of them. A message of an urgent flow that makes its requests one after the other, to servers that take the urgent
+//! first, waits at each visit for no more than what is in hand and the `g` that stay; all else that it waits for is urgent, and each such request is done once. So if it is on its way for `D`,
+//!
+//! ```text
+//! D = Σ_visits (C + blocked + (1 + g) · C_other) + Σ_urgent requests to those servers n(D + response) · C
+//! ```
+//!
+//! its own not among them, since a request that is served in a window of length `D` came in it or was not done when it began, and that one came no longer before than its response is. Both
+//! bounds hold ([`along`]): by itself a message has the time that it takes, and at each visit one request of others.
+//!
 //! **Why the fixed point is a bound** although lumps are what is being bounded: let the first response that is longer than its bound end at
 //! `T`. Every response that ended before kept its bound, so until `T` no stage came in larger lumps than `J`, and the busy period in
 //! which that response lies is over by `B`: a contradiction.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,12 +65,20 @@ use laxity_units::Span;
 const LIMIT: Span = Span::from_ms(100);
 
 /// How messages come.
+///
+/// Of [those without end](Slots::ENDLESS) nobody asks when they are done, so they are of flows that are not urgent and whose stages have no parents, and they
+/// matter to whoever waits for the one that is in hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
     /// How many.
     pub count: u64,
     /// The least between two messages of one; not zero.
     pub interval: Span,
+}
+
+impl Slots {
+    /// More than any server can do.
+    pub const ENDLESS: Self = Self { count: u32::MAX as u64, interval: Span::from_ns(1) };
 }
 
 /// A request that each message of a flow makes.
@@ -185,6 +206,64 @@ pub fn responses(
     Ok(analysis.responses)
 }
 
+/// The longest that a message of `flows[flow]` is on its way through its stages `way`, each of which comes after the one before; where these are the `responses` of
+/// the servers. `None` if it is not urgent, if some server on its way does not take the urgent first and others come to it, or if it is longer than anybody is promised.
+pub fn along(
+    servers: &[Server],
+    flows: &[Flow],
+    responses: &[Response],
+    flow: usize,
+    way: &[usize],
+) -> Option<Span> {
+    let own = flows.get(flow).filter(|own| own.urgent)?;
+    let analysis = Analysis { servers, flows, responses: responses.to_vec() };
+    let mut passed: BTreeMap<usize, u64> = BTreeMap::new();
+    let mut cost = |stage: &Stage| {
+        let scans = stage.scans.iter().map(|&(queue, each)| {
+            each.saturating_mul(*passed.entry(queue).or_insert_with(|| analysis.passed(queue)))
+        });
+        scans.fold(stage.most, Span::saturating_add)
+    };
+    let mut visited: BTreeSet<usize> = BTreeSet::new();
+    let mut alone = Span::ZERO;
+    for &k in way {
+        let stage = &own.stages[k];
+        let Server { blocked, urgent_first, urgent_passed: _ } = servers[stage.server];
+        let longest = analysis.longest_of_others(stage.server);
+        let before = match urgent_first {
+            _ if longest.is_zero() => Span::ZERO,
+            Some(stay) => longest.saturating_mul(1 + u64::from(stay)),
+            None => return None,
+        };
+        alone = [cost(stage), blocked, before].into_iter().fold(alone, Span::saturating_add);
+        visited.insert(stage.server);
+    }
+    // What else is urgent at those servers: how it comes, in which lumps, its response there, what it costs, and how many of them are the message's own.
+    let mut urgent = Vec::new();
+    for (number, other) in flows.iter().enumerate().filter(|(_, other)| other.urgent) {
+        for (k, stage) in other.stages.iter().enumerate().filter(|(_, stage)| visited.contains(&stage.server))
+        {
+            let is_own = u64::from(number == flow && way.contains(&k));
+            let late = analysis.lump(other, k).saturating_add(responses[stage.server].urgent);
+            urgent.push((other.slots, late, cost(stage), is_own));
+        }
+    }
+    let mut length = alone;
+    loop {
+        let sum = urgent.iter().fold(alone, |sum, (slots, late, cost, own)| {
+            let count = requests(*slots, length.saturating_add(*late)).saturating_sub(*own);
+            sum.saturating_add(cost.saturating_mul(count))
+        });
+        if sum <= length {
+            return Some(length);
+        }
+        if sum > LIMIT {
+            return None;
+        }
+        length = sum;
+    }
+}
+
 fn requests(slots: Slots, within: Span) -> u64 {
     slots.count.saturating_mul(1 + within.div_floor(slots.interval))
 }
@@ -267,6 +346,17 @@ impl Analysis<'_> {
         self.stages_at(server, urgent_only).map(load).collect()
     }
 
+    /// What a request to `server` that is not urgent costs at most.
+    fn longest_of_others(&self, server: usize) -> Span {
+        let others = self.stages_at(server, false).filter(|(flow, _)| !flow.urgent);
+        let cost = |(flow, k): (&Flow, usize)| {
+            let stage = &flow.stages[k];
+            let scans = stage.scans.iter().map(|(queue, each)| each.saturating_mul(self.passed(*queue)));
+            scans.fold(stage.most, Span::saturating_add)
+        };
+        others.map(cost).max().unwrap_or_default()
+    }
+
     fn response(&self, server: usize, urgent: bool) -> Result<Span, Overloaded> {
         let Server { blocked, urgent_first, urgent_passed: _ } = self.servers[server];
         let all = self.loads(server, false);
@@ -274,8 +364,7 @@ impl Analysis<'_> {
         let Some(stay) = urgent_first.filter(|_| urgent) else {
             return in_any_order.map_err(|utilisation| Overloaded { server, utilisation });
         };
-        let others = self.stages_at(server, false).filter(|(flow, _)| !flow.urgent);
-        let longest = others.map(|(flow, k)| flow.stages[k].most).max().unwrap_or_default();
+        let longest = self.longest_of_others(server);
         let mut first = self.loads(server, true);
         for load in &mut first {
             load.cost = load.cost.saturating_add(longest.saturating_mul(u64::from(stay)));
@@ -309,133 +398,5 @@ fn busy_period(blocked: Span, loads: &[Load]) -> Result<Span, f64> {
             return Ok(length);
         }
         length = sum;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn us(us: u64) -> Span {
-        Span::from_us(us)
-    }
-
-    fn stage(server: usize, cost: u64, parent: Option<usize>) -> Stage {
-        Stage { server, least: us(cost), most: us(cost), parent, scans: Vec::new() }
-    }
-
-    fn flow(count: u64, interval: u64, stages: &[Stage]) -> Flow {
-        Flow { slots: Slots { count, interval: us(interval) }, urgent: true, stages: stages.to_vec() }
-    }
-
-    /// Of flows that are all urgent.
-    fn urgent(servers: &[Server], flows: &[Flow]) -> Vec<Span> {
-        responses(servers, flows, &[]).unwrap().iter().map(|response| response.urgent).collect()
-    }
-
-    #[test]
-    fn one_server_is_busy_until_what_has_come_is_done() {
-        // 3 every 10 and 4 every 20: at once 7, and 7 later nothing has come.
-        let flows = [flow(1, 10, &[stage(0, 3, None)]), flow(1, 20, &[stage(0, 4, None)])];
-        assert_eq!(urgent(&[Server::default()], &flows), vec![us(7)]);
-        // With 4 more every 20: 11 at once, and the first comes again: 14.
-        let more = [flows[0].clone(), flows[1].clone(), flows[1].clone()];
-        assert_eq!(urgent(&[Server::default()], &more), vec![us(14)]);
-        // Two slots come twice at once.
-        assert_eq!(urgent(&[Server::default()], &[flow(2, 10, &[stage(0, 3, None)])]), vec![us(6)]);
-    }
-
-    #[test]
-    fn what_comes_in_lumps_is_counted_in_lumps() {
-        // At the first server 6 and 3 are 9 at the most, so the first flow comes to the second 3 later at the most than at least; two of
-        // it, 10 apart, may lie 7 apart there, and its 8 are not done by then.
-        let flows =
-            [flow(1, 10, &[stage(0, 6, None), stage(1, 8, Some(0))]), flow(1, 1000, &[stage(0, 3, None)])];
-        assert_eq!(urgent(&[Server::default(); 2], &flows), vec![us(9), us(16)]);
-        // Without the other nothing comes together: 8 in every 10.
-        assert_eq!(urgent(&[Server::default(); 2], &flows[..1]), vec![us(6), us(8)]);
-    }
-
-    #[test]
-    fn who_cannot_is_named() {
-        let flows = [flow(1, 10, &[stage(0, 1, None), stage(1, 11, Some(0))])];
-        let Err(Overloaded { server, utilisation }) = responses(&[Server::default(); 2], &flows, &[]) else {
-            panic!("11 in every 10")
-        };
-        assert_eq!((server, (utilisation * 10.0).round()), (1, 11.0));
-    }
-
-    #[test]
-    fn a_place_costs_more_the_more_may_wait() {
-        let scanning = Stage { scans: vec![(1, us(1))], ..stage(0, 5, None) };
-        let flows = [flow(1, 100, &[scanning, stage(1, 20, Some(0)), stage(1, 2, Some(0))])];
-        // Two may wait at the other server, and whoever looks from the nearer end passes one.
-        assert_eq!(urgent(&[Server::default(); 2], &flows), vec![us(6), us(22)]);
-        let blocked = [Server::default(), Server { blocked: us(3), ..Server::default() }];
-        assert_eq!(urgent(&blocked, &flows), vec![us(6), us(25)]);
-    }
-
-    #[test]
-    fn a_start_below_changes_nothing() {
-        let flows = [
-            flow(1, 100, &[stage(0, 6, None), stage(1, 20, Some(0)), stage(0, 9, Some(1))]),
-            flow(1, 150, &[stage(1, 30, None), stage(0, 5, Some(0))]),
-        ];
-        let servers = [Server::default(), Server { blocked: us(7), ..Server::default() }];
-        let part = responses(&servers, &flows[..1], &[]).unwrap();
-        assert_eq!(responses(&servers, &flows, &part), responses(&servers, &flows, &[]));
-        assert!(responses(&servers, &flows, &[]).unwrap()[0].urgent > part[0].urgent);
-    }
-
-    #[test]
-    fn who_is_urgent_waits_for_what_is_in_hand_and_what_stays() {
-        let bulk = Flow { urgent: false, ..flow(1, 20, &[stage(0, 15, None), stage(1, 15, Some(0))]) };
-        let flows = [flow(1, 50, &[stage(0, 4, None)]), flow(1, 60, &[stage(0, 5, None)]), bulk];
-        let order = |stay| Server { blocked: us(1), urgent_first: Some(stay), ..Server::default() };
-        // One in hand, and both: 1 + 15 + 4 + 5; others have all that comes: three of theirs, the first twice, the second.
-        let found = responses(&[order(0), Server::default()], &flows, &[]).unwrap();
-        assert_eq!(found[0], Response { urgent: us(25), other: us(59) });
-        // One stays before each of the two: 25 + 30 = 55, within which the first comes again: 74, and the second: 94, and so on without
-        // end; in any order it is over by 59.
-        let found = responses(&[order(1), Server::default()], &flows, &[]).unwrap();
-        assert_eq!(found[0].urgent, us(59));
-        // Without an order there is the same for all.
-        let found =
-            responses(&[Server { blocked: us(1), ..Server::default() }, Server::default()], &flows, &[]);
-        assert_eq!(found.unwrap()[0].urgent, us(59));
-    }
-
-    #[test]
-    fn others_may_ask_too_much_where_nothing_hangs_on_it() {
-        let others = |stages: &[Stage]| Flow { urgent: false, ..flow(1, 10, stages) };
-        let order = Server { urgent_first: Some(0), ..Server::default() };
-        let mine = flow(1, 50, &[stage(0, 4, None)]);
-        let flows = [mine.clone(), others(&[stage(0, 12, None)])];
-        assert_eq!(urgent(&[order], &flows), vec![us(16)]);
-        // Something comes after it, in lumps that have no end.
-        let flows = [mine, others(&[stage(0, 12, None), stage(1, 1, Some(0))])];
-        assert!(responses(&[order, Server::default()], &flows, &[]).is_err());
-    }
-
-    #[test]
-    fn servers_as_one_are_asked_for_the_sum_and_once() {
-        // To and fro between two, then to a third, and back.
-        let there = [(0, 5, None), (1, 20, Some(0)), (0, 9, Some(1)), (2, 7, Some(1)), (1, 3, Some(3))];
-        let stages = there.map(|(server, cost, parent)| stage(server, cost, parent));
-        let (merged, parts) = flow(1, 100, &stages).through(&[0, 0, 2]);
-        assert_eq!(parts, [0, 0, 0, 1, 2]);
-        let of = |server, least, most, parent| Stage {
-            server,
-            least: us(least),
-            most: us(most),
-            parent,
-            scans: Vec::new(),
-        };
-        // What goes on to the third does so after 25 at the earliest, when 9 may be left.
-        assert_eq!(merged.stages, [of(0, 25, 34, None), of(2, 7, 7, Some(0)), of(0, 0, 3, Some(1))]);
-        // Two flows of these are at once 68 and twice 3, and 6 once more: what comes back may do so (80 − 25) + (14 − 7) later than at least, so
-        // that the last of the time before and the next are within 80.
-        let both = [merged.clone(), merged];
-        assert_eq!(urgent(&[Server::default(); 3], &both), [us(80), us(0), us(14)]);
     }
 }

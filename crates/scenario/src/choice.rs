@@ -20,7 +20,7 @@ pub(crate) use adapter::{AdapterKind, AdapterQueueKind, AsContract, FullAnswers,
 pub(crate) use network::{FaultKind, Framing, NetworkKind, NodeKind};
 pub(crate) use reception::{CommandKind, CostKind, NoProgram, PolicyKind, ProgramOrder, SharingKind};
 pub(crate) use source::{Random, SourceKind};
-pub(crate) use via::FirmwareKind;
+pub(crate) use via::{DoorbellsKind, FirmwareKind};
 
 impl Choice for Applications {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[

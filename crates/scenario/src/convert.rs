@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
-use laxity_model::via::Firmware;
+use laxity_model::via::{Doorbells, Firmware};
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::PacketOverflow;
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -66,6 +66,8 @@ struct Surroundings {
     cluster: bool,
     /// Whether those are served by stamps.
     stamped: bool,
+    /// Whether their doorbells are told apart by processes.
+    apart: bool,
     /// Cores of the host at each node, and what that is called; nothing while the nodes are in error.
     cores: Vec<(u8, String)>,
     /// Names of the programs that take them; `None` where none are written.
@@ -164,6 +166,7 @@ pub(crate) fn experiment(
             Err(reported) => Err(*reported),
         },
         cluster,
+        apart: matches!(&via, Ok(Some((spec, ..))) if spec.adapter.limits.doorbells != Doorbells::Merged),
         stamped: matches!(&via, Ok(Some((spec, ..))) if spec.adapter.firmware == Firmware::QualityOfService),
         cores: match &topology {
             Ok(Topology { hosts, nodes, .. }) => {

@@ -83,6 +83,8 @@ impl Bandwidth {
 pub struct Attributes {
     /// The adapter's number in its network.
     pub host: u32,
+    /// How many adapters there are, numbered from 0.
+    pub hosts: u32,
     /// Virtual interfaces that a process may have.
     pub virtual_interfaces: u32,
     /// Registrations that a process may have.
@@ -95,6 +97,8 @@ pub struct Attributes {
     pub tags: u32,
     /// Completion queues that a process may have.
     pub completion_queues: u32,
+    /// Bytes of a message that the adapter sends; a longer one completes with a length error.
+    pub longest: u64,
 }
 
 /// What is asked of the provider.
@@ -384,10 +388,13 @@ impl Answer {
             Answer::Made(number) => put(&[2, number.into()]),
             Answer::Opened(attributes) => {
                 let Attributes { host, virtual_interfaces, registrations, .. } = attributes;
-                let Attributes { registered_bytes, depth, tags, completion_queues, .. } = attributes;
+                let Attributes { registered_bytes, depth, tags, completion_queues, longest, hosts, .. } =
+                    attributes;
                 let [vis, registrations] = [virtual_interfaces.into(), registrations.into()];
                 let made = [tags.into(), completion_queues.into()];
-                put(&[3, host.into(), vis, registrations, registered_bytes, depth.into(), made[0], made[1]]);
+                let rest = [registered_bytes, depth.into(), made[0], made[1], longest, hosts.into()];
+                put(&[3, host.into(), vis, registrations]);
+                words[4..10].copy_from_slice(&rest);
             }
             Answer::Called { call, from, bandwidth } => {
                 let [kind, rate, message] = bandwidth.to_words();
@@ -412,6 +419,8 @@ impl Answer {
                 depth: small(5).filter(|depth| *depth == DEPTH)?,
                 tags: small(6)?,
                 completion_queues: small(7)?,
+                longest: Some(words[8]).filter(|longest| *longest <= MOST_BYTES)?,
+                hosts: small(9)?,
             }),
             4 => Answer::Called {
                 call: words[1],

@@ -155,6 +155,15 @@ typedef enum { VIP_STATE_IDLE, VIP_STATE_CONNECTED, VIP_STATE_CONNECT_PENDING, V
 
 VIP_RETURN VipOpenNic(const char *DeviceName, VIP_NIC_HANDLE *NicHandle);
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle);
+/* VIP_SMI_AUTODISCOVERY: the adapters that there are within NumberOfHops, of which one leads to every other.
+ * ADAddrArray has room for NumAdAddrs of them; NumAdAddrs is then how many there are. */
+#define VIP_SMI_AUTODISCOVERY ((VIP_ULONG) 1)
+typedef struct {
+    VIP_ULONG NumberOfHops;
+    VIP_NET_ADDRESS *ADAddrArray;
+    VIP_ULONG NumAdAddrs;
+} VIP_AUTODISCOVERY_LIST;
+VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG InfoType, void *SysManInfo);
 VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *NicAttribs);
 VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag);
 VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag);

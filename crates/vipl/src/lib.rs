@@ -37,10 +37,14 @@ pub use notify::{
     OfDescriptor, OfEntry, OfError, VIP_ERROR_DESCRIPTOR, VipCQNotify, VipErrorCallback, VipRecvNotify,
     VipSendNotify,
 };
-pub use query::{VipQueryMem, VipQueryNic, VipQueryVi, VipResizeCQ, VipSetMemAttributes, VipSetViAttributes};
+pub use query::{
+    VipQueryMem, VipQueryNic, VipQuerySystemManagementInfo, VipQueryVi, VipResizeCQ, VipSetMemAttributes,
+    VipSetViAttributes,
+};
 pub use types::{
-    VIP_ADDRESS_SEGMENT, VIP_CONTROL_SEGMENT, VIP_DATA_SEGMENT, VIP_DESCRIPTOR, VIP_DESCRIPTOR_SEGMENT,
-    VIP_MEM_ATTRIBUTES, VIP_NET_ADDRESS, VIP_NIC_ATTRIBUTES, VIP_QOS, VIP_VI_ATTRIBUTES,
+    VIP_ADDRESS_SEGMENT, VIP_AUTODISCOVERY_LIST, VIP_CONTROL_SEGMENT, VIP_DATA_SEGMENT, VIP_DESCRIPTOR,
+    VIP_DESCRIPTOR_SEGMENT, VIP_MEM_ATTRIBUTES, VIP_NET_ADDRESS, VIP_NIC_ATTRIBUTES, VIP_QOS,
+    VIP_VI_ATTRIBUTES,
 };
 
 /// `VIP_RETURN`.

@@ -2,16 +2,17 @@
 
 use std::ffi::{c_char, c_void};
 
-use laxity_vi::provider::MOST_BYTES;
-use laxity_vi::{Access, MOST_ENTRIES, MOST_SEGMENTS, Reliability, State, Tag, ViAttributes};
+use laxity_vi::{Access, Address, MOST_ENTRIES, MOST_SEGMENTS, Reliability, State, Tag, ViAttributes};
 
 use crate::{
-    INVALID_PARAMETER, Refusal, SUCCESS, VIP_MEM_ATTRIBUTES, VIP_NIC_ATTRIBUTES, VIP_VI_ATTRIBUTES, VipCq,
-    VipNic, VipVi, answer, locked,
+    INVALID_PARAMETER, Refusal, SUCCESS, VIP_AUTODISCOVERY_LIST, VIP_MEM_ATTRIBUTES, VIP_NET_ADDRESS,
+    VIP_NIC_ATTRIBUTES, VIP_VI_ATTRIBUTES, VipCq, VipNic, VipVi, answer, locked,
 };
 
 /// Discriminators are of so many bytes.
 const DISCRIMINATOR: u16 = 8;
+/// `VIP_SMI_AUTODISCOVERY`.
+const AUTODISCOVERY: u32 = 1;
 /// What adapters are called, all of them.
 const NAME: &[u8] = b"laxity";
 
@@ -60,12 +61,36 @@ of_handle! {
             MaxSegmentsPerDesc: MOST_SEGMENTS as u32,
             MaxCQ: has.completion_queues,
             MaxCQEntries: MOST_ENTRIES,
-            MaxTransferSize: MOST_BYTES as u32,
-            NativeMTU: MOST_BYTES as u32,
+            MaxTransferSize: has.longest as u32,
+            NativeMTU: has.longest as u32,
             MaxPtags: has.tags,
             ReliabilityLevelSupport: 0x3,
             RDMAReadSupport: 0x3,
         };
+        SUCCESS
+    }
+
+    /// What there is around the adapter: for [`AUTODISCOVERY`] the addresses of the others, as many as there is room for. If there is room for fewer than there are, the
+    /// count says how many and the answer is an error.
+    fn VipQuerySystemManagementInfo(nic: VipNic, kind: u32, information: *mut c_void) {
+        if kind != AUTODISCOVERY {
+            return INVALID_PARAMETER;
+        }
+        // SAFETY: as the caller vouches, it is of that kind.
+        let Some(list) = (unsafe { information.cast::<VIP_AUTODISCOVERY_LIST>().as_mut() }) else { return INVALID_PARAMETER };
+        let has = nic.nic.attributes();
+        // A switch is between all of them.
+        let near = |host: &u32| *host != has.host && list.NumberOfHops > 0;
+        let others: Vec<u32> = (0..has.hosts).filter(near).collect();
+        let room = std::mem::replace(&mut list.NumAdAddrs, others.len() as u32) as usize;
+        if room < others.len() || (list.ADAddrArray.is_null() && !others.is_empty()) {
+            return Refusal::Resource as u32;
+        }
+        for (place, host) in others.into_iter().enumerate() {
+            let found = VIP_NET_ADDRESS::of(Address { host, discriminator: 0 });
+            // SAFETY: as the caller vouches, there is room for so many.
+            unsafe { list.ADAddrArray.add(place).write(VIP_NET_ADDRESS { DiscriminatorLen: 0, ..found }) };
+        }
         SUCCESS
     }
 

@@ -149,6 +149,14 @@ pub struct VIP_MEM_ATTRIBUTES {
 
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
+pub struct VIP_AUTODISCOVERY_LIST {
+    pub NumberOfHops: u32,
+    pub ADAddrArray: *mut VIP_NET_ADDRESS,
+    pub NumAdAddrs: u32,
+}
+
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
 pub struct VIP_NIC_ATTRIBUTES {
     pub Name: [c_char; 64],
     pub HardwareVersion: u32,

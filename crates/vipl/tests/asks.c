@@ -5,6 +5,7 @@
 #include "vipl.h"
 
 _Static_assert(sizeof(VIP_NIC_ATTRIBUTES) == 144, "attributes are as in types.rs");
+_Static_assert(sizeof(VIP_AUTODISCOVERY_LIST) == 24, "the list is as in types.rs");
 
 /* One of two peers: node 0 with an argument more, node 1 without. Zero if all went well. */
 int main(int count, char **arguments) {
@@ -14,6 +15,19 @@ int main(int count, char **arguments) {
     VIP_NIC_ATTRIBUTES has;
     if (VipQueryNic(nic, &has) != VIP_SUCCESS || has.NicAddressLen != 4 || has.MaxVI == 0) return 2;
     if (has.LocalNicAddress[0] != (first ? 0 : 1) || strcmp(has.Name, "laxity") != 0) return 3;
+
+    /* Of two adapters the other is a hop away; there has to be room for it, and of nothing else is there information. */
+    VIP_NET_ADDRESS around[2];
+    VIP_AUTODISCOVERY_LIST list = {.NumberOfHops = 1, .ADAddrArray = around, .NumAdAddrs = 0};
+    if (VipQuerySystemManagementInfo(nic, VIP_SMI_AUTODISCOVERY, &list) != VIP_ERROR_RESOURCE) return 61;
+    if (list.NumAdAddrs != 1) return 62;
+    list.NumAdAddrs = 2;
+    if (VipQuerySystemManagementInfo(nic, VIP_SMI_AUTODISCOVERY, &list) != VIP_SUCCESS || list.NumAdAddrs != 1) return 63;
+    if (around[0].HostAddressLen != 4 || around[0].DiscriminatorLen != 0 || around[0].HostAddress[0] != (first ? 1 : 0)) return 64;
+    list.NumberOfHops = 0;
+    if (VipQuerySystemManagementInfo(nic, VIP_SMI_AUTODISCOVERY, &list) != VIP_SUCCESS || list.NumAdAddrs != 0) return 65;
+    if (VipQuerySystemManagementInfo(nic, 2, &list) != VIP_INVALID_PARAMETER) return 66;
+    if (VipQuerySystemManagementInfo(nic, VIP_SMI_AUTODISCOVERY, NULL) != VIP_INVALID_PARAMETER) return 67;
 
     VIP_MEM_ATTRIBUTES access = {0}, found = {9, 9, 9}, other = {.EnableRdmaWrite = VIP_TRUE};
     if (VipCreatePtag(nic, &access.Ptag) != VIP_SUCCESS || VipCreatePtag(nic, &other.Ptag) != VIP_SUCCESS) return 4;

@@ -55,7 +55,8 @@ fn command(program: &Path) -> Command {
 
 fn adapters(directory: &Path) -> Service {
     let adapter = ViaConfig::table_1(Firmware::QualityOfService);
-    let setup = Setup { adapter, nodes: 2, latency: Span::from_ns(500), recorded: false };
+    let setup =
+        Setup { adapter, nodes: 2, latency: Span::from_ns(500), longest: Setup::LONGEST, recorded: false };
     serve(setup, directory, Placement::default()).unwrap()
 }
 

@@ -490,6 +490,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         // What its port has to give it: see `promise/table.rs`.
         share: _,
         group: _,
+        // Of virtual interfaces.
+        process: _,
         // See `policies_at`.
         level: _,
         packet_overflow: _,

@@ -15,7 +15,7 @@ use laxity_emulator::via::{Beside, Logging, Recorded, Replayed, Served, Setup, l
 use laxity_engine::trace::{PerfettoTrace, Trace};
 use laxity_machine::place::Placement;
 use laxity_machine::signal::StopOnSignal;
-use laxity_model::via::{Firmware, Step, Unit, ViaOutput};
+use laxity_model::via::{Doorbells, Firmware, Step, Unit, ViaOutput};
 use laxity_report::output::{Draft, Error, Kind};
 use laxity_scenario::{PointIndex, Scenario};
 use laxity_units::Span;
@@ -132,7 +132,14 @@ fn end(recorder: Recorder, served: &Served, path: &Path, terminal: &mut Terminal
 
 /// The adapters of an experiment with virtual interfaces.
 fn setup_of(experiment: &Experiment, spec: &ViaSpec, recorded: bool) -> Setup {
-    Setup { adapter: spec.adapter, nodes: experiment.nodes.len(), latency: spec.latency, recorded }
+    // What others are promised where processes are told apart is beside messages of the file's sizes.
+    let sizes = experiment.channels.iter().map(|channel| channel.spec.max_message.get());
+    let longest = match spec.adapter.limits.doorbells {
+        Doorbells::Merged => Setup::LONGEST,
+        Doorbells::Apart { .. } => sizes.max().unwrap_or(Setup::LONGEST).min(Setup::LONGEST),
+    };
+    let nodes = experiment.nodes.len();
+    Setup { adapter: spec.adapter, nodes, latency: spec.latency, longest, recorded }
 }
 
 /// Adapters that served programs once more, from the log of that; what came of them then.

@@ -103,7 +103,7 @@ pub(super) struct Cluster {
     /// Doorbells that were just heard.
     pub(super) heard: Vec<Rung>,
     /// Adapters that have done something that was not carried out.
-    restless: Vec<usize>,
+    pub(super) restless: Vec<usize>,
     /// Virtual interfaces whose programs were not told of all that is complete.
     untold: Vec<u32>,
     /// The doorbells that the firmware is told of in turn.
@@ -210,6 +210,12 @@ impl Cluster {
         let queues = interface.queues.as_ref();
         let found =
             queues.map_or(Err(Status::FLUSHED), |queues| inputs.descriptor(|| queues.read(which, number)));
+        // What is longer than an adapter's longest holds its units for longer than whoever is promised something waits.
+        let longest = self.setup.longest;
+        let found = found.and_then(|posted| match which {
+            Which::Send if posted.len() > longest => Err(Status::LENGTH_ERROR),
+            _ => Ok(posted),
+        });
         match which {
             Which::Send => {
                 let (posted, flaw) = match found {
@@ -245,11 +251,15 @@ impl Cluster {
             outgoing.rung_at = Some(now);
             channels[channel as usize].send(now, size);
         }
-        let message =
-            Message { vi: interface.endpoint, number: interface.outgoing.next(), size, directed: false };
+        let (vi_there, number) = (interface.endpoint, interface.outgoing.next());
+        let message = Message { vi: vi_there, number, size, directed: false, in_turn: false };
+        let doorbell = match outgoing.answers {
+            Some(_) => Doorbell::Answer(message),
+            None => Doorbell::Send(message),
+        };
         let fresh = interface.is_done_with();
         interface.outgoing.push(outgoing);
-        self.announce(now, vi, (Which::Send, Doorbell::Send(message)), fresh);
+        self.announce(now, vi, (Which::Send, doorbell), fresh);
     }
 
     /// The firmware is told of a doorbell, at once or in its turn. With a `fresh` one it has no other of `vi`, whose bandwidth may have

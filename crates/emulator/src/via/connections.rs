@@ -1,6 +1,7 @@
 //! Connections: who calls and who waits, two who ask for each other, and the end of it.
 
 use laxity_engine::Calendar;
+use laxity_model::via::Doorbells;
 use laxity_units::Time;
 use laxity_vi::provider::Answer;
 use laxity_vi::{Address, Fault, Refusal, State};
@@ -8,7 +9,7 @@ use laxity_world::Observed;
 
 use super::cluster::{Cluster, Event};
 use super::load::Load;
-use super::requests::Decided;
+use super::requests::{Decided, vtick};
 
 /// Somebody who wants to be connected.
 #[derive(Debug, Clone, Copy)]
@@ -67,21 +68,21 @@ impl Cluster {
         Ok(self.calls.swap_remove(place))
     }
 
-    pub(super) fn accept(&mut self, process: u32, number: u64, vi: u32) -> Decided {
+    pub(super) fn accept(&mut self, now: Time, process: u32, number: u64, vi: u32) -> Decided {
         let own = self.own(Some(process), vi)?;
         if own.state != State::Idle {
             return Err(Refusal::InvalidState);
         }
         let mine = |call: &&Call| call.number == number && call.told == Some(process);
         let call = *self.calls.iter().find(mine).ok_or(Refusal::NoMatch)?;
-        self.join(vi, call.vi)?;
+        self.join(now, vi, call.vi)?;
         self.call_by_channel(call.vi, vi, call.to.discriminator);
         self.take_call(process, number)?;
         Ok(Answer::Done)
     }
 
     /// Connects two virtual interfaces, if both adapters have what the other is guaranteed.
-    fn join(&mut self, vi: u32, caller: u32) -> Result<(), Refusal> {
+    fn join(&mut self, now: Time, vi: u32, caller: u32) -> Result<(), Refusal> {
         let own = self.own(None, vi)?;
         let (node, back) = (own.node, own.bandwidth);
         let there = self.own(None, caller)?;
@@ -100,7 +101,20 @@ impl Cluster {
             side.peer = Some(peer);
             side.show(State::Connected);
         }
+        self.expect(now, vi);
+        self.expect(now, caller);
         Ok(())
+    }
+
+    /// Tells the adapter of a virtual interface which bandwidth that has which comes for it: its other side's.
+    pub(super) fn expect(&mut self, now: Time, vi: u32) {
+        let merged = self.setup.adapter.limits.doorbells == Doorbells::Merged;
+        let Some(own) = self.interfaces[vi as usize].as_ref().filter(|_| !merged) else { return };
+        let there = own.peer.and_then(|peer| self.interfaces[peer as usize].as_ref());
+        if let Some(there) = there {
+            self.adapters[own.node as usize].expect(now, own.endpoint, vtick(there.bandwidth));
+            self.restless.push(own.node as usize);
+        }
     }
 
     /// Two sides are those channels of the file, from now on, that a connection from the one to the other is which was asked for at `discriminator`.
@@ -127,7 +141,14 @@ impl Cluster {
     }
 
     /// Connects with who has asked for that, or leaves word until somebody does.
-    pub(super) fn connect_peer(&mut self, process: u32, vi: u32, to: Address, from: u64) -> Decided {
+    pub(super) fn connect_peer(
+        &mut self,
+        now: Time,
+        process: u32,
+        vi: u32,
+        to: Address,
+        from: u64,
+    ) -> Decided {
         if to.host as usize >= self.adapters.len() {
             return Err(Refusal::NotReachable);
         }
@@ -140,7 +161,7 @@ impl Cluster {
         match place {
             Some(place) => {
                 let peer = self.peers[place];
-                self.join(vi, peer.vi)?;
+                self.join(now, vi, peer.vi)?;
                 self.call_by_channel(peer.vi, vi, peer.to.discriminator);
                 self.peers.remove(place);
             }

@@ -60,7 +60,7 @@ impl Cluster {
             Some(there) => {
                 let number = there.arrivals.next();
                 let directed = !arrival.takes_descriptor();
-                let message = Message { vi: there.endpoint, number, size: message.size, directed };
+                let message = Message { vi: there.endpoint, number, directed, ..message };
                 there.arrivals.push(arrival);
                 let node = there.node;
                 self.carry(now, node, message, calendar);

@@ -86,7 +86,7 @@ mod tests {
 
     fn setup() -> Setup {
         let adapter = ViaConfig::table_1(Firmware::QualityOfService);
-        Setup { adapter, nodes: 2, latency: Span::ZERO, recorded: false }
+        Setup { adapter, nodes: 2, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false }
     }
 
     /// What comes of adapters that are told these entries, and nothing more.

@@ -105,6 +105,7 @@ impl Cluster {
                 }
             };
             // What comes of a request is there when the answer is.
+            self.calm(now, calendar);
             self.tell_programs();
             // Nobody listens when it is over.
             let _ = desk.replies.send(Reply { answer: answer.unwrap_or_else(Answer::Refused), _rest: rest });
@@ -127,6 +128,8 @@ impl Cluster {
             depth: DEPTH,
             tags: MOST_MADE as u32,
             completion_queues: MOST_MADE as u32,
+            longest: self.setup.longest,
+            hosts: self.setup.nodes as u32,
         }))
     }
 
@@ -245,10 +248,10 @@ impl Cluster {
             }
             (Request::DestroyVi(vi), None) => self.destroy(now, process, vi, rest, calendar),
             (Request::Connect { vi, to, from }, None) => self.connect(process, vi, to, from),
-            (Request::ConnectPeer { vi, to, from }, None) => self.connect_peer(process, vi, to, from),
+            (Request::ConnectPeer { vi, to, from }, None) => self.connect_peer(now, process, vi, to, from),
             (Request::Peer(vi), None) => self.peer_of(process, vi),
             (Request::Await(discriminator), None) => self.call_for(process, discriminator),
-            (Request::Accept { call, vi }, None) => self.accept(process, call, vi),
+            (Request::Accept { call, vi }, None) => self.accept(now, process, call, vi),
             (Request::Reject(call), None) => {
                 let caller = self.take_call(process, call)?.vi;
                 self.own(None, caller)?.show(State::Idle);
@@ -278,6 +281,9 @@ impl Cluster {
         }
         let (node, endpoint) = self.own(None, vi).map(|own| (own.node as usize, own.endpoint))?;
         self.adapters[node].renegotiate(now, endpoint, vtick(bandwidth));
+        // What comes for either side has the other's bandwidth.
+        let peer = self.own(None, vi)?.peer;
+        [Some(vi), peer].into_iter().flatten().for_each(|side| self.expect(now, side));
         Ok(Answer::Done)
     }
 
@@ -339,7 +345,7 @@ impl Cluster {
         let vi = free.unwrap_or(self.interfaces.len());
         let endpoints = &mut self.endpoints[node as usize];
         let place = endpoints.iter().position(Option::is_none).map(|place| place as u32);
-        let interface = Vi { vtick: vtick(bandwidth), receives: Some(0), share: None };
+        let interface = Vi { vtick: vtick(bandwidth), receives: Some(0), share: None, process };
         let endpoint = self.adapters[node as usize].open(now, place, interface);
         if place.is_none() {
             endpoints.push(None);
@@ -407,7 +413,7 @@ impl Cluster {
 }
 
 /// What the firmware is told of a bandwidth.
-fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
+pub(super) fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
     let (rate, message) = bandwidth.reserved()?;
     let size = Bytes::new(message);
     Some(Vtick { interval: Rate::from_bytes_per_sec(rate).time_for_ceil(size), size })

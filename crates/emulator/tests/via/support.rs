@@ -105,7 +105,13 @@ impl Site {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = env::temp_dir().join(format!("laxity-vi-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
-        let setup = Setup { adapter: config, nodes: 2, latency: Span::from_ns(500), recorded: false };
+        let setup = Setup {
+            adapter: config,
+            nodes: 2,
+            latency: Span::from_ns(500),
+            longest: Setup::LONGEST,
+            recorded: false,
+        };
         let file = Written::default();
         let (logging, recorder) = log(file.clone(), &header()).unwrap();
         let beside = Beside { log: Some(logging), channels: Observed::all(&scenario().first()) };

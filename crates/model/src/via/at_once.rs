@@ -18,6 +18,7 @@ use laxity_units::Time;
 use super::report::Direction::{Receive, Send};
 use super::{
     Doorbell, Engines, Firmware, FirmwareCosts, Limits, Message, Step, Unit, Via, ViaConfig, ViaOutput,
+    lane_of,
 };
 
 /// Tasks of the processor and transfers of HDMA that a doorbell or a message takes.
@@ -35,7 +36,8 @@ impl ViaConfig {
     /// Whether all that is ever told to the adapter is over when it is told.
     pub(super) fn is_at_once(&self) -> bool {
         let Self { firmware, costs, engines, limits } = self;
-        let Limits { send_buffers, receive_buffers, nsdma_queue: _, guard: _, best_effort } = limits;
+        let Limits { send_buffers, receive_buffers, nsdma_queue: _, guard: _, best_effort, doorbells: _ } =
+            limits;
         !firmware.is_sequential()
             && *costs == FirmwareCosts::FREE
             && *engines == Engines::FREE
@@ -50,10 +52,15 @@ impl Via {
     pub(super) fn ring_at_once(&mut self, now: Time, doorbell: Doorbell) {
         self.report.longest_doorbells = self.report.longest_doorbells.max(1);
         self.hdma.queue.pass();
+        let in_turn = self.apart.as_mut().is_some_and(|apart| {
+            let (lane, size) = lane_of(doorbell, &self.endpoints);
+            let (_, in_turn) = apart.pass(lane, size, now, false);
+            in_turn
+        });
         match doorbell {
-            Doorbell::Send(message) => {
+            Doorbell::Send(message) | Doorbell::Answer(message) => {
                 self.nsdma.queue.pass();
-                if self.config.firmware == Firmware::QualityOfService {
+                if self.apart.is_none() && self.config.firmware == Firmware::QualityOfService {
                     let endpoint = &mut self.endpoints[message.vi as usize];
                     let tick = endpoint.vtick.map(|vtick| vtick.of(message.size));
                     endpoint.sends.stamp(now, tick);
@@ -63,7 +70,7 @@ impl Via {
                 }
                 self.did_at_once(&SEND, Some(Unit::Nsdma), Step::OF_SENDER);
                 self.tell(now, ViaOutput::Moved(Send, message));
-                self.tell(now, ViaOutput::Departs(message));
+                self.tell(now, ViaOutput::Departs(Message { in_turn, ..message }));
                 self.tell(now, ViaOutput::Sent(message));
             }
             Doorbell::Receive(vi) => {
@@ -77,6 +84,7 @@ impl Via {
 
     /// Takes a message in, all of it.
     pub(super) fn reach_at_once(&mut self, now: Time, message: Message) {
+        self.nrdma.pass(&message, now);
         let endpoint = &mut self.endpoints[message.vi as usize];
         match endpoint.descriptors.as_mut().filter(|_| !message.directed) {
             Some(0) => {
@@ -87,7 +95,7 @@ impl Via {
             Some(descriptors) => *descriptors -= 1,
             None => {}
         }
-        if self.config.firmware == Firmware::QualityOfService {
+        if self.apart.is_none() && self.config.firmware == Firmware::QualityOfService {
             let tick = endpoint.vtick.map(|vtick| vtick.of(message.size));
             endpoint.receives.stamp(now, tick);
         }

@@ -11,6 +11,17 @@ pub(super) struct Job {
     pub(super) stamp: Time,
     /// From when Table 1 counts: the doorbell, or the arrival.
     pub(super) base: Time,
+    /// The queue out of which it was let in in turn, where processes are told apart.
+    pub(super) turn: Option<Turn>,
+}
+
+/// A queue of those that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Of doorbells.
+    Rung(u32),
+    /// Of what comes.
+    Came(u32),
 }
 
 /// Where one lies.
@@ -27,7 +38,7 @@ pub(super) struct Jobs {
 impl Jobs {
     /// A place for `message`, without a stamp.
     pub(super) fn put(&mut self, message: Message, base: Time) -> JobId {
-        let job = Job { message, stamp: Time::ZERO, base };
+        let job = Job { message, stamp: Time::ZERO, base, turn: None };
         match self.free.pop() {
             Some(place) => {
                 self.places[place.0 as usize] = job;

@@ -10,7 +10,7 @@
 
 use laxity_units::{Span, Time};
 
-use super::jobs::JobId;
+use super::jobs::{JobId, Turn};
 use super::task::Task;
 use super::units::{Request, Transfer};
 use super::{Direction, Doorbell, Firmware, Message, Step, Unit, Via, ViaOutput};
@@ -20,7 +20,7 @@ const FRAGMENT: laxity_units::Bytes = laxity_units::Bytes::from_kib(1);
 
 /// Where the processor looks whether something has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Doorbells = 0,
     Hdma,
     Nsdma,
@@ -43,7 +43,7 @@ enum Duty {
 pub(super) struct Processor {
     duty: Duty,
     /// Where it looks next, or found what is handled.
-    place: Place,
+    pub(super) place: Place,
     /// When it next has done or notices something; [`Time::MAX`] if nothing is to be noticed.
     due: Time,
     /// Where it will find something then.
@@ -71,7 +71,7 @@ impl Processor {
 impl Firmware {
     /// Where it looks after `place`.
     #[inline(always)]
-    fn after(self, place: Place) -> Place {
+    pub(super) fn after(self, place: Place) -> Place {
         match (self, place) {
             (Firmware::Sequential { overlap: false }, Place::Doorbells) | (_, Place::Nsdma) => Place::Nrdma,
             (Firmware::Parallel | Firmware::QualityOfService, Place::Doorbells) => Place::Hdma,
@@ -81,7 +81,7 @@ impl Firmware {
     }
 
     /// How many places it looks at in a round.
-    fn places(self) -> u64 {
+    pub(super) fn places(self) -> u64 {
         match self {
             Firmware::Sequential { overlap: false } => 2,
             Firmware::Sequential { overlap: true } => 3,
@@ -98,30 +98,20 @@ impl Via {
         let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
         let room = if waits { self.freed } else { Time::MAX };
         [
-            self.doorbells.since().min(self.let_in_at()).min(self.group_let_in_at()),
+            self.rung_since().min(self.let_in_at()).min(self.group_let_in_at()),
             self.hdma.done.since().min(room),
             self.nsdma.done.since(),
             self.nrdma.done.since(),
         ]
     }
 
-    /// When best effort that waits outside may come in: when its rate allows it, or HDMA has nothing to do.
+    /// Since when a doorbell waits that may be handled, or from when on one may be.
     #[inline]
-    fn let_in_at(&self) -> Time {
-        let Some(first) = self.outside.queue.front() else { return Time::MAX };
-        let allowed = self.outside.clock.reading();
-        let at = self.hdma.idle_since().map_or(allowed, |idle| idle.min(allowed));
-        at.max(self.jobs.of(*first).base)
-    }
-
-    /// When what waits of groups may come in, likewise.
-    #[inline]
-    fn group_let_in_at(&self) -> Time {
-        let Some(grouped) = &self.grouped else { return Time::MAX };
-        let by_rate = grouped.by_rate();
-        self.hdma
-            .idle_since()
-            .map_or(by_rate, |idle| if by_rate < Time::MAX { idle.min(by_rate) } else { by_rate })
+    fn rung_since(&self) -> Time {
+        match &self.apart {
+            Some(apart) => apart.since(),
+            None => self.doorbells.since(),
+        }
     }
 
     /// Something has happened that a processor may notice that is at nothing else.
@@ -138,6 +128,16 @@ impl Via {
     fn poll(&mut self, from: Time) {
         let (pending, places) = (self.pending(), self.config.firmware.places());
         let next = self.config.costs.poll;
+        if self.apart.is_some() {
+            // It looks everywhere before it begins anything.
+            let since = pending.into_iter().min().unwrap_or(Time::MAX);
+            self.processor.due = match since {
+                Time::MAX => Time::MAX,
+                since if since <= from => from,
+                since => round_from(from, since, next * places),
+            };
+            return;
+        }
         let mut place = self.processor.place;
         let (mut first, mut finds, mut begins) = (Time::MAX, place, from);
         for _ in 0..places {
@@ -170,6 +170,11 @@ impl Via {
                 self.finish(at, task, job);
             }
             Duty::Waiting { place, .. } => self.begin(at, place, Span::ZERO),
+            Duty::Polling { .. } if self.apart.is_some() => {
+                self.processor.place = self.most_urgent(at);
+                let round = self.config.costs.poll * self.config.firmware.places();
+                self.begin(at, self.processor.place, round);
+            }
             Duty::Polling { .. } => {
                 self.processor.place = self.processor.finds;
                 self.begin(at, self.processor.finds, self.config.costs.poll);
@@ -183,7 +188,11 @@ impl Via {
             Place::Doorbells => self.doorbell(at),
             Place::Hdma => self.transferred(at),
             Place::Nsdma => {
-                let (job, _) = self.nsdma.done.pop().expect("a message has left");
+                let job = match self.apart {
+                    None => self.nsdma.done.pop().map(|(job, _)| job),
+                    Some(_) => self.nsdma.done.pop_least(|job| self.jobs.of(*job).stamp),
+                };
+                let job = job.expect("a message has left");
                 self.did(at, Step::SendNetworkDone, job);
                 if let Some(buffers) = &mut self.buffers {
                     *buffers += 1;
@@ -199,6 +208,9 @@ impl Via {
     }
 
     fn doorbell(&mut self, at: Time) -> (Task, JobId) {
+        if let Some(taken) = self.apart.as_mut().and_then(|apart| apart.take(at)) {
+            return self.doorbell_apart(taken);
+        }
         if let Some(grouped) = &mut self.grouped {
             let rings = self.doorbells.since() <= at;
             // What goes on nobody's account leaves doorbells that do the turn.
@@ -211,7 +223,7 @@ impl Via {
         }
         let (doorbell, base) = self.doorbells.pop().expect("somebody has rung");
         match doorbell {
-            Doorbell::Send(message) => {
+            Doorbell::Send(message) | Doorbell::Answer(message) => {
                 let job = self.jobs.put(message, base);
                 let endpoint = &mut self.endpoints[message.vi as usize];
                 if self.config.firmware == Firmware::QualityOfService {
@@ -227,7 +239,7 @@ impl Via {
                 (Task::Fetch, job)
             }
             Doorbell::Receive(vi) => {
-                let message = Message { vi, number: 0, size: laxity_units::Bytes::new(0), directed: false };
+                let message = Message::room(vi);
                 let reserved = self.endpoints[vi as usize].vtick.is_some();
                 let job = self.jobs.put(message, base);
                 // Whatever comes next waits for it, so its clock has nothing to say.
@@ -241,43 +253,21 @@ impl Via {
         }
     }
 
-    /// The next of groups that waits outside, with its stamp.
-    fn let_group_in(&mut self, at: Time) -> JobId {
-        let place = self.grouped.as_mut().expect("there are groups").let_in(at, &mut self.jobs);
-        let waited = at.saturating_since(self.jobs.of(place).base);
-        self.report.longest_outside = self.report.longest_outside.max(waited);
-        place
-    }
-
-    /// The first of best effort that waits outside, with its stamp.
-    fn let_in(&mut self, at: Time) -> JobId {
-        let outside = &mut self.outside;
-        let place = outside.queue.pop_front().expect("it was due");
-        let job = self.jobs.of_mut(place);
-        let rate =
-            self.config.limits.best_effort.expect("best effort waits outside where a rate is set aside");
-        let tick = rate.time_for_ceil(job.message.size);
-        let stamp = match outside.clock.reading() <= at {
-            true => outside.clock.stamp(at, Some(tick)),
-            // Nobody else wants HDMA: it goes on nobody's account.
-            false => at.saturating_add(tick),
-        };
-        // Never before what came before it.
-        job.stamp = stamp.max(outside.last);
-        outside.last = job.stamp;
-        self.report.longest_outside = self.report.longest_outside.max(at.saturating_since(job.base));
-        place
-    }
-
     /// HDMA has done something, or there is room for what had to wait for it.
     fn transferred(&mut self, at: Time) -> (Task, JobId) {
-        if self.without_buffer.len() > 0
-            && let Some(buffers) = self.buffers.as_mut().filter(|buffers| **buffers > 0)
-        {
+        let done = |via: &Self| via.hdma.done.least(|request| via.jobs.of(request.job).stamp);
+        let roomy = self
+            .with_room()
+            .is_some_and(|waits| self.apart.is_none() || done(self).is_none_or(|done| waits <= done));
+        if roomy && let Some(buffers) = self.buffers.as_mut().filter(|buffers| **buffers > 0) {
             *buffers -= 1;
             return (Task::Program(Direction::Send), self.without_buffer.pop().expect("one waits"));
         }
-        let (Request { transfer, job }, _) = self.hdma.done.pop().expect("a transfer is done");
+        let request = match self.apart {
+            None => self.hdma.done.pop().map(|(request, _)| request),
+            Some(_) => self.hdma.done.pop_least(|request| self.jobs.of(request.job).stamp),
+        };
+        let Request { transfer, job } = request.expect("a transfer is done");
         let task = match transfer {
             Transfer::Descriptor(Direction::Send) => {
                 self.did(at, Step::SendDescriptorDown, job);
@@ -301,7 +291,7 @@ impl Via {
             }
             Transfer::Data(Direction::Receive) => {
                 self.did(at, Step::ReceiveDataUp, job);
-                self.nrdma.free(at, self.config.engines.network, &self.jobs);
+                self.nrdma.free(at, self.config.engines.network, &mut self.jobs);
                 Task::Status(Direction::Receive)
             }
             Transfer::Status(direction) => Task::Finish(direction),
@@ -311,7 +301,14 @@ impl Via {
 
     /// A message has come.
     fn arrived(&mut self) -> (Task, JobId) {
-        let (place, base) = self.nrdma.done.pop().expect("a message has come");
+        let oldest = match self.apart {
+            None => self.nrdma.done.pop(),
+            Some(_) => {
+                let least = self.nrdma.done.pop_least(|job| self.jobs.of(*job).stamp);
+                least.map(|place| (place, self.jobs.of(place).base))
+            }
+        };
+        let (place, base) = oldest.expect("a message has come");
         let job = self.jobs.of_mut(place);
         let endpoint = &mut self.endpoints[job.message.vi as usize];
         match endpoint.descriptors.as_mut().filter(|_| !job.message.directed) {
@@ -322,6 +319,8 @@ impl Via {
         let task = match self.config.firmware {
             Firmware::Sequential { .. } => Task::FetchFor,
             Firmware::Parallel => Task::Program(Direction::Receive),
+            // It was stamped where it waited.
+            Firmware::QualityOfService if self.apart.is_some() => Task::Program(Direction::Receive),
             Firmware::QualityOfService => {
                 let tick = endpoint.vtick.map(|vtick| vtick.of(job.message.size));
                 job.stamp = endpoint.receives.stamp(base, tick);
@@ -387,13 +386,13 @@ impl Via {
                 let descriptors = &mut self.endpoints[vi as usize].descriptors;
                 *descriptors = descriptors.map(|count| count + 1);
                 self.tell(at, ViaOutput::Posted(vi));
-                self.jobs.end(job);
+                self.end(at, job);
                 None
             }
             Task::Discard => {
-                self.nrdma.free(at, self.config.engines.network, &self.jobs);
+                self.nrdma.free(at, self.config.engines.network, &mut self.jobs);
                 self.tell(at, ViaOutput::Dropped(self.jobs.of(job).message));
-                self.jobs.end(job);
+                self.end(at, job);
                 None
             }
             Task::Program(direction) => {
@@ -440,7 +439,7 @@ impl Via {
                     Direction::Receive => Step::ReceiveStatusDone,
                 };
                 self.did(at, step, job);
-                self.jobs.end(job);
+                self.end(at, job);
                 None
             }
         };
@@ -453,6 +452,19 @@ impl Via {
             }
         };
         self.look_again();
+    }
+
+    /// The processor has put something away.
+    fn end(&mut self, at: Time, place: JobId) {
+        let turn = self.jobs.of(place).turn;
+        self.jobs.end(place);
+        match (turn, &mut self.apart) {
+            (Some(Turn::Rung(lane)), Some(apart)) => apart.done(lane),
+            (Some(Turn::Came(lane)), _) => {
+                self.nrdma.done_with(at, lane, self.config.engines.network, &mut self.jobs);
+            }
+            _ => {}
+        }
     }
 
     fn move_by_hdma(&mut self, at: Time, transfer: Transfer, job: JobId) {

@@ -72,6 +72,11 @@ impl<T> LiveQueue<T> {
         self.queue.pop_front().map(|(_, item)| item)
     }
 
+    /// The stamp of the first; none if nothing waits.
+    pub(super) fn first_stamp(&self) -> Option<Time> {
+        self.queue.front().map(|(stamp, _)| *stamp)
+    }
+
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }

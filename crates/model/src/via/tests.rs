@@ -1,3 +1,4 @@
+mod apart;
 mod at_once;
 mod conservation;
 mod groups;
@@ -13,7 +14,7 @@ fn ns(ns: u64) -> Time {
 }
 
 /// Best effort with receive descriptors without end.
-const PLAIN: Vi = Vi { vtick: None, receives: None, share: None };
+const PLAIN: Vi = Vi { vtick: None, receives: None, share: None, process: 0 };
 
 /// So much reserved: 4 KiB in every `us`.
 fn reserved(us: u64) -> Vi {
@@ -21,7 +22,7 @@ fn reserved(us: u64) -> Vi {
 }
 
 fn message(vi: u32, number: u64, size: u64) -> Message {
-    Message { vi, number, size: Bytes::new(size), directed: false }
+    Message { vi, number, size: Bytes::new(size), directed: false, in_turn: false }
 }
 
 /// The adapter of Table 1 under `firmware`, if a look takes half a microsecond.

@@ -4,11 +4,13 @@
 
 use std::collections::VecDeque;
 
+use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
-use super::jobs::{JobId, Jobs};
+use super::apart::{Apart, Taken};
+use super::jobs::{JobId, Jobs, Turn};
 use super::queue::LiveQueue;
-use super::{Direction, Engine, Engines};
+use super::{Direction, Engine, Engines, Message};
 
 /// What HDMA moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +77,19 @@ impl<T> Unnoticed<T> {
         let oldest = self.queue.pop_front();
         self.since = self.queue.front().map_or(Time::MAX, |(_, at)| *at);
         oldest
+    }
+
+    /// The first of the least by `rank`.
+    pub(super) fn pop_least(&mut self, rank: impl Fn(&T) -> Time) -> Option<T> {
+        let place = (0..self.queue.len()).min_by_key(|place| rank(&self.queue[*place].0))?;
+        let (least, _) = self.queue.remove(place)?;
+        self.since = self.queue.front().map_or(Time::MAX, |(_, at)| *at);
+        Some(least)
+    }
+
+    /// The least rank.
+    pub(super) fn least(&self, rank: impl Fn(&T) -> Time) -> Option<Time> {
+        self.queue.iter().map(|(item, _)| rank(item)).min()
     }
 
     /// Since when the oldest is there; [`Time::MAX`] if nothing is.
@@ -207,30 +222,92 @@ impl Nsdma {
     }
 }
 
+/// What waits in the network.
+#[derive(Debug, Clone)]
+enum InNetwork {
+    /// As it came.
+    Line(VecDeque<JobId>),
+    /// In a lane for each virtual interface.
+    Lanes(Box<Apart<JobId>>),
+}
+
 /// The engine from the network to adapter memory. What it has no room for waits in the network.
 #[derive(Debug, Clone)]
 pub(super) struct Nrdma {
-    waiting: VecDeque<JobId>,
+    waiting: InNetwork,
     pub(super) in_hand: InHand<JobId>,
     pub(super) done: Unnoticed<JobId>,
     room: Option<u32>,
 }
 
 impl Nrdma {
-    pub(super) fn new(room: Option<u32>) -> Self {
-        Self { waiting: VecDeque::new(), in_hand: InHand::NOTHING, done: Unnoticed::new(), room }
+    /// With room for so many messages, or for any number; in lanes, if no more than so many may be `ahead` that come in turn.
+    pub(super) fn new(room: Option<u32>, ahead: Option<u32>) -> Self {
+        let waiting = match ahead {
+            Some(ahead) => InNetwork::Lanes(Box::new(Apart::new(ahead, false))),
+            None => InNetwork::Line(VecDeque::new()),
+        };
+        Self { waiting, in_hand: InHand::NOTHING, done: Unnoticed::new(), room }
     }
 
-    pub(super) fn reach(&mut self, now: Time, job: JobId, engine: Engine, jobs: &Jobs) {
-        self.waiting.push_back(job);
+    /// There is a virtual interface.
+    pub(super) fn open(&mut self, vi: u32, process: u32, vtick: Option<Vtick>) {
+        if let InNetwork::Lanes(lanes) = &mut self.waiting {
+            lanes.open(vi, process, vtick);
+        }
+    }
+
+    /// It has another bandwidth.
+    pub(super) fn renegotiate(&mut self, vi: u32, vtick: Option<Vtick>) {
+        if let InNetwork::Lanes(lanes) = &mut self.waiting {
+            lanes.renegotiate(vi, vtick);
+        }
+    }
+
+    /// A message comes and goes at once, since nothing waits.
+    pub(super) fn pass(&mut self, message: &Message, now: Time) {
+        if let InNetwork::Lanes(lanes) = &mut self.waiting {
+            lanes.pass(message.vi, Some(message.size), now, message.in_turn);
+        }
+    }
+
+    pub(super) fn reach(&mut self, now: Time, job: JobId, engine: Engine, jobs: &mut Jobs) {
+        match &mut self.waiting {
+            InNetwork::Line(line) => line.push_back(job),
+            InNetwork::Lanes(lanes) => {
+                let message = jobs.of(job).message;
+                lanes.push(message.vi, job, Some(message.size), now, message.in_turn);
+            }
+        }
         self.start(now, engine, jobs);
     }
 
-    fn start(&mut self, now: Time, engine: Engine, jobs: &Jobs) {
+    /// A message is done with that came out of a lane in turn.
+    pub(super) fn done_with(&mut self, now: Time, lane: u32, engine: Engine, jobs: &mut Jobs) {
+        if let InNetwork::Lanes(lanes) = &mut self.waiting {
+            lanes.done(lane);
+        }
+        self.start(now, engine, jobs);
+    }
+
+    /// The next message.
+    fn next(&mut self, now: Time, jobs: &mut Jobs) -> Option<JobId> {
+        match &mut self.waiting {
+            InNetwork::Line(line) => line.pop_front(),
+            InNetwork::Lanes(lanes) => {
+                let Taken { item, came: _, stamp, in_turn } = lanes.take(now)?;
+                let job = jobs.of_mut(item);
+                (job.stamp, job.turn) = (stamp, in_turn.map(Turn::Came));
+                Some(item)
+            }
+        }
+    }
+
+    fn start(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
         if !self.in_hand.is_idle() || self.room == Some(0) {
             return;
         }
-        let Some(job) = self.waiting.pop_front() else { return };
+        let Some(job) = self.next(now, jobs) else { return };
         if let Some(room) = &mut self.room {
             *room -= 1;
         }
@@ -238,14 +315,14 @@ impl Nrdma {
     }
 
     /// A message of its room has gone.
-    pub(super) fn free(&mut self, now: Time, engine: Engine, jobs: &Jobs) {
+    pub(super) fn free(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
         if let Some(room) = &mut self.room {
             *room += 1;
         }
         self.start(now, engine, jobs);
     }
 
-    pub(super) fn end(&mut self, now: Time, engine: Engine, jobs: &Jobs) -> (JobId, Time) {
+    pub(super) fn end(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) -> (JobId, Time) {
         let (job, since) = self.in_hand.end();
         self.done.push(job, now);
         self.start(now, engine, jobs);
@@ -253,6 +330,10 @@ impl Nrdma {
     }
 
     pub(super) fn load(&self) -> usize {
-        self.waiting.len() + usize::from(!self.in_hand.is_idle()) + self.done.len()
+        let waiting = match &self.waiting {
+            InNetwork::Line(line) => line.len(),
+            InNetwork::Lanes(lanes) => lanes.len(),
+        };
+        waiting + usize::from(!self.in_hand.is_idle()) + self.done.len()
     }
 }

@@ -13,6 +13,30 @@ pub(crate) enum FirmwareKind {
     QualityOfService,
 }
 
+/// How doorbells wait; see [`laxity_model::via::Doorbells`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DoorbellsKind {
+    /// In one queue.
+    Merged,
+    /// By virtual interfaces and processes.
+    Apart,
+}
+
+impl Choice for DoorbellsKind {
+    const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
+        (
+            "merged",
+            DoorbellsKind::Merged,
+            "In one queue, first come, first served, as the paper's hardware merges them.",
+        ),
+        (
+            "apart",
+            DoorbellsKind::Apart,
+            "By virtual interfaces: who keeps its bandwidth goes first, by stamps, and processes take turns with the rest. So nobody who keeps a bandwidth waits for more of others than is in hand.",
+        ),
+    ];
+}
+
 impl Choice for FirmwareKind {
     const CHOICES: &'static [(&'static str, Self, &'static str)] = &[
         ("svia", FirmwareKind::Sequential, "One message after the other, and each transfer is waited for."),

@@ -144,6 +144,7 @@ fn channel(
         mut reader,
         carries,
         interface,
+        process,
         program,
         streams,
         mut source,
@@ -164,6 +165,14 @@ fn channel(
     let cores = cores(cx, said, routes.as_deref().unwrap_or_default(), around);
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
+    let process = match around.apart {
+        true => cx.optional(process).map(|name| name.map(|name| name.into_inner().0)),
+        false => {
+            let reason = "only virtual interfaces whose doorbells are told apart are of processes";
+            let help = "remove this, or say `doorbells = \"apart\"` under `[via]`";
+            cx.foreign(process.as_ref(), reason, help).map(|()| None)
+        }
+    };
     let streams = match around.cluster {
         true => cx.optional(streams).map(|streams| streams.map_or(1, |streams| streams.into_inner().small())),
         false => {
@@ -184,6 +193,10 @@ fn channel(
         if !around.stamped {
             let reason = "only `qosvia` has its virtual interfaces share rates by groups";
             cx.foreign(group.as_ref(), reason, "remove this, or use the firmware `qosvia`")?;
+        }
+        if around.apart {
+            let reason = "where doorbells are told apart by processes, groups have none";
+            cx.foreign(group.as_ref(), reason, "remove this, or say `doorbells = \"merged\"` under `[via]`")?;
         }
         cx.foreign(level.as_ref(), of_queues, help)?;
         cx.foreign(message_slots.as_ref(), of_queues, help)?;
@@ -366,6 +379,7 @@ fn channel(
             None => Vtick::NONE,
         },
         group: group?,
+        process: process?,
         level: level?.map(|level| level.into_inner().small() as u8),
         message_slots,
         packet_slots: packet_slots?.map_or_else(

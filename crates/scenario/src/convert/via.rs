@@ -1,11 +1,11 @@
 //! `[via]`: nodes whose adapters have virtual interfaces.
 
-use laxity_model::via::{Engine, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
+use laxity_model::via::{Doorbells, Engine, Engines, Firmware, FirmwareCosts, Limits, ViaConfig};
 use laxity_units::{Bytes, Time};
 use laxity_world::experiment::{Renegotiation, ViaSpec};
 
 use super::*;
-use crate::choice::FirmwareKind;
+use crate::choice::{DoorbellsKind, FirmwareKind};
 use crate::leaf::Cost;
 use crate::raw::{RawRenegotiation, RawVia, RawViaCosts};
 use crate::written::List;
@@ -14,6 +14,9 @@ use crate::written::List;
 /// finds completion information by polling, and a Myrinet switch. The paper prints neither, so its claims are judged over a range.
 const PROGRAM: Span = Span::from_us(2);
 const LATENCY: Span = Span::from_ns(500);
+
+/// So many of what comes in by no bandwidth are inside where nothing is said.
+const AHEAD: u32 = 4;
 
 /// The longest time between two messages that is a bandwidth.
 const LONGEST: Span = Span::from_secs(1_000_000);
@@ -40,6 +43,8 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
         nsdma_queue,
         guard,
         best_effort,
+        doorbells,
+        ahead,
         speedup,
         costs,
         renegotiate,
@@ -54,7 +59,9 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
         let stamped = [FirmwareKind::QualityOfService];
         of_firmware(cx, kind, guard.as_ref(), &stamped, "its queues are in order of arrival")?;
         of_firmware(cx, kind, best_effort.as_ref(), &stamped, "it tells nobody from best effort")?;
+        of_firmware(cx, kind, doorbells.as_ref(), &stamped, "it tells nobody from others")?;
     }
+    let doorbells = doorbells_of(cx, doorbells, ahead, best_effort.as_ref())?;
     let overlap = cx.or(overlap, false);
     let nodes = cx.optional(nodes).map(|nodes| nodes.map_or(2, |nodes| nodes.into_inner().small()));
     let latency = cx.optional(latency).map(|span| span.map_or(LATENCY, |span| span.into_inner().get()));
@@ -93,6 +100,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
         nsdma_queue: nsdma_queue?,
         guard: guard?,
         best_effort: best_effort?.map(|rate| rate.into_inner().get()),
+        doorbells,
     };
     let (costs, engines) = costs?;
     let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
@@ -108,6 +116,28 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
         renegotiations: Vec::new(),
     };
     Ok((spec, nodes? as usize, renegotiate))
+}
+
+/// How doorbells wait.
+fn doorbells_of(
+    cx: &mut Context<'_>,
+    kind: Option<Written<DoorbellsKind>>,
+    ahead: Option<Written<Whole<1, 1000>>>,
+    best_effort: Option<&Written<Bounded<crate::leaf::Flow>>>,
+) -> Result<Doorbells, Reported> {
+    match cx.or(kind, DoorbellsKind::Merged)? {
+        DoorbellsKind::Merged => {
+            let reason = "doorbells that are merged are taken as they come";
+            cx.foreign(ahead.as_ref(), reason, "remove this, or say `doorbells = \"apart\"`")?;
+            Ok(Doorbells::Merged)
+        }
+        DoorbellsKind::Apart => {
+            let reason = "where doorbells are told apart best effort has turns and nothing set aside";
+            cx.foreign(best_effort, reason, "remove this, or say `doorbells = \"merged\"`")?;
+            let ahead = cx.optional(ahead)?.map_or(AHEAD, |ahead| ahead.into_inner().small());
+            Ok(Doorbells::Apart { ahead })
+        }
+    }
 }
 
 /// What `channels` negotiate anew, in the order of time.

@@ -180,6 +180,7 @@ impl Channels {
             // What a port's frames go on is an emulation's.
             carries: unsaid(),
             interface: unsaid(),
+            process: unsaid(),
             program: unsaid(),
             streams: unsaid(),
             source: part(source),
@@ -263,6 +264,7 @@ impl Channels {
             reader: super::computing::reader(dice.aside(), theme, flood),
             carries: unsaid(),
             interface: unsaid(),
+            process: unsaid(),
             program: unsaid(),
             streams: unsaid(),
             source: part(source),

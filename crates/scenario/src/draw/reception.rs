@@ -234,6 +234,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
         reader: unsaid(),
         carries: unsaid(),
         interface: name(plan.interfaces[dice.below(plan.interfaces.len() as u64) as usize].0.clone()),
+        process: unsaid(),
         program: match plan.programs.len() as u64 {
             0 => unsaid(),
             all => dice.maybe(0.7, |dice| name(plan.programs[dice.below(all) as usize].clone())),

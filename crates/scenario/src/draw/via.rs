@@ -11,7 +11,7 @@ use super::sketch::{
 };
 use super::source::TRACES;
 use super::theme::{GROUPS, Theme};
-use crate::choice::{FirmwareKind, FormulaWord, SourceKind};
+use crate::choice::{DoorbellsKind, FirmwareKind, FormulaWord, SourceKind};
 use crate::raw::{
     RawAdmission, RawChannel, RawGroup, RawRenegotiation, RawScenario, RawSizes, RawSource, RawVia,
     RawViaCosts,
@@ -28,19 +28,23 @@ struct Plan {
     careless: bool,
     /// So many groups of them have rates together.
     groups: usize,
+    /// Processes are told apart.
+    apart: bool,
 }
 
 /// A scenario with `title`.
 pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted<RawScenario> {
+    let groups_of = match dice.aside().chance(0.3) {
+        true => dice.aside().between(1, GROUPS.len() as u64) as usize,
+        false => 0,
+    };
     let plan = Plan {
         nodes: dice.pick(&[2, 2, 3, 5]),
         work: Span::from_us(dice.pick(&[60, 100, 250])),
         modest: dice.chance(0.7),
         careless: theme.careless,
-        groups: match dice.aside().chance(0.3) {
-            true => dice.aside().between(1, GROUPS.len() as u64) as usize,
-            false => 0,
-        },
+        groups: groups_of,
+        apart: groups_of == 0 && dice.latest().chance(0.4),
     };
     let rounds = dice.chance(0.2);
     // The first channel, if there is one, negotiates anew.
@@ -109,7 +113,7 @@ fn groups(dice: &mut Dice, plan: &Plan) -> Drawn<Option<Entries<Part<RawGroup>>>
 
 fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVia> {
     let firmware = dice.pick(&words::<FirmwareKind>());
-    let firmware = if plan.groups > 0 { "qosvia" } else { firmware };
+    let firmware = if plan.groups > 0 || plan.apart { "qosvia" } else { firmware };
     let is = |of: &[&str]| plan.careless || of.contains(&firmware);
     let few = |dice: &mut Dice| dice.pick(&[1, 2, 3, 8, 64]);
     let cost = |dice: &mut Dice| quantity(dice.part_of(Span::from_us(10)));
@@ -162,9 +166,18 @@ fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVi
             false => unsaid(),
         },
         guard: if is(&["qosvia"]) { dice.maybe(0.4, |dice| whole(dice.below(4))) } else { unsaid() },
-        best_effort: match is(&["qosvia"]) {
+        best_effort: match is(&["qosvia"]) && (!plan.apart || plan.careless) {
             true =>
                 dice.maybe(0.4, |dice| quantity(Rate::from_bytes_per_sec(dice.between(10_000, 20_000_000)))),
+            false => unsaid(),
+        },
+        doorbells: match plan.apart {
+            true => word::<DoorbellsKind>("apart"),
+            false if firmware == "qosvia" => dice.latest().maybe(0.2, |_| word::<DoorbellsKind>("merged")),
+            false => unsaid(),
+        },
+        ahead: match plan.apart {
+            true => dice.latest().maybe(0.5, |dice| whole(dice.pick(&[1, 2, 3, 8]))),
             false => unsaid(),
         },
         speedup: dice.maybe(0.1, |dice| factor(dice.pick(&[0.5, 3.0]))),
@@ -287,6 +300,10 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
         reader: unsaid(),
         carries: unsaid(),
         interface: unsaid(),
+        process: match plan.apart && dice.latest().chance(0.4) {
+            true => name(dice.latest().pick(&["one", "other"])),
+            false => unsaid(),
+        },
         program: unsaid(),
         streams: if streams == 1 { unsaid() } else { whole(streams) },
         source: part(source),
@@ -349,6 +366,7 @@ fn round(
         reader: unsaid(),
         carries: unsaid(),
         interface: unsaid(),
+        process: unsaid(),
         program: unsaid(),
         streams: unsaid(),
         source: part(source),

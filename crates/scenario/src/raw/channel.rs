@@ -78,6 +78,8 @@ pub(crate) struct RawChannel {
     /// The interface at which it comes in: what `source` says arrives there, one packet a message, and the deadline runs from that
     /// to the receiving program. Needed where there are interfaces.
     pub(crate) interface: Option<Written<Name>>,
+    /// A virtual interface, where `doorbells` under `[via]` is `apart`: the process that has it, by a name that others of it have too. Default: a process of its own.
+    pub(crate) process: Option<Written<Name>>,
     /// The program that takes what comes in. Default the first.
     pub(crate) program: Option<Written<Name>>,
     /// A virtual interface: so many sources send on it, each as `source` says, by itself. Default 1.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::choice::FirmwareKind;
+use crate::choice::{DoorbellsKind, FirmwareKind};
 use crate::leaf::{Bounded, Cost, Delay, Factor, Flow, Name, PerByte, Whole};
 use crate::written::{List, Part, Written};
 
@@ -45,6 +45,11 @@ pub(crate) struct RawVia {
     pub(crate) guard: Option<Written<Whole<0, 1000>>>,
     /// `qosvia`: the rate that best effort has for sure, all of it at a node together. Default: none.
     pub(crate) best_effort: Option<Written<Bounded<Flow>>>,
+    /// `qosvia`: how doorbells wait, and with them what comes from the network. Default `merged`.
+    pub(crate) doorbells: Option<Written<DoorbellsKind>>,
+    /// Doorbells that are told apart: of messages that come in by no bandwidth, those that are inside an adapter at a time, each way. Default 4, which
+    /// keeps all units busy.
+    pub(crate) ahead: Option<Written<Whole<1, 1000>>>,
     /// How many times as fast the adapter's processor is as what its costs are for; engines take their own time. At least 0.01. Default 1.
     pub(crate) speedup: Option<Written<Factor>>,
     /// Single costs, in place of those of the paper's Table 1.

@@ -1,6 +1,6 @@
 //! Clusters of virtual interfaces: what files say, what comes of it, and what is wrong with them.
 
-use laxity_model::via::{Firmware, Limits};
+use laxity_model::via::{Doorbells, Firmware, Limits};
 use laxity_units::Span;
 use laxity_world::results::Run;
 
@@ -79,7 +79,9 @@ fn a_cluster_is_what_its_file_says() {
     let experiment = only(VIRTUAL);
     let via = experiment.via.unwrap();
     assert_eq!(via.adapter.firmware, Firmware::QualityOfService);
-    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort } = via.adapter.limits;
+    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } =
+        via.adapter.limits;
+    assert_eq!(doorbells, Doorbells::Merged);
     assert_eq!((send_buffers, receive_buffers, nsdma_queue, guard), (Some(8), None, false, 1));
     assert_eq!(best_effort.map(|rate| rate.bytes_per_sec_f64()), Some(4e6));
     assert_eq!((via.receives, via.credits, experiment.nodes.len()), (Some(8), Some(4), 3));
@@ -259,4 +261,113 @@ fn the_same_seed_gives_the_same_bits() {
     let text = with("{ kind = \"periodic\" }", "{ kind = \"poisson\", phase = \"random\" }");
     assert_eq!(run(&text), run(&text));
     assert_ne!(run(&text), run(&text.replace("title", "seed = 7\ntitle")));
+}
+
+/// Two programs that keep their bandwidths beside two processes that do not know an end.
+const BESIDE: &str = r#"
+title = "told apart"
+[via]
+firmware = "qosvia"
+doorbells = "apart"
+ahead = 3
+[run]
+time = "500 ms"
+[[channel]]
+name = "ping"
+class = "real_time"
+from = 0
+to = 1
+max_message = "1 KiB"
+burst = 1
+min_interval = "20 ms"
+source = { kind = "rounds", after = "pong" }
+[[channel]]
+name = "pong"
+class = "real_time"
+from = 1
+to = 0
+max_message = "1 KiB"
+burst = 1
+min_interval = "20 ms"
+source = { kind = "rounds", after = "ping" }
+[[channel]]
+name = "there"
+class = "best_effort"
+process = "hostile"
+from = 0
+to = 1
+max_message = "4 KiB"
+burst = 1
+source = { kind = "closed", outstanding = 20 }
+[[channel]]
+name = "back"
+class = "best_effort"
+process = "hostile"
+from = 1
+to = 0
+max_message = "4 KiB"
+burst = 1
+source = { kind = "closed", outstanding = 20 }
+"#;
+
+/// Beside a flood without end a bound is longer than alone by what may be in hand at each unit on the way, worked out here from Table 1; and is kept.
+#[test]
+fn told_apart_a_bound_has_one_thing_of_others_for_each_visit() {
+    let bound_of = |text: &str| {
+        let run = run(text);
+        let ping = &run.channels[0];
+        assert!(ping.delivered.unwrap() > 20 && ping.refused.is_none(), "{ping:?}");
+        assert!(ping.delivery_worst.unwrap() <= ping.delivery_bound.unwrap(), "{ping:?}");
+        ping.delivery_bound.unwrap() * 1e6
+    };
+    let alone = bound_of(&BESIDE.replace("{ kind = \"closed\", outstanding = 20 }", "{ kind = \"none\" }"));
+    let beside = bound_of(BESIDE);
+    let many = BESIDE.replace("process =", "count = 9\nprocess =");
+    assert_eq!(bound_of(&many), beside, "however many they are");
+    // The processor programs 4 KiB, with a round of looks, at each of five visits; HDMA moves 4 KiB twice, in hand and at the head, at each of four.
+    let (program, round) = (10.9 + 3.0 * 1.65, 0.4);
+    let down = 1.6 + 4096.0 * 0.00785;
+    // NSDMA sends 4 KiB and stands until that is noticed: what the processor has in hand, its start, and rounds. NRDMA takes 4 KiB.
+    let network = 0.6 + 4096.0 * 0.00625;
+    let notice = program + 1.0 + 3.0 * round;
+    let by_hand = 5.0 * (program + round) + 8.0 * down + (network + notice) + network;
+    let longer = beside - alone;
+    // What is in hand may look for a place in a queue, too, 0.6 us at each of six; and alone all units as one are asked for 6 us less than one by one.
+    assert!(
+        (by_hand + 3.6..by_hand + 10.0).contains(&longer),
+        "{longer} where {by_hand} is expected: {alone} alone"
+    );
+    // Merged there is no bound, and a message waits for all that was rung before it.
+    let merged =
+        many.replace("doorbells = \"apart\"\nahead = 3\n", "").replace("process = \"hostile\"\n", "");
+    let waits = run(&merged.replace("[run]", "[admission]\nformula = \"off\"\n[run]"));
+    let mean = waits.channels[0].delivery.as_ref().map(|delivery| delivery.mean).unwrap();
+    assert!(mean > 4.0 * beside * 1e-6, "{mean}");
+    assert!(run(&merged.replace("count = 9\n", "")).channels[0].delivery_bound.is_none());
+}
+
+#[test]
+fn who_is_told_apart_is_said_where_it_is() {
+    let with = |from: &str, to: &str| BESIDE.replace(from, to);
+    refused(
+        &with("doorbells = \"apart\"\n", ""),
+        &["ahead", "doorbells that are merged are taken as they come"],
+    );
+    refused(
+        &with("doorbells = \"apart\"\nahead = 3\n", ""),
+        &["process", "only virtual interfaces whose doorbells are told apart are of processes"],
+    );
+    refused(&with("ahead = 3", "best_effort = \"1 MB/s\""), &["best effort has turns and nothing set aside"]);
+    refused(
+        &with("process =", "group = \"red\"\nshare = \"1 MB/s\"\nprocess =")
+            .replace("[run]", "[group.red]\nrate = \"1 MB/s\"\n[run]"),
+        &["groups have none"],
+    );
+    refused(
+        &with("qosvia", "pvia"),
+        &["doorbells", "`pvia` has no use for this: it tells nobody from others"],
+    );
+    let experiment = only(BESIDE);
+    let processes: Vec<u32> = (0..4).map(|i| experiment.vi(i, None).process).collect();
+    assert_eq!(processes, [0, 1, 2, 2]);
 }

@@ -121,8 +121,9 @@ impl<'a> Cluster<'a> {
     fn new(experiment: &'a Experiment, spec: &'a ViaSpec, length: RunLength) -> Self {
         let promises = promise::of_channels(experiment, experiment.admission.formula);
         // Credits come back on virtual interfaces of their own, which are numbered after the channels.
-        let vis = experiment.channels.iter().map(|channel| channel.vi(spec.receives));
-        let credits = experiment.channels.iter().map(|channel| Vi { share: None, ..channel.vi(None) });
+        let channels = 0..experiment.channels.len();
+        let vis = channels.clone().map(|i| experiment.vi(i, spec.receives));
+        let credits = channels.map(|i| Vi { share: None, ..experiment.vi(i, None) });
         let vis: Vec<_> = vis.chain(credits).collect();
         let adapter = |node| {
             let mut via = Via::new(spec.adapter, vis.iter().copied());
@@ -237,7 +238,7 @@ impl<'a> Cluster<'a> {
     fn post(&mut self, now: Time, channel: usize, calendar: &mut Calendar<Event>) {
         while let Some((number, size)) = self.programs[channel].next_to_post(now) {
             let node = self.experiment.channels[channel].route[0] as u32;
-            let message = Message { vi: channel as u32, number, size, directed: false };
+            let message = Message { vi: channel as u32, number, size, directed: false, in_turn: false };
             let process = self.programs[channel].sender;
             let at = self.busy(process, now, self.spec.post);
             calendar.schedule(at, Event::Ring { node, doorbell: Doorbell::Send(message) });
@@ -336,7 +337,8 @@ impl<'a> Cluster<'a> {
         if self.programs[channel].returns_credits() {
             let at = self.busy(receiver, now, self.spec.post);
             let vi = (self.experiment.channels.len() + channel) as u32;
-            let doorbell = Doorbell::Send(Message { vi, number, size: CREDIT, directed: false });
+            let doorbell =
+                Doorbell::Send(Message { vi, number, size: CREDIT, directed: false, in_turn: false });
             calendar.schedule(at, Event::Ring { node, doorbell });
         }
         if last && let Some((answer, window)) = self.programs[channel].round() {

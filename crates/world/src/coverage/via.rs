@@ -27,6 +27,12 @@
 //! * **Groups** keep a doorbell that is noted outside until the rate of all of them allows it in, or HDMA has nothing to do. In between HDMA is at work, so taken as one (`P` and `H`, or all) the
 //!   adapter still works while something waits, in some order; taken apart it may not.
 //!
+//! * **Doorbells told apart** ([`Doorbells::Apart`]): P looks at all units before it handles something, and handles what has a bandwidth first; so is it at R, where what waits in the network
+//!   has lanes. Then everybody with a bandwidth goes before everybody without at each of the four, however much those ask for: best effort without an end is no more than the one thing that is in
+//!   hand. Whoever is let in by turns has the stamp ∞. A doorbell of who keeps its contract is within its bandwidth when it is rung, if its program is no more than an interval late, which is asked of
+//!   the answer ([`Path::early`]). N's standing still is noticed before all else where somebody with a bandwidth waits for it, so that it stands for one thing that P has in hand, and P has a message
+//!   of others to see off for each that does. A way through these servers is looked at as a whole, too ([`laxity_qos::holistic::along`]).
+//!
 //! Under **SVIA** P is asked once for all that a message takes at a side, its transfers included, since it waits for each.
 //!
 //! *Who comes how often.* What was promised something posts no sooner than its contract allows: its program holds a message until
@@ -42,7 +48,7 @@
 //! received at most `I` and the longest delay less the shortest apart, and θ is at most that difference over `I`.
 
 use laxity_model::source::{Sizes, SourceParameters};
-use laxity_model::via::{Firmware, FirmwareCosts, Limits, ViaConfig};
+use laxity_model::via::{Doorbells, Firmware, FirmwareCosts, Limits, ViaConfig};
 use laxity_qos::discipline::Class;
 use laxity_qos::holistic::{Flow, Server, Slots, Stage};
 use laxity_qos::traffic::TrafficSpec;
@@ -101,6 +107,8 @@ pub(crate) struct Path {
     pub(crate) taken_back: Span,
     /// The shortest delay.
     pub(crate) shortest: Span,
+    /// If doorbells are told apart: the stage after which its doorbell is rung, and how much later than at least that may be done for its contract to be kept there.
+    pub(crate) early: Option<(usize, Span)>,
 }
 
 impl Path {
@@ -151,7 +159,8 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
     let spec = experiment.via.as_ref().ok_or(Uncovered("there are no virtual interfaces"))?;
     let ViaSpec { adapter, post: _, reap: _, latency: _, receives, credits, depth, renegotiations: _ } = spec;
     let ViaConfig { firmware, costs: _, engines: _, limits } = adapter;
-    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort } = limits;
+    let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells } = limits;
+    let apart = *doorbells != Doorbells::Merged;
     if send_buffers.is_some() || receive_buffers.is_some() {
         return Err(Uncovered("no analysis covers waiting for room in an adapter's memory"));
     }
@@ -167,7 +176,7 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
     let unbounded = |channel: &ChannelSpec| {
         channel.class == Class::BestEffort && !matches!(channel.source, SourceSpec::None)
     };
-    if depth.is_none() && experiment.channels.iter().any(unbounded) {
+    if depth.is_none() && !apart && experiment.channels.iter().any(unbounded) {
         return Err(Uncovered(
             "best effort whose send queues have no end (`depth`) may keep an adapter's processor for ever",
         ));
@@ -177,7 +186,10 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
     for node in 0..nodes {
         // A look that has begun just before what it would have found.
         let server = |unit| node * OF_NODE + unit;
-        servers[server(P)].blocked = adapter.costs.poll;
+        servers[server(P)].blocked = match apart {
+            true => adapter.costs.poll * 4,
+            false => adapter.costs.poll,
+        };
         let in_software = if *nsdma_queue { *guard } else { 0 };
         if *firmware == Firmware::QualityOfService && best_effort.is_none() && !is_grouped(experiment) {
             for (unit, stay) in [(H, *guard), (N, in_software)] {
@@ -185,6 +197,12 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
                 servers[server(unit)].urgent_first = alone.then_some(stay);
                 // Of all that waits where units are one.
                 servers[server(taken.unit(unit))].urgent_passed = Some(*guard);
+            }
+        }
+        if apart && taken == Taken::Apart {
+            for unit in [P, R] {
+                servers[server(unit)].urgent_first = Some(0);
+                servers[server(unit)].urgent_passed = Some(0);
             }
         }
     }
@@ -246,6 +264,16 @@ impl Costs<'_> {
             .fold(Span::ZERO, Span::saturating_add)
     }
 
+    /// The same where the processor handles that before anything else that it finds: what it has in hand, looks in vain, and a round that finds it.
+    fn notice_first(&self, size: Bytes) -> Span {
+        let costs = self.costs;
+        let program = self.program(size);
+        let others = [costs.doorbell, costs.note, costs.queue.saturating_add(costs.start), costs.finish];
+        let status = costs.start.saturating_add(costs.status);
+        let hand = others.into_iter().fold(program.max(status), Span::max);
+        [hand, costs.start, self.round * 3].into_iter().fold(Span::ZERO, Span::saturating_add)
+    }
+
     /// What the processor takes for something: a look at it and its handling, or all the looks until then.
     fn handling(&self, takes: Span) -> (Span, Span) {
         (takes, takes.saturating_add(self.round))
@@ -304,6 +332,7 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
     let largest = experiment.channels.iter().map(|channel| channel.spec.max_message).max().unwrap_or(most);
     let round = costs.poll * if matches!(firmware, Firmware::Sequential { .. }) { 2 } else { 4 };
     let of = Costs { costs, round };
+    let apart = limits.doorbells != Doorbells::Merged;
     let exactly = |span: Span| (span, span);
     let network = between(engines.network.takes(least), engines.network.takes(most));
     let down = between(engines.down.takes(least), engines.down.takes(most));
@@ -354,11 +383,22 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
             path.scans(queued, from + N, scan);
             // Where P and N are one, what P does meanwhile is counted.
             let stands = !limits.nsdma_queue && taken != Taken::Whole;
-            let notice = if stands { of.notice(largest) } else { Span::ZERO };
+            let notice = match (stands, apart) {
+                (true, true) => of.notice_first(largest),
+                (true, false) => of.notice(largest),
+                (false, _) => Span::ZERO,
+            };
             let sent = path.on_way(queued, from + N, (network.0, network.1.saturating_add(notice)));
             if stands && let Some(sent) = sent.filter(|_| !scan.is_zero()) {
                 // A doorbell, a request of HDMA's and an arrival may each look for a place in HDMA's queue before, or for one in NSDMA's.
-                path.stages[sent].scans = vec![(from + H, scan * 3), (from + N, scan)];
+                let most = if apart { 1 } else { 3 };
+                path.stages[sent].scans = vec![(from + H, scan * most), (from + N, scan)];
+            }
+            if apart && stands {
+                // Somebody else's message may have to be seen off first.
+                let others = costs.status.saturating_add(costs.start).saturating_add(round);
+                let off = path.then(queued, from + P, (Span::ZERO, others));
+                path.scans(off, from + H, scan);
             }
             // The next is started in the same visit.
             let after = costs.status.saturating_add(costs.start).saturating_add(round);
@@ -373,8 +413,9 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
                 // It is noted before, and waits outside.
                 path.then(posted, from + P, of.handling(costs.note));
             }
-            // It begins at the latest when all that it may wait for is over but its own transmission.
-            (sent, network.0, turn)
+            // It begins at the latest when all that it may wait for is over but its own transmission; and what comes after that, before the next.
+            let after = if apart { notice } else { Span::ZERO };
+            (sent, network.0.saturating_add(after), turn)
         }
     };
     let sending = path.stages.len();
@@ -410,11 +451,16 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
         Class::BestEffort => {
             let silent = matches!(channel.source, SourceSpec::None);
             let depth = if silent { 0 } else { spec.depth.unwrap_or(0) };
+            // Where processes are told apart, how long what comes in turn waits is asked by nobody.
             // Whatever holds it up, no two of a place pass within a turn: nothing comes in lumps on this side.
-            for stage in &mut path.stages[..=sending] {
+            let alone = if apart { path.stages.len() } else { sending + 1 };
+            for stage in &mut path.stages[..alone] {
                 stage.parent = None;
             }
-            Slots { count: u64::from(depth), interval: turn.max(Span::from_ns(1)) }
+            match apart && !silent {
+                true => Slots::ENDLESS,
+                false => Slots { count: u64::from(depth), interval: turn.max(Span::from_ns(1)) },
+            }
         }
     };
     let shortest = least_of(&path.stages, &path.critical);
@@ -429,5 +475,6 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
         wire: spec.latency,
         taken_back: wire_begins,
         shortest: shortest.saturating_add(spec.latency),
+        early: apart.then(|| (posted.unwrap_or(0), spec.least_interval(i, channel))),
     }
 }

@@ -36,6 +36,8 @@ pub struct ChannelSpec {
     pub share: Vtick,
     /// The place of the group with which it shares a rate.
     pub group: Option<usize>,
+    /// The process whose virtual interface it is, by a name that others of it have too; `None` for one that has no other.
+    pub process: Option<String>,
     /// Level under fixed priority, 0 the most urgent; `None` leaves it to admission.
     pub level: Option<u8>,
     /// Message queue slots; at least 1.

@@ -52,16 +52,22 @@ impl ViaSpec {
     }
 }
 
+impl Experiment {
+    /// The channel `i` as a virtual interface with so many receive descriptors posted.
+    pub fn vi(&self, i: usize, receives: Option<u32>) -> Vi {
+        let channel = &self.channels[i];
+        let of_process = |other: &ChannelSpec| channel.process.is_some() && other.process == channel.process;
+        // A process is called by its first channel.
+        let process = self.channels.iter().position(of_process).unwrap_or(i) as u32;
+        Vi { vtick: channel.vtick(), receives, share: channel.group.map(|_| channel.share), process }
+    }
+}
+
 impl ChannelSpec {
     /// `Vtick` of the channel as a virtual interface; `None` for best effort.
     pub fn vtick(&self) -> Option<Vtick> {
         let reserved = self.class == Class::RealTime;
         reserved.then_some(Vtick { interval: self.spec.min_interval, size: self.spec.max_message })
-    }
-
-    /// The channel as a virtual interface with so many receive descriptors posted.
-    pub fn vi(&self, receives: Option<u32>) -> Vi {
-        Vi { vtick: self.vtick(), receives, share: self.group.map(|_| self.share) }
     }
 }
 

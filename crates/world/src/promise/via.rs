@@ -5,7 +5,7 @@
 //! several ways to look at an adapter ([`Taken`]), each sound: who is admitted by one of them is, with the least that any answers.
 
 use laxity_qos::discipline::Class;
-use laxity_qos::holistic::{Flow, Overloaded, Response, responses};
+use laxity_qos::holistic::{Flow, Overloaded, Response, along, responses};
 use laxity_units::Span;
 
 use super::{Promise, Uncovered};
@@ -29,6 +29,8 @@ struct View {
     cluster: Cluster,
     /// Best effort and all who are admitted.
     flows: Vec<Flow>,
+    /// Whose each of them is.
+    whose: Vec<usize>,
     /// The longest responses to them.
     known: Result<Vec<Response>, Overloaded>,
 }
@@ -36,25 +38,50 @@ struct View {
 impl View {
     fn of(experiment: &Experiment, taken: Taken) -> Result<Self, Uncovered> {
         let cluster = cluster(experiment, taken)?;
-        let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort;
-        let flows: Vec<Flow> =
-            (0..experiment.channels.len()).filter(without).map(|i| cluster.paths[i].flow.clone()).collect();
+        // Where processes are told apart who is silent is in nobody's way.
+        let counts = |i: usize| cluster.paths[i].early.is_none() || cluster.paths[i].flow.slots.count > 0;
+        let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort && counts(*i);
+        let whose: Vec<usize> = (0..experiment.channels.len()).filter(without).collect();
+        let flows: Vec<Flow> = whose.iter().map(|i| cluster.paths[*i].flow.clone()).collect();
         let known = responses(&cluster.servers, &flows, &[]);
-        Ok(Self { taken, cluster, flows, known })
+        Ok(Self { taken, cluster, flows, whose, known })
     }
 
-    /// What would be known with channel `i`, too.
-    fn with(&self, i: usize) -> Result<Vec<Response>, Overloaded> {
+    /// Its flows and channel `i`'s, and whose each is.
+    fn beside(&self, i: usize) -> (Vec<Flow>, Vec<usize>) {
+        let flows = self.flows.iter().chain([&self.cluster.paths[i].flow]).cloned().collect();
+        (flows, self.whose.iter().copied().chain([i]).collect())
+    }
+
+    /// What would be known with `flows`, of which it has all but the last.
+    fn with(&self, flows: &[Flow]) -> Result<Vec<Response>, Overloaded> {
         let start = self.known.as_ref().map_err(|overloaded| *overloaded)?;
-        let flows: Vec<Flow> = self.flows.iter().chain([&self.cluster.paths[i].flow]).cloned().collect();
-        responses(&self.cluster.servers, &flows, start)
+        responses(&self.cluster.servers, flows, start)
     }
 
-    /// The longest delay of channel `i`, if these are the responses.
-    fn longest(&self, i: usize, responses: &[Response]) -> Span {
+    /// The longest delay of channel `i`, if these are the responses to `flows`; none if its doorbells may be found to exceed its bandwidth.
+    fn longest(&self, i: usize, (flows, whose): (&[Flow], &[usize]), responses: &[Response]) -> Option<Span> {
         let path = &self.cluster.paths[i];
-        let way = path.critical.iter().map(|k| responses[path.flow.stages[*k].server].urgent);
-        way.fold(path.wire, Span::saturating_add).saturating_sub(path.taken_back)
+        let server_of = |k: usize| path.flow.stages[k].server;
+        let way = path.critical.iter().map(|k| responses[server_of(*k)].urgent);
+        let by_visits = way.fold(Span::ZERO, Span::saturating_add);
+        let longest = match path.early {
+            None => by_visits,
+            Some((rung_after, interval)) => {
+                let spread = responses[server_of(rung_after)].urgent;
+                if spread.saturating_sub(path.flow.stages[rung_after].least) > interval {
+                    return None;
+                }
+                let place = whose.iter().position(|other| *other == i)?;
+                let servers = &self.cluster.servers;
+                let whole = match self.taken {
+                    Taken::Apart => along(servers, flows, responses, place, &path.critical),
+                    Taken::ToAndFro | Taken::Whole => None,
+                };
+                whole.map_or(by_visits, |whole| whole.min(by_visits))
+            }
+        };
+        Some(longest.saturating_add(path.wire).saturating_sub(path.taken_back))
     }
 }
 
@@ -75,11 +102,16 @@ impl<'a> Admitted<'a> {
     /// What would be known with channel `i`, too, in each view; or why it is refused.
     fn ask(&self, i: usize) -> Result<Vec<Result<Vec<Response>, Overloaded>>, String> {
         let (experiment, views, channels) = (self.experiment, &self.views, &self.experiment.channels);
-        let found: Vec<Result<Vec<Response>, Overloaded>> = views.iter().map(|view| view.with(i)).collect();
+        let asked: Vec<(Vec<Flow>, Vec<usize>)> = views.iter().map(|view| view.beside(i)).collect();
+        let with = |(view, (flows, _)): (&View, &(Vec<Flow>, Vec<usize>))| view.with(flows);
+        let found: Vec<Result<Vec<Response>, Overloaded>> = views.iter().zip(&asked).map(with).collect();
         // The least that any of them answers.
         let least = |k: usize| {
-            let answers = views.iter().zip(&found);
-            answers.filter_map(|(view, found)| Some(view.longest(k, found.as_ref().ok()?))).min()
+            let answers = views.iter().zip(&asked).zip(&found);
+            let longest = answers.filter_map(|((view, (flows, whose)), found)| {
+                view.longest(k, (flows, whose), found.as_ref().ok()?)
+            });
+            longest.min()
         };
         let late = |k: &usize| channels[*k].deadline.zip(least(*k)).is_some_and(|(due, may)| may > due);
         let refused = match least(i) {
@@ -88,21 +120,21 @@ impl<'a> Admitted<'a> {
                 let able = views.iter().position(|view| view.known.is_ok());
                 let alone = if able.is_none() { "with best effort alone " } else { "" };
                 let view = able.unwrap_or(0);
-                found[view]
-                    .as_ref()
-                    .err()
-                    .map(|error| format!("{alone}{}", overloaded(experiment, views[view].taken, *error)))
+                Some(match &found[view] {
+                    Err(error) => format!("{alone}{}", overloaded(experiment, views[view].taken, *error)),
+                    Ok(_) => {
+                        "its program may be so late that a message is found to exceed its bandwidth".into()
+                    }
+                })
             }
             Some(longest) if late(&i) => {
                 let due = channels[i].deadline.unwrap_or(Span::ZERO);
                 Some(format!("its messages may take {longest}, and {due} is asked for"))
             }
-            Some(_) => self
-                .channels
-                .iter()
-                .copied()
-                .find(late)
-                .map(|other| format!("with it `{}` could not keep its deadline", channels[other].name)),
+            Some(_) => self.channels.iter().copied().find(|k| late(k) || least(*k).is_none()).map(|other| {
+                let what = if late(&other) { "deadline" } else { "contract" };
+                format!("with it `{}` could not keep its {what}", channels[other].name)
+            }),
         };
         refused.map_or(Ok(found), Err)
     }
@@ -112,6 +144,7 @@ impl<'a> Admitted<'a> {
         let found = self.ask(i)?;
         for (view, found) in self.views.iter_mut().zip(found) {
             view.flows.push(view.cluster.paths[i].flow.clone());
+            view.whose.push(i);
             view.known = found;
         }
         self.channels.push(i);
@@ -157,6 +190,7 @@ impl<'a> Before<'a> {
         }
         for (view, then) in asked.views.iter_mut().zip(&before.views) {
             (view.flows, view.known) = (then.flows.clone(), then.known.clone());
+            view.whose.clone_from(&then.whose);
         }
         asked.channels.clone_from(&before.channels);
         asked.ask(i).is_ok()
@@ -175,7 +209,9 @@ pub(super) fn connections(experiment: &Experiment) -> Result<Vec<Promise>, Uncov
     }
     let Admitted { views, channels: admitted, .. } = admitted;
     for i in admitted {
-        let answers = views.iter().filter_map(|view| Some(view.longest(i, view.known.as_ref().ok()?)));
+        let answers = views
+            .iter()
+            .filter_map(|view| view.longest(i, (&view.flows, &view.whose), view.known.as_ref().ok()?));
         let longest = answers.min().expect("somebody admitted it");
         let shortest = views[0].cluster.paths[i].shortest;
         let spread = longest.saturating_sub(shortest).as_secs_f64();

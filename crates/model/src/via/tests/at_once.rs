@@ -14,6 +14,7 @@ enum Act {
 
 fn acts() -> impl Strategy<Value = Vec<(u64, Act)>> {
     let any_message = (0u32..3, 0u64..20_000, any::<bool>()).prop_map(|(vi, size, directed)| Message {
+        in_turn: size % 3 == 0,
         vi,
         number: 0,
         size: Bytes::new(size),
@@ -37,19 +38,23 @@ fn configs() -> impl Strategy<Value = ViaConfig> {
     ];
     let few = || prop_oneof![Just(None), (0u32..4).prop_map(Some)];
     let share = prop_oneof![4 => Just(None), 1 => Just(Some(Rate::from_bytes_per_sec(3_000_000)))];
-    (firmware, few(), few(), any::<bool>(), 0u32..3, share).prop_map(
-        |(firmware, send_buffers, receive_buffers, nsdma_queue, guard, best_effort)| ViaConfig {
+    (firmware, few(), few(), any::<bool>(), 0u32..3, share, doorbells()).prop_map(
+        |(firmware, send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells)| ViaConfig {
             firmware,
             costs: FirmwareCosts::FREE,
             engines: Engines::FREE,
-            limits: Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort },
+            limits: Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells },
         },
     )
 }
 
+pub(super) fn doorbells() -> impl Strategy<Value = Doorbells> {
+    prop_oneof![Just(Doorbells::Merged), (1u32..4).prop_map(|ahead| Doorbells::Apart { ahead })]
+}
+
 /// What an adapter does, in order, and what is left of it; in one go if it can and `may`.
 fn run(config: ViaConfig, acts: &[(u64, Act)], may: bool) -> (Vec<(Time, ViaOutput)>, Via) {
-    let vis = [reserved(200), Vi { receives: Some(2), ..reserved(2000) }, PLAIN];
+    let vis = [reserved(200), Vi { receives: Some(2), process: 1, ..reserved(2000) }, PLAIN];
     let mut via = Via::new(config, vis);
     via.at_once &= may;
     let (mut now, mut told) = (0, Vec::new());

@@ -31,11 +31,14 @@ fn configs() -> impl Strategy<Value = ViaConfig> {
     let few = || prop_oneof![Just(None), (1u32..4).prop_map(Some)];
     let share = prop_oneof![Just(None), Just(Some(Rate::from_bytes_per_sec(3_000_000)))];
     let poll = prop_oneof![Just(0u64), Just(500), Just(1300)];
-    (firmware, few(), few(), any::<bool>(), 0u32..3, share, poll).prop_map(
-        |(firmware, send_buffers, receive_buffers, nsdma_queue, guard, best_effort, poll)| ViaConfig {
-            costs: FirmwareCosts::table_1(firmware, Span::from_ns(poll)),
-            limits: Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort },
-            ..ViaConfig::table_1(firmware)
+    let doorbells = super::at_once::doorbells();
+    (firmware, few(), few(), any::<bool>(), 0u32..3, share, poll, doorbells).prop_map(
+        |(firmware, send_buffers, receive_buffers, nsdma_queue, guard, best_effort, poll, doorbells)| {
+            ViaConfig {
+                costs: FirmwareCosts::table_1(firmware, Span::from_ns(poll)),
+                limits: Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells },
+                ..ViaConfig::table_1(firmware)
+            }
         },
     )
 }
@@ -43,7 +46,7 @@ fn configs() -> impl Strategy<Value = ViaConfig> {
 proptest! {
     #[test]
     fn everything_ends_once(config in configs(), acts in acts(), receives in prop_oneof![Just(None), (0u32..5).prop_map(Some)]) {
-        let vis = [reserved(200), Vi { receives, ..reserved(2000) }, PLAIN];
+        let vis = [reserved(200), Vi { receives, process: 1, ..reserved(2000) }, PLAIN];
         let mut bench = Bench::new(config, &vis);
         let (mut now, mut sent, mut came, mut room) = (0, [0u64; 3], [0u64; 3], 0);
         for (gap, act) in &acts {
@@ -126,7 +129,8 @@ proptest! {
     #[test]
     fn calls_in_between_change_nothing(config in configs(), acts in acts()) {
         let run = |step: Option<u64>| {
-            let mut bench = Bench::new(config, &[reserved(200), reserved(2000), PLAIN]);
+            let vis = [reserved(200), Vi { process: 1, ..reserved(2000) }, Vi { process: 2, ..PLAIN }];
+            let mut bench = Bench::new(config, &vis);
             let mut now = 0;
             for (number, (gap, act)) in (0..).zip(&acts) {
                 if let Some(step) = step {
