@@ -4,7 +4,9 @@
 //! six stations of which one is looked at, on a token ring, as in thesis §6.4. Processor time where the system tells it,
 //! medians of runs that take turns. To compare two versions of the simulator, run both on the same machine.
 //!
-//! `cargo bench -p laxity-lab`, or with `-- --quick` for fewer runs.
+//! `cargo bench -p laxity-lab --bench packets`, or with `-- --quick` for fewer runs. Time depends on who else has the machine; with
+//! `-- --instructions` each way's instructions are counted instead, by valgrind if that is there: the difference of two lengths of a run, the
+//! same from run to run, so that a change which costs a hundredth is seen.
 
 #[path = "../../engine/benches/support/timing.rs"]
 mod timing;
@@ -84,22 +86,59 @@ fn cost(experiment: &Experiment, packets: u64) -> f64 {
     took.as_secs_f64() * 1e9 / packets as f64
 }
 
+/// The ways by their names.
+const WAYS: [(&str, &[&str]); 3] = [
+    ("host and null adapter", &[NULL]),
+    ("host and three stages", &[STAGES]),
+    ("three stages on a token ring", &[STAGES, RING]),
+];
+
+/// Instructions of this program when it runs one way of so many packets.
+fn instructions(way: usize, packets: u64) -> u64 {
+    let program = std::env::current_exe().expect("a running program has a path");
+    let arguments = ["--once".to_owned(), way.to_string(), packets.to_string()];
+    let mut counter = std::process::Command::new("valgrind");
+    counter.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments);
+    let output =
+        counter.output().unwrap_or_else(|error| panic!("valgrind, which counts, does not start: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let counted = said.lines().find_map(|line| line.split_once("Collected : "));
+    let (_, count) = counted.unwrap_or_else(|| panic!("valgrind has counted nothing:\n{said}"));
+    count.trim().parse().expect("a count is a number")
+}
+
+/// Counts the instructions of a packet of each way.
+fn count() {
+    println!("{:<30} {:>20}", "way", "instructions/packet");
+    for (way, (name, _)) in WAYS.iter().enumerate() {
+        let (less, more) = (10_000, 30_000);
+        println!("{name:<30} {:>20}", (instructions(way, more) - instructions(way, less)) / (more - less));
+    }
+}
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, once, way, packets, ..] = &arguments[..]
+        && once == "--once"
+    {
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        let (_, parts) = WAYS[number(way) as usize];
+        cost(&experiment(parts, 1, number(packets)), number(packets));
+        return;
+    }
+    if arguments.iter().any(|argument| argument == "--instructions") {
+        return count();
+    }
     let quick = std::env::args().any(|argument| argument == "--quick");
     let (rounds, packets) = if quick { (3, 100_000) } else { (9, 1_000_000) };
-    let ways: [(&str, &[&str]); 3] = [
-        ("host and null adapter", &[NULL]),
-        ("host and three stages", &[STAGES]),
-        ("three stages on a token ring", &[STAGES, RING]),
-    ];
-    let mut costs = ways.map(|_| Vec::new());
+    let mut costs = WAYS.map(|_| Vec::new());
     for _ in 0..rounds {
-        for ((_, parts), costs) in ways.iter().zip(&mut costs) {
+        for ((_, parts), costs) in WAYS.iter().zip(&mut costs) {
             costs.push(cost(&experiment(parts, 1, packets), packets));
         }
     }
     println!("{:<30} {:>10} {:>14}", "way", "ns/packet", "packets/s");
-    for ((name, _), costs) in ways.iter().zip(&mut costs) {
+    for ((name, _), costs) in WAYS.iter().zip(&mut costs) {
         let ns = median(costs);
         println!("{name:<30} {ns:>10.0} {:>14.0}", 1e9 / ns);
     }

@@ -32,6 +32,8 @@ pub enum Event {
     Window,
 }
 
+const _: () = assert!(size_of::<Event>() == 16, "an event is two words");
+
 /// Who asked to be called, and how often it had asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call(u64);
