@@ -309,6 +309,10 @@ impl Soak {
             tally.broken,
             found.files.len()
         );
+        if tally.cases == 0 {
+            println!("not judged: nothing that was drawn was run");
+            return ExitCode::from(4);
+        }
         match found.files.is_empty() && tally.invalid == 0 {
             true => ExitCode::SUCCESS,
             false => ExitCode::FAILURE,
@@ -351,13 +355,12 @@ impl Soak {
     }
 }
 
-/// Whether the file says `wanted`: a word with its path, or anything without one as it is written.
+/// Whether the file says `wanted`: a word with its path (`via.doorbells=apart`), or anything else as it is written (`doorbells = "apart"`).
 fn says(file: &Table, wanted: &str) -> bool {
-    if !wanted.contains('=') {
-        return file.text().contains(wanted);
-    }
+    let wanted_word = wanted.split_once('=').filter(|(path, _)| !path.contains(char::is_whitespace));
+    let Some(wanted_word) = wanted_word else { return file.text().contains(wanted) };
     let mut says = false;
-    file.visit_words(&mut |path, word, _| says |= wanted.split_once('=') == Some((path, word)));
+    file.visit_words(&mut |path, word, _| says |= wanted_word == (path, word));
     says
 }
 
