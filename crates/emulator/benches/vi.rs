@@ -155,23 +155,18 @@ mod contest {
         said.trim().strip_prefix("rate ").and_then(|rate| rate.parse().ok()).expect("it says its rate")
     }
 
-    fn zero() -> ViaConfig {
-        ViaConfig {
+    /// Two adapters whose stages take no time.
+    fn two_at_once() -> Setup {
+        let adapter = ViaConfig {
             costs: FirmwareCosts::FREE,
             engines: Engines::FREE,
             ..ViaConfig::table_1(Firmware::QualityOfService)
-        }
+        };
+        Setup { adapter, nodes: 2, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false }
     }
 
     fn by_end(directory: &Path, core: usize) -> f64 {
-        let setup = Setup {
-            adapter: zero(),
-            nodes: 2,
-            latency: Span::ZERO,
-            longest: Setup::LONGEST,
-            recorded: false,
-        };
-        let service = serve(setup, directory, at(core)).expect("the directory is ours");
+        let service = serve(two_at_once(), directory, at(core)).expect("the directory is ours");
         let rate = rate(directory);
         let served = service.stop().expect("it goes on to its end");
         assert_eq!((served.tally.lost, served.tally.errors), (0, 0));
@@ -343,14 +338,7 @@ mod contest {
     /// Sends `count` messages through adapters that this thread takes forward.
     #[allow(clippy::disallowed_methods, reason = "a program measures its own time")]
     fn step_by_step(directory: &Path, count: u64) {
-        let setup = Setup {
-            adapter: zero(),
-            nodes: 2,
-            latency: Span::ZERO,
-            longest: Setup::LONGEST,
-            recorded: false,
-        };
-        let mut adapters = Stepped::open(setup, directory).expect("the directory is ours");
+        let mut adapters = Stepped::open(two_at_once(), directory).expect("the directory is ours");
         let sockets = [0, 1].map(|node| adapters.socket(node));
         let programs = std::thread::spawn(move || {
             let [(_nic, memory, mut vi), there] = sockets.map(|socket| opened(&socket));

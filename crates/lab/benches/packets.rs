@@ -129,7 +129,7 @@ fn main() {
     if arguments.iter().any(|argument| argument == "--instructions") {
         return count();
     }
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let quick = arguments.iter().any(|argument| argument == "--quick");
     let (rounds, packets) = if quick { (3, 100_000) } else { (9, 1_000_000) };
     let mut costs = WAYS.map(|_| Vec::new());
     for _ in 0..rounds {

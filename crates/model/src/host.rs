@@ -215,8 +215,7 @@ impl Host {
         let number = self.subsystem.compute(config);
         self.account.computed.push(Span::ZERO);
         let core = &mut self.cores[usize::from(config.core.0)];
-        let wakeup = self.subsystem.next_wakeup(config.core, Time::ZERO);
-        core.wakeup = core.wakeup.min(wakeup.unwrap_or(Time::MAX));
+        core.wakeup = core.wakeup.min(self.subsystem.next_awaited(config.core, Time::ZERO));
         number
     }
 

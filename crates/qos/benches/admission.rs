@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use laxity_qos::admission::{
-    AdmissionTable, Decision, Early, Environment, Formula, Pays, RateRequest, RateTable, Request,
-    ResourceModel, Test,
+    AdmissionId, AdmissionTable, Decision, Early, Environment, Formula, Pays, RateRequest, RateTable,
+    Request, ResourceModel, Test,
 };
 use laxity_qos::channel::Block;
 use laxity_qos::costs::{Delay, HostCosts, LinkCosts};
 use laxity_qos::discipline::{Order, Sharing};
-use laxity_qos::station::{Behind, Link, Medium, Overtaking, Phase, Stage, Station};
+use laxity_qos::station::{Behind, Link, Phase, Stage, Station};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
 
@@ -59,17 +59,8 @@ fn three_stages() -> Environment {
         let phases = vec![Phase { delay, ..Phase::default() }];
         Stage { name: name.into(), phases, ..Stage::default() }
     };
-    let station = Station {
-        stages: vec![stage("fetch", 200, 0), stage("copy", 50, 60), stage("link", 20, 100)],
-        looks: Span::ZERO,
-        hears: Span::ZERO,
-        gathers: Span::ZERO,
-        host: None,
-        passes: 0,
-        buffers: None,
-        order: Overtaking::Never,
-        medium: Medium::Own,
-    };
+    let station =
+        Station::of_stages(vec![stage("fetch", 200, 0), stage("copy", 50, 60), stage("link", 20, 100)]);
     let link = Link::Behind(Arc::new(Behind::new(station, 4, Bytes::from_kib(4))));
     Environment { link, depth: 4, ..host(Formula::Corrected) }
 }
@@ -138,20 +129,23 @@ fn median(times: &mut [Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// How long `work` takes, which is the same each time: the least of several, for whatever else the machine does makes some of them longer and none shorter.
+/// How long `table` takes for a `request`, and whether that is admitted, which is taken back each time: the least of several, for whatever else the machine does makes some of
+/// them longer and none shorter.
 #[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
-fn least<R>(mut work: impl FnMut() -> R) -> (Duration, R) {
-    const TIMES: usize = 5;
+fn least<T>(
+    table: &mut T,
+    request: impl Fn(&mut T) -> Decision,
+    release: impl Fn(&mut T, AdmissionId) -> bool,
+) -> (Duration, bool) {
     let mut once = || {
         let start = Instant::now();
-        let made = work();
-        (start.elapsed(), made)
+        let decision = request(table);
+        let took = start.elapsed();
+        let id = if let Decision::Admitted { id, .. } = decision { Some(id) } else { None };
+        assert!(id.is_none_or(|id| release(table, id)), "what was admitted is there");
+        (took, id.is_some())
     };
-    let first = once();
-    (1..TIMES).fold(first, |least, _| {
-        let next = once();
-        if next.0 < least.0 { next } else { least }
-    })
+    (0..5).map(|_| once()).min().expect("it was asked")
 }
 
 #[allow(clippy::disallowed_methods, reason = "a benchmark is what clocks are for")]
@@ -169,26 +163,15 @@ fn run(name: &str, environment: Environment, test: Test, next: fn(&mut Numbers) 
     let mut admitted = 0;
     for _ in 0..PROBES {
         let newcomer = next(&mut numbers);
-        let (took, decision) = least(|| {
-            let decision = table.request(newcomer);
-            if let Decision::Admitted { id, .. } = decision {
-                table.release(id);
-            }
-            decision
-        });
+        let (took, fits) = least(&mut table, |table| table.request(newcomer), |table, id| table.release(id));
         decisions.push(took);
-        admitted += usize::from(matches!(decision, Decision::Admitted { .. }));
+        admitted += usize::from(fits);
     }
     // One with a packet shorter, or a message longer, than anybody's: what all wait for changes, and all are looked at again.
     let mut changing: Vec<Duration> = (0..ODD)
         .map(|number| {
             let newcomer = odd(number);
-            let asked = || {
-                if let Decision::Admitted { id, .. } = table.request(newcomer) {
-                    table.release(id);
-                }
-            };
-            least(asked).0
+            least(&mut table, |table| table.request(newcomer), |table, id| table.release(id)).0
         })
         .collect();
     let start = Instant::now();
@@ -237,12 +220,8 @@ fn by_rates(order: Order) {
     let mut decisions = Vec::with_capacity(PROBES);
     for _ in 0..PROBES {
         let newcomer = next();
-        let asked = || {
-            if let Decision::Admitted { id, .. } = table.request(newcomer) {
-                table.release(id);
-            }
-        };
-        decisions.push(least(asked).0);
+        let took = least(&mut table, |table| table.request(newcomer), |table, id| table.release(id)).0;
+        decisions.push(took);
     }
     let worst = *decisions.iter().max().expect("there are probes");
     let name = order.short();

@@ -218,12 +218,7 @@ pub fn along(
     let own = flows.get(flow).filter(|own| own.urgent)?;
     let analysis = Analysis { servers, flows, responses: responses.to_vec() };
     let mut passed: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut cost = |stage: &Stage| {
-        let scans = stage.scans.iter().map(|&(queue, each)| {
-            each.saturating_mul(*passed.entry(queue).or_insert_with(|| analysis.passed(queue)))
-        });
-        scans.fold(stage.most, Span::saturating_add)
-    };
+    let mut cost = |stage: &Stage| analysis.cost(stage, &mut passed);
     let mut visited: BTreeSet<usize> = BTreeSet::new();
     let mut alone = Span::ZERO;
     for &k in way {
@@ -332,15 +327,19 @@ impl Analysis<'_> {
         (all + u64::from(first.unwrap_or(0))) / 2
     }
 
+    /// What a request of `stage` costs at most: what it takes, and a look at each that is passed on the way to its places. How many those are at a queue is found once
+    /// for all that `passed` is kept for.
+    fn cost(&self, stage: &Stage, passed: &mut BTreeMap<usize, u64>) -> Span {
+        let scans = stage.scans.iter().map(|&(queue, each)| {
+            each.saturating_mul(*passed.entry(queue).or_insert_with(|| self.passed(queue)))
+        });
+        scans.fold(stage.most, Span::saturating_add)
+    }
+
     fn loads(&self, server: usize, urgent_only: bool) -> Vec<Load> {
         let mut passed: BTreeMap<usize, u64> = BTreeMap::new();
         let load = |(flow, k): (&Flow, usize)| {
-            let stage = &flow.stages[k];
-            let mut cost = stage.most;
-            for &(other, each) in &stage.scans {
-                let count = *passed.entry(other).or_insert_with(|| self.passed(other));
-                cost = cost.saturating_add(each.saturating_mul(count));
-            }
+            let cost = self.cost(&flow.stages[k], &mut passed);
             Load { slots: flow.slots, lump: self.lump(flow, k), cost }
         };
         self.stages_at(server, urgent_only).map(load).collect()
@@ -348,13 +347,9 @@ impl Analysis<'_> {
 
     /// What a request to `server` that is not urgent costs at most.
     fn longest_of_others(&self, server: usize) -> Span {
+        let mut passed = BTreeMap::new();
         let others = self.stages_at(server, false).filter(|(flow, _)| !flow.urgent);
-        let cost = |(flow, k): (&Flow, usize)| {
-            let stage = &flow.stages[k];
-            let scans = stage.scans.iter().map(|(queue, each)| each.saturating_mul(self.passed(*queue)));
-            scans.fold(stage.most, Span::saturating_add)
-        };
-        others.map(cost).max().unwrap_or_default()
+        others.map(|(flow, k)| self.cost(&flow.stages[k], &mut passed)).max().unwrap_or_default()
     }
 
     fn response(&self, server: usize, urgent: bool) -> Result<Span, Overloaded> {

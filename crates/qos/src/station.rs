@@ -302,17 +302,10 @@ impl Stage {
 }
 
 impl Station {
-    /// An adapter that is nothing but a link of its own: one stage, first come, first served.
-    pub fn of_link(link: LinkCosts) -> Self {
-        let filled_up = link.shortest;
-        let fixed = |fixed| Delay { fixed, ..Delay::default() };
-        let short =
-            Phase { delay: fixed(link.transmit(filled_up)), up_to: Some(filled_up), ..Phase::default() };
-        let delay = Delay { per_byte: link.per_byte, ..fixed(link.startup) };
-        let long = Phase { delay, from: filled_up + Bytes::new(1), ..Phase::default() };
-        let stage = Stage { name: "link".into(), phases: vec![short, long], ..Stage::default() };
+    /// An adapter that is nothing but these stages, first come, first served, of which the last is at a link of its own: nobody has to hear or look, nothing comes in, and its memory has no end.
+    pub fn of_stages(stages: Vec<Stage>) -> Self {
         Self {
-            stages: vec![stage],
+            stages,
             looks: Span::ZERO,
             hears: Span::ZERO,
             gathers: Span::ZERO,
@@ -322,6 +315,17 @@ impl Station {
             order: Overtaking::Never,
             medium: Medium::Own,
         }
+    }
+
+    /// One of one stage, which is the link.
+    pub fn of_link(link: LinkCosts) -> Self {
+        let filled_up = link.shortest;
+        let fixed = |fixed| Delay { fixed, ..Delay::default() };
+        let short =
+            Phase { delay: fixed(link.transmit(filled_up)), up_to: Some(filled_up), ..Phase::default() };
+        let delay = Delay { per_byte: link.per_byte, ..fixed(link.startup) };
+        let long = Phase { delay, from: filled_up + Bytes::new(1), ..Phase::default() };
+        Self::of_stages(vec![Stage { name: "link".into(), phases: vec![short, long], ..Stage::default() }])
     }
 
     /// `T`: how long a packet of `size` takes that waits for nothing.

@@ -60,8 +60,14 @@ impl FlowClock {
     #[inline]
     pub fn stamp(&mut self, now: Time, tick: Option<Span>) -> Time {
         let Some(tick) = tick else { return Time::MAX };
-        self.0 = self.0.max(now).saturating_add(tick);
+        self.0 = self.next(now, tick);
         self.0
+    }
+
+    /// The stamp that [`stamp`](Self::stamp) would give an item.
+    #[inline]
+    pub fn next(&self, now: Time, tick: Span) -> Time {
+        self.0.max(now).saturating_add(tick)
     }
 
     /// The last stamp: until then the flow has used up its rate.

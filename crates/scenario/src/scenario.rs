@@ -58,21 +58,21 @@ impl Scenario {
     /// Reads the scenario at `path` of `files` and all it names there; `scripts` looks at those of its claims.
     pub fn read(path: &FilePath, files: &dyn Files, scripts: &dyn Scripts) -> Result<Scenario, Diagnostics> {
         let named = files::read_text(files, path, "a scenario")?;
-        let trial = trial::of(&named, document::parse(&named)?.get_ref(), path, files)?;
-        let (of, path, source) = match trial {
-            Some(Trial { of, path, source }) => (Some(of), path, source),
-            None => (None, path.to_path_buf(), named),
+        let document = document::parse(&named)?;
+        let trial = trial::of(&named, document.get_ref(), path, files)?;
+        let (path, source, scenario) = match &trial {
+            Some(Trial { of: _, path, source }) => (path.as_path(), source, document::parse(source)?),
+            None => (path, &named, document),
         };
         let mut diagnostics = Diagnostics::default();
-        let mut library = Library::new(files, &path, Shelf::default());
-        let cx = &mut Context::new(&source, &mut diagnostics);
-        let scenario = document::parse(&source)?;
+        let mut library = Library::new(files, path, Shelf::default());
+        let cx = &mut Context::new(source, &mut diagnostics);
         let read = read(cx, &mut library, scenario, scripts);
         match read {
             Ok(read) if diagnostics.is_empty() => Ok(Scenario {
                 name: path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default(),
-                title: match of {
-                    Some(adapter) => format!("{adapter}. {}", read.title),
+                title: match &trial {
+                    Some(Trial { of, .. }) => format!("{of}. {}", read.title),
                     None => read.title,
                 },
                 about: read.about,
@@ -82,9 +82,9 @@ impl Scenario {
                 figures: read.figures,
                 tune: read.tune,
                 hash: library.hash(source.text()),
-                path,
+                path: path.to_path_buf(),
                 shelf: library.shelf,
-                source,
+                source: source.clone(),
             }),
             _ => Err(diagnostics),
         }

@@ -144,8 +144,11 @@ impl<T: Copy> Apart<T> {
 
     /// From when on something may be taken, if nothing else happens; [`Time::MAX`] for never.
     pub(super) fn since(&self) -> Time {
-        if self.len == 0 || self.room > 0 {
-            return if self.len == 0 { Time::MAX } else { self.since };
+        if self.len == 0 {
+            return Time::MAX;
+        }
+        if self.room > 0 {
+            return self.since;
         }
         let from = self.reserved.iter().filter_map(|lane| self.lanes[*lane as usize].from(self.judges));
         from.min().unwrap_or(Time::MAX)
@@ -192,7 +195,7 @@ impl<T: Copy> Apart<T> {
             let first = lane.queue.front()?;
             let vtick = lane.vtick?;
             lane.kept_from(first.in_turn, judges).filter(|from| *from <= at)?;
-            let stamp = lane.clock.reading().max(first.came).saturating_add(tick(vtick, first.size));
+            let stamp = lane.clock.next(first.came, tick(vtick, first.size));
             Some((stamp, first.came, number))
         });
         keeping.min()
@@ -244,8 +247,7 @@ impl<T> Lane<T> {
     /// The same of anything that is there.
     fn kept_from(&self, in_turn: bool, judges: bool) -> Option<Time> {
         let vtick = self.vtick.filter(|_| !in_turn && self.inside == 0)?;
-        let ahead = self.clock.reading().saturating_since(Time::ZERO).saturating_sub(vtick.interval);
-        Some(if judges { Time::ZERO.saturating_add(ahead) } else { Time::ZERO })
+        Some(if judges { self.clock.reading().saturating_sub(vtick.interval) } else { Time::ZERO })
     }
 
     fn stamp(&mut self, size: Option<Bytes>, came: Time) -> Time {

@@ -25,17 +25,7 @@ fn stage(phases: Vec<Phase>) -> Stage {
 }
 
 fn station(stages: Vec<Stage>) -> Station {
-    Station {
-        stages,
-        looks: Span::ZERO,
-        hears: Span::ZERO,
-        gathers: Span::ZERO,
-        host: None,
-        passes: 0,
-        buffers: None,
-        order: Overtaking::Never,
-        medium: Medium::Own,
-    }
+    Station::of_stages(stages)
 }
 
 fn once(behind: &Behind) -> u64 {

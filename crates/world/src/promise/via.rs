@@ -99,6 +99,14 @@ impl<'a> Admitted<'a> {
         Ok(Self { experiment, views, channels: Vec::new() })
     }
 
+    /// Admits whom it can of the channels before `i`.
+    fn admit_before(&mut self, i: usize) {
+        for k in (0..i).filter(|k| self.experiment.channels[*k].class == Class::RealTime) {
+            // Who is refused is in nobody's way.
+            let _ = self.admit(k);
+        }
+    }
+
     /// What would be known with channel `i`, too, in each view; or why it is refused.
     fn ask(&self, i: usize) -> Result<Vec<Result<Vec<Response>, Overloaded>>, String> {
         let (experiment, views, channels) = (self.experiment, &self.views, &self.experiment.channels);
@@ -162,11 +170,7 @@ pub(super) struct Before<'a> {
 impl<'a> Before<'a> {
     pub(super) fn of(experiment: &'a Experiment, i: usize) -> Option<Self> {
         let mut admitted = Admitted::nobody(experiment).ok()?;
-        for k in 0..i {
-            if experiment.channels[k].class == Class::RealTime {
-                let _ = admitted.admit(k);
-            }
-        }
+        admitted.admit_before(i);
         Some(Self { admitted, i })
     }
 
@@ -177,22 +181,20 @@ impl<'a> Before<'a> {
         changed.channels[i] = channel;
         let Ok(mut asked) = Admitted::nobody(&changed) else { return false };
         let alike = |(view, then): (&View, &View)| {
-            let others = before.channels.iter();
             view.cluster.servers == then.cluster.servers
                 && view.flows.len() + before.channels.len() == then.flows.len()
                 && view.flows[..] == then.flows[..view.flows.len()]
-                && others.clone().all(|k| view.cluster.paths[*k] == then.cluster.paths[*k])
+                && before.channels.iter().all(|k| view.cluster.paths[*k] == then.cluster.paths[*k])
         };
-        if !asked.views.iter().zip(&before.views).all(alike) {
-            let mut all = (0..i).filter(|k| changed.channels[*k].class == Class::RealTime);
-            all.by_ref().for_each(|k| drop(asked.admit(k)));
-            return asked.ask(i).is_ok();
+        if asked.views.iter().zip(&before.views).all(alike) {
+            for (view, then) in asked.views.iter_mut().zip(&before.views) {
+                (view.flows, view.known) = (then.flows.clone(), then.known.clone());
+                view.whose.clone_from(&then.whose);
+            }
+            asked.channels.clone_from(&before.channels);
+        } else {
+            asked.admit_before(i);
         }
-        for (view, then) in asked.views.iter_mut().zip(&before.views) {
-            (view.flows, view.known) = (then.flows.clone(), then.known.clone());
-            view.whose.clone_from(&then.whose);
-        }
-        asked.channels.clone_from(&before.channels);
         asked.ask(i).is_ok()
     }
 }

@@ -7,7 +7,7 @@ use super::exact::packets;
 use super::*;
 use crate::costs::Delay;
 use crate::discipline::{Order, Sharing};
-use crate::station::{Behind, Medium, Open, Overtaking, Phase, Stage, Station, Turns};
+use crate::station::{Behind, Open, Phase, Stage, Station, Turns};
 
 fn us(us: u64) -> Span {
     Span::from_us(us)
@@ -85,17 +85,7 @@ fn stage(time: u64) -> Stage {
 }
 
 fn station(times: &[u64]) -> Station {
-    Station {
-        stages: times.iter().map(|time| stage(*time)).collect(),
-        looks: Span::ZERO,
-        hears: Span::ZERO,
-        gathers: Span::ZERO,
-        host: None,
-        passes: 0,
-        buffers: None,
-        order: Overtaking::Never,
-        medium: Medium::Own,
-    }
+    Station::of_stages(times.iter().map(|time| stage(*time)).collect())
 }
 
 /// A tandem of FIFO servers behind a host that takes no time, all of real time one level of it: channels of those numbers of packets a message.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::exact::{packets, round};
 use super::*;
 use crate::costs::Delay;
-use crate::station::{Behind, Link, Medium, Open, Overtaking, Phase, Stage, Station, Tells};
+use crate::station::{Behind, Link, Open, Phase, Stage, Station, Tells};
 
 /// Stages of so many microseconds, which tell something at their end.
 fn station(stages: &[(u64, Tells)]) -> Station {
@@ -15,17 +15,7 @@ fn station(stages: &[(u64, Tells)]) -> Station {
         phases: vec![phase(us, tells)],
         ..Stage::default()
     };
-    Station {
-        stages: stages.iter().map(stage).collect(),
-        looks: Span::ZERO,
-        hears: Span::ZERO,
-        gathers: Span::ZERO,
-        host: None,
-        passes: 0,
-        buffers: None,
-        order: Overtaking::Never,
-        medium: Medium::Own,
-    }
+    Station::of_stages(stages.iter().map(stage).collect())
 }
 
 fn behind(stages: &[(u64, Tells)], depth: u32, model: ResourceModel) -> Environment {
