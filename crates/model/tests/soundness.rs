@@ -8,8 +8,8 @@ mod common;
 
 use common::{Arrival, run_beside};
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Request, ResourceModel, Test,
-    Work,
+    AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Interference, Request,
+    ResourceModel, Test, Timers, Work,
 };
 use laxity_qos::channel::{
     Block, Budget, ChannelConfig, ChannelId, Computing, Config, CoreId, LinkConfig, LinkParadigm, Order,
@@ -184,11 +184,15 @@ fn case() -> impl Strategy<Value = Case> {
 
 impl Case {
     fn host(&self) -> HostCosts {
+        // Of one case in three, timers cost something.
+        let timer = match self.dice[63].is_multiple_of(3) {
+            true => Span::from_us(u64::from(self.dice[62] % 100)),
+            false => Span::ZERO,
+        };
+        let host = HostCosts { timer, ..self.host };
         match self.model {
-            ResourceModel::Ideal => {
-                HostCosts { context_switch: Span::ZERO, cache_miss: Span::ZERO, ..self.host }
-            }
-            _ => self.host,
+            ResourceModel::Ideal => HostCosts { context_switch: Span::ZERO, cache_miss: Span::ZERO, ..host },
+            _ => host,
         }
     }
 
@@ -240,10 +244,17 @@ impl Case {
                 })
                 .collect(),
             slice: self.left().map(|application| application.slice).max().unwrap_or_default(),
-            interference: Vec::new(),
+            interference: self.timers(),
             others: Vec::new(),
             formula,
         }
+    }
+
+    /// Those of all who ask, whether they are admitted or not.
+    fn timers(&self) -> Vec<Interference> {
+        let intervals = (0..self.channels.len()).map(|i| self.request(i).spec().min_interval);
+        let periods = self.computing.iter().filter_map(|application| Some(application.budget?.period));
+        Timers::new(self.host().timer, &[self.early, self.link_early]).interference(intervals, periods)
     }
 
     fn config(&self) -> Config {

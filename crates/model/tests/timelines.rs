@@ -24,3 +24,5 @@ mod preemption;
 mod reading;
 #[path = "timelines/threads.rs"]
 mod threads;
+#[path = "timelines/timers.rs"]
+mod timers;

@@ -24,7 +24,7 @@
 //!
 //! What the bounds assume of the host, besides its costs:
 //!
-//! * timers cost no CPU;
+//! * timers cost no CPU, or are among the interrupts that it is told of ([`Timers`]);
 //! * every message is within the sizes of its contract, best effort within those declared as [`BestEffort`]:
 //!   [`crate::channel`] refuses what is not, or carries it as messages of the contract;
 //! * what is ahead of its time stands below everything current, and its handlers yield as often as others;
@@ -50,6 +50,7 @@ mod rates;
 mod response;
 mod table;
 mod terms;
+mod timers;
 mod trajectory;
 
 #[cfg(test)]
@@ -65,3 +66,4 @@ pub use rated_host::{RatedHost, Unrated};
 pub use rates::{Early, Pays, RateRequest, RateTable};
 pub use table::{AdmissionTable, Test};
 pub use terms::{Breakdown, Term};
+pub use timers::Timers;

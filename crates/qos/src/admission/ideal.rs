@@ -42,6 +42,7 @@ pub(super) fn charges(
         per_activation: 0,
         preemptible: true,
         on_cpu: false,
+        prolonged: None,
         wait,
     })
 }

@@ -135,6 +135,7 @@ pub(super) fn charges(
         per_activation: switch,
         preemptible: false,
         on_cpu: false,
+        prolonged: None,
         wait,
     })
 }
@@ -172,6 +173,7 @@ pub(super) fn charges_of_cpu(
         per_activation: switch,
         preemptible: false,
         on_cpu: true,
+        prolonged: None,
         wait,
     })
 }

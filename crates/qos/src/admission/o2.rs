@@ -27,6 +27,16 @@
 //! at block boundaries only, so CPU work is not stretched (`α = 1`). A completion costs `C_i` and belongs to one of
 //! the counted starts or to one of the `D` packets that were with the adapter at `s`.
 //!
+//! *Interrupts that are none of the link's* (a packet that comes in, a timer) are served between two starts of a run, and what completes meanwhile is started by the same run: a
+//! host whose `C_l` outlasts a transmission could spend the run of one block on everything that waits. With `A` of them in a run, depth 1 has one start more for each
+//! `L_min` of them, since from handing over to completion nothing else keeps the CPU from handlers, and depth `D > 1` has
+//!
+//! ```text
+//! n ≤ ⌊(D L_min + A) / (L_min − C_l − C_i)⌋ ≤ q + Σ ⌈A_g / (L_min − C_l − C_i)⌉,
+//! ```
+//!
+//! so with `c = C_l + C_i` each is charged `A + A c/L_min`, or `A + ⌈A/(L_min − c)⌉ c`. A thread above the handlers is no part of a run: after it comes another.
+//!
 //! # Second phase: the link, in `(τ, f)`
 //!
 //! The adapter idles from the completion of the last packet it has until the scheduler has run: at most a
@@ -50,11 +60,11 @@
 //! last start. An adversary that lets the CPU idle, and sends just before the completion, gets all of it.
 
 use super::decision::{Deficit, Reason, Resource};
-use super::environment::Environment;
+use super::environment::{Above, Environment, Interference};
 use super::o1::{self, Impossible, completions_at_once, crossing, in_adapter, once_behind};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
-use super::trajectory::Charges;
+use super::trajectory::{Charges, Prolonged};
 
 /// The charges of O2.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
@@ -74,6 +84,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         Some(_) if environment.link.is_alone() => depth * shortest / (shortest - start),
         Some(_) => (depth + completions_at_once(environment)) * shortest / (shortest - start),
     };
+    let prolonged = prolonged(environment, population, (start, shortest))?;
     let run = switch + starts * start;
     let per_block = switch + run;
     let per_start = switch + population.block + switch + start;
@@ -98,6 +109,25 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_activation: switch + run,
         preemptible: false,
         on_cpu: false,
+        prolonged,
         wait,
     })
+}
+
+/// What an interrupt adds to a run, whose starts take `start` each and are `shortest` apart.
+fn prolonged(
+    environment: &Environment,
+    population: &Population,
+    (start, shortest): (u128, u128),
+) -> Result<Option<Prolonged>, Impossible> {
+    let interrupts = |work: &Interference| work.above == Above::Interrupt && !work.cost.is_zero();
+    if start == 0 || population.largest_packet.is_none() || !environment.interference.iter().any(interrupts) {
+        return Ok(None);
+    }
+    let whole = environment.depth > 1;
+    // With depth 1, what a packet's own interrupts keep of its way.
+    let own = u128::from(environment.link.interrupts().beside) * ps(environment.host.interrupt);
+    let apart = shortest.checked_sub(if whole { start } else { own }).filter(|apart| *apart > 0);
+    let none = (Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
+    apart.map(|apart| Some(Prolonged { start, apart, whole })).ok_or(none)
 }

@@ -66,6 +66,7 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_activation: switch,
         preemptible: false,
         on_cpu: false,
+        prolonged: None,
         wait,
     })
 }

@@ -105,18 +105,42 @@ pub(super) struct Charges {
     pub(super) preemptible: bool,
     /// Only the first phase is asked for.
     pub(super) on_cpu: bool,
+    /// What an interrupt may add to a run of the link scheduler's thread; nothing where there is none.
+    pub(super) prolonged: Option<Prolonged>,
     /// `W`.
     pub(super) wait: Breakdown,
+}
+
+/// Packets complete while an interrupt is served in the middle of a run of the link scheduler, which then starts more ([`super::o2`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Prolonged {
+    /// What each start takes of the CPU, its completion included.
+    pub(super) start: u128,
+    /// Of how much time in interrupts one start more comes; not zero.
+    pub(super) apart: u128,
+    /// A part of that time may be one start more.
+    pub(super) whole: bool,
+}
+
+impl Prolonged {
+    /// By how much an interrupt of that length does.
+    fn by(&self, interrupt: u128) -> u128 {
+        match self.whole {
+            true => interrupt.div_ceil(self.apart).saturating_mul(self.start),
+            false => interrupt.saturating_mul(self.start).div_ceil(self.apart),
+        }
+    }
 }
 
 impl Charges {
     /// What one activation of `work` takes from the window, of the CPU and of the adapter.
     pub(super) fn activation(&self, work: &Interference) -> u128 {
-        let back = match work.above {
+        let cost = ps(work.cost);
+        let more = match work.above {
             Above::Thread => self.per_activation,
-            Above::Interrupt => 0,
+            Above::Interrupt => self.prolonged.map_or(0, |prolonged| prolonged.by(cost)),
         };
-        self.stretch.scale(ps(work.cost) + back) + ps(work.adapter)
+        self.stretch.scale(cost + more) + ps(work.adapter)
     }
 
     /// `S` of the largest message of `request`, at the split that costs most.

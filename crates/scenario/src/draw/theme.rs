@@ -282,8 +282,12 @@ fn costs(dice: &mut Dice, place: Place) -> (bool, HostCosts) {
         interrupt,
         poll: if said { dice.cost(40) } else { interrupt },
         response: if said && dice.chance(0.3) { dice.cost(10) } else { Span::ZERO },
-        // Timers that cost something have no bound.
-        timer: if said && dice.latest().chance(0.04) { dice.latest().cost(20) } else { Span::ZERO },
+        // At first they had no bound, and were seldom drawn.
+        timer: match said && dice.latest().chance(0.04) {
+            true => dice.latest().cost(20),
+            false if said && dice.newest().chance(0.12) => dice.newest().cost(60),
+            false => Span::ZERO,
+        },
         ipi: if said && dice.latest().chance(0.3) { dice.latest().cost(20) } else { Span::ZERO },
         thread_creation,
         receive_packet,

@@ -6,9 +6,9 @@ use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Environment, Formula, Interference,
-    RateTable, RatedHost, Request, ResourceModel, Unrated,
+    RateTable, RatedHost, Request, ResourceModel, Timers, Unrated,
 };
-use laxity_qos::channel::{Block, LinkId, MessageOverflow, Reader, Role};
+use laxity_qos::channel::{Block, Config, LinkId, MessageOverflow, Reader, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::{Class, Group, LEVELS, Order, Share, Sharing};
 use laxity_qos::station::Link;
@@ -402,6 +402,7 @@ fn environment(
                     .chain(receptions(experiment, node)?)
                     .chain(looks(experiment, node))
                     .chain(stalls(experiment, (node, at)))
+                    .chain(timers(experiment, node))
                     .collect()
             }
         },
@@ -498,6 +499,19 @@ fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
     let (cost, interval) = (experiment.host(node).costs.poll, polls(experiment.adapter(node).notification()));
     let looks = !cost.is_zero() && !interval.is_zero();
     looks.then_some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 1, interval })
+}
+
+/// What is ahead of its time at `node` is waited for by timers, and so are periods of applications.
+fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
+    let host = experiment.host(node);
+    let Config { early, link, .. } = &host.subsystem;
+    let is_held = |channel: &&ChannelSpec| {
+        channel.class == Class::RealTime && experiment.hops(channel).any(|(hop, _)| hop == node)
+    };
+    let channels = experiment.channels.iter().filter(is_held).map(|channel| channel.spec.min_interval);
+    let budgets = host.computing.iter().filter_map(|application| application.budget);
+    let queues = [*early, link.early];
+    Timers::new(host.costs.timer, &queues).interference(channels, budgets.map(|budget| budget.period))
 }
 
 fn polls(notification: Notification) -> Span {

@@ -216,6 +216,8 @@ fn what_runs_above_is_charged_what_it_preempts() {
     assert_eq!(bound(ResourceModel::O1, Above::Interrupt), 225);
     // O2: not stretched, and a run of the link scheduler after a thread.
     assert_eq!(bound(ResourceModel::O2, Above::Thread), 3 * (50 + 100 + 300));
+    // An interrupt in a run of it: 200 for a start in each 400.
+    assert_eq!(bound(ResourceModel::O2, Above::Interrupt), 3 * (50 + 25));
     assert_eq!(bound(ResourceModel::Ideal, Above::Thread), 225);
 }
 
@@ -227,7 +229,7 @@ fn work_above_that_takes_everything_says_by_how_much() {
             cost: Span::from_us(*us),
             adapter: Span::ZERO,
             burst: 0,
-            interval: Span::from_us(1000),
+            interval: Span::from_us(1500),
         };
         let interference = us.iter().map(work).collect();
         let mut table = table(Environment { interference, ..round(ResourceModel::O2) });
@@ -236,7 +238,7 @@ fn work_above_that_takes_everything_says_by_how_much() {
             Decision::Admitted { .. } => panic!("nothing is left"),
         }
     };
-    // Of a thousand: just everything, which is said as the least there is, and a quarter too much.
+    // Each with half of that for packets that complete meanwhile, of fifteen hundred: just everything, which is said as the least there is, and a quarter too much.
     assert_eq!(decide(&[500, 500]), (Reason::InterferenceTakesAll, Deficit::Share(1)));
     assert_eq!(decide(&[500, 750]), (Reason::InterferenceTakesAll, Deficit::Share(250_000)));
     // One that does not fit by itself is everything.
