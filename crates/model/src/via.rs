@@ -44,6 +44,7 @@ mod outside;
 mod processor;
 mod queue;
 mod report;
+mod share;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -65,6 +66,7 @@ use jobs::{Job, JobId, Jobs};
 use outside::Outside;
 use processor::Processor;
 pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
+use share::Behind;
 use told::{ANSWERS, RECEIVES, SENDS, lane_of};
 pub use told::{Doorbell, Message, Unit, ViaOutput};
 use units::{Hdma, Nrdma, Nsdma, Unnoticed};
@@ -121,6 +123,8 @@ pub struct Via {
     grouped: Option<Box<Grouped>>,
     /// What waits of processes, in place of `doorbells`, if they are told apart.
     apart: Option<Box<Apart<Doorbell>>>,
+    /// What of them is inside in turn, if a rate is set aside for that.
+    behind: Option<Box<Behind>>,
     processor: Processor,
     outputs: VecDeque<(Time, ViaOutput)>,
     watched: bool,
@@ -132,7 +136,7 @@ pub struct Via {
 impl Via {
     /// The adapter `config` with these virtual interfaces, by whose places messages name them.
     pub fn new(config: ViaConfig, vis: impl IntoIterator<Item = Vi>) -> Self {
-        let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort: _, doorbells: _ } =
+        let Limits { send_buffers, receive_buffers, nsdma_queue, guard, best_effort, doorbells: _ } =
             config.limits;
         let mut via = Self {
             endpoints: Vec::new(),
@@ -140,13 +144,14 @@ impl Via {
             doorbells: Unnoticed::new(),
             hdma: Hdma::new(guard),
             nsdma: Nsdma::new(if nsdma_queue { Some(guard) } else { None }),
-            nrdma: Nrdma::new(receive_buffers, config.ahead()),
+            nrdma: Nrdma::new(receive_buffers, config.ahead(), best_effort),
             without_buffer: queue::LiveQueue::new(0),
             buffers: send_buffers.filter(|_| !config.firmware.is_sequential()),
             freed: Time::ZERO,
             outside: Outside::default(),
             grouped: None,
-            apart: config.ahead().map(|ahead| Box::new(Apart::new(ahead, true))),
+            apart: config.ahead().map(|ahead| Box::new(Apart::new(ahead, true, best_effort))),
+            behind: config.ahead().and(best_effort).map(|_| Box::default()),
             processor: Processor::START,
             outputs: VecDeque::new(),
             watched: false,
@@ -383,6 +388,7 @@ impl Via {
         let (job, since) = self.nrdma.end(at, self.config.engines.network, &mut self.jobs);
         // The steps of Table 1 count from when it is there.
         self.jobs.of_mut(job).base = at;
+        self.is_inside(job);
         self.report.units[Unit::Nrdma as usize].note(since, at);
         self.worked(at, Unit::Nrdma, "message in", self.jobs.of(job).message, since);
         self.look_again();

@@ -12,13 +12,17 @@
 //!
 //! A virtual interface whose excess is inside sends no more by its bandwidth until that is done, so its messages keep their order.
 //!
+//! Alone, that lets best effort starve beside bandwidths of all there is. With a rate set aside ([`Share`]) all of it together is one more flow with a bandwidth: what comes in when that allows it has its
+//! stamp, and of what is inside with the stamp ∞ the oldest is [given one](super::share) as soon as it does. Whoever has a stamp by the rate is none of the `ahead`, which are for what is beyond it. What
+//! exceeds a bandwidth has no part of it.
+//!
 //! What comes from the network is told apart likewise, by lanes of which the engine takes the next. Whether a message was sent within a bandwidth is known where it was rung, and it carries that: who
 //! judged it again would find some too early that were late on their way.
 
 use std::collections::VecDeque;
 
 use laxity_qos::virtual_clock::{FlowClock, Vtick};
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Rate, Span, Time};
 
 /// Something that waits.
 #[derive(Debug, Clone, Copy)]
@@ -51,8 +55,51 @@ pub(super) struct Taken<T> {
     /// When it came.
     pub(super) came: Time,
     pub(super) stamp: Time,
-    /// Of which queue it is, if it was let in in turn: [`Apart::done`] is to be told when it is.
-    pub(super) in_turn: Option<u32>,
+    /// If it was let in in turn: [`Apart::done`] is to be told when it is.
+    pub(super) in_turn: Option<InTurn>,
+}
+
+/// What was let in in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InTurn {
+    /// Of which queue it is.
+    pub(super) lane: u32,
+    /// By what it goes.
+    pub(super) by: By,
+}
+
+/// By what something goes that was let in in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// What is left over: it exceeds a bandwidth.
+    Excess,
+    /// What is left over, until it is given a stamp.
+    Turn,
+    /// A stamp of the rate that is set aside, so it is not one of those that may be ahead.
+    Share,
+}
+
+impl InTurn {
+    /// The same, once it has been given a stamp.
+    pub(super) fn with_stamp(self) -> Self {
+        Self { by: By::Share, ..self }
+    }
+}
+
+/// A rate that all best effort has together.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    rate: Rate,
+    clock: FlowClock,
+}
+
+/// What one programmed entry moves, which anything counts for at least: who could ring for nothing would have all of the rate.
+const LEAST: Bytes = Bytes::from_kib(1);
+
+impl Share {
+    fn tick(&self, size: Bytes) -> Span {
+        self.rate.time_for_ceil(size.max(LEAST))
+    }
 }
 
 /// Queues that have something, by turns: those of a process in its turn.
@@ -67,18 +114,21 @@ pub(super) struct Apart<T> {
     turns: Turns,
     /// Whether bandwidths are judged here, or were before.
     judges: bool,
-    /// How many more may be let in in turn.
+    /// How many more may be let in in turn without a stamp, and how many are inside that may be given one.
     room: u32,
+    behind: u32,
+    share: Option<Share>,
     len: usize,
     /// Since when something waits.
     since: Time,
 }
 
 impl<T: Copy> Apart<T> {
-    /// Nothing, of which `ahead` may be inside that were let in in turn.
-    pub(super) fn new(ahead: u32, judges: bool) -> Self {
+    /// Nothing, of which `ahead` may be inside that were let in in turn; best effort goes by stamps up to `share`.
+    pub(super) fn new(ahead: u32, judges: bool, share: Option<Rate>) -> Self {
         let (lanes, reserved, turns) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { lanes, reserved, turns, judges, room: ahead, len: 0, since: Time::MAX }
+        let share = share.map(|rate| Share { rate, clock: FlowClock::default() });
+        Self { lanes, reserved, turns, judges, room: ahead, behind: 0, share, len: 0, since: Time::MAX }
     }
 
     /// Lane `lane` is that of a virtual interface of `process` from now on. Of what it was before nothing waits; what is inside still is counted until it is done.
@@ -157,30 +207,87 @@ impl<T: Copy> Apart<T> {
     /// The stamp of what would be taken at `at`; none if nothing may be.
     pub(super) fn rank(&self, at: Time) -> Option<Time> {
         let stamp = self.by_stamp(at).map(|(stamp, ..)| stamp);
-        stamp.or((self.len > 0 && self.room > 0).then_some(Time::MAX))
+        let shared = self.by_share(at);
+        stamp.into_iter().chain(shared).min().or((self.len > 0 && self.room > 0).then_some(Time::MAX))
     }
 
     /// Takes what is next, if something may be taken at `at`.
     pub(super) fn take(&mut self, at: Time) -> Option<Taken<T>> {
-        if let Some((stamp, _, lane)) = self.by_stamp(at) {
+        let shared = self.by_share(at);
+        let first = self.by_stamp(at).filter(|(stamp, ..)| shared.is_none_or(|shared| *stamp <= shared));
+        if let Some((stamp, _, lane)) = first {
             let Waiting { item, size, came, .. } = self.pop(lane);
             self.lanes[lane as usize].stamp(size, came);
             return Some(Taken { item, came, stamp, in_turn: None });
         }
-        if self.len == 0 || self.room == 0 {
+        if self.len == 0 || (self.room == 0 && shared.is_none()) {
             return None;
         }
-        let lane = self.turn();
-        let Waiting { item, came, .. } = self.pop(lane);
-        self.lanes[lane as usize].inside += 1;
+        let lane = self.turn(|lane| shared.is_none() || lane.shares(at));
+        let Waiting { item, size, came, .. } = self.pop(lane);
+        let place = &mut self.lanes[lane as usize];
+        place.inside += 1;
+        let reserves = place.vtick.is_some();
+        if shared.is_some() {
+            let stamp = self.stamp_of_share(lane, (size.unwrap_or(Bytes::ZERO), came));
+            return Some(Taken { item, came, stamp, in_turn: Some(InTurn { lane, by: By::Share }) });
+        }
         self.room -= 1;
-        Some(Taken { item, came, stamp: Time::MAX, in_turn: Some(lane) })
+        self.behind += u32::from(!reserves);
+        let by = if reserves { By::Excess } else { By::Turn };
+        Some(Taken { item, came, stamp: Time::MAX, in_turn: Some(InTurn { lane, by }) })
     }
 
     /// What was let in in turn is done with.
-    pub(super) fn done(&mut self, lane: u32) {
+    pub(super) fn done(&mut self, InTurn { lane, by }: InTurn) {
         self.lanes[lane as usize].inside -= 1;
+        self.room += u32::from(by != By::Share);
+        self.behind -= u32::from(by == By::Turn);
+    }
+
+    /// From when on one that is inside without a stamp may be given one; [`Time::MAX`] if none is.
+    pub(super) fn gives_stamp_at(&self) -> Time {
+        match self.share.filter(|_| self.behind > 0) {
+            Some(share) => share.clock.reading(),
+            None => Time::MAX,
+        }
+    }
+
+    /// The stamp of one of `lane` and of `size` that came then and is inside, if it is given one at `at`.
+    pub(super) fn given(&self, lane: u32, (size, came): (Bytes, Time), at: Time) -> Option<Time> {
+        let share = self.share.filter(|_| self.gives_stamp_at() <= at)?;
+        Some(self.behind_own(lane, share.clock.next(came, share.tick(size))))
+    }
+
+    /// It is given that stamp, and is one of those ahead no more.
+    pub(super) fn give(&mut self, lane: u32, (size, came): (Bytes, Time)) -> Time {
         self.room += 1;
+        self.behind -= 1;
+        self.stamp_of_share(lane, (size, came))
+    }
+
+    fn stamp_of_share(&mut self, lane: u32, (size, came): (Bytes, Time)) -> Time {
+        let share = self.share.as_mut().expect("a rate is set aside");
+        let tick = share.tick(size);
+        let stamp = share.clock.stamp(came, Some(tick));
+        self.behind_own(lane, stamp)
+    }
+
+    /// What had a bandwidth before and has none does not pass what was within it.
+    fn behind_own(&self, lane: u32, stamp: Time) -> Time {
+        stamp.max(self.lanes[lane as usize].clock.reading())
+    }
+
+    /// The stamp of the next in turn, if the rate set aside allows it in and nothing is inside that is to have one before.
+    fn by_share(&self, at: Time) -> Option<Time> {
+        let share = self.share.filter(|share| self.behind == 0 && share.clock.reading() <= at)?;
+        let mut lanes = self.turns.iter().flat_map(|(_, lanes)| lanes);
+        let (lane, first) = lanes.find_map(|lane| {
+            let place = &self.lanes[*lane as usize];
+            Some((*lane, place.queue.front().filter(|_| place.shares(at))?))
+        })?;
+        let tick = share.tick(first.size.unwrap_or(Bytes::ZERO));
+        Some(self.behind_own(lane, share.clock.next(first.came, tick)))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -201,27 +308,37 @@ impl<T: Copy> Apart<T> {
         keeping.min()
     }
 
-    /// The lane whose turn it is; the next time it is another process's, and another lane's of this one.
-    fn turn(&mut self) -> u32 {
+    /// The lane whose turn it is, of those that `may`; the next time it is another process's, and another lane's of this one.
+    fn turn(&mut self, may: impl Fn(&Lane<T>) -> bool) -> u32 {
+        let mut process = 0;
         loop {
-            let (process, mut lanes) = self.turns.pop_front().expect("something waits");
-            while let Some(lane) = lanes.pop_front() {
-                let place = &mut self.lanes[lane as usize];
-                match place.queue.len() {
-                    0 => place.has_turn = false,
-                    1 => {
-                        place.has_turn = false;
-                        if !lanes.is_empty() {
-                            self.turns.push_back((process, lanes));
-                        }
-                        return lane;
-                    }
-                    _ => {
-                        lanes.push_back(lane);
-                        self.turns.push_back((process, lanes));
-                        return lane;
-                    }
+            let lanes = &mut self.turns[process].1;
+            let mut next = 0;
+            while let Some(lane) = lanes.get(next) {
+                let place = &mut self.lanes[*lane as usize];
+                if place.queue.is_empty() {
+                    place.has_turn = false;
+                    lanes.remove(next);
+                } else if may(place) {
+                    break;
+                } else {
+                    next += 1;
                 }
+            }
+            if let Some(lane) = lanes.remove(next) {
+                let place = &mut self.lanes[lane as usize];
+                place.has_turn = place.queue.len() > 1;
+                if place.has_turn {
+                    lanes.push_back(lane);
+                }
+                if let Some(turn) = self.turns.remove(process).filter(|(_, lanes)| !lanes.is_empty()) {
+                    self.turns.push_back(turn);
+                }
+                return lane;
+            }
+            match lanes.is_empty() {
+                true => drop(self.turns.remove(process)),
+                false => process += 1,
             }
         }
     }
@@ -242,6 +359,11 @@ impl<T> Lane<T> {
     fn from(&self, judges: bool) -> Option<Time> {
         let first = self.queue.front()?;
         Some(self.kept_from(first.in_turn, judges)?.max(first.came))
+    }
+
+    /// Whether it has part in the rate that is set aside: it has no bandwidth, and has had none that it has used up.
+    fn shares(&self, at: Time) -> bool {
+        self.vtick.is_none() && self.clock.reading() <= at
     }
 
     /// The same of anything that is there.
@@ -276,13 +398,17 @@ mod tests {
 
     /// Lanes of processes, with a bandwidth or none, of which so many may be inside.
     fn lanes(ahead: u32, of: &[(u32, Option<Vtick>)]) -> Apart<u32> {
-        let mut apart = Apart::new(ahead, true);
+        let mut apart = Apart::new(ahead, true, None);
         (0..).zip(of).for_each(|(lane, (process, vtick))| apart.open(lane, *process, *vtick));
         apart
     }
 
     fn ring(apart: &mut Apart<u32>, at: u64, lane: u32, items: std::ops::Range<u32>) {
         items.for_each(|item| apart.push(lane, item, Some(Bytes::from_kib(1)), us(at), false));
+    }
+
+    fn turn_of(lane: u32) -> InTurn {
+        InTurn { lane, by: By::Turn }
     }
 
     fn all(apart: &mut Apart<u32>, at: u64) -> Vec<u32> {
@@ -305,10 +431,10 @@ mod tests {
         assert_eq!(all(&mut apart, 0), [0, 1]);
         assert_eq!((apart.rank(us(0)), apart.since()), (None, Time::MAX));
         ring(&mut apart, 5, 1, 10..11);
-        apart.done(0);
+        apart.done(turn_of(0));
         // 2 has waited for longer, and 7 has had its turn.
         assert_eq!(all(&mut apart, 5), [2]);
-        apart.done(0);
+        apart.done(turn_of(0));
         assert_eq!(all(&mut apart, 5), [10]);
         assert_eq!(apart.len(), 0);
     }
@@ -336,7 +462,7 @@ mod tests {
         assert_eq!(taken.iter().map(|taken| taken.stamp).collect::<Vec<_>>(), [us(100), us(200), Time::MAX]);
         // While the third is inside, the fourth does not pass it.
         assert_eq!((apart.take(us(500)), apart.since()), (None, Time::MAX));
-        apart.done(0);
+        apart.done(InTurn { lane: 0, by: By::Excess });
         let next = apart.take(us(500)).unwrap();
         assert_eq!((next.item, next.stamp, next.in_turn), (3, us(300), None), "by when it was rung");
     }
@@ -362,8 +488,44 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_in_turn_has_a_rate_together() {
+        // A KiB in 100 us, beside one that has a KiB in 50.
+        let mut apart = lanes(1, &[(7, None), (8, None), (9, every(50))]);
+        let rate = Rate::from_bytes_per_sec(10_240_000);
+        apart.share = Some(Share { rate, clock: FlowClock::default() });
+        ring(&mut apart, 10, 0, 0..3);
+        ring(&mut apart, 10, 1, 10..11);
+        ring(&mut apart, 10, 2, 20..21);
+        let taken = |apart: &mut Apart<u32>, at: u64| {
+            apart.take(us(at)).map(|taken| (taken.item, taken.stamp, taken.in_turn.map(|turn| turn.by)))
+        };
+        // 110 by the rate, 60 by its own; then one beyond both.
+        assert_eq!(taken(&mut apart, 10), Some((20, us(60), None)));
+        assert_eq!(taken(&mut apart, 10), Some((0, us(110), Some(By::Share))));
+        assert_eq!(taken(&mut apart, 10), Some((10, Time::MAX, Some(By::Turn))));
+        assert_eq!((taken(&mut apart, 100), apart.gives_stamp_at()), (None, us(110)));
+        let small = (Bytes::new(1), us(10));
+        let given = |apart: &Apart<u32>, at: u64| apart.given(1, small, us(at));
+        // It is given the next, from when the rate allows it and not from when somebody looks; what is smaller counts as 1 KiB.
+        assert_eq!((given(&apart, 109), given(&apart, 130)), (None, Some(us(210))));
+        assert_eq!(apart.give(1, small), us(210));
+        assert_eq!((apart.gives_stamp_at(), apart.rank(us(130))), (Time::MAX, Some(Time::MAX)));
+        // There is room, and at 210 the rate again.
+        assert_eq!(
+            (apart.rank(us(210)), taken(&mut apart, 210)),
+            (Some(us(310)), Some((1, us(310), Some(By::Share))))
+        );
+        apart.done(InTurn { lane: 1, by: By::Share });
+        assert_eq!(
+            taken(&mut apart, 210),
+            Some((2, Time::MAX, Some(By::Turn))),
+            "one without a stamp at a time"
+        );
+    }
+
+    #[test]
     fn what_was_judged_elsewhere_is_taken_as_that() {
-        let mut apart = Apart::new(1, false);
+        let mut apart = Apart::new(1, false, None);
         apart.open(0, 7, every(100));
         for (item, in_turn) in [(0, false), (1, false), (2, false), (3, true), (4, false)] {
             apart.push(0, item, Some(Bytes::from_kib(1)), us(0), in_turn);
@@ -382,9 +544,9 @@ mod tests {
         ring(&mut apart, 1, 1, 10..11);
         // It would pass what is inside.
         assert_eq!(apart.rank(us(1)), None);
-        apart.done(0);
+        apart.done(turn_of(0));
         assert_eq!(all(&mut apart, 1), [1, 10]);
-        apart.done(1);
+        apart.done(turn_of(1));
     }
 
     #[test]
@@ -393,7 +555,7 @@ mod tests {
         ring(&mut apart, 0, 0, 0..2);
         ring(&mut apart, 0, 1, 10..12);
         assert_eq!(all(&mut apart, 0).len(), 4);
-        (0..2).for_each(|_| apart.done(0));
+        (0..2).for_each(|_| apart.done(turn_of(0)));
         apart.open(0, 8, None);
         ring(&mut apart, 0, 1, 12..15);
         ring(&mut apart, 0, 0, 2..4);

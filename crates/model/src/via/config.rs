@@ -48,7 +48,8 @@ pub struct Limits {
     pub nsdma_queue: bool,
     /// Requests at the head of a hardware queue that stay where they are while another is inserted.
     pub guard: u32,
-    /// The rate that best effort has for sure, all of it together; `None` for none. Of QoSVIA only, and where doorbells are merged.
+    /// The rate that best effort has for sure, all of it together; `None` for none. Of QoSVIA only. Where doorbells are
+    /// [apart](Doorbells::Apart) it is that of all of it that is rung for, and that of all that comes.
     pub best_effort: Option<Rate>,
     /// How doorbells wait.
     pub doorbells: Doorbells,

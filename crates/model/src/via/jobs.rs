@@ -3,6 +3,7 @@
 use laxity_units::Time;
 
 use super::Message;
+use super::apart::{By, InTurn};
 
 /// A message under way, on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +20,25 @@ pub(super) struct Job {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Of doorbells.
-    Rung(u32),
+    Rung(InTurn),
     /// Of what comes.
-    Came(u32),
+    Came(InTurn),
+}
+
+impl Turn {
+    /// Whether it may be given a stamp.
+    pub(super) fn wants_stamp(self) -> bool {
+        let (Turn::Rung(turn) | Turn::Came(turn)) = self;
+        turn.by == By::Turn
+    }
+
+    /// The same, once it has.
+    pub(super) fn with_stamp(self) -> Self {
+        match self {
+            Turn::Rung(turn) => Turn::Rung(turn.with_stamp()),
+            Turn::Came(turn) => Turn::Came(turn.with_stamp()),
+        }
+    }
 }
 
 /// Where one lies.

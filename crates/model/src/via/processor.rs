@@ -98,7 +98,7 @@ impl Via {
         let waits = self.without_buffer.len() > 0 && self.buffers != Some(0);
         let room = if waits { self.freed } else { Time::MAX };
         [
-            self.rung_since().min(self.let_in_at()).min(self.group_let_in_at()),
+            self.rung_since().min(self.let_in_at()).min(self.group_let_in_at()).min(self.gives_stamp_at()),
             self.hdma.done.since().min(room),
             self.nsdma.done.since(),
             self.nrdma.done.since(),
@@ -208,8 +208,8 @@ impl Via {
     }
 
     fn doorbell(&mut self, at: Time) -> (Task, JobId) {
-        if let Some(taken) = self.apart.as_mut().and_then(|apart| apart.take(at)) {
-            return self.doorbell_apart(taken);
+        if self.apart.is_some() {
+            return self.doorbell_apart(at);
         }
         if let Some(grouped) = &mut self.grouped {
             let rings = self.doorbells.since() <= at;
@@ -336,7 +336,7 @@ impl Via {
         let inserting = || costs.scan.saturating_mul(self.hdma.queue.passed(job.stamp));
         let takes = match task {
             Task::Fetch | Task::FetchAhead | Task::FetchFor => costs.doorbell.saturating_add(inserting()),
-            Task::Hold | Task::Note | Task::Discard | Task::Wait => costs.note,
+            Task::Hold | Task::Note | Task::Discard | Task::Wait | Task::Stamp => costs.note,
             Task::Program(_) => costs.data.saturating_add(inserting()),
             Task::Fragments(_) => {
                 costs.fragment.saturating_mul(job.message.size.div_ceil(FRAGMENT).saturating_sub(1))
@@ -393,6 +393,10 @@ impl Via {
                 self.nrdma.free(at, self.config.engines.network, &mut self.jobs);
                 self.tell(at, ViaOutput::Dropped(self.jobs.of(job).message));
                 self.end(at, job);
+                None
+            }
+            Task::Stamp => {
+                self.give_stamp(at, job);
                 None
             }
             Task::Program(direction) => {
@@ -457,11 +461,14 @@ impl Via {
     /// The processor has put something away.
     fn end(&mut self, at: Time, place: JobId) {
         let turn = self.jobs.of(place).turn;
+        if let Some(turn) = turn {
+            self.is_behind_no_more(place, turn);
+        }
         self.jobs.end(place);
         match (turn, &mut self.apart) {
-            (Some(Turn::Rung(lane)), Some(apart)) => apart.done(lane),
-            (Some(Turn::Came(lane)), _) => {
-                self.nrdma.done_with(at, lane, self.config.engines.network, &mut self.jobs);
+            (Some(Turn::Rung(turn)), Some(apart)) => apart.done(turn),
+            (Some(Turn::Came(turn)), _) => {
+                self.nrdma.done_with(at, turn, self.config.engines.network, &mut self.jobs);
             }
             _ => {}
         }

@@ -68,6 +68,16 @@ impl<T> LiveQueue<T> {
         place.min(stamped.saturating_sub(place)) as u64
     }
 
+    /// One of those that wait, if it does, has another stamp, by which it goes further ahead; at the head it stays where it is.
+    pub(super) fn advance(&mut self, stamp: Time, is: impl Fn(&T) -> bool) {
+        if let Some(place) =
+            self.queue.iter().position(|(_, item)| is(item)).filter(|place| *place >= self.guard)
+            && let Some((_, item)) = self.queue.remove(place)
+        {
+            self.insert(stamp, item);
+        }
+    }
+
     pub(super) fn pop(&mut self) -> Option<T> {
         self.queue.pop_front().map(|(_, item)| item)
     }
@@ -115,6 +125,21 @@ mod tests {
         assert_eq!(drained(1, &[30, 10, 20]), (vec![0, 1, 2], 2));
         // 5 belongs at the head of four, of which two stay.
         assert_eq!(drained(2, &[10, 20, 30, 40, 5]), (vec![0, 1, 4, 2, 3], 1));
+    }
+
+    #[test]
+    fn who_is_given_a_stamp_goes_where_that_belongs() {
+        let order = |guard: u32, stamp: u64, item: usize| {
+            let mut queue = LiveQueue::new(guard);
+            for (item, stamp) in [10, 30, u64::MAX, u64::MAX].into_iter().enumerate() {
+                queue.insert(Time::from_ps(stamp), item);
+            }
+            queue.advance(Time::from_ps(stamp), |other| *other == item);
+            std::iter::from_fn(|| queue.pop()).collect::<Vec<_>>()
+        };
+        assert_eq!(order(0, 20, 3), [0, 3, 1, 2]);
+        assert_eq!(order(1, 5, 3), [0, 3, 1, 2]);
+        assert_eq!((order(3, 5, 2), order(1, 40, 9)), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(super) enum Task {
     FetchFor,
     /// A message has come that nobody has room for.
     Discard,
+    /// One that is inside without a stamp has one now.
+    Stamp,
     /// The transfer of data: up to its first KiB.
     Program(Direction),
     /// The rest of it.
@@ -43,6 +45,7 @@ impl Task {
             Task::Note => "note a receive descriptor",
             Task::FetchFor => "program receive descriptor",
             Task::Discard => "discard",
+            Task::Stamp => "stamp by the rate set aside",
             Task::Program(_) => "program data",
             Task::Fragments(_) => "program further fragments",
             Task::Wait => "no room for data",

@@ -2,6 +2,7 @@ mod apart;
 mod at_once;
 mod conservation;
 mod groups;
+mod share;
 mod timelines;
 
 use laxity_qos::virtual_clock::Vtick;

@@ -5,9 +5,9 @@
 use std::collections::VecDeque;
 
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::Time;
+use laxity_units::{Bytes, Rate, Time};
 
-use super::apart::{Apart, Taken};
+use super::apart::{Apart, InTurn, Taken};
 use super::jobs::{JobId, Jobs, Turn};
 use super::queue::LiveQueue;
 use super::{Direction, Engine, Engines, Message};
@@ -241,10 +241,10 @@ pub(super) struct Nrdma {
 }
 
 impl Nrdma {
-    /// With room for so many messages, or for any number; in lanes, if no more than so many may be `ahead` that come in turn.
-    pub(super) fn new(room: Option<u32>, ahead: Option<u32>) -> Self {
+    /// With room for so many messages, or for any number; in lanes, if no more than so many may be `ahead` that come in turn, which have the rate `share` together.
+    pub(super) fn new(room: Option<u32>, ahead: Option<u32>, share: Option<Rate>) -> Self {
         let waiting = match ahead {
-            Some(ahead) => InNetwork::Lanes(Box::new(Apart::new(ahead, false))),
+            Some(ahead) => InNetwork::Lanes(Box::new(Apart::new(ahead, false, share))),
             None => InNetwork::Line(VecDeque::new()),
         };
         Self { waiting, in_hand: InHand::NOTHING, done: Unnoticed::new(), room }
@@ -283,11 +283,27 @@ impl Nrdma {
     }
 
     /// A message is done with that came out of a lane in turn.
-    pub(super) fn done_with(&mut self, now: Time, lane: u32, engine: Engine, jobs: &mut Jobs) {
+    pub(super) fn done_with(&mut self, now: Time, turn: InTurn, engine: Engine, jobs: &mut Jobs) {
         if let InNetwork::Lanes(lanes) = &mut self.waiting {
-            lanes.done(lane);
+            lanes.done(turn);
         }
         self.start(now, engine, jobs);
+    }
+
+    /// The lanes, if there are some.
+    pub(super) fn lanes(&self) -> Option<&Apart<JobId>> {
+        match &self.waiting {
+            InNetwork::Line(_) => None,
+            InNetwork::Lanes(lanes) => Some(lanes),
+        }
+    }
+
+    /// A message, of a size and come at a time, that is inside is given a stamp, which leaves room for another.
+    pub(super) fn give(&mut self, lane: u32, what: (Bytes, Time)) -> Option<Time> {
+        match &mut self.waiting {
+            InNetwork::Line(_) => None,
+            InNetwork::Lanes(lanes) => Some(lanes.give(lane, what)),
+        }
     }
 
     /// The next message.
@@ -303,7 +319,8 @@ impl Nrdma {
         }
     }
 
-    fn start(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
+    /// Begins what is next, if it does nothing.
+    pub(super) fn start(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
         if !self.in_hand.is_idle() || self.room == Some(0) {
             return;
         }

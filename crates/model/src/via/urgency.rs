@@ -32,7 +32,10 @@ impl Via {
     fn rank(&self, place: Place, at: Time) -> Option<Time> {
         let stamp = |job: &JobId| self.jobs.of(*job).stamp;
         match place {
-            Place::Doorbells => self.apart.as_ref()?.rank(at),
+            Place::Doorbells => {
+                let rung = self.apart.as_ref()?.rank(at);
+                rung.into_iter().chain(self.to_be_given(at).map(|(stamp, _)| stamp)).min()
+            }
             Place::Hdma => {
                 let done = self.hdma.done.least(|request| stamp(&request.job));
                 done.into_iter().chain(self.with_room()).min()
@@ -53,9 +56,15 @@ impl Via {
         self.without_buffer.first_stamp().filter(|_| self.buffers != Some(0))
     }
 
-    /// A doorbell of those that are told apart.
-    pub(super) fn doorbell_apart(&mut self, taken: Taken<Doorbell>) -> (Task, JobId) {
-        let Taken { item, came, stamp, in_turn } = taken;
+    /// A doorbell of those that are told apart; or a stamp for what is inside without one.
+    pub(super) fn doorbell_apart(&mut self, at: Time) -> (Task, JobId) {
+        let rung = self.apart.as_ref().and_then(|apart| apart.rank(at));
+        let given = self.to_be_given(at).filter(|(stamp, _)| rung.is_none_or(|rung| *stamp < rung));
+        if let Some((_, place)) = given {
+            return (Task::Stamp, place);
+        }
+        let taken = self.apart.as_mut().and_then(|apart| apart.take(at));
+        let Taken { item, came, stamp, in_turn } = taken.expect("somebody has rung");
         let (task, message) = match item {
             Doorbell::Send(message) | Doorbell::Answer(message) => (Task::Fetch, message),
             Doorbell::Receive(vi) => (Task::FetchAhead, Message::room(vi)),
@@ -63,6 +72,7 @@ impl Via {
         let place = self.jobs.put(message, came);
         let job = self.jobs.of_mut(place);
         (job.stamp, job.turn) = (stamp, in_turn.map(Turn::Rung));
+        self.is_inside(place);
         (task, place)
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn via(cx: &mut Context<'_>, part: Part<RawVia>) -> Result<Read, Repo
         of_firmware(cx, kind, best_effort.as_ref(), &stamped, "it tells nobody from best effort")?;
         of_firmware(cx, kind, doorbells.as_ref(), &stamped, "it tells nobody from others")?;
     }
-    let doorbells = doorbells_of(cx, doorbells, ahead, best_effort.as_ref())?;
+    let doorbells = doorbells_of(cx, doorbells, ahead)?;
     let overlap = cx.or(overlap, false);
     let nodes = cx.optional(nodes).map(|nodes| nodes.map_or(2, |nodes| nodes.into_inner().small()));
     let latency = cx.optional(latency).map(|span| span.map_or(LATENCY, |span| span.into_inner().get()));
@@ -123,7 +123,6 @@ fn doorbells_of(
     cx: &mut Context<'_>,
     kind: Option<Written<DoorbellsKind>>,
     ahead: Option<Written<Whole<1, 1000>>>,
-    best_effort: Option<&Written<Bounded<crate::leaf::Flow>>>,
 ) -> Result<Doorbells, Reported> {
     match cx.or(kind, DoorbellsKind::Merged)? {
         DoorbellsKind::Merged => {
@@ -132,8 +131,6 @@ fn doorbells_of(
             Ok(Doorbells::Merged)
         }
         DoorbellsKind::Apart => {
-            let reason = "where doorbells are told apart best effort has turns and nothing set aside";
-            cx.foreign(best_effort, reason, "remove this, or say `doorbells = \"merged\"`")?;
             let ahead = cx.optional(ahead)?.map_or(AHEAD, |ahead| ahead.into_inner().small());
             Ok(Doorbells::Apart { ahead })
         }

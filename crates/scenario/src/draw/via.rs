@@ -117,6 +117,7 @@ fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVi
     let is = |of: &[&str]| plan.careless || of.contains(&firmware);
     let few = |dice: &mut Dice| dice.pick(&[1, 2, 3, 8, 64]);
     let cost = |dice: &mut Dice| quantity(dice.part_of(Span::from_us(10)));
+    let aside = |dice: &mut Dice| quantity(Rate::from_bytes_per_sec(dice.between(10_000, 20_000_000)));
     let byte = |dice: &mut Dice| quantity(Span::from_ps(dice.between(1, 12_000)));
     let guarded = plan.modest && dice.chance(0.7);
     let odd = dice.chance(0.2);
@@ -166,9 +167,9 @@ fn via(dice: &mut Dice, again: bool, length: Span, plan: &Plan) -> Drafted<RawVi
             false => unsaid(),
         },
         guard: if is(&["qosvia"]) { dice.maybe(0.4, |dice| whole(dice.below(4))) } else { unsaid() },
-        best_effort: match is(&["qosvia"]) && (!plan.apart || plan.careless) {
-            true =>
-                dice.maybe(0.4, |dice| quantity(Rate::from_bytes_per_sec(dice.between(10_000, 20_000_000)))),
+        best_effort: match plan.apart {
+            true => dice.latest().maybe(0.4, aside),
+            false if is(&["qosvia"]) => dice.maybe(0.4, aside),
             false => unsaid(),
         },
         doorbells: match plan.apart {

@@ -43,7 +43,8 @@ pub(crate) struct RawVia {
     pub(crate) nsdma_queue: Option<Written<bool>>,
     /// `qosvia`: requests at the head of a hardware queue that stay where they are while another is inserted. Default 1.
     pub(crate) guard: Option<Written<Whole<0, 1000>>>,
-    /// `qosvia`: the rate that best effort has for sure, all of it at a node together. Default: none.
+    /// `qosvia`: the rate that best effort has for sure, all of it at a node together; where doorbells are told apart all that is sent, and all that comes, and a
+    /// message counts as 1 KiB at least. Default: none.
     pub(crate) best_effort: Option<Written<Bounded<Flow>>>,
     /// `qosvia`: how doorbells wait, and with them what comes from the network. Default `merged`.
     pub(crate) doorbells: Option<Written<DoorbellsKind>>,

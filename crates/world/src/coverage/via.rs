@@ -33,6 +33,9 @@
 //!   the answer ([`Path::early`]). N's standing still is noticed before all else where somebody with a bandwidth waits for it, so that it stands for one thing that P has in hand, and P has a message
 //!   of others to see off for each that does. A way through these servers is looked at as a whole, too ([`laxity_qos::holistic::along`]).
 //!
+//! With a *rate set aside* there ([`Limits::best_effort`]) best effort is one flow more with a bandwidth, each way (`shared.rs`): the clock of an adapter gives stamps to what is rung for no closer than one message's time at that
+//! rate, and to what has come likewise, and from then on that goes first wherever it is. Whatever it waited for before was in nobody's way, and how late a stamp is used is the responses of the units on its way.
+//!
 //! Under **SVIA** P is asked once for all that a message takes at a side, its transfers included, since it waits for each.
 //!
 //! *Who comes how often.* What was promised something posts no sooner than its contract allows: its program holds a message until
@@ -53,6 +56,8 @@ use laxity_qos::discipline::Class;
 use laxity_qos::holistic::{Flow, Server, Slots, Stage};
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
+
+mod shared;
 
 use super::Uncovered;
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec, ViaSpec};
@@ -128,6 +133,8 @@ pub(crate) struct Cluster {
     pub(crate) servers: Vec<Server>,
     /// Per channel.
     pub(crate) paths: Vec<Path>,
+    /// Best effort that goes by a rate that is set aside for all of it at an adapter, where processes are told apart.
+    pub(crate) shared: Vec<Flow>,
 }
 
 /// Whether some virtual interface is in a group, with others or alone.
@@ -191,7 +198,8 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
             false => adapter.costs.poll,
         };
         let in_software = if *nsdma_queue { *guard } else { 0 };
-        if *firmware == Firmware::QualityOfService && best_effort.is_none() && !is_grouped(experiment) {
+        let in_stamps = best_effort.is_some() && !apart;
+        if *firmware == Firmware::QualityOfService && !in_stamps && !is_grouped(experiment) {
             for (unit, stay) in [(H, *guard), (N, in_software)] {
                 let alone = taken.unit(unit) == unit && taken != Taken::Whole;
                 servers[server(unit)].urgent_first = alone.then_some(stay);
@@ -209,7 +217,12 @@ pub(crate) fn cluster(experiment: &Experiment, taken: Taken) -> Result<Cluster, 
     let units = (0..nodes * OF_NODE).map(|s| s - s % OF_NODE + taken.unit(s % OF_NODE));
     let servers_of: Vec<usize> = units.chain(nodes * OF_NODE..servers.len()).collect();
     let paths = (0..experiment.channels.len()).map(|i| path(experiment, spec, i, taken).through(&servers_of));
-    Ok(Cluster { servers, paths: paths.collect() })
+    // Taken as one, units have all of best effort in some order anyhow.
+    let shared = match best_effort.filter(|_| apart && taken == Taken::Apart) {
+        Some(rate) => (0..nodes).flat_map(|node| shared::at(experiment, spec, node, rate)).collect(),
+        None => Vec::new(),
+    };
+    Ok(Cluster { servers, paths: paths.collect(), shared })
 }
 
 /// The stages of a message, as they are put together.
@@ -318,7 +331,19 @@ fn between(least: Span, most: Span) -> (Span, Span) {
     (least.min(most), most)
 }
 
-fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path {
+/// What a message asks for, all the way.
+struct Way {
+    stages: Vec<Stage>,
+    critical: Vec<usize>,
+    /// So many of them are on the sender's side.
+    sending: usize,
+    /// The least from its doorbell to its completion.
+    turn: Span,
+    /// How much of the wire's time passes with NSDMA.
+    wire_begins: Span,
+}
+
+fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Way {
     let channel = &experiment.channels[i];
     let ViaConfig { firmware, costs, engines, limits } = &spec.adapter;
     let (from, to) = (channel.route[0] * OF_NODE, channel.route[1] * OF_NODE);
@@ -409,7 +434,11 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
             let turn = least_of(&path.stages, &until_told);
             path.then(told, from + P, of.handling(costs.finish));
             path.then(told, process, exactly(spec.reap));
-            if limits.best_effort.is_some() && channel.class == Class::BestEffort && channel.group.is_none() {
+            if limits.best_effort.is_some()
+                && !apart
+                && channel.class == Class::BestEffort
+                && channel.group.is_none()
+            {
                 // It is noted before, and waits outside.
                 path.then(posted, from + P, of.handling(costs.note));
             }
@@ -445,6 +474,14 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
         }
     };
     path.on_way(received, receiver, exactly(spec.reap));
+    Way { stages: path.stages, critical: path.critical, sending, turn, wire_begins }
+}
+
+fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path {
+    let channel = &experiment.channels[i];
+    let ViaConfig { firmware, costs: _, engines, limits } = &spec.adapter;
+    let apart = limits.doorbells != Doorbells::Merged;
+    let Way { mut stages, critical, sending, turn, wire_begins } = way(experiment, spec, i, taken);
     let slots = match channel.class {
         // Whatever is negotiated when, no two come closer than the largest bandwidth has it.
         Class::RealTime => Slots { count: 1, interval: spec.least_interval(i, channel) },
@@ -453,8 +490,8 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
             let depth = if silent { 0 } else { spec.depth.unwrap_or(0) };
             // Where processes are told apart, how long what comes in turn waits is asked by nobody.
             // Whatever holds it up, no two of a place pass within a turn: nothing comes in lumps on this side.
-            let alone = if apart { path.stages.len() } else { sending + 1 };
-            for stage in &mut path.stages[..alone] {
+            let alone = if apart { stages.len() } else { sending + 1 };
+            for stage in &mut stages[..alone] {
                 stage.parent = None;
             }
             match apart && !silent {
@@ -463,18 +500,20 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
             }
         }
     };
-    let shortest = least_of(&path.stages, &path.critical);
+    let shortest = least_of(&stages, &critical);
     let shortest = match firmware {
         Firmware::Sequential { .. } => shortest,
         // The transmission is NSDMA's and NRDMA's at once.
-        Firmware::Parallel | Firmware::QualityOfService => shortest.saturating_sub(network.0),
+        Firmware::Parallel | Firmware::QualityOfService => shortest.saturating_sub(
+            engines.network.takes(smallest(channel)).min(engines.network.takes(channel.spec.max_message)),
+        ),
     };
     Path {
-        flow: Flow { slots, urgent: channel.class == Class::RealTime, stages: path.stages },
-        critical: path.critical,
+        flow: Flow { slots, urgent: channel.class == Class::RealTime, stages },
+        critical,
         wire: spec.latency,
         taken_back: wire_begins,
         shortest: shortest.saturating_add(spec.latency),
-        early: apart.then(|| (posted.unwrap_or(0), spec.least_interval(i, channel))),
+        early: apart.then(|| (0, spec.least_interval(i, channel))),
     }
 }

@@ -23,11 +23,14 @@ pub struct Connection {
     pub jitter_fraction: f64,
 }
 
+/// Of what several have together.
+const NOBODYS: usize = usize::MAX;
+
 /// One way to look at a cluster, and whom it can admit.
 struct View {
     taken: Taken,
     cluster: Cluster,
-    /// Best effort and all who are admitted.
+    /// Best effort, what it has set aside, and all who are admitted.
     flows: Vec<Flow>,
     /// Whose each of them is.
     whose: Vec<usize>,
@@ -41,8 +44,10 @@ impl View {
         // Where processes are told apart who is silent is in nobody's way.
         let counts = |i: usize| cluster.paths[i].early.is_none() || cluster.paths[i].flow.slots.count > 0;
         let without = |i: &usize| experiment.channels[*i].class == Class::BestEffort && counts(*i);
-        let whose: Vec<usize> = (0..experiment.channels.len()).filter(without).collect();
-        let flows: Vec<Flow> = whose.iter().map(|i| cluster.paths[*i].flow.clone()).collect();
+        let mut whose: Vec<usize> = (0..experiment.channels.len()).filter(without).collect();
+        let mut flows: Vec<Flow> = whose.iter().map(|i| cluster.paths[*i].flow.clone()).collect();
+        whose.extend(cluster.shared.iter().map(|_| NOBODYS));
+        flows.extend(cluster.shared.iter().cloned());
         let known = responses(&cluster.servers, &flows, &[]);
         Ok(Self { taken, cluster, flows, whose, known })
     }

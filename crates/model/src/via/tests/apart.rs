@@ -8,12 +8,12 @@ use Step::*;
 
 use super::*;
 
-fn told_apart(ahead: u32) -> ViaConfig {
+pub(super) fn told_apart(ahead: u32) -> ViaConfig {
     let limits = Limits { doorbells: Doorbells::Apart { ahead }, ..Limits::NONE };
     ViaConfig { limits, ..looks(Firmware::QualityOfService) }
 }
 
-fn of(process: u32, vi: Vi) -> Vi {
+pub(super) fn of(process: u32, vi: Vi) -> Vi {
     Vi { process, ..vi }
 }
 

@@ -1,0 +1,59 @@
+//! Best effort that goes by a rate set aside for all of it at an adapter, where processes are told apart.
+
+use laxity_qos::discipline::Class;
+use laxity_qos::holistic::{Flow, Slots, Stage};
+use laxity_units::{Bytes, Rate, Span};
+
+use super::{OF_NODE, P, Taken, Way, smallest, way};
+use crate::experiment::{Experiment, SourceSpec, ViaSpec};
+
+/// Best effort at `node` that has stamps by the `rate` set aside: what is rung for, and what comes.
+pub(super) fn at(
+    experiment: &Experiment,
+    spec: &ViaSpec,
+    node: usize,
+    rate: Rate,
+) -> impl Iterator<Item = Flow> + use<> {
+    let units = node * OF_NODE..(node + 1) * OF_NODE;
+    let costs = &spec.adapter.costs;
+    let given = Stage {
+        server: node * OF_NODE + P,
+        least: Span::ZERO,
+        most: costs.note.saturating_add(costs.poll * 4),
+        parent: None,
+        scans: Vec::new(),
+    };
+    let flow = |end: usize| {
+        let here = |i: &usize| {
+            let channel = &experiment.channels[*i];
+            let sends = channel.class == Class::BestEffort && !matches!(channel.source, SourceSpec::None);
+            sends && channel.route[end] == node
+        };
+        let channels: Vec<usize> = (0..experiment.channels.len()).filter(here).collect();
+        // The longest of all, as often as the shortest.
+        let largest = channels.iter().max_by_key(|i| experiment.channels[**i].spec.max_message)?;
+        let least = channels.iter().map(|i| smallest(&experiment.channels[*i])).min()?;
+        let Way { stages, sending, .. } = way(experiment, spec, *largest, Taken::Apart);
+        let range = if end == 0 { 0..sending } else { sending..stages.len() };
+        let mut kept: Vec<Stage> = Vec::new();
+        // What is rung for has its stamp at the doorbell or behind it, what comes behind NRDMA at the latest.
+        let mut places = vec![None; stages.len()];
+        if end == 0 {
+            kept.push(given.clone());
+        }
+        for k in range.filter(|k| units.contains(&stages[*k].server)) {
+            let before = stages[k].parent.and_then(|parent| places[parent]);
+            let parent = before.or_else(|| kept.len().checked_sub(1));
+            // Whenever it was given its stamp, it comes as late as it may, and no later than if it had none to wait for.
+            kept.push(Stage { least: Span::ZERO, parent, ..stages[k].clone() });
+            places[k] = Some(kept.len() - 1);
+            if end == 1 && kept.len() == 1 {
+                kept.push(Stage { parent: Some(0), ..given.clone() });
+                places[k] = Some(1);
+            }
+        }
+        let interval = rate.time_for_ceil(least.max(Bytes::from_kib(1)));
+        Some(Flow { slots: Slots { count: 1, interval }, urgent: true, stages: kept })
+    };
+    [flow(0), flow(1)].into_iter().flatten()
+}
