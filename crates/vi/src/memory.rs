@@ -90,6 +90,7 @@ impl Memory {
     }
 
     /// Bytes.
+    #[inline]
     pub fn bytes(&self) -> usize {
         self.length.get()
     }
@@ -100,10 +101,12 @@ impl Memory {
     }
 
     /// Whether it has `length` bytes from `offset` on.
+    #[inline]
     pub fn contains(&self, offset: u64, length: u64) -> bool {
         offset.checked_add(length).is_some_and(|end| end <= self.bytes() as u64)
     }
 
+    #[inline]
     fn at(&self, offset: usize, length: usize) -> *mut u8 {
         assert!(
             self.contains(offset as u64, length as u64),
@@ -137,6 +140,16 @@ impl Memory {
         unsafe { &*self.at(offset, 8 * N).cast() }
     }
 
+    /// So many words of 64 bits from `offset` on, which is aligned if there are any.
+    fn many(&self, offset: usize, count: usize) -> &[AtomicU64] {
+        if count == 0 {
+            return &[];
+        }
+        assert!(offset.is_multiple_of(8));
+        // SAFETY: as in `words`, for as many as are inside.
+        unsafe { std::slice::from_raw_parts(self.at(offset, 8 * count).cast(), count) }
+    }
+
     fn byte(&self, offset: usize) -> &AtomicU8 {
         // SAFETY: as in `word32`.
         unsafe { AtomicU8::from_ptr(self.at(offset, 1)) }
@@ -150,13 +163,12 @@ impl Memory {
         for (i, byte) in head.iter_mut().enumerate() {
             *byte = self.byte(offset + i).load(Ordering::Relaxed);
         }
-        let mut at = offset + lead;
-        let mut words = rest.chunks_exact_mut(8);
-        for word in &mut words {
-            word.copy_from_slice(&self.word64(at).load(Ordering::Relaxed).to_ne_bytes());
-            at += 8;
+        let (words, tail) = rest.as_chunks_mut::<8>();
+        let (from, at) = (self.many(offset + lead, words.len()), offset + lead + 8 * words.len());
+        for (word, from) in words.iter_mut().zip(from) {
+            *word = from.load(Ordering::Relaxed).to_ne_bytes();
         }
-        for (i, byte) in words.into_remainder().iter_mut().enumerate() {
+        for (i, byte) in tail.iter_mut().enumerate() {
             *byte = self.byte(at + i).load(Ordering::Relaxed);
         }
     }
@@ -168,14 +180,12 @@ impl Memory {
         for (i, byte) in head.iter().enumerate() {
             self.byte(offset + i).store(*byte, Ordering::Relaxed);
         }
-        let mut at = offset + head.len();
-        let mut words = rest.chunks_exact(8);
-        for word in &mut words {
-            let word = u64::from_ne_bytes(word.try_into().expect("a chunk has eight bytes"));
-            self.word64(at).store(word, Ordering::Relaxed);
-            at += 8;
+        let (words, tail) = rest.as_chunks::<8>();
+        let (to, at) = (self.many(offset + head.len(), words.len()), offset + head.len() + 8 * words.len());
+        for (word, to) in words.iter().zip(to) {
+            to.store(u64::from_ne_bytes(*word), Ordering::Relaxed);
         }
-        for (i, byte) in words.remainder().iter().enumerate() {
+        for (i, byte) in tail.iter().enumerate() {
             self.byte(at + i).store(*byte, Ordering::Relaxed);
         }
     }
