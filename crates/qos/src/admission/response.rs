@@ -5,6 +5,15 @@
 //! the one above it waits for, and for that one), so time only moves forward, and a release of channel `j`
 //! is an event that adds `S_j` once. That costs the number of releases in the longest response time, times the
 //! logarithm of a heap, where separate iterations would cost the square of the number of channels.
+//!
+//! *Who is in time* is a smaller question, and one request must not take long because somebody in the table has a minute ([`in_time`]). As `t/I ≤ ⌈t/I⌉ ≤ 1 + t/I`, with `U = Σ S/I` of who goes before
+//!
+//! ```text
+//! constant / (1 − U) ≤ r ≤ (constant + Σ S) / (1 − U),
+//! ```
+//!
+//! (Bini and Baruah 2007 have the second), so releases are counted only for a channel whose deadline lies between the two, from the first on. That is counted, too: who would take more than
+//! [`MOST_RELEASES`] counts as late.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -129,6 +138,77 @@ pub(super) fn sweep(
     }
 }
 
+/// Releases that are counted to say who is in time: some milliseconds of work, and several times what ten thousand channels come to whose deadlines decide.
+pub(super) const MOST_RELEASES: usize = 1 << 17;
+
+/// Calls `visit` with the place of every claim, from the top, and whether its response time is within its limit, or counts as beyond it since more than `most` releases would
+/// have to be counted; answers how many were.
+pub(super) fn in_time(
+    constant: u128,
+    above: &[Task],
+    claims: impl ExactSizeIterator<Item = Claim>,
+    most: usize,
+    mut visit: impl FnMut(usize, bool),
+) -> usize {
+    let releases = BinaryHeap::with_capacity(above.len() + claims.len());
+    let mut window = Window { t: 0, demand: 0, tasks: Vec::new(), releases, horizon: u64::MAX };
+    let mut before = Before::default();
+    for &task in above {
+        before.add(task);
+        window.add(task);
+    }
+    let mut counted = 0;
+    for (place, claim) in claims.enumerate() {
+        let own = constant.saturating_add(claim.task.service());
+        let limit = u128::from(claim.limit);
+        let met = if before.most(own).is_some_and(|most| most <= limit) {
+            true
+        } else {
+            let least = before.least(own).filter(|least| *least <= limit && counted <= most);
+            least.and_then(|least| u64::try_from(least).ok()).is_some_and(|least| {
+                counted += window.forward(least, before.frequency);
+                window.settle(own, claim.limit, most, &mut counted)
+            })
+        };
+        visit(place, met);
+        before.add(claim.task);
+        window.add(claim.task);
+    }
+    counted
+}
+
+/// What is served before a claim.
+#[derive(Debug, Default)]
+struct Before {
+    services: u128,
+    /// `U`, in units of `1/WHOLE`, rounded down for each, of so many.
+    weights: u128,
+    tasks: u128,
+    /// `Σ 1/I` in units of 2⁻⁶⁴ of a picosecond.
+    frequency: u128,
+}
+
+impl Before {
+    fn add(&mut self, task: Task) {
+        self.services += task.service();
+        self.weights += u128::from(task.weight);
+        self.tasks += 1;
+        self.frequency += (1u128 << 64) / u128::from(task.interval);
+    }
+
+    /// What `r` is at least; `None` if it has no end.
+    fn least(&self, constant: u128) -> Option<u128> {
+        let free = Task::WHOLE.checked_sub(self.weights).filter(|free| *free > 0)?;
+        Some(constant.checked_mul(Task::WHOLE)? / free)
+    }
+
+    /// And at most.
+    fn most(&self, constant: u128) -> Option<u128> {
+        let free = Task::WHOLE.checked_sub(self.weights + self.tasks).filter(|free| *free > 0)?;
+        Some(constant.checked_add(self.services)?.checked_mul(Task::WHOLE)?.div_ceil(free))
+    }
+}
+
 /// The releases in `[0, t)` of the tasks served so far, for a `t` that only grows.
 struct Window {
     t: u64,
@@ -147,6 +227,50 @@ impl Window {
         self.schedule(released, index);
     }
 
+    /// Goes on to `t`, if that is later, where `frequency` is that of all releases; answers how many were looked at.
+    fn forward(&mut self, t: u64, frequency: u128) -> usize {
+        let Some(further) = t.checked_sub(self.t).filter(|further| *further > 0) else { return 0 };
+        let several = u128::from(further).saturating_mul(frequency) >> 64;
+        self.t = t;
+        if several <= 2 * self.tasks.len() as u128 {
+            return 0;
+        }
+        // All anew is less.
+        self.demand = demand(&self.tasks, t);
+        self.releases.clear();
+        for index in 0..self.tasks.len() {
+            let released = t.div_ceil(self.tasks[index].interval).saturating_mul(self.tasks[index].interval);
+            self.schedule(released, index as u32);
+        }
+        self.tasks.len()
+    }
+
+    /// Goes on to where `own` is done, and says whether that is within `limit`; or does not, once more than `most` releases are `counted`.
+    fn settle(&mut self, own: u128, limit: u64, most: usize, counted: &mut usize) -> bool {
+        loop {
+            while let Some(&Reverse((at, _))) = self.releases.peek()
+                && at < self.t
+            {
+                if *counted >= most {
+                    return false;
+                }
+                *counted += 1;
+                self.count_one();
+            }
+            if *counted > most {
+                return false;
+            }
+            let next = own.saturating_add(self.demand);
+            if next <= u128::from(self.t) {
+                return self.t <= limit;
+            }
+            match u64::try_from(next) {
+                Ok(t) if t <= limit => self.t = t,
+                _ => return false,
+            }
+        }
+    }
+
     fn schedule(&mut self, at: u64, task: u32) {
         // A release counts once `t` has passed it.
         if at < self.horizon {
@@ -155,20 +279,85 @@ impl Window {
     }
 
     fn advance(&mut self) {
-        while let Some(&Reverse((at, index))) = self.releases.peek()
+        while let Some(&Reverse((at, _))) = self.releases.peek()
             && at < self.t
         {
-            self.releases.pop();
-            let task = self.tasks[index as usize];
-            self.demand += task.service();
-            self.schedule(at.saturating_add(task.interval), index);
+            self.count_one();
         }
+    }
+
+    fn count_one(&mut self) {
+        let Some(Reverse((at, index))) = self.releases.pop() else { return };
+        let task = self.tasks[index as usize];
+        self.demand += task.service();
+        self.schedule(at.saturating_add(task.interval), index);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn all_in_time(constant: u128, above: &[Task], claims: &[Claim], most: usize) -> (Vec<bool>, usize) {
+        let mut met = Vec::new();
+        let counted = in_time(constant, above, claims.iter().copied(), most, |_, one| met.push(one));
+        (met, counted)
+    }
+
+    proptest! {
+        /// Limits are drawn about where response times are, and intervals are far apart, so that some are told by a line, some by going on to it and some release by release.
+        #[test]
+        fn who_is_in_time_is_in_the_sweep(
+            drawn in prop::collection::vec((1u64..2000, 1u64..60, 0u64..240), 1..40),
+            load in 1u64..8,
+            constant in 0u128..400,
+            most in prop::sample::select(vec![0usize, 3, 1 << 20]),
+        ) {
+            let count = drawn.len() as u64;
+            let claims: Vec<Claim> = drawn
+                .iter()
+                .scan(constant as u64, |sum, (interval, service, share)| {
+                    *sum += service;
+                    let interval = interval * count * 60 / load;
+                    Some(Claim { task: task(interval.max(*service), u128::from(*service)), limit: *sum * share / 100 })
+                })
+                .collect();
+            let above = [task(50 * count, 7)];
+            let mut swept = vec![None; claims.len()];
+            sweep(constant, &above, claims.iter().copied(), |place, r| swept[place] = Some(r.is_some()));
+            let (met, counted) = all_in_time(constant, &above, &claims, most);
+            for (place, met) in met.into_iter().enumerate() {
+                // With less effort fewer are, and nobody who is not.
+                let so = if most > 3 { swept[place] == Some(met) } else { !met || swept[place] == Some(true) };
+                prop_assert!(so, "{place}: {met} {:?}", swept[place]);
+            }
+            prop_assert!(counted <= most + claims.len() + 1);
+        }
+    }
+
+    /// Ten thousand channels that are served every 50 ms, and below them one that takes minutes: the least that it may take is 250 s/(1 − 1/2), in which 100 million messages
+    /// come, and the most 50 ms more. If it has those, or less than the least, nothing is counted; if it has 20 ms of them, each channel once, and what comes meanwhile.
+    #[test]
+    fn a_minute_in_the_table_is_not_counted_through() {
+        const MS: u64 = 1_000_000_000;
+        let mut claims = vec![Claim { task: task(50 * MS, 2_500_000), limit: 50 * MS }; 10_000];
+        let long = |limit| Claim { task: task(3_600_000 * MS, u128::from(250_000 * MS)), limit };
+        for (limit, found, effort) in
+            [(501_000 * MS, true, 0), (500_020 * MS, true, 30_000), (499_000 * MS, false, 0)]
+        {
+            claims.push(long(limit));
+            let (met, counted) = all_in_time(0, &[], &claims, MOST_RELEASES);
+            assert!(met[..10_000].iter().all(|met| *met), "they have 50 ms for 25");
+            assert_eq!(met[10_000], found, "{limit}");
+            assert!(counted <= effort && (effort == 0 || counted >= 10_000), "{counted} of {effort}");
+            claims.pop();
+        }
+        // The most are counted, and then it counts as late.
+        claims.push(long(500_020 * MS));
+        assert_eq!(all_in_time(0, &[], &claims, 10).0.last(), Some(&false));
+    }
 
     fn task(interval: u64, service: u128) -> Task {
         Task::new(interval, service).expect("it fits its interval")

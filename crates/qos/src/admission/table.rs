@@ -64,7 +64,7 @@ use super::environment::{Environment, EnvironmentError, Request};
 use super::model::{Shared, shares};
 use super::o1::Impossible;
 use super::population::Population;
-use super::response::{Claim, Task, demand, response, sweep};
+use super::response::{Claim, MOST_RELEASES, Task, demand, in_time, response, sweep};
 use super::terms::{Breakdown, span};
 use super::{buffers, levels};
 use crate::channel::Block;
@@ -398,7 +398,8 @@ impl AdmissionTable {
         let own = constant.saturating_add(channels[at].service());
         let deadline = channel.deadline();
         let deficit = match response(own, &higher, deadline.saturating_mul(DIAGNOSED)) {
-            Ok(r) => Deficit::Time(Span::from_ps(r - deadline)),
+            // It may have been in time, and that have taken too long to find out.
+            Ok(r) => Deficit::Time(Span::from_ps(r.saturating_sub(deadline))),
             Err(Some(r)) => Deficit::Time(span(r - u128::from(deadline))),
             Err(None) => Deficit::Unbounded,
         };

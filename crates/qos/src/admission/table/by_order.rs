@@ -30,8 +30,8 @@ impl AdmissionTable {
         if changed {
             // Those above the newcomer do not wait for it, but for what it changed.
             let mut broken = None;
-            sweep(constant, above, claims(&self.channels[..place], channels), |at, r| {
-                broken = broken.or(r.is_none().then_some(at));
+            in_time(constant, above, claims(&self.channels[..place], channels), MOST_RELEASES, |at, met| {
+                broken = broken.or((!met).then_some(at));
             });
             if let Some(at) = broken {
                 return Err(self.breaks(at, constant, above, channels));
@@ -105,8 +105,8 @@ impl AdmissionTable {
     fn sweep_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
         let with_newcomer: Vec<Task> = above.iter().copied().chain([task]).collect();
         let mut place = 0;
-        sweep(constant, &with_newcomer, claims(&self.channels, channels), |at, r| {
-            if r.is_none() {
+        in_time(constant, &with_newcomer, claims(&self.channels, channels), MOST_RELEASES, |at, met| {
+            if !met {
                 place = at + 1;
             }
         });
