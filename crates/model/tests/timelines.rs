@@ -22,6 +22,8 @@ mod nodes;
 mod preemption;
 #[path = "timelines/reading.rs"]
 mod reading;
+#[path = "timelines/references.rs"]
+mod references;
 #[path = "timelines/threads.rs"]
 mod threads;
 #[path = "timelines/timers.rs"]

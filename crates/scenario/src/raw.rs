@@ -183,11 +183,11 @@ pub(crate) struct RawCosts {
     pub(crate) receive_message: Option<Written<Bounded<Cost>>>,
     /// What an application's send costs per message, if applications share the CPU.
     pub(crate) send_call: Option<Written<Bounded<Cost>>>,
-    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`.
+    /// Copying, summing up or encrypting a byte that is sent. Default `0 us`, as of handlers that have a reference to it.
     pub(crate) send_byte: Option<Written<Bounded<Cost>>>,
     /// The same for a byte that is received or passed on. Default `0 us`.
     pub(crate) receive_byte: Option<Written<Bounded<Cost>>>,
-    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter that fetches it.
+    /// Moving a byte to the adapter by the CPU: programmed I/O. Default `0 us`, as of an adapter that fetches it by the reference that it is handed.
     pub(crate) transfer_byte: Option<Written<Bounded<Cost>>>,
 }
 

@@ -55,7 +55,7 @@ fn words(node: &mut Told<Node, NodeOutput>, now: Time) -> Vec<String> {
 }
 
 /// Lets the node do what it wants to until nothing is left, or `until`.
-fn run(node: &mut Told<Node, NodeOutput>, until: u64) -> Vec<String> {
+pub(super) fn run(node: &mut Told<Node, NodeOutput>, until: u64) -> Vec<String> {
     let mut log = words(node, at(0));
     while let Some(now) = node.next_deadline().filter(|now| *now <= at(until)) {
         node.timer(now);
@@ -194,7 +194,7 @@ fn described() -> Adapter {
 }
 
 /// The same after a change.
-fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
+pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
     let stage = |name: &str, phases| Stage { name: name.into(), phases, ..Stage::default() };
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
     let mut description = Description {
