@@ -5,6 +5,8 @@
 //! for it. A single message above its bound fails the test with the case that did it.
 
 mod common;
+#[path = "soundness/cores.rs"]
+mod cores;
 
 use common::{Arrival, run_beside};
 use laxity_qos::admission::{
@@ -252,6 +254,9 @@ impl Case {
 
     /// Those of all who ask, whether they are admitted or not.
     fn timers(&self) -> Vec<Interference> {
+        if self.host().timer.is_zero() {
+            return Vec::new();
+        }
         let intervals = (0..self.channels.len()).map(|i| self.request(i).spec().min_interval);
         let periods = self.computing.iter().filter_map(|application| Some(application.budget?.period));
         Timers::new(self.host().timer, &[self.early, self.link_early]).interference(intervals, periods)
@@ -453,6 +458,17 @@ struct Outcome {
 /// Runs the case with the channels that `formula` admits; `None` if it admits none.
 fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
     let (admitted, computing) = case.admit(formula);
+    let one = vec![CoreId::FIRST; admitted.len() + case.best_effort.len()];
+    run_admitted(case, (case.host(), case.config()), (&admitted, &computing), &one)
+}
+
+/// Runs the case with those, each channel on its core.
+fn run_admitted(
+    case: &Case,
+    (host, config): (HostCosts, Config),
+    (admitted, computing): (&[Admitted], &[(Computing, Option<Span>)]),
+    on: &[CoreId],
+) -> Option<Vec<Outcome>> {
     let longest = admitted.iter().map(|a| a.spec().min_interval).max()?;
     let until = Time::ZERO + longest * 12;
     let mut dice = Dice { dice: &case.dice, thrown: 0 };
@@ -464,12 +480,15 @@ fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
     all.sort_by_key(|a| (a.at, a.channel));
     // Long enough for every burst to become current and leave.
     let end = until + longest * 8;
-    let channels = channels_of(case, &admitted);
+    let mut channels = channels_of(case, admitted);
+    channels
+        .iter_mut()
+        .zip(on)
+        .for_each(|(channel, core)| (channel.core, channel.application) = (*core, *core));
     let applications: Vec<_> = (1000..)
-        .zip(&computing)
+        .zip(computing)
         .map(|(flow, (application, _))| Computing { flow: ChannelId(flow), ..*application })
         .collect();
-    let (host, config) = (case.host(), case.config());
     let trace = run_beside(host, case.link, config, &channels, &all, &endless, &applications, end);
     for (channel, answer) in &trace.answers {
         let real_time = (channel.0 as usize) < admitted.len();
@@ -490,7 +509,7 @@ fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
         };
         Outcome { promised, worst: trace.worst(i).unwrap_or_default() }
     };
-    let of_computing = (0..).zip(&computing).filter_map(|(number, (_, promised))| {
+    let of_computing = (0..).zip(computing).filter_map(|(number, (_, promised))| {
         let done = trace.computed.iter().filter(|(_, done)| done.application == number);
         let worst = done.map(|(at, done)| at.since(done.from)).max().unwrap_or_default();
         Some(Outcome { promised: (*promised)?, worst })

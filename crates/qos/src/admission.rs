@@ -20,7 +20,7 @@
 //! proved in `table.rs`. EDF can do more than any fixed priorities: `demand.rs` has the test for it, from the same `W` and
 //! `S`, which also allows deadlines beyond `I_min` ([`Test`]).
 //!
-//! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes over it `rated_host.rs` is both.
+//! A link that is shared by rates has a table of its own, `rates.rs`; where a CPU makes what goes over it `rated_host.rs` is both. A host with several cores has `cores.rs`.
 //!
 //! What the bounds assume of the host, besides its costs:
 //!
@@ -32,6 +32,7 @@
 
 mod beside;
 mod buffers;
+mod cores;
 mod counted;
 mod decision;
 mod demand;
@@ -57,6 +58,7 @@ mod trajectory;
 mod tests;
 
 pub use buffers::Buffers;
+pub use cores::CoresTable;
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
     Above, BestEffort, Environment, EnvironmentError, Formula, Interference, OtherLink, Program, Request,

@@ -33,6 +33,7 @@
 //! missed (`Subsystem::next_wakeup`).
 
 mod at_once;
+mod cores;
 mod faults;
 mod incoming;
 mod lines;
@@ -172,6 +173,9 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
         faults::bounded(experiment, node)?;
         let covered = host_policies(&hosts[*host])?;
+        if hosts[*host].subsystem.cores > 1 {
+            cores::covered(experiment, node, &covered)?;
+        }
         let [attached] = &attached[..] else {
             return several(experiment, node, &covered);
         };
@@ -234,7 +238,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     }
     medium(experiment, node)?;
     let link = |attached: &Attached| {
-        // A host of several cores has no bound.
+        // A host of several cores has no bound, then.
         let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;
         match &experiment.adapters[*adapter] {
             Adapter::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),
@@ -344,9 +348,6 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
     let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, frame: _, speed: _ } =
         link_config;
-    if *cores > 1 {
-        return Err(Uncovered("no analysis covers cores that wait for each other to schedule a link"));
-    }
     let model = match (paradigm, immediate) {
         (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
         (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
@@ -363,7 +364,11 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     if let Some(order) = rates {
         by_rates(order, model, by_level, *processing)?;
     }
-    let model = if rates.is_some() { ResourceModel::Apart } else { model };
+    let model = match model {
+        _ if rates.is_some() => ResourceModel::Apart,
+        ResourceModel::O1 if *cores > 1 => ResourceModel::Core,
+        model => model,
+    };
     let by_level = by_level.filter(|_| passes || rates.is_some() || by_level == at_link).ok_or(Uncovered(
         "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
     ))?;
@@ -500,7 +505,7 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         carries,
         // Part of what a message takes where it ends, and of what it waits for (`promise/table.rs`).
         reader: _,
-        // Of one core there is nothing to choose.
+        // See `cores.rs`.
         cores: _,
         // There are none where the host sends.
         interface: _,

@@ -8,6 +8,7 @@
 mod arrivals;
 mod backlog;
 mod computing;
+mod cores;
 mod departures;
 mod division;
 mod leg;

@@ -25,6 +25,8 @@ pub enum ResourceModel {
     Handed,
     /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own: what is left is the CPU ([`RatedHost`](super::RatedHost)).
     Apart,
+    /// A core of several, with the calls of the link scheduler in what a packet costs: what is left is the core ([`CoresTable`](super::CoresTable)).
+    Core,
 }
 
 /// Largest message, and packet, that is considered: with it no sum of costs overflows.

@@ -22,6 +22,8 @@
 //! per_block = C_sw + C_cm,   per_start = 0,   per_activation = C_sw + C_cm
 //! ```
 
+use laxity_units::Bytes;
+
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::Environment;
 use super::o1::{Impossible, crossing, once_behind};
@@ -31,30 +33,55 @@ use super::trajectory::Charges;
 
 /// The charges of a host that hands over.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
-    let host = &environment.host;
-    let interrupt = ps(host.interrupt);
-    let switch = ps(host.switch());
-    let apart = ps(environment.link.apart(population.smallest_packet));
-    let (stretch, pending) = match population.largest_packet {
-        Some(_) if interrupt > 0 => {
-            if interrupt >= apart {
-                return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
-            }
-            let stretch = Ratio { numerator: apart, denominator: apart - interrupt };
-            let masked = ps(host.link_scheduling) + ps(environment.link.hears());
-            (stretch, stretch.scale(interrupt * (2 + masked.div_ceil(apart))))
-        }
-        _ => (Ratio::ONE, 0),
-    };
+    let apart = population.largest_packet.map(|_| ps(environment.link.apart(population.smallest_packet)));
+    let hears = ps(environment.host.link_scheduling) + ps(environment.link.hears());
+    let masked = apart.map_or(0, |apart| hears.div_ceil(apart.max(1)));
+    let (stretch, pending) = stolen(environment, apart.unwrap_or(u128::MAX), masked)?;
+    let switch = ps(environment.host.switch());
+    let crossing = crossing(environment, population, stretch, switch, 0);
+    let wait = wait(environment, population, (stretch, pending))
+        .with(once_behind(environment, population))
+        .and("the crossing packet's second share", crossing);
+    Ok(Charges { on_cpu: false, ..of_cpu(environment, (stretch, wait)) })
+}
+
+/// The same of a core of several ([`super::cores`]), whose link says how close together completions are, whoever sends.
+pub(super) fn charges_of_core(
+    environment: &Environment,
+    population: &Population,
+) -> Result<Charges, Impossible> {
+    let apart = ps(environment.link.apart(Bytes::ZERO));
+    let (stretch, pending) = stolen(environment, apart, environment.depth.into())?;
+    Ok(of_cpu(environment, (stretch, wait(environment, population, (stretch, pending)))))
+}
+
+/// What completions take that are so far apart, of which `before` may be pending: `α`, and once.
+fn stolen(environment: &Environment, apart: u128, before: u128) -> Result<(Ratio, u128), Impossible> {
+    let interrupt = ps(environment.host.interrupt);
+    if interrupt == 0 || apart == u128::MAX {
+        return Ok((Ratio::ONE, 0));
+    }
+    if interrupt >= apart {
+        return Err((Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll));
+    }
+    let stretch = Ratio { numerator: apart, denominator: apart - interrupt };
+    Ok((stretch, stretch.scale(interrupt * (2 + before))))
+}
+
+/// `W` of the CPU.
+fn wait(environment: &Environment, population: &Population, (stretch, pending): (Ratio, u128)) -> Breakdown {
+    let switch = ps(environment.host.switch());
     let lower = switch + population.block;
-    let wait = Breakdown::default()
+    Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
         .and("CPU time stolen from it by completions", stretch.scale(lower).saturating_sub(lower))
         .and("completions in progress", pending)
-        .with(once_behind(environment, population))
-        .and("the crossing packet's second share", crossing(environment, population, stretch, switch, 0));
-    Ok(Charges {
+}
+
+fn of_cpu(environment: &Environment, (stretch, wait): (Ratio, Breakdown)) -> Charges {
+    let switch = ps(environment.host.switch());
+    Charges {
         stretch,
         per_block: switch,
         per_made: 0,
@@ -62,8 +89,8 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
         per_start: 0,
         per_activation: switch,
         preemptible: false,
-        on_cpu: false,
+        on_cpu: true,
         prolonged: None,
         wait,
-    })
+    }
 }

@@ -161,9 +161,11 @@ impl Symbols {
 pub(super) fn service(environment: &Environment, message: Bytes) -> Breakdown {
     let symbols = Symbols::new(environment, message);
     match environment.model {
-        ResourceModel::Ideal | ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart => {
-            symbols.o1_service()
-        }
+        ResourceModel::Ideal
+        | ResourceModel::O1
+        | ResourceModel::Handed
+        | ResourceModel::Apart
+        | ResourceModel::Core => symbols.o1_service(),
         // Of O3 they have no formula.
         ResourceModel::O2 | ResourceModel::O3 => symbols.o2_service(),
     }
@@ -174,7 +176,9 @@ pub(super) fn wait(environment: &Environment, population: &Population) -> Breakd
     let symbols = Symbols::new(environment, population.largest_message);
     match environment.model {
         ResourceModel::Ideal => Breakdown::default().and("L_xmit(S) of a lower packet", symbols.full),
-        ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart => symbols.o1_wait(),
+        ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart | ResourceModel::Core => {
+            symbols.o1_wait()
+        }
         ResourceModel::O2 | ResourceModel::O3 => symbols.o2_wait(),
     }
 }

@@ -156,37 +156,7 @@ impl RatedHost {
                 .admit(RateRequest { request: asked.request.within(deadline), ..*asked })
                 .map(|(_, bound)| bound)
         };
-        let (mut short, mut long) = (Span::ZERO, asked.request.deadline());
-        let mut bound = None;
-        for _ in 0..TRIES {
-            match kept(long) {
-                Ok(by) => {
-                    bound = Some(by);
-                    break;
-                }
-                Err(refusal) if refusal.reason != Reason::Late => return Err(refusal),
-                Err(_) => (short, long) = (long, long.saturating_mul(2)),
-            }
-        }
-        let Some(mut next) = bound else {
-            let late = Deficit::Time(long.saturating_sub(asked.request.deadline()));
-            return Err(Refusal {
-                resource: Resource::Deadline,
-                deficit: late,
-                claimant: Claimant::Newcomer,
-                reason: Reason::Late,
-                blocked_by: None,
-            });
-        };
-        // By when it is kept is what could have been asked for, mostly; where that is no less, by halves.
-        while long.saturating_sub(short) > long / 200 {
-            let asked = if short < next && next < long { next } else { short + (long - short) / 2 };
-            match kept(asked) {
-                Ok(by) => (long, next) = (asked, by),
-                Err(_) => short = asked,
-            }
-        }
-        Ok(long)
+        least(asked.request.deadline(), kept)
     }
 
     /// Every bound.
@@ -225,6 +195,41 @@ impl RatedHost {
         let whose = self.sends.iter().find(|(_, at_link)| **at_link == id);
         whose.map_or(at_link, |(id, _)| Claimant::Channel(*id))
     }
+}
+
+/// The least deadline that is kept, within a two-hundredth, if one is: `kept` says of one what is promised by it. Looked for from `first` on.
+pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -> Result<Span, Refusal> {
+    let (mut short, mut long) = (Span::ZERO, first);
+    let mut bound = None;
+    for _ in 0..TRIES {
+        match kept(long) {
+            Ok(by) => {
+                bound = Some(by);
+                break;
+            }
+            Err(refusal) if refusal.reason != Reason::Late => return Err(refusal),
+            Err(_) => (short, long) = (long, long.saturating_mul(2)),
+        }
+    }
+    let Some(mut next) = bound else {
+        let late = Deficit::Time(long.saturating_sub(first));
+        return Err(Refusal {
+            resource: Resource::Deadline,
+            deficit: late,
+            claimant: Claimant::Newcomer,
+            reason: Reason::Late,
+            blocked_by: None,
+        });
+    };
+    // By when it is kept is what could have been asked for, mostly; where that is no less, by halves.
+    while long.saturating_sub(short) > long / 200 {
+        let asked = if short < next && next < long { next } else { short + (long - short) / 2 };
+        match kept(asked) {
+            Ok(by) => (long, next) = (asked, by),
+            Err(_) => short = asked,
+        }
+    }
+    Ok(long)
 }
 
 /// Whether it goes over the link.

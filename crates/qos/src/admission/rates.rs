@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 use laxity_units::{Bytes, Span};
 
-use together::{Coming, through};
+pub(super) use together::{Coming, through};
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::environment::Request;

@@ -201,9 +201,12 @@ impl Theme {
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
             divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
                 && dice.chance(0.4),
-            // A host of several has no bound, and where anything is drawn there is mostly none anyway.
+            // Where anything is drawn there is mostly no bound. At first several had none anywhere.
             cores: match dice.latest().chance(if scheduling == Scheduling::Anything { 0.4 } else { 0.06 }) {
                 true => dice.latest().pick(&[2, 2, 3, 4, 64]),
+                false if paradigm == "O1" && null && !ideal && dice.newest().chance(0.2) => {
+                    dice.newest().pick(&[2, 2, 3])
+                }
                 false => 1,
             },
         }

@@ -120,9 +120,9 @@ fn cores_that_are_not_there_are_said() {
     insta::assert_snapshot!("cores", all.map(|text| refused(&text)).join("\n\n"));
 }
 
-/// Neither what starts at a host with several cores has a bound, nor what comes there.
+/// What is promised on several cores, and why nothing is where more is shared than the way out.
 #[test]
-fn several_cores_have_no_bound() {
+fn several_cores_have_bounds_where_they_share_the_way_out_only() {
     let of = |text: &str| match promises(&right(text).first(), Formula::Corrected) {
         Err(why) => why.0.to_string(),
         Ok(promises) => match &promises.channels[0] {
@@ -131,11 +131,36 @@ fn several_cores_have_no_bound() {
             other => panic!("{other:?}"),
         },
     };
-    assert!(of(CORES).contains("cores that wait for each other"), "{}", of(CORES));
-    assert_eq!(
-        of(&cores("cores = 3", "cores = 1").replace("core = 2", "core = 0").replace("core = 1", "core = 0")),
-        ""
-    );
+    let why = of(CORES);
+    assert!(why.contains("to a program on another core"), "{why}");
+    let here = |new: &str| {
+        let text = cores("work = \"10 us\", core = 2", "work = \"10 us\"");
+        assert!(text.contains("cores = 3"));
+        text.replace("cores = 3", new)
+    };
+    assert_eq!(of(&here("cores = 3")), "");
+    let refused = [
+        ("cores = 3\napplications = \"shared\"", "each time that a handler on another has room"),
+        ("cores = 3\nsubsystem = { link = { paradigm = \"O2\" } }", "under O1"),
+        (
+            "cores = 3\nsubsystem = { cpu = \"fixed_priority\", link = { order = \"fixed_priority\" } }",
+            "multi-class EDF",
+        ),
+        ("cores = 3\nsubsystem = { link = { order = \"virtual_clock\" } }", "under O1, with CPU and link"),
+    ];
+    for (host, reason) in refused {
+        let why = of(&here(host));
+        assert!(why.contains(reason), "{why}");
+    }
+    // What comes in is handled by core 1, and announced to core 0.
+    let class = "name = \"three\"\nclass = \"best_effort\"";
+    let text = here("cores = 3");
+    assert!(text.contains(class));
+    let real_time = "name = \"three\"\nclass = \"real_time\"\nmin_interval = \"10 ms\"\ndeadline = \"10 ms\"";
+    let why = of(&text.replace(class, real_time));
+    assert!(why.contains("on the core that the adapter interrupts"), "{why}");
+    let interrupts = "[node.ada.adapter]\ninterrupts = [1]\n[node.ben]";
+    assert_eq!(of(&text.replace(class, real_time).replace("[node.ben]", interrupts)), "");
 }
 
 /// Where timers cost something a message waits for its own, and for that by which `rest` is begun: here the CPU counts what it starts by packets, so neither is stretched.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_qos::admission::{AdmissionId, Bound, Early, Formula, Pays, RateRequest, Test};
-use laxity_qos::channel::LinkId;
+use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
 
 use super::promises;
@@ -13,16 +13,20 @@ use crate::experiment::{Experiment, Host};
 
 /// Reserves in `table` what the applications of `host` are to have, in their order; answers whose is which, or why not: whoever
 /// has not got the CPU that it needs is in nobody's analysis.
-pub(super) fn reserve(host: &Host, table: &mut Station) -> Result<Vec<Option<AdmissionId>>, Uncovered> {
-    let of = |application: &crate::experiment::ComputingSpec| {
+pub(super) fn reserve(
+    host: &Host,
+    table: &mut Station,
+    core: impl Fn(usize) -> CoreId,
+) -> Result<Vec<Option<AdmissionId>>, Uncovered> {
+    let of = |(number, application): (usize, &crate::experiment::ComputingSpec)| {
         let Some(request) = application.request() else { return Ok(None) };
         let request = request.map_err(|_| Uncovered("a budget is out of range"))?;
         let (pays, early) = (Pays::Everywhere, Early::default());
         let rate = RateRequest { request, level: 0, group: None, pays, early };
-        let id = table.request(&Asked { rate, link: LinkId::FIRST });
+        let id = table.request(&Asked { rate, link: LinkId::FIRST, core: core(number) });
         id.map(Some).map_err(|_| Uncovered("the CPU cannot keep the budgets of its applications"))
     };
-    host.computing.iter().map(of).collect()
+    host.computing.iter().enumerate().map(of).collect()
 }
 
 /// What is kept of what was reserved, where a host has a table: the deadline by which EDF goes, or what the demand test finds below it.

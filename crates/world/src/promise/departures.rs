@@ -10,6 +10,8 @@
 //! n c + (n − D) r + (n − B − 1) C ≤ Δ + c,   frames ≤ D + n ≤ D + (Δ + c + D r + (B + 1) C)/(C + c + r).   (1)
 //! ```
 //!
+//! Of `K` cores each makes packets, and as many may be half made; all of them have `K` times the time: `K (Δ + c)` in (1).
+//!
 //! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `arrivals.rs`.
 
 use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
@@ -63,7 +65,9 @@ impl Departures {
         let link = &host.subsystem.link;
         let buffers = buffers(experiment, station)?;
         // Immediately preemptible handlers may each have a packet half made.
-        let halves = if host.subsystem.preemption.immediate { experiment.channels.len() as u64 } else { 1 };
+        let cores = u64::from(host.subsystem.cores);
+        let halves =
+            if host.subsystem.preemption.immediate { experiment.channels.len() as u64 } else { cores };
         let adapters = experiment.nodes[station].adapters.len() as u64;
         let depth = u64::from(link.depth).saturating_mul(adapters).min(buffers);
         let start = match link.paradigm {
@@ -72,11 +76,13 @@ impl Departures {
         };
         let read = host.costs.response;
         let made = makes(experiment, station);
-        let interval = made.saturating_add(start).saturating_add(read);
+        let each = made.saturating_add(start).saturating_add(read);
+        let interval = each / cores;
         let ahead = start
+            .saturating_mul(cores)
             .saturating_add(read.saturating_mul(depth))
             .saturating_add(made.saturating_mul(buffers.saturating_add(halves)));
-        let several = if interval.is_zero() { return None } else { ahead.div_ceil(interval) };
+        let several = if interval.is_zero() { return None } else { ahead.div_ceil(each) };
         Some(Self { burst: depth.saturating_add(several).saturating_add(1), interval })
     }
 

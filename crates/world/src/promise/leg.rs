@@ -6,16 +6,17 @@
 //! how early messages came to it.
 
 use laxity_qos::admission::{Buffers, Early, Pays, Program, RateRequest, Request};
-use laxity_qos::channel::{PacketOverflow, Role};
+use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 
 use super::station::Asked;
 use super::table::reader;
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Experiment, Placement};
 
 /// Where a channel has come to.
 pub(super) struct Leg<'a> {
     experiment: &'a Experiment,
+    placement: &'a Placement,
     channel: &'a ChannelSpec,
     /// A burst is paid for at the first of a row of links that are shared by rates.
     once: bool,
@@ -26,9 +27,13 @@ pub(super) struct Leg<'a> {
 
 impl<'a> Leg<'a> {
     /// Where it starts.
-    pub(super) fn first(experiment: &'a Experiment, channel: &'a ChannelSpec, once: bool) -> Self {
+    pub(super) fn first(
+        (experiment, placement): (&'a Experiment, &'a Placement),
+        channel: &'a ChannelSpec,
+        once: bool,
+    ) -> Self {
         let pays = if once { Pays::First } else { Pays::Everywhere };
-        Self { experiment, channel, once, hop: 0, pays, early: Early::default() }
+        Self { experiment, placement, channel, once, hop: 0, pays, early: Early::default() }
     }
 
     /// What it asks of the station that it has come to, asking for `request`, and having that role there. Past the first host it is given the room that it needs.
@@ -53,7 +58,21 @@ impl<'a> Leg<'a> {
         Asked {
             rate: RateRequest { request, level, group, pays: self.pays, early: self.early },
             link: experiment.link_out(channel, self.hop),
+            core: self.core(node),
         }
+    }
+
+    /// Where its handlers are at `node`.
+    fn core(&self, node: usize) -> CoreId {
+        let (experiment, channel) = (self.experiment, self.channel);
+        if experiment.nodes.get(node).is_none_or(|_| experiment.host(node).subsystem.cores == 1) {
+            return CoreId::FIRST;
+        }
+        // A channel of which is asked what another rate would do is a copy of that of its name.
+        let itself = |other: &ChannelSpec| std::ptr::eq(other, channel);
+        let place = experiment.channels.iter().position(itself);
+        let place = place.or_else(|| experiment.channels.iter().position(|other| other.name == channel.name));
+        place.map_or(CoreId::FIRST, |place| self.placement.of(node, ChannelId(place as u32)).handler)
     }
 
     /// It goes on from the station, which leaves `handed_on` to be paid and may take it `most`.

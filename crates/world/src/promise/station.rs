@@ -1,11 +1,11 @@
-//! The table of one station: of a host or port that goes by deadlines or levels, of a host with several links, of a port's link that is shared by rates, or of a
-//! host with such a link.
+//! The table of one station: of a host or port that goes by deadlines or levels, of a host with several links, of a port's link that is shared by rates, of a
+//! host with such a link, or of one with several cores.
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, Decision, RateRequest, RateTable, RatedHost, Refusal,
-    Request, Test,
+    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, RateRequest, RateTable, RatedHost,
+    Refusal, Request, Test,
 };
-use laxity_qos::channel::LinkId;
+use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
 
 use super::links::Links;
@@ -16,6 +16,8 @@ pub(super) struct Asked {
     pub(super) rate: RateRequest,
     /// By which of its links; of what ends there, the first.
     pub(super) link: LinkId,
+    /// At which of its cores.
+    pub(super) core: CoreId,
 }
 
 impl Asked {
@@ -35,6 +37,8 @@ pub(super) enum Station {
     Rates(RateTable),
     /// A CPU by EDF, and its link by rates.
     Host(Box<RatedHost>),
+    /// Several cores by EDF, and their link.
+    Cores(Box<CoresTable>),
 }
 
 impl Station {
@@ -44,6 +48,7 @@ impl Station {
             Station::Several(links) => return links.request(asked),
             Station::Rates(table) => table.request(asked.rate),
             Station::Host(table) => table.request(asked.rate),
+            Station::Cores(table) => table.request(asked.rate.request, asked.core),
         };
         match decision {
             Decision::Admitted { id, .. } => Ok(id),
@@ -57,6 +62,7 @@ impl Station {
             Station::Several(links) => links.release(id),
             Station::Rates(table) => table.release(id),
             Station::Host(table) => table.release(id),
+            Station::Cores(table) => table.release(id),
         }
     }
 
@@ -67,6 +73,7 @@ impl Station {
             Station::Several(links) => links.least_deadline(asked),
             Station::Rates(table) => table.least_deadline(&asked.rate),
             Station::Host(table) => table.least_deadline(&asked.rate),
+            Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.core),
         }
     }
 
@@ -84,6 +91,7 @@ impl Station {
             Station::Several(links) => links.bounds(),
             Station::Rates(table) => table.bounds(),
             Station::Host(table) => table.bounds(),
+            Station::Cores(table) => table.bounds(),
         }
     }
 
@@ -97,6 +105,7 @@ impl Station {
             }
             Station::Rates(table) => Ok(table.terms(&asked.rate, bound)),
             Station::Host(table) => table.terms(&asked.rate, bound),
+            Station::Cores(table) => table.terms(bound),
         }
     }
 
@@ -111,14 +120,14 @@ impl Station {
         match self {
             Station::Ordered(table) => Some(table),
             Station::Several(links) => Some(links.of(link)),
-            Station::Rates(_) | Station::Host(_) => None,
+            Station::Rates(_) | Station::Host(_) | Station::Cores(_) => None,
         }
     }
 
     /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         match self {
-            Station::Ordered(_) | Station::Several(_) => None,
+            Station::Ordered(_) | Station::Several(_) | Station::Cores(_) => None,
             Station::Rates(table) => Some(table.handed_on(&asked.rate)),
             Station::Host(table) => table.handed_on(&asked.rate),
         }
@@ -129,7 +138,7 @@ impl Station {
         match self {
             Station::Ordered(_) | Station::Several(_) => GoesBy::Either,
             Station::Rates(_) => GoesBy::None,
-            Station::Host(_) => GoesBy::Requested,
+            Station::Host(_) | Station::Cores(_) => GoesBy::Requested,
         }
     }
 }

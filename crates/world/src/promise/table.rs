@@ -17,13 +17,14 @@ use laxity_units::{Bytes, Span};
 use super::Refused;
 use super::arrivals::arrivals;
 use super::computing;
+use super::cores;
 use super::departures::{Departures, makes};
 use super::division::{self, Needs};
 use super::leg::Leg;
 use super::links::{Links, other_links, promising};
 use super::station::{Asked, GoesBy, Station};
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
-use crate::experiment::{ChannelSpec, Division, Experiment, Host, SourceSpec};
+use crate::experiment::{ChannelSpec, Division, Experiment, Host, Placement, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
 pub(super) type Reserved = (usize, Role, AdmissionId, Asked);
@@ -34,6 +35,8 @@ pub(super) struct Tables {
     /// What is reserved at each for applications that compute there.
     computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
+    /// Who is on which core, where hosts have several.
+    placement: Placement,
 }
 
 /// What a channel has reserved: all that its bound takes, or as far as its way is covered.
@@ -45,6 +48,7 @@ pub(super) struct Reservation {
 
 impl Tables {
     pub(super) fn new(experiment: &Experiment, coverage: &Coverage, formula: Formula) -> Self {
+        let placement = Placement::new(experiment);
         let table = |node: usize| {
             let by_rates = coverage.stations[node].as_ref().ok().and_then(|covered| covered.rates);
             if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
@@ -57,6 +61,9 @@ impl Tables {
                 let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
                 let sharing = sharing(experiment, formula, node, (LinkCosts::default(), Span::ZERO))?;
                 return rated(environment, order, sharing);
+            }
+            if experiment.nodes.get(node).is_some_and(|_| experiment.host(node).subsystem.cores > 1) {
+                return cores::table(experiment, coverage, formula, (node, &placement));
             }
             let test = experiment.admission.test_with(formula);
             let by_link = |link| {
@@ -77,12 +84,14 @@ impl Tables {
         let reserved = |(node, reserved): (usize, &mut Vec<Option<AdmissionId>>)| {
             let mut table = table(node)?;
             if node < experiment.nodes.len() {
-                *reserved = computing::reserve(experiment.host(node), &mut table)?;
+                *reserved = computing::reserve(experiment.host(node), &mut table, |number| {
+                    placement.of_computing(node, number)
+                })?;
             }
             Ok(table)
         };
         let hosts = computing.iter_mut().enumerate().map(reserved).collect();
-        Self { hosts: coverage.spread(experiment, hosts), computing, formula }
+        Self { hosts: coverage.spread(experiment, hosts), computing, formula, placement }
     }
 
     /// Per station, what is reserved for each application that computes there.
@@ -104,7 +113,8 @@ impl Tables {
             Division::Alike => None,
             Division::Shared => Some(self.divided(experiment, channel, request)?),
         };
-        let mut leg = Leg::first(experiment, channel, self.pays_once(experiment, channel, request));
+        let mut leg =
+            Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (hop, (node, role)) in self.hosts_of(experiment, channel).enumerate() {
             let own = deadlines.as_ref().map_or(request, |deadlines| request.within(deadlines[hop]));
             let asked = leg.asked((node, role), own);
@@ -155,7 +165,8 @@ impl Tables {
     ) -> Result<Vec<Span>, Refused> {
         let mut stations = Vec::new();
         let all: Vec<(usize, Role)> = self.hosts_of(experiment, channel).collect();
-        let mut leg = Leg::first(experiment, channel, self.pays_once(experiment, channel, request));
+        let mut leg =
+            Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         // What a station before it may be asked for.
         let most = request.deadline().saturating_mul(all.len() as u64);
         for &(node, role) in &all {
@@ -201,7 +212,8 @@ impl Tables {
         request: Request,
     ) -> Option<Span> {
         let mut stations = Vec::new();
-        let mut leg = Leg::first(experiment, channel, self.pays_once(experiment, channel, request));
+        let mut leg =
+            Leg::first((experiment, &self.placement), channel, self.pays_once(experiment, channel, request));
         for (node, role) in self.hosts_of(experiment, channel) {
             let Ok(host) = &self.hosts[node] else { break };
             let asked = leg.asked((node, role), request);
@@ -218,7 +230,7 @@ impl Tables {
     /// Whether `channel`, over a row of links that are shared by rates, is promised less if its burst is paid for at the first of them only.
     fn pays_once(&self, experiment: &Experiment, channel: &ChannelSpec, request: Request) -> bool {
         let least = |once| {
-            let mut leg = Leg::first(experiment, channel, once);
+            let mut leg = Leg::first((experiment, &self.placement), channel, once);
             let mut sum = Span::ZERO;
             for (node, role) in self.hosts_of(experiment, channel) {
                 let asked = leg.asked((node, role), request);
@@ -326,7 +338,7 @@ pub(super) fn reader(experiment: &Experiment, channel: &ChannelSpec, node: usize
     channel.reader_at(experiment.host(node).speedup).filter(|_| ends_here)
 }
 
-fn environment(
+pub(super) fn environment(
     experiment: &Experiment,
     coverage: &Coverage,
     formula: Formula,
@@ -427,7 +439,7 @@ fn costs(host: &Host, model: ResourceModel) -> HostCosts {
 }
 
 /// What a channel has at a node without a guarantee: all of it, or what exceeds its contract. To a link of the node, one of another is elsewhere.
-fn best_effort(
+pub(super) fn best_effort(
     experiment: &Experiment,
     channel: &ChannelSpec,
     (node, link): (usize, LinkId),
@@ -480,7 +492,7 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
 
 /// Every packet that comes in interrupts, and may keep what goes out from a resource of the adapter before. What its way through that
 /// adapter and jitter push together comes at once.
-fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
+pub(super) fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
     let comes_in = incoming(experiment, node)?;
     let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
     let all = cost.saturating_add(comes_in.held);
@@ -502,9 +514,12 @@ fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
 }
 
 /// What is ahead of its time at `node` is waited for by timers, and so are periods of applications.
-fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
+pub(super) fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
     let host = experiment.host(node);
     let Config { early, link, .. } = &host.subsystem;
+    if host.costs.timer.is_zero() {
+        return Vec::new();
+    }
     let is_held = |channel: &&ChannelSpec| {
         channel.class == Class::RealTime && experiment.hops(channel).any(|(hop, _)| hop == node)
     };

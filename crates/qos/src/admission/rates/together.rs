@@ -24,15 +24,15 @@ const PARTS: u32 = 40;
 
 /// What comes of a channel.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Coming {
+pub(in crate::admission) struct Coming {
     /// `S`: what its largest message takes.
-    pub(super) service: Span,
+    pub(in crate::admission) service: Span,
     /// `I`: between two of them.
-    pub(super) interval: Span,
+    pub(in crate::admission) interval: Span,
     /// `E`: how early they come.
-    pub(super) early: Span,
+    pub(in crate::admission) early: Span,
     /// `a`: but for so many.
-    pub(super) ahead: u64,
+    pub(in crate::admission) ahead: u64,
 }
 
 impl Coming {
@@ -44,7 +44,7 @@ impl Coming {
 }
 
 /// `b` of (1) after `lower`; nothing where there is no end, or none is found.
-pub(super) fn through(lower: Span, all: &[Coming]) -> Option<Span> {
+pub(in crate::admission) fn through(lower: Span, all: &[Coming]) -> Option<Span> {
     let demand = |time: u128| all.iter().map(|one| one.demand(time)).fold(ps(lower), u128::saturating_add);
     // From below: were the steps a line, it would end there, and that is no later. All rounded down.
     let part = |one: &Coming| (ps(one.service) << PARTS) / ps(one.interval);

@@ -1,0 +1,137 @@
+//! Hosts with several cores: what is placed anywhere on them keeps the bounds of [`CoresTable`].
+
+use laxity_qos::admission::CoresTable;
+
+use super::*;
+
+/// Where everything is: channels, those without a guarantee, and applications that compute.
+struct Places<'a> {
+    case: &'a Case,
+    cores: u8,
+}
+
+impl Places<'_> {
+    fn at(&self, place: usize) -> CoreId {
+        CoreId((self.case.dice[place % 60] / 7 % u32::from(self.cores)) as u8)
+    }
+
+    fn channel(&self, i: usize) -> CoreId {
+        self.at(i)
+    }
+
+    fn best_effort(&self, i: usize) -> CoreId {
+        self.at(20 + i)
+    }
+
+    fn computing(&self, i: usize) -> CoreId {
+        self.at(40 + i)
+    }
+
+    /// What calls of cores that sleep cost, in one case of two.
+    fn ipi(&self) -> Span {
+        let dice = self.case.dice[61];
+        Span::from_us(if dice.is_multiple_of(2) { u64::from(dice / 2 % 40) } else { 0 })
+    }
+
+    fn table(&self) -> Option<CoresTable> {
+        let case = self.case;
+        let common = case.environment(Formula::Corrected);
+        let intervals = || (0..case.channels.len()).map(|i| case.request(i).spec().min_interval);
+        let periods = || case.computing.iter().filter_map(|application| Some(application.budget?.period));
+        let timers = Timers::new(case.host().timer, &[case.early, case.link_early]);
+        let of = |core: CoreId| Environment {
+            host: HostCosts { ipi: self.ipi(), ..common.host },
+            best_effort: (0..common.best_effort.len())
+                .filter(|i| self.best_effort(*i) == core)
+                .map(|i| common.best_effort[i])
+                .collect(),
+            slice: (0..case.computing.len())
+                .filter(|i| self.computing(*i) == core && case.computing[*i].budget.is_none())
+                .map(|i| case.computing[i].slice)
+                .max()
+                .unwrap_or_default(),
+            interference: timers.interference(intervals(), periods()),
+            ..common.clone()
+        };
+        let specs = (0..case.channels.len()).map(|i| *case.request(i).spec());
+        let sizes = specs.map(|spec| (spec.smallest_packet(case.packet), spec.max_message.min(case.packet)));
+        let tail = |size: &Bytes| Bytes::new((size.get() - 1) % case.packet.get() + 1);
+        let without = case.best_effort.iter().map(|size| (tail(size), (*size).min(case.packet)));
+        let sent = sizes.chain(without).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let each: Vec<Environment> = (0..self.cores).map(CoreId).map(of).collect();
+        CoresTable::new(&each, CoreId::FIRST, sent).ok()
+    }
+
+    /// Admits what can be admitted, and runs it.
+    fn simulate(&self) -> Option<Vec<Outcome>> {
+        let case = self.case;
+        let mut table = self.table()?;
+        let mut computing = Vec::new();
+        for (i, application) in case.computing.iter().enumerate() {
+            let core = self.computing(i);
+            let application = Computing { core, ..*application };
+            let Some(budget) = application.budget else {
+                computing.push((application, None));
+                continue;
+            };
+            let work = Work { time: budget.time, slice: application.slice };
+            let request = Request::computing(work, budget.period, budget.deadline).expect("it is a budget");
+            if let Decision::Admitted { id, .. } = table.request(request, core) {
+                computing.push((application, Some(id)));
+            }
+        }
+        let mut ids = Vec::new();
+        for i in 0..case.channels.len() {
+            if let Decision::Admitted { id, .. } = table.request(case.request(i), self.channel(i)) {
+                ids.push((id, i));
+            }
+        }
+        let bounds = table.bounds();
+        let bound =
+            |id: AdmissionId| bounds.iter().find(|bound| bound.id == id).expect("it was admitted").bound;
+        let admitted: Vec<Admitted> = ids
+            .iter()
+            .map(|(id, i)| Admitted { request: case.request(*i), bound: bound(*id), priority: 0 })
+            .collect();
+        let computing: Vec<_> =
+            computing.into_iter().map(|(application, id)| (application, id.map(bound))).collect();
+        let mut config = case.config();
+        config.cores = self.cores;
+        config.link.core = self.at(62);
+        let on = ids.iter().map(|(_, i)| self.channel(*i));
+        let on: Vec<CoreId> = on.chain((0..case.best_effort.len()).map(|i| self.best_effort(i))).collect();
+        let host = HostCosts { ipi: self.ipi(), ..case.host() };
+        run_admitted(case, (host, config), (&admitted, &computing), &on)
+    }
+}
+
+/// The same under the one schedule that the proof is about.
+fn on_cores(case: Case) -> Case {
+    Case { model: ResourceModel::O1, schedule: Schedule::EdfByDemand, ..case }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, max_shrink_iters: 5000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nobody_on_several_cores_exceeds_a_bound(case in case(), cores in 1u8..5) {
+        let case = on_cores(case);
+        let outcome = Places { case: &case, cores }.simulate().unwrap_or_default();
+        let late = outcome.iter().find(|outcome| outcome.worst > outcome.promised);
+        prop_assert!(late.is_none(), "{late:?}");
+    }
+}
+
+/// Of several hundred sets many have members, and somebody comes near what was promised.
+#[test]
+fn the_bounds_of_several_cores_are_of_use() {
+    let (mut admitted, mut closest) = (0, 0);
+    for (place, case) in drawn(400).enumerate() {
+        let case = on_cores(case);
+        let outcome = Places { case: &case, cores: 2 + (place % 3) as u8 }.simulate().unwrap_or_default();
+        admitted += outcome.len();
+        closest = outcome.iter().map(|o| percent(o.worst, o.promised)).max().unwrap_or(0).max(closest);
+    }
+    println!("{admitted} admitted; closest to its bound {closest} %");
+    assert!(admitted > 600 && closest > 70, "{admitted} admitted; closest to its bound {closest} %");
+}

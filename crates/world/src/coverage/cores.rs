@@ -1,0 +1,54 @@
+//! Which hosts with several cores have bounds: `laxity_qos::admission::CoresTable` has the proof, and what it takes for granted.
+
+use laxity_model::adapter::Notification;
+use laxity_model::host::Applications;
+use laxity_qos::admission::ResourceModel;
+use laxity_qos::channel::{ChannelId, LinkId};
+use laxity_qos::discipline::Class;
+
+use super::{Covered, Uncovered, stalls};
+use crate::experiment::{Adapter, Experiment, Placement, Task};
+
+/// Whether `node`, a host with several cores that are to work so, is covered.
+pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> Result<(), Uncovered> {
+    let [attached] = &experiment.nodes[node].adapters[..] else {
+        return Err(Uncovered("no analysis covers several cores before several adapters"));
+    };
+    if host.model != ResourceModel::Core || host.by_level {
+        return Err(Uncovered("several cores are analysed under O1, with CPU and link by multi-class EDF"));
+    }
+    if matches!(experiment.adapters[attached.adapter], Adapter::Described(_)) {
+        return Err(Uncovered("no analysis covers several cores before an adapter of stages"));
+    }
+    if experiment.adapter(node).notification() != Notification::Interrupt {
+        return Err(Uncovered("no analysis covers several cores of which one looks for responses"));
+    }
+    if stalls(experiment, (node, LinkId::FIRST)).next().is_some() {
+        return Err(Uncovered("no analysis covers several cores beside an adapter that stalls"));
+    }
+    // Which core a copy is placed on is known when it is there.
+    if matches!(experiment.task, Task::Fill(_)) {
+        return Err(Uncovered("nobody knows yet on which core copies will be"));
+    }
+    if experiment.host(node).applications == Applications::Shared {
+        return Err(Uncovered(
+            "an application may take its core each time that a handler on another has room",
+        ));
+    }
+    let (placement, hears) = (Placement::new(experiment), attached.interrupts[0]);
+    for (number, channel) in (0..).zip(&experiment.channels) {
+        let Some(hop) = channel.hop(node) else { continue };
+        let placed = placement.of(node, ChannelId(number));
+        if channel.reader.is_some() && placed.reader != placed.handler {
+            return Err(Uncovered(
+                "no analysis follows a message from its handler to a program on another core",
+            ));
+        }
+        if hop > 0 && channel.class == Class::RealTime && placed.handler != hears {
+            return Err(Uncovered(
+                "what is guaranteed and comes in is analysed on the core that the adapter interrupts",
+            ));
+        }
+    }
+    Ok(())
+}

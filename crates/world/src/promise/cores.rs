@@ -1,0 +1,60 @@
+//! The table of a host with several cores: each is a host by itself, with what is placed there.
+//!
+//! Timers are taken to be on every core, though each has one; what comes in interrupts one core.
+
+use laxity_qos::admission::{CoresTable, Environment, Formula};
+use laxity_qos::channel::{ChannelId, CoreId, LinkId};
+use laxity_units::Bytes;
+
+use super::station::Station;
+use super::table::{best_effort, environment, receptions, timers};
+use crate::coverage::{Coverage, Uncovered};
+use crate::experiment::{ChannelSpec, Experiment, Placement};
+
+/// That of `node`, without channels.
+pub(super) fn table(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    formula: Formula,
+    (node, placement): (usize, &Placement),
+) -> Result<Station, Uncovered> {
+    if formula != Formula::Corrected {
+        return Err(Uncovered("the papers' host has one core"));
+    }
+    let host = experiment.host(node);
+    let hears = experiment.nodes[node].adapters[0].interrupts[0];
+    let common = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
+    let of = |core: CoreId| -> Result<Environment, Uncovered> {
+        let here = |number: u32| placement.of(node, ChannelId(number)).handler == core;
+        let channels = (0..).zip(&experiment.channels).filter(|(number, _)| here(*number));
+        let without = |(_, channel)| best_effort(experiment, channel, (node, LinkId::FIRST));
+        let computes =
+            (0..).zip(&host.computing).filter(|(number, _)| placement.of_computing(node, *number) == core);
+        let left = computes.filter(|(_, application)| application.budget.is_none());
+        let mut above = timers(experiment, node);
+        if core == hears {
+            above.extend(receptions(experiment, node)?);
+        }
+        Ok(Environment {
+            best_effort: channels.filter_map(without).collect(),
+            slice: left.map(|(_, application)| application.slice).max().unwrap_or_default(),
+            interference: above,
+            ..common.clone()
+        })
+    };
+    let each = (0..host.subsystem.cores).map(CoreId).map(of).collect::<Result<Vec<_>, _>>()?;
+    let table = CoresTable::new(&each, hears, sent(experiment, node))
+        .map_err(|_| Uncovered("completions and what else interrupts may take all of a core"))?;
+    Ok(Station::Cores(Box::new(table)))
+}
+
+/// The smallest and the largest packet that `node` sends.
+fn sent(experiment: &Experiment, node: usize) -> Option<(Bytes, Bytes)> {
+    let packet = experiment.packet();
+    let leaves = |channel: &&ChannelSpec| channel.hop_from(node).is_some();
+    let sizes = experiment.channels.iter().filter(leaves).map(|channel| {
+        let spec = &channel.spec;
+        (spec.smallest_packet(packet), spec.max_message.min(packet))
+    });
+    sizes.reduce(|(least, most), (small, large)| (least.min(small), most.max(large)))
+}
