@@ -224,10 +224,16 @@ impl<E: Copy> Calendar<E> {
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.due()?;
+        Some(self.take_due())
+    }
+
+    /// Takes the event that [`due`](Self::due) has just named.
+    #[inline(always)]
+    pub(crate) fn take_due(&mut self) -> (Time, E) {
         let first = &self.heap[0];
         self.hole = true;
         self.now = first.time;
-        Some((self.now, first.event))
+        (self.now, first.event)
     }
 
     /// [`Calendar::next_time`] for a driver, which pops next and so may fill the hole.

@@ -98,8 +98,9 @@ pub fn run<W: World, C: Clock>(
         let next = calendar.due();
         let due = next.filter(|at| *at <= limits.until);
         match clock.wait_until(due.unwrap_or(limits.until.max(calendar.now()))) {
-            Wait::Reached { late } => match due.and_then(|_| calendar.pop()) {
-                Some((now, event)) => {
+            Wait::Reached { late } => match due {
+                Some(_) => {
+                    let (now, event) = calendar.take_due();
                     lateness.record(late);
                     events += 1;
                     world.handle(now, event, calendar);

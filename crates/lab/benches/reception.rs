@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p laxity-lab --bench reception`, or with `-- --quick` for fewer rounds. Both simulate the same: packets at a constant rate, a hard timer whose tick stops the
 //! CPU for an exponential look, a quota of packets of exponential service, one queue of bounded length. Both draw the same numbers
-//! in the same order, so their counts and latencies must be equal, and are asserted to be.
+//! in the same order, so what the paper asks of them (throughput, blocking, latency, availability) must be equal, and is asserted to be.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -33,6 +33,8 @@ struct Figures {
     dropped: u64,
     /// Mean latency in nanoseconds, rounded down.
     latency: u64,
+    /// CPU time in a thousand million that was left by polls and services, rounded to the nearest.
+    available: u64,
     /// Things that happened: arrivals, ticks, ends of polls and of services.
     events: u64,
 }
@@ -71,19 +73,20 @@ fn interval() -> u64 {
     1_000_000_000_000 / RATE
 }
 
-/// Counts of the project's own model.
-fn by_model(scenario: &Scenario) -> (u64, u64, u64) {
+/// Figures of the project's own model, which need not say how many events it took.
+fn by_model(scenario: &Scenario, events: u64) -> Figures {
     let run = laxity_world::run(&scenario.first());
     let channel = &run.channels[0];
     let latency = channel.latency.as_ref().map_or(0, |latency| (latency.mean * 1e9) as u64);
-    (channel.completed, channel.dropped_packets, latency)
+    let available = (run.figures["cpu_left_share"] * 1e9).round() as u64;
+    Figures { delivered: channel.completed, dropped: channel.dropped_packets, latency, available, events }
 }
 
 /// What the CPU does.
 enum Cpu {
     Idle,
-    Polling { ends: u64 },
-    Serving { ends: u64, arrived: u64 },
+    Polling { since: u64, ends: u64 },
+    Serving { since: u64, ends: u64, arrived: u64 },
 }
 
 fn by_hand() -> Figures {
@@ -93,31 +96,39 @@ fn by_hand() -> Figures {
     let mut cpu = Cpu::Idle;
     let mut stopped: Option<(u64, u64)> = None;
     let (mut arrival, mut tick, mut left) = (0, TICK, 0);
-    let mut figures = Figures { delivered: 0, dropped: 0, latency: 0, events: 0 };
+    let mut figures = Figures { delivered: 0, dropped: 0, latency: 0, available: 0, events: 0 };
     let mut waited: u128 = 0;
+    let mut used = 0;
     let mut now = 0;
     while figures.delivered + figures.dropped < PACKETS {
         let ends = match cpu {
             Cpu::Idle => u64::MAX,
-            Cpu::Polling { ends } | Cpu::Serving { ends, .. } => ends,
+            Cpu::Polling { ends, .. } | Cpu::Serving { ends, .. } => ends,
         };
         // A poll is not stopped by a tick: that is heard when it is over.
         let heard = if matches!(cpu, Cpu::Polling { .. }) { u64::MAX } else { tick.max(now) };
         now = arrival.min(ends).min(heard);
         figures.events += 1;
         if now == ends {
-            if let Cpu::Serving { arrived, .. } = cpu {
-                figures.delivered += 1;
-                waited += u128::from(now - arrived);
-            } else {
-                left = QUOTA;
+            match cpu {
+                Cpu::Serving { since, arrived, .. } => {
+                    figures.delivered += 1;
+                    waited += u128::from(now - arrived);
+                    used += now - since;
+                }
+                Cpu::Polling { since, .. } => {
+                    left = QUOTA;
+                    used += now - since;
+                }
+                Cpu::Idle => unreachable!("nothing ends"),
             }
             cpu = Cpu::Idle;
         } else if now == heard {
-            if let Cpu::Serving { ends, arrived } = cpu {
+            if let Cpu::Serving { since, ends, arrived } = cpu {
                 stopped = Some((ends - now, arrived));
+                used += now - since;
             }
-            cpu = Cpu::Polling { ends: now + draw(POLL) };
+            cpu = Cpu::Polling { since: now, ends: now + draw(POLL) };
             tick += TICK;
         } else {
             arrival += interval();
@@ -125,37 +136,41 @@ fn by_hand() -> Figures {
         }
         // A tick that came while another's poll went on goes before any service.
         if matches!(cpu, Cpu::Idle) && tick <= now {
-            cpu = Cpu::Polling { ends: now + draw(POLL) };
+            cpu = Cpu::Polling { since: now, ends: now + draw(POLL) };
             tick += TICK;
             figures.events += 1;
         }
         if matches!(cpu, Cpu::Idle) {
             if let Some((rest, arrived)) = stopped.take() {
-                cpu = Cpu::Serving { ends: now + rest, arrived };
+                cpu = Cpu::Serving { since: now, ends: now + rest, arrived };
             } else if left > 0
                 && let Some(arrived) = queue.pop_front()
             {
                 left -= 1;
-                cpu = Cpu::Serving { ends: now + draw(SERVICE), arrived };
+                cpu = Cpu::Serving { since: now, ends: now + draw(SERVICE), arrived };
             } else {
                 // A batch that finds nothing is over.
                 left = 0;
             }
         }
     }
+    if let Cpu::Polling { since, .. } | Cpu::Serving { since, .. } = cpu {
+        used += now - since;
+    }
     figures.latency = (waited / u128::from(figures.delivered) / 1000) as u64;
+    figures.available = ((1.0 - used as f64 / now as f64) * 1e9).round() as u64;
     figures
 }
 
 fn main() {
     let scenario = Scenario::from_text("polling.toml", text()).expect("the scenario is valid");
     let hand = by_hand();
-    assert_eq!(by_model(&scenario), (hand.delivered, hand.dropped, hand.latency), "both simulate the same");
+    assert_eq!(by_model(&scenario, hand.events), hand, "both simulate the same");
     let (mut model, mut loops) = (Vec::new(), Vec::new());
     let quick = std::env::args().any(|argument| argument == "--quick");
     for _ in 0..if quick { 1 } else { 7 } {
         loops.push(timed(|| black_box(by_hand())).1.as_secs_f64());
-        model.push(timed(|| black_box(by_model(&scenario))).1.as_secs_f64());
+        model.push(timed(|| black_box(by_model(&scenario, hand.events))).1.as_secs_f64());
     }
     let (model, loops) = (median(&mut model), median(&mut loops));
     let each = |seconds: f64| seconds * 1e9 / hand.events as f64;

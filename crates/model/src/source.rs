@@ -111,8 +111,17 @@ impl Source {
     }
 
     /// The next message; `None` when the source has ended or time has.
-    #[inline]
+    // Each message asks for the next, so the commonest source is a few instructions where it is asked and the others are a call.
+    #[inline(always)]
     pub fn next_arrival(&mut self) -> Option<Arrival> {
+        match self {
+            Source::Periodic(source) => source.next_arrival(),
+            other => other.next_of_another(),
+        }
+    }
+
+    #[inline(never)]
+    fn next_of_another(&mut self) -> Option<Arrival> {
         match self {
             Source::Periodic(source) => source.next_arrival(),
             Source::Bursty(source) => source.next_arrival(),

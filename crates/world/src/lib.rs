@@ -38,6 +38,6 @@ pub use assembly::{
     Nothing, Notice, Outside, Said, channel_config, groups, limits, observe, receiving, run, run_within,
     source_stream,
 };
-pub use measure::Tally;
+pub use measure::{Drops, Tally};
 pub use steps::Steps;
 pub use stub::stub;

@@ -4,6 +4,7 @@
 //! do not blur them: an event counts if it happens in the window, whenever its message was sent. Worst response times
 //! are of the whole run: a bound admits no exception, and the first message of a run is as good a counterexample as any.
 
+mod drops;
 mod gaps;
 mod punctuality;
 mod samples;
@@ -15,6 +16,7 @@ use laxity_qos::channel::{Delivery, Packet};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
+pub use drops::Drops;
 pub(crate) use gaps::Gaps;
 pub(crate) use punctuality::Punctuality;
 pub use punctuality::Said;
@@ -116,6 +118,7 @@ impl Meter {
     }
 
     /// A packet that was whole at an interface at `from` is with its program, a message of its own.
+    #[inline]
     pub(crate) fn receive(&mut self, now: Time, from: Time, class: Class, size: Bytes, counted: bool) {
         self.tally.packets += 1;
         self.tally.completed += 1;

@@ -109,6 +109,8 @@ pub(super) struct Adapters {
     outcomes: Consumer<Outcome>,
     /// A packet that found no slot, until the world has heard.
     lost: Option<Outcome>,
+    /// What the world was told last.
+    told: Option<Outcome>,
     /// When there is something to do without being told.
     deadline: Option<Time>,
     account: Account,
@@ -127,7 +129,7 @@ pub struct Account {
 
 impl Adapters {
     pub(super) fn new(shared: Arc<Shared>, raise: Raise, outcomes: Consumer<Outcome>) -> Self {
-        Self { shared, raise, outcomes, lost: None, deadline: None, account: Account::default() }
+        Self { shared, raise, outcomes, lost: None, told: None, deadline: None, account: Account::default() }
     }
 
     pub(super) fn doorbell(&self) -> Bell {
@@ -174,7 +176,7 @@ impl Adapters {
     }
 
     /// What has become of a packet, and when.
-    pub(super) fn next_output(&mut self) -> Option<Outcome> {
+    pub(super) fn next_outcome(&mut self) -> Option<Outcome> {
         let outcome = self.lost.take().or_else(|| self.outcomes.take())?;
         match outcome.1.lost {
             None => self.account.delivered += 1,
@@ -205,8 +207,9 @@ impl ReceivingHost for Adapters {
         self.deadline
     }
 
-    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
-        into.extend(std::iter::from_fn(|| self.next_output()));
+    fn next_output(&mut self) -> Option<&(Time, Reception)> {
+        self.told = self.next_outcome();
+        self.told.as_ref()
     }
 
     fn uses(&self, _now: Time) -> ReceptionUses {

@@ -141,7 +141,7 @@ fn every_packet_has_one_end_and_those_of_the_program_keep_their_order() {
             if bell.is_rung() || adapters.next_deadline().is_some_and(|at| at <= now) {
                 adapters.timer(now);
             }
-            while let Some((at, output)) = adapters.next_output() {
+            while let Some((at, output)) = adapters.next_outcome() {
                 let packet = output.packet;
                 assert!(at >= packet.at && ends.insert(packet.number), "{policy}: {output:?} at {at}");
                 match output.lost {

@@ -150,13 +150,15 @@ impl Receiver {
     }
 
     /// Stops what a signal stops, and finds the CPU something to do.
+    #[inline(always)]
     pub(super) fn react(&mut self, now: Time) {
         loop {
             if self.changes {
                 self.change_policies(now);
             }
             let goes_on = match self.running {
-                None => self.begin(now),
+                // Signals went first. Only where an adapter interrupts may one be due by what was begun.
+                None => self.begin(now) && !(self.is_quiet && self.running.is_some()),
                 Some(_) => self.due_signal(now).is_some() && self.stop(now),
             };
             if !goes_on {
@@ -318,7 +320,7 @@ impl Receiver {
     #[inline]
     fn start(&mut self, now: Time, job: Job, cost: Span) -> bool {
         match cost.is_zero() {
-            true => self.finish(now, job, Span::ZERO),
+            true => self.finish_at_once(now, job),
             false => {
                 let level = self.level(job);
                 self.running = Some(Running { job, since: now, ends: now + cost, whole: cost, level });
@@ -338,8 +340,6 @@ impl Receiver {
     /// An interface interrupts, or its clock ticks.
     #[inline(never)]
     fn hear(&mut self, now: Time, interface: usize) -> bool {
-        let busy = self.batches[Context::Thread as usize].is_some_and(|open| open.interface == interface)
-            || self.stopped.iter().flatten().any(|stopped| stopped.job == Job::Switch(interface));
         self.signal_is_known = false;
         let target = &mut self.interfaces[interface];
         if !target.ticked(now) {
@@ -349,15 +349,22 @@ impl Receiver {
             return self.start(now, Job::Interrupt(interface), cost);
         }
         let is_thread = target.context() == Context::Thread;
-        if is_thread && (busy || target.ready == Ready::Now) {
-            target.report.missed_ticks += 1;
+        if is_thread && (target.ready == Ready::Now || self.has_thread_at_work(interface)) {
+            self.interfaces[interface].report.missed_ticks += 1;
             return true;
         }
+        let target = &mut self.interfaces[interface];
         target.policy.entered(now);
         target.report.ticks += 1;
         let cost = if is_thread { self.costs.interrupt } else { self.costs.poll };
         let cost = cost.draw(&mut self.random);
         self.start(now, Job::Tick(interface), cost)
+    }
+
+    /// Whether the polling thread of `interface` has a batch under way, or is on its way to one.
+    fn has_thread_at_work(&self, interface: usize) -> bool {
+        self.batches[Context::Thread as usize].is_some_and(|open| open.interface == interface)
+            || self.stopped.iter().flatten().any(|stopped| stopped.job == Job::Switch(interface))
     }
 
     fn open_batch(&mut self, now: Time, interface: usize) -> bool {
@@ -416,7 +423,14 @@ impl Receiver {
         cost.draw(&mut self.random)
     }
 
+    /// A piece of work that takes no time is done.
+    #[inline(never)]
+    fn finish_at_once(&mut self, now: Time, job: Job) {
+        self.finish(now, job, Span::ZERO);
+    }
+
     /// A piece of work is done.
+    #[inline(always)]
     pub(super) fn finish(&mut self, now: Time, job: Job, took: Span) {
         self.signal_is_known &= self.is_quiet;
         match job {
@@ -461,13 +475,14 @@ impl Receiver {
     /// The protocol, which took so long, is done with a packet: it goes to the program, or nowhere.
     #[inline]
     fn keep(&mut self, now: Time, interface: usize, took: Span) {
-        let packet = self.interfaces[interface].taken().packet;
-        self.interfaces[interface].withdraw(packet.class);
-        let pool = self.pool();
         let target = &mut self.interfaces[interface];
         if !target.has_program() {
-            self.output.push((now, Reception::delivered(packet)));
-        } else if target.keeps(packet.class, pool) {
+            return self.output.push((now, Reception::delivered(target.taken().packet)));
+        }
+        let packet = target.taken().packet;
+        target.withdraw(packet.class);
+        let pool = self.pool();
+        if self.interfaces[interface].keeps(packet.class, pool) {
             self.programs.push(interface, packet);
         } else {
             self.uses.protocol -= took;

@@ -311,7 +311,10 @@ impl Interface {
                 Waiting { real_time: self.queues[0].len() as u32, best_effort: self.queues[1].len() as u32 };
             let class = self.sharing.next(waiting, *taken)?;
             let queue = usize::from(class == Class::BestEffort);
-            self.taken = self.queues[queue].pop_front()?;
+            // Copied from where it lies: what is popped into a variable is written twice.
+            let commands = &mut self.queues[queue];
+            self.taken = *commands.front()?;
+            commands.pop_front();
             let (packet, announces) = (&self.taken.packet, self.taken.announces);
             if !self.handshake {
                 self.used[queue] -= 1;

@@ -78,9 +78,9 @@ impl Bench {
     }
 
     fn collect(&mut self) {
-        let mut outputs = Vec::new();
-        self.receiver.outputs(&mut outputs);
-        self.seen.append(&mut outputs);
+        while let Some(output) = self.receiver.next_output() {
+            self.seen.push(*output);
+        }
     }
 
     /// When each packet was delivered, in microseconds, by stream.

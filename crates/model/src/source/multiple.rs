@@ -37,6 +37,10 @@ impl Multiple {
     /// last instant.
     #[inline]
     pub(super) fn after(self, start: Time, interval: Span, count: u64) -> Option<Time> {
+        if self.numerator == self.denominator {
+            let whole = interval.as_ps().checked_mul(count)?;
+            return start.as_ps().checked_add(whole).map(Time::from_ps);
+        }
         let whole = u128::from(interval.as_ps()).checked_mul(u128::from(count))?;
         self.stretch_whole(start, whole)
     }

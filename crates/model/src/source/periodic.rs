@@ -39,7 +39,7 @@ impl Periodic {
     }
 
     /// The next message; `None` past the last instant.
-    #[inline]
+    #[inline(always)]
     pub fn next_arrival(&mut self) -> Option<Arrival> {
         let of = &self.parameters;
         let at = of.multiple.after(of.start, of.interval, self.sent)?;

@@ -40,10 +40,14 @@ impl Sizes {
     pub fn draw(self, random: &mut Stream) -> Bytes {
         match self {
             Sizes::Fixed(size) => size,
-            Sizes::Uniform { least, most } => {
-                let choices = (most - least).get().saturating_add(1);
-                least + Bytes::new(random.below(choices))
-            }
+            Sizes::Uniform { least, most } => between(least, most, random),
         }
     }
+}
+
+/// A size from `least` to `most`.
+#[inline(never)]
+fn between(least: Bytes, most: Bytes, random: &mut Stream) -> Bytes {
+    let choices = (most - least).get().saturating_add(1);
+    least + Bytes::new(random.below(choices))
 }

@@ -12,7 +12,6 @@ use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
 use super::{Assembly, Outside, Said, parts};
-use crate::causes;
 use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Refusal};
 use crate::measure::Tally;
@@ -226,7 +225,6 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let rate = |bytes: Bytes| if window > 0.0 { bytes.get() as f64 / window } else { 0.0 };
         let real_time = spec.class == Class::RealTime;
         let received = spec.received;
-        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         let (promise, papers) = (&self.promises[i], &self.papers[i]);
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
@@ -251,7 +249,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             missed_messages: counted.missed_messages,
             late_outside: whole.late() - counted.late(),
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(edges.ended.at)),
-            drops: drops.collect(),
+            drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             lost_packets: counted.lost_packets,
             delivered: received.then_some(counted.delivered),

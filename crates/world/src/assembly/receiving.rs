@@ -121,8 +121,6 @@ pub struct Receiving<'a, H> {
     meters: Vec<Meter>,
     window: Window<Snapshot>,
     traced: Option<Traced<'a>>,
-    /// What became of packets, while it is counted.
-    outputs: Vec<(Time, Reception)>,
 }
 
 impl<'a, H: ReceivingHost> Receiving<'a, H> {
@@ -158,7 +156,6 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             meters: meters.collect(),
             window: Window::of(length),
             traced: None,
-            outputs: Vec::new(),
         }
     }
 
@@ -177,7 +174,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         self.settle(Time::ZERO, calendar);
     }
 
-    #[inline]
+    #[inline(always)]
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
         let inflow = &mut self.inflows[channel];
         if let Some(arrival) = inflow.source.as_mut().and_then(Source::next_arrival) {
@@ -229,18 +226,24 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         let due = inflow.deadline.map_or(Time::MAX, |deadline| now.saturating_add(deadline));
         let packet = Arrived { stream: channel as u32, number, class: inflow.class, size, at: now, due };
         if inflow.policer.as_mut().is_some_and(|policer| !policer.passes(now)) {
-            self.end(now, now, &Reception::dropped(packet, Dropped::Contract));
+            let dropped = Reception::dropped(packet, Dropped::Contract);
+            count(now, &dropped, &mut self.meters, &mut self.traced, self.window.counts());
+            if self.window.pass() {
+                self.look_at_window(now);
+            }
             return false;
         }
         self.receiver.arrive(now, inflow.interface, packet)
     }
 
     /// Counts what has become of packets, and asks the host when it wants to be called next.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        self.receiver.outputs(&mut self.outputs);
-        if !self.outputs.is_empty() {
-            self.end_all(now);
+        while let Some((at, output)) = self.receiver.next_output() {
+            count(*at, output, &mut self.meters, &mut self.traced, self.window.counts());
+            if self.window.pass() {
+                self.look_at_window(now);
+            }
         }
         if let Some(traced) = &mut self.traced {
             traced.look_at(now, self.receiver.work());
@@ -250,55 +253,40 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
         }
     }
 
-    /// Counts what the host said that has become of packets.
-    fn end_all(&mut self, now: Time) {
-        let mut outputs = std::mem::take(&mut self.outputs);
-        for (at, output) in &outputs {
-            self.end(now, *at, output);
-        }
-        outputs.clear();
-        self.outputs = outputs;
-    }
-
-    /// That is what became of a packet.
-    #[inline]
-    fn end(&mut self, now: Time, at: Time, output: &Reception) {
-        self.count(at, output);
-        // Delivered or dropped: that is what a length in packets counts here.
-        if self.window.pass() {
-            self.look_at_window(now);
-        }
-    }
-
-    #[inline]
-    fn count(&mut self, now: Time, output: &Reception) {
-        let counted = self.window.counts();
-        let packet = &output.packet;
-        match output.lost {
-            None => {
-                if let Some(traced) = &mut self.traced {
-                    let name = if now > packet.due { "message late" } else { "message complete" };
-                    let line = traced.channels[packet.stream as usize];
-                    traced.trace.instant(line, name, now, &[("message", packet.number)]);
-                }
-                let meter = &mut self.meters[packet.stream as usize];
-                meter.receive(now, packet.at, packet.class, packet.size, counted);
-                if let Some(punctuality) = &mut meter.punctuality {
-                    punctuality.arrive(now, packet.number, packet.at);
-                }
-            }
-            Some(cause) => {
-                let tally = &mut self.meters[packet.stream as usize].tally;
-                *tally.dropped.entry(cause).or_default() += 1;
-                tally.dropped_packets += 1;
-            }
-        }
-    }
-
     #[inline(never)]
     fn look_at_window(&mut self, now: Time) {
         let (receiver, meters) = (&self.receiver, &self.meters);
         self.window.look(now, |_| Snapshot::of(now, receiver, self.experiment, meters));
+    }
+}
+
+/// Counts what became of a packet at `now`: delivered or dropped, that is what a length in packets counts here.
+#[inline(always)]
+fn count(
+    now: Time,
+    output: &Reception,
+    meters: &mut [Meter],
+    traced: &mut Option<Traced<'_>>,
+    counted: bool,
+) {
+    let packet = &output.packet;
+    let meter = &mut meters[packet.stream as usize];
+    match output.lost {
+        None => {
+            if let Some(traced) = traced {
+                let name = if now > packet.due { "message late" } else { "message complete" };
+                let line = traced.channels[packet.stream as usize];
+                traced.trace.instant(line, name, now, &[("message", packet.number)]);
+            }
+            meter.receive(now, packet.at, packet.class, packet.size, counted);
+            if let Some(punctuality) = &mut meter.punctuality {
+                punctuality.arrive(now, packet.number, packet.at);
+            }
+        }
+        Some(cause) => {
+            meter.tally.dropped.add(cause, 1);
+            meter.tally.dropped_packets += 1;
+        }
     }
 }
 

@@ -298,7 +298,7 @@ impl<'a> Cluster<'a> {
                 let channel = message.vi as usize;
                 self.programs[channel].end(message.number);
                 let tally = &mut self.meters[channel].tally;
-                *tally.dropped.entry(Dropped::NoDescriptor).or_default() += 1;
+                tally.dropped.add(Dropped::NoDescriptor, 1);
                 tally.dropped_packets += 1;
                 self.ended(now);
             }

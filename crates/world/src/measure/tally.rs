@@ -4,10 +4,10 @@
 //! the other. Whoever counts need not know of windows, and no column of a row can count another stretch than its
 //! neighbour.
 
-use std::collections::BTreeMap;
-
-use laxity_qos::channel::{Counters, Dropped};
+use laxity_qos::channel::Counters;
 use laxity_units::Bytes;
+
+use super::Drops;
 
 /// Running totals of one channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Tally {
     /// Those among them that were late.
     pub delivered_late: u64,
     /// Messages that hosts dropped, by cause.
-    pub dropped: BTreeMap<Dropped, u64>,
+    pub dropped: Drops,
     /// Their packets.
     pub dropped_packets: u64,
 }
@@ -44,16 +44,13 @@ impl Tally {
     pub(crate) fn with(mut self, host: &Counters) -> Tally {
         self.dropped_packets += host.dropped_packets;
         for (cause, count) in &host.dropped {
-            *self.dropped.entry(*cause).or_default() += count;
+            self.dropped.add(*cause, *count);
         }
         self
     }
 
-    /// What was counted since `earlier`; a cause that nothing was dropped for since is left out.
+    /// What was counted since `earlier`.
     pub(crate) fn since(&self, earlier: &Tally) -> Tally {
-        let dropped = self.dropped.iter().map(|(cause, count)| {
-            (*cause, count.saturating_sub(earlier.dropped.get(cause).copied().unwrap_or_default()))
-        });
         Tally {
             messages: self.messages.saturating_sub(earlier.messages),
             offered: self.offered.saturating_sub(earlier.offered),
@@ -65,7 +62,7 @@ impl Tally {
             lost_packets: self.lost_packets.saturating_sub(earlier.lost_packets),
             delivered: self.delivered.saturating_sub(earlier.delivered),
             delivered_late: self.delivered_late.saturating_sub(earlier.delivered_late),
-            dropped: dropped.filter(|(_, count)| *count > 0).collect(),
+            dropped: self.dropped.since(&earlier.dropped),
             dropped_packets: self.dropped_packets.saturating_sub(earlier.dropped_packets),
         }
     }
@@ -78,6 +75,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use laxity_qos::channel::Dropped;
+
     use super::*;
 
     #[test]
@@ -90,7 +89,7 @@ mod tests {
         let (before, after) = (of(10, 1), of(25, 3));
         let between = after.since(&before);
         assert_eq!((between.messages, between.dropped_packets), (15, 2));
-        assert_eq!(between.dropped, [(Dropped::MessageQueue, 2)].into());
+        assert!(between.dropped.named().eq([("message_queue".to_owned(), 2)]), "and nothing for the adapter");
         assert_eq!(after.since(&Tally::default()), after);
     }
 }

@@ -58,6 +58,8 @@ pub(in crate::receiver) struct Handing {
     /// Buffers that are full.
     full: u32,
     ended: VecDeque<(Time, Reception)>,
+    /// What the world was told last.
+    told: Option<(Time, Reception)>,
     deadline: Option<Time>,
     account: Account,
     /// Frames that a device did not take.
@@ -87,6 +89,7 @@ impl Handing {
             first: 0,
             full: 0,
             ended: VecDeque::new(),
+            told: None,
             deadline: None,
             account: Account::default(),
             unwritten: 0,
@@ -223,7 +226,7 @@ impl Handing {
     }
 
     /// What has become of a packet, and when.
-    pub(super) fn next_output(&mut self) -> Option<(Time, Reception)> {
+    pub(super) fn next_ended(&mut self) -> Option<(Time, Reception)> {
         let ended = self.ended.pop_front()?;
         match ended.1.lost {
             None => self.account.delivered += 1,
@@ -252,8 +255,9 @@ impl ReceivingHost for Handing {
         self.deadline
     }
 
-    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
-        into.extend(std::iter::from_fn(|| self.next_output()));
+    fn next_output(&mut self) -> Option<&(Time, Reception)> {
+        self.told = self.next_ended();
+        self.told.as_ref()
     }
 
     /// What was no work of the two programs counts as the protocol's.

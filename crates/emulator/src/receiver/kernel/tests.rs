@@ -122,7 +122,7 @@ fn every_packet_has_one_end_and_what_the_kernel_drops_is_what_is_missing() {
                     next = now + if pause { Span::from_ms(20) } else { Span::from_us(20) };
                 }
                 adapters.timer(now);
-                while let Some((at, output)) = adapters.next_output() {
+                while let Some((at, output)) = adapters.next_ended() {
                     let packet = output.packet;
                     assert!(at >= packet.at && ends.insert(packet.number), "{policy}: {output:?} at {at}");
                     match output.lost {

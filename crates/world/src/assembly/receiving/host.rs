@@ -15,8 +15,8 @@ pub trait ReceivingHost {
     /// When it next wants [`timer`](Self::timer) to be called.
     fn next_deadline(&self) -> Option<Time>;
 
-    /// What has become of packets since it was last asked, and when, which is not after now; into a vector that is empty, so that one may be given for another.
-    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>);
+    /// The next of what has become of packets, and when, which is not after now; told once, and to be asked for until there is none.
+    fn next_output(&mut self) -> Option<&(Time, Reception)>;
 
     /// What the CPU was used for, up to `now`.
     fn uses(&self, now: Time) -> ReceptionUses;
@@ -59,8 +59,8 @@ impl ReceivingHost for Receiver {
     }
 
     #[inline]
-    fn outputs(&mut self, into: &mut Vec<(Time, Reception)>) {
-        Receiver::outputs(self, into);
+    fn next_output(&mut self) -> Option<&(Time, Reception)> {
+        Receiver::next_output(self)
     }
 
     fn uses(&self, now: Time) -> ReceptionUses {

@@ -8,7 +8,6 @@ use laxity_units::{Span, Time};
 
 use super::{Receiving, ReceivingHost, Snapshot};
 use crate::assembly::outcome::{no_bound, refused};
-use crate::causes;
 use crate::measure::Tally;
 use crate::prediction;
 use crate::results::{Channel, Resource, Run};
@@ -108,7 +107,6 @@ impl<H: ReceivingHost> Receiving<'_, H> {
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
         let curves = self.experiment.curves;
         let real_time = spec.class == Class::RealTime;
-        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -127,7 +125,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             missed_messages: counted.missed_messages,
             late_outside: ended.late() - counted.late(),
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
-            drops: drops.collect(),
+            drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             laxity: meter.laxity.summary(curves),
             latency: meter.latency.summary(curves),

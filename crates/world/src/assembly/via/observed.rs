@@ -83,7 +83,7 @@ impl Observed {
 
     /// A message found no descriptor, or nobody.
     pub fn lose(&mut self) {
-        *self.meter.tally.dropped.entry(laxity_qos::channel::Dropped::NoDescriptor).or_default() += 1;
+        self.meter.tally.dropped.add(laxity_qos::channel::Dropped::NoDescriptor, 1);
         self.meter.tally.dropped_packets += 1;
     }
 

@@ -5,7 +5,6 @@ use laxity_units::{Span, Time};
 
 use super::super::outcome;
 use super::{Cluster, Observed, Snapshot};
-use crate::causes;
 use crate::experiment::Experiment;
 use crate::measure::{Gaps, Meter, Tally};
 use crate::promise::Promise;
@@ -112,7 +111,6 @@ impl Counted<'_> {
         let counted = closed.since(opened);
         let rate = |count: f64| if window > 0.0 { count / window } else { 0.0 };
         let real_time = spec.class == laxity_qos::discipline::Class::RealTime;
-        let drops = counted.dropped.iter().map(|(cause, count)| (causes::name(*cause).into(), *count));
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -131,7 +129,7 @@ impl Counted<'_> {
             delivered_late: spec.deadline.map(|_| counted.delivered_late),
             late_outside: ended.late() - counted.late(),
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
-            drops: drops.collect(),
+            drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
             delivery: meter.delivery.summary(experiment.curves),
             latency: meter.latency.summary(experiment.curves),
