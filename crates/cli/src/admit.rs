@@ -257,6 +257,11 @@ fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, one_of_many: b
     let packets = if hop.backlog == 1 { "packet" } else { "packets" };
     writeln!(text, "    {:>14}  {packets} of it there at a time, at most", hop.backlog)
         .expect("text takes text");
+    if let Some(frames) = hop.frames {
+        let what = if frames == 1 { "frame" } else { "frames" };
+        writeln!(text, "    {frames:>14}  {what} of all that come in in its adapter at a time, at most")
+            .expect("text takes text");
+    }
     if !bound.head_start.is_zero() {
         term(text, 4, bound.head_start, "less, for what was over when it came");
     }

@@ -191,6 +191,13 @@ impl Property {
                 return Verdict::Broken(failure);
             }
         }
+        for (name, most) in run.figures.iter().filter(|(name, _)| name.starts_with(IN_ADAPTER)) {
+            let bound = format!("frames_possible{}", &name[IN_ADAPTER.len()..]);
+            if let Some(bound) = run.figures.get(&bound).filter(|bound| most > bound) {
+                let (bound, most) = (*bound as u64, *most as u64);
+                return Verdict::Broken(Failure::Crowded { channel: name.clone(), bound, most });
+            }
+        }
         for of in &run.computations {
             let Some((bound, worst)) = of.bound.zip(of.worst) else { continue };
             if worst > bound * self.share {
@@ -222,11 +229,24 @@ fn why_unbounded(experiment: &Experiment) -> &'static str {
     }
 }
 
+/// The figure of the most frames that had come in and were in an adapter.
+const IN_ADAPTER: &str = "frames_in_adapter";
+
 /// What a channel with a bound is owed beside it, if it keeps its contract.
 fn unkept(experiment: &Experiment, spec: &ChannelSpec, channel: &Channel, bound: f64) -> Option<Failure> {
     let enforced = experiment.host(spec.route[0]).subsystem.enforcement;
-    // What is lost on the way or by an adapter is nobody's here.
-    let intact = channel.lost_packets == 0 && !channel.drops.contains_key("adapter");
+    // What is lost on the way is nobody's here, nor what an adapter loses behind which nothing is promised.
+    let loses = |way: &usize| {
+        let impairments = &experiment.networks[*way].impairments;
+        impairments.loss > Probability::NEVER || impairments.corruption > Probability::NEVER
+    };
+    let lost = channel.lost_packets > 0 || channel.drops.contains_key("adapter");
+    let excused = channel.delivery_bound.is_none() || spec.ways.iter().any(loses);
+    if lost && !excused && enforced && conforms(spec) && !begins_again(experiment, spec) {
+        let (channel, cause, count) = (channel.name.clone(), "adapter".into(), channel.lost_packets);
+        return Some(Failure::Lost { channel, cause, count });
+    }
+    let intact = !lost;
     // Nor what a receiver that is promised nothing loses while it is broken.
     let receiver = spec.route.last().copied().filter(|_| channel.delivery_bound.is_none());
     let intact = intact && !experiment.faults.iter().any(|fault| Some(fault.node) == receiver);

@@ -335,6 +335,14 @@ impl Adapter {
         }
     }
 
+    /// The most frames that had come in and were in it at a time.
+    pub fn most_received(&self) -> u64 {
+        match self {
+            Adapter::Null(_) => 0,
+            Adapter::Pipeline(adapter) => adapter.most_received(),
+        }
+    }
+
     /// Also puts out [`AdapterOutput::Passed`].
     pub fn record(&mut self) {
         if let Adapter::Pipeline(adapter) = self {

@@ -30,7 +30,7 @@ use crate::admission::Term;
 use crate::costs::{Delay, LinkCosts};
 
 pub use open::{Closed, Open};
-pub use receive::{Endless, Group, Incoming, Source, Spacing};
+pub use receive::{Endless, Group, Host, Incoming, Senders, Source, Spacing};
 pub use ring::Turns;
 pub use window::{Behind, Method};
 

@@ -61,7 +61,7 @@ use crate::experiment::{
 };
 
 pub(crate) use faults::stalls;
-pub(crate) use incoming::{frames_apart, incoming, notices, sources};
+pub(crate) use incoming::{Frames, frames_apart, incoming, notices, sources};
 pub(crate) use medium::COLLISIONS;
 pub(crate) use receiving::receiving;
 pub(crate) use via::{Cluster, Taken, cluster, server_name};

@@ -139,4 +139,9 @@ pub const ALL: &[(&str, &str)] = &[
     ("descriptors_in_error", "descriptors that completed in error, those that were flushed not counted"),
     ("left_in_adapter", "messages and doorbells that the adapter had not done with when the run ended"),
     ("driver_backlog", "the most commands that waited for room in a full command queue"),
+    (
+        "frames_in_adapter",
+        "the most frames that had come in at an adapter of stages and were in it at a time",
+    ),
+    ("frames_possible", "how many there can be, as admission counts them"),
 ];

@@ -11,6 +11,7 @@ mod computing;
 mod cores;
 mod departures;
 mod division;
+mod frames;
 mod leg;
 mod links;
 mod refusal;
@@ -94,6 +95,8 @@ pub struct Hop {
     pub way: Span,
     /// Packets of it that there may be at a time: with buffers for them none is lost.
     pub backlog: u64,
+    /// Frames of all who come in there that may be in the adapter at a time, if that has stages and it comes in there.
+    pub frames: Option<u64>,
 }
 
 /// Which host refused a channel, and why.
@@ -145,7 +148,9 @@ impl Promise {
     /// Whether it was refused for too little room.
     pub fn lacks_room(&self) -> bool {
         match self {
-            Promise::Refused(refused) => refused.refusal.reason == Reason::NoRoom,
+            Promise::Refused(refused) => {
+                matches!(refused.refusal.reason, Reason::NoRoom | Reason::NoRoomInAdapter)
+            }
             Promise::Unreceived(refusal) => {
                 matches!(refusal.missing, Missing::Slots { .. } | Missing::Buffers { .. })
             }
@@ -153,10 +158,17 @@ impl Promise {
         }
     }
 
+    /// What the hosts promise where the channel is admitted, in the order of its way.
+    pub fn hops(&self) -> &[Hop] {
+        match self {
+            Promise::Admitted(hops) | Promise::Unbounded(_, hops) => hops,
+            _ => &[],
+        }
+    }
+
     /// What host `node` promises, if the channel is admitted there and passes it.
     pub fn at(&self, node: usize) -> Option<&Hop> {
-        let (Promise::Admitted(hops) | Promise::Unbounded(_, hops)) = self else { return None };
-        hops.iter().find(|hop| hop.node == node)
+        self.hops().iter().find(|hop| hop.node == node)
     }
 }
 
@@ -246,6 +258,7 @@ impl All<'_> {
             kept: if ordered { bound.bound } else { requested },
             way: way_from(experiment, &experiment.channels[i], node, &self.notices),
             backlog: 0,
+            frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
         }
     }
 }

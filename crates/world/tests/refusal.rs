@@ -1,9 +1,10 @@
 //! What a refused channel is told that it would have needed.
 
+use laxity_model::adapter::{Own, Pool};
 use laxity_qos::admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::experiment::Experiment;
+use laxity_world::experiment::{Adapter, Experiment};
 use laxity_world::promise::{self, Promise, shortfall};
 
 /// Three equal channels on a slow host, the last with a deadline of its own.
@@ -69,6 +70,24 @@ fn the_rate_that_is_named_is_admitted_and_a_higher_one_is_not() {
     }
 }
 
+/// So much room for what comes in at the only adapter of stages.
+fn room_in_adapter(experiment: &mut Experiment, key: &str, room: u32) {
+    let described = experiment.adapters.iter_mut().find_map(|adapter| match adapter {
+        Adapter::Described(description) => Some(description),
+        Adapter::Null(_) => None,
+    });
+    let description = described.expect("an adapter of stages");
+    let pool = &mut description.receive_buffers.pool;
+    match (key, &mut *pool) {
+        ("receive_buffers.shared", Pool::Shared(shared)) => *shared = room,
+        ("receive_buffers.per_channel", Pool::PerChannel(each)) => *each = room,
+        ("receive_buffers.per_channel", Pool::Reserved { own, .. }) => *own = Own::Each(room),
+        ("receive.queue.slots", _) => description.receive[0].queues[0].slots = Some(room),
+        ("response_queue.slots", _) => description.interface.responses[0].slots = Some(room),
+        (key, pool) => panic!("{key} of {pool:?}"),
+    }
+}
+
 /// What [`promise::fit`] says of a channel that is refused, and whether it is so: what it says is admitted, and a hundredth less (of room one less) is refused.
 fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
@@ -116,7 +135,7 @@ fn fits_and_no_less(text: &str) -> (Experiment, promise::Fit) {
                     config.buffers_real_time += more;
                     config.buffers = config.buffers.map(|all| all + more);
                 }
-                (key, _) => panic!("{key}"),
+                (key, _) => room_in_adapter(e, key, least as u32),
             }
         }
     };
@@ -264,4 +283,101 @@ fn a_host_says_how_much_room_would_do() {
         "deadline = \"120 ms\"\nmessage_slots = 2\npacket_slots = 5\nreader = { work = \"1 ms\", slots = 1 }";
     let (_, fit) = fits_and_no_less(&text(several, "test = \"demand\""));
     assert_eq!(keys(&fit), [("message_slots", 2, 7), ("packet_slots", 5, 12), ("reader.slots", 1, 3)]);
+}
+
+/// Two hosts whose adapter has a frame on the medium for 10 us, and one that comes in in hand for 6: of what comes as close as that each is through after 6/(1 − 6/10) = 15 us, so that there may be two
+/// at a time. Of the two channels one has messages of one frame, 20 ms apart, of which 1 + 2 may come at once as early as the 5 ms of its deadline, and one more within any time; best effort has no end.
+fn comes_in(adapter: &str, receive: &str) -> String {
+    format!(
+        "title = \"frames\"\n[host]\nprofile = \"mc68040\"\nspeedup = 200.0\ncosts = {{ interrupt = \"2 us\" }}\n\
+         subsystem = {{ packet = \"1000 B\", link = {{ paradigm = \"O1\" }} }}\n\
+         [adapter]\nkind = \"generic\"\n{adapter}\n\
+         [[adapter.transmit]]\nname = \"link\"\nphase = [{{ medium = true, fixed = \"10 us\" }}]\n\
+         [[adapter.receive]]\nname = \"in\"\nphase = [{{ fixed = \"6 us\" }}]\n{receive}\n\
+         [node.a]\n[node.b]\n[network.n]\njoins = [\"a\", \"b\"]\n[run]\ntime = \"100 ms\"\n\
+         [[channel]]\nname = \"late\"\nclass = \"real_time\"\nfrom = \"a\"\nto = \"b\"\nmax_message = \"1000 B\"\nburst = 1\n\
+         min_interval = \"20 ms\"\ndeadline = \"5 ms\"\nsource = {{ kind = \"periodic\" }}\n\
+         [[channel]]\nname = \"flood\"\nclass = \"best_effort\"\nfrom = \"a\"\nto = \"b\"\nmax_message = \"10000 B\"\nburst = 4\n\
+         source = {{ kind = \"continuous\" }}\n"
+    )
+}
+
+#[test]
+fn an_adapter_says_how_much_room_would_do_for_what_comes_in() {
+    let short = |adapter: &str, receive: &str| {
+        let (experiment, fit) = fits_and_no_less(&comes_in(adapter, receive));
+        let answers = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
+        let Promise::Refused(refused) = answers[0] else { panic!("{answers:?}") };
+        let words = refused.in_words(&experiment);
+        assert!(words.contains("find none free, and be lost") && words.contains("b: "), "{words}");
+        fit.room.iter().map(|room| (room.key, room.has, room.least)).collect::<Vec<_>>()
+    };
+    assert_eq!(short("receive_buffers = { shared = 1 }", ""), [("receive_buffers.shared", 1, 2)]);
+    let queue_of = |queue: &str| format!("queue = [{queue}]");
+    let all = queue_of("{ slots = 1, overload = \"drop\" }");
+    assert_eq!(short("", &all), [("receive.queue.slots", 1, 2)]);
+    // Its own frames may be four by its contract, but no more than two come in at all.
+    let own = queue_of(
+        "{ takes = \"real_time\", slots = 1, overload = \"drop\" }, { slots = 1, overload = \"drop\" }",
+    );
+    assert_eq!(short("", &own), [("receive.queue.slots", 1, 2)]);
+    let each = short("receive_buffers = { per_channel = 1 }", "");
+    assert_eq!(each, [("receive_buffers.per_channel", 1, 4)]);
+    let each = short("receive_buffers = { shared = 1, per_channel = 2 }", "");
+    assert_eq!(each, [("receive_buffers.per_channel", 2, 4)]);
+    // Those that an interrupt has not been served for, which takes 10 ns here: two in 15 us.
+    let queue = "response_queue = [{ answers = \"received\", slots = 1, overload = \"drop\" }, { answers = \"sent\" }]";
+    assert_eq!(short(queue, ""), [("response_queue.slots", 1, 2)]);
+    // With 5 us for each, of which three may come at once, being in the adapter for 15 us, and one each 10 us, it takes (3 + 1) 5/(1 − 1/2) = 40 us, and twice what starts the link: six in 15 + 40.
+    let least = |text: &str| {
+        let (_, fit) = fits_and_no_less(text);
+        fit.room.iter().map(|room| (room.has, room.least)).collect::<Vec<_>>()
+    };
+    let slow = comes_in(queue, "").replace("interrupt = \"2 us\"", "interrupt = \"1 ms\"");
+    assert_eq!(least(&slow), [(1, 6)]);
+    // One that is sent the other way has an interrupt of 5 us before it, so 10 us more; where its response is in the same queue that has a place, too.
+    let back = "[[channel]]\nname = \"back\"\nclass = \"best_effort\"\nfrom = \"b\"\nto = \"a\"\nmax_message = \"1000 B\"\nburst = 1\n\
+                source = { kind = \"continuous\" }\n";
+    assert_eq!(least(&format!("{slow}{back}")), [(1, 7)]);
+    // What comes in takes 9 of 10 us, so 90 us, in which there are ten; and no more than four of those that are guaranteed.
+    let dense = |adapter: &str, receive: &str| least(&comes_in(adapter, receive).replace("6 us", "9 us"));
+    assert_eq!(dense("receive_buffers = { shared = 1 }", ""), [(1, 10)]);
+    assert_eq!(dense("receive_buffers = { shared = 1, overload = \"priority\" }", ""), [(1, 5)]);
+    // Before the first stage they hardly gather, since a frame is through before the next is there.
+    for (least, queues) in [
+        (2, "{ slots = 1, overload = \"drop\" }"),
+        (2, "{ slots = 1, overload = \"priority\" }"),
+        (2, "{ takes = \"real_time\", slots = 1, overload = \"drop\" }, { slots = 1, overload = \"drop\" }"),
+    ] {
+        assert_eq!(dense("", &queue_of(queues)), [(1, least)], "{queues}");
+    }
+}
+
+#[test]
+fn an_adapter_with_room_for_all_that_comes_in_keeps_its_bound() {
+    let kept = |adapter: &str, receive: &str| {
+        let scenario = Scenario::from_text("test.toml", comes_in(adapter, receive));
+        let experiment = scenario.unwrap_or_else(|errors| panic!("{errors}")).first();
+        let answers = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
+        assert_eq!(answers[0].at(0).unwrap().frames, None, "nothing comes in where it starts");
+        assert_eq!(answers[0].at(1).unwrap().frames, Some(2));
+        let run = laxity_world::run(&experiment);
+        assert!(run.figures["frames_in_adapter@b"] <= 2.0, "{:?}", run.figures);
+        (answers[0].delivery_bound(), run.channels[0].lost_packets)
+    };
+    let (bound, lost) = kept("", "");
+    assert!(bound.is_some() && lost == 0);
+    let queue = |overload: &str| format!("queue = [{{ slots = 2, overload = \"{overload}\" }}]");
+    for (adapter, receive) in [
+        ("receive_buffers = { shared = 2 }", String::new()),
+        // Two of real time and one in hand; or as many as there are.
+        ("receive_buffers = { shared = 2, overload = \"priority\" }", String::new()),
+        ("receive_buffers = { shared = 2, per_channel = 1 }", String::new()),
+        ("receive_buffers = { per_channel = 4 }", String::new()),
+        ("", queue("drop")),
+        ("", queue("priority")),
+        ("", "queue = [{ takes = \"real_time\" }, { slots = 1, overload = \"drop\" }]".into()),
+    ] {
+        assert_eq!(kept(adapter, &receive), (bound, 0), "{adapter} {receive}");
+    }
 }

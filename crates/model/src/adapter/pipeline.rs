@@ -252,6 +252,11 @@ impl Pipeline {
         self.transmit_buffers.in_use() + self.receive_buffers.in_use()
     }
 
+    /// The most frames that had come in and were in it at a time.
+    pub(super) fn most_received(&self) -> u64 {
+        self.receive_buffers.most()
+    }
+
     fn settle(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.copying != Time::ZERO && self.copying <= now {
             (self.copying, self.unassigned) = (Time::ZERO, true);

@@ -56,6 +56,12 @@ pub enum Resource {
     Packets,
     /// Priorities.
     Levels,
+    /// Buffers of an adapter, for what comes in.
+    ReceiveBuffers,
+    /// Places before a stage of an adapter that frames come in by.
+    ReceiveQueue,
+    /// Places in which an adapter tells the host of what came in.
+    ResponseQueue,
 }
 
 /// How much is missing.
@@ -100,6 +106,8 @@ pub enum Reason {
     BeyondInterval,
     /// A conforming burst would find no room.
     NoRoom,
+    /// Frames within the contracts of all that come in may find no room in the adapter, which loses them.
+    NoRoomInAdapter,
     /// Its frames, or the levels up to its own, are never done with what may come in them; or more is reserved in its group than that has.
     NoRoomInFrames,
     /// More channels than priorities, and those that would have to share one wait too long for each other.
@@ -121,6 +129,7 @@ impl fmt::Display for Refusal {
                 "it lets several messages be under way, which this test does not cover: it exceeds I_min"
             }
             Reason::NoRoom => "a burst within the contract finds no room",
+            Reason::NoRoomInAdapter => "frames that come in may find none free, and be lost",
             Reason::NoRoomInFrames => "what comes with it, or before it, may never be done",
             Reason::SharedLevels => {
                 "there are more channels than priorities, and those that would share one are late for each other"
@@ -133,6 +142,9 @@ impl fmt::Display for Refusal {
             Resource::Messages => "message slots",
             Resource::Packets => "packet slots",
             Resource::Levels => "priorities",
+            Resource::ReceiveBuffers => "receive buffers of the adapter",
+            Resource::ReceiveQueue => "places before a receive stage of the adapter",
+            Resource::ResponseQueue => "places in a response queue of the adapter",
         };
         write!(f, "{resource}: {reason}")?;
         match self.deficit {

@@ -7,7 +7,7 @@
 //!
 //! # The argument
 //!
-//! It takes nothing of queues and orders. Let `t` be the last instant before a frame's response at which nothing was in the row, and `T(n)` what frame `n` takes that
+//! It takes nothing of queues, and of orders only that they hold nothing back that could be served. Let `t` be the last instant before a frame's response at which nothing was in the row, and `T(n)` what frame `n` takes that
 //! waits for nothing. Of those in the row look at the one that is furthest. It is in a phase that goes on, or its server waits for company, or it waits for a resource. What
 //! comes in goes before what goes out where both want one, so what goes out has it for as long as one of its phases takes, at most, each time: `H` for each phase
 //! that shares. (Between themselves those that came in go on while they hold what others want.) A batch takes no longer than its frames one after the other. So
@@ -30,7 +30,17 @@
 //! B = Σ_g w_g (b_g + 1) / (1 − Σ_g w_g/i_g).                                               (3)
 //! ```
 //!
-//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make them as fast. The smaller of (2) and (3) is taken.
+//! A link of 25 Gbit/s may bring short frames faster than an adapter takes them, and hosts not make them as fast. But groups that waited in ports together are counted as if they came at once, which no link
+//! lets them. *By both*: those of guaranteed channels, of which there are few, are counted by (3), however short they are, and by (1) only what else may come, whose frames may all be long.
+//!
+//! In each way what a source has of `w` in `Δ` is a line, so `B` is where the sum over all sources of the lowest of their lines comes down to `Δ`; whichever line is taken of each source, where
+//! their sum does so is no earlier, and is sought by taking the lowest there again and again.
+//!
+//! How many frames there are then is `counted.rs`.
+
+mod counted;
+
+pub use counted::Host;
 
 use laxity_units::{Bytes, Span};
 
@@ -61,8 +71,19 @@ pub struct Source {
     pub largest: Bytes,
     /// By how much frames may be nearer to each other than they left.
     pub pushed: Span,
-    /// Of each group of them at most so many and one in each interval; `None` if nothing is known but the link.
-    pub groups: Option<Vec<Group>>,
+    /// How many there are by who sends them; `None` if nothing is known but the link.
+    pub senders: Option<Senders>,
+}
+
+/// Frames by who sends them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Senders {
+    /// Those of guaranteed channels.
+    pub guaranteed: Vec<Group>,
+    /// All others.
+    pub others: Vec<Group>,
+    /// The smallest and the largest of the others.
+    pub sizes: (Bytes, Bytes),
 }
 
 /// At most `burst` frames and one in each `interval`, which is not zero.
@@ -72,6 +93,13 @@ pub struct Group {
     pub burst: u64,
     /// How often.
     pub interval: Span,
+}
+
+impl Group {
+    /// How many of them come within `span`.
+    pub fn within(&self, span: Span) -> u64 {
+        self.burst.saturating_add(span.div_ceil(self.interval))
+    }
 }
 
 /// What a frame takes of a link, at least.
@@ -88,45 +116,75 @@ pub enum Spacing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endless;
 
+/// Time of the row that frames take: so much at once, and so much of any time, in parts.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    once: u128,
+    rate: u128,
+}
+
+impl Load {
+    /// In parts of a picosecond, rounded up.
+    const PARTS: u128 = 1 << 32;
+
+    const NONE: Self = Self { once: 0, rate: 0 };
+
+    fn and(self, other: Self) -> Self {
+        Self { once: self.once.saturating_add(other.once), rate: self.rate.saturating_add(other.rate) }
+    }
+
+    /// Until when, picoseconds.
+    fn by(self, end: u128) -> u128 {
+        self.once.saturating_add(self.rate.saturating_mul(end) / Self::PARTS)
+    }
+
+    /// When all of it is done; `None` if never.
+    fn done(self) -> Option<u128> {
+        let free = Self::PARTS.checked_sub(self.rate).filter(|free| *free > 0)?;
+        Some(self.once.checked_mul(Self::PARTS)?.div_ceil(free))
+    }
+}
+
 impl Incoming {
     /// `B`: for how long a frame is in the row, at most.
     pub fn stay(&self) -> Result<Span, Endless> {
-        match (self.by_links(), self.by_groups()) {
-            (Ok(links), Some(groups)) => Ok(links.min(groups)),
-            (Err(Endless), Some(groups)) => Ok(groups),
-            (links, None) => links,
+        let ways: Vec<Vec<Load>> = self.sources.iter().map(|source| self.loads(source)).collect();
+        let taken = |key: &dyn Fn(&Load) -> u128| {
+            let mut each = ways.iter().map(|ways| ways.iter().min_by_key(|load| key(load)));
+            each.try_fold(Load::NONE, |all, load| Some(all.and(*load?))).and_then(Load::done)
+        };
+        let mut stay = taken(&|load| load.rate).ok_or(Endless)?;
+        while let Some(less) = taken(&|load| load.by(stay)).filter(|less| *less < stay) {
+            stay = less;
         }
+        u64::try_from(stay).map(Span::from_ps).map_err(|_| Endless)
     }
 
-    /// (3).
-    fn by_groups(&self) -> Option<Span> {
-        const PARTS: u128 = 1 << 32;
-        let (mut first, mut rates) = (0u128, 0u128);
-        for source in &self.sources {
-            let each = self.most(source.largest);
-            for group in source.groups.as_ref()? {
-                first = first.checked_add(each.checked_mul(u128::from(group.burst) + 1)?)?;
-                rates = rates.checked_add(each.checked_mul(PARTS)?.div_ceil(ps(group.interval)))?;
-            }
+    /// What `source` has, by each of the ways that bound it: (1), (3) and both.
+    fn loads(&self, source: &Source) -> Vec<Load> {
+        let each = self.most(source.largest);
+        let by_groups = |groups: &[Group]| {
+            let of = |group: &Group| {
+                let once = each.saturating_mul(u128::from(group.burst) + 1);
+                Load { once, rate: each.saturating_mul(Load::PARTS).div_ceil(ps(group.interval)) }
+            };
+            groups.iter().map(of).fold(Load::NONE, Load::and)
+        };
+        let mut loads: Vec<Load> = self.by_link(source).into_iter().collect();
+        if let Some(senders) = &source.senders {
+            let guaranteed = by_groups(&senders.guaranteed);
+            loads.push(guaranteed.and(by_groups(&senders.others)));
+            let others = source.of_others(senders).and_then(|others| self.by_link(&others));
+            loads.extend(others.map(|others| guaranteed.and(others)));
         }
-        let free = PARTS.checked_sub(rates).filter(|free| *free > 0)?;
-        Some(span(first.checked_mul(PARTS)?.div_ceil(free)))
+        loads
     }
 
-    /// (2).
-    fn by_links(&self) -> Result<Span, Endless> {
-        // In parts of a picosecond, rounded up.
-        const PARTS: u128 = 1 << 32;
-        let (mut first, mut rates) = (0u128, 0u128);
-        for source in &self.sources {
-            let rate = self.rate(source, PARTS)?;
-            let longest = self.most(source.largest);
-            rates += rate;
-            first += longest + (rate * ps(source.pushed)).div_ceil(PARTS);
-        }
-        let free = PARTS.checked_sub(rates).filter(|free| *free > 0).ok_or(Endless)?;
-        let stay = first.checked_mul(PARTS).ok_or(Endless)?.div_ceil(free);
-        Ok(span(stay))
+    /// (1).
+    fn by_link(&self, source: &Source) -> Option<Load> {
+        let rate = self.rate(source, Load::PARTS).ok()?;
+        let pushed = rate.checked_mul(ps(source.pushed))?.div_ceil(Load::PARTS);
+        Some(Load { once: self.most(source.largest).saturating_add(pushed), rate })
     }
 
     /// What a frame of up to `size` holds of what goes out wants, all its phases together.

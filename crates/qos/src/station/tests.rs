@@ -7,6 +7,7 @@ use super::*;
 mod fed;
 mod incoming;
 mod turns;
+mod unserved;
 
 fn us(us: u64) -> Span {
     Span::from_us(us)
@@ -135,7 +136,7 @@ fn the_longest_packet_need_not_be_the_largest() {
     assert_eq!([apart(1), apart(50), apart(101)], [1000, 6010, 6010]);
     let spacing = Spacing::Stage(behind.station().stages[0].clone());
     let source =
-        Source { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO, groups: None };
+        Source { spacing, smallest: Bytes::new(50), largest: KILO, pushed: Span::ZERO, senders: None };
     assert_eq!(source.apart(), Span::from_ns(6010));
 }
 

@@ -6,7 +6,7 @@ use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Counters};
+use laxity_qos::channel::{ChannelId, Counters, LinkId};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
@@ -302,7 +302,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             Some(node) => Some((node.host()?.subsystem().most_buffers(id), hop.backlog)),
             None => Some((self.switches.most(hop.node, id), hop.backlog)),
         };
-        let (Promise::Admitted(hops) | Promise::Unbounded(_, hops)) = &self.promises[i] else { return None };
+        let hops = self.promises[i].hops();
         let share = |(most, bound): &(u64, u64)| (u128::from(*most) << 64) / u128::from((*bound).max(1));
         hops.iter().filter_map(of).max_by_key(share)
     }
@@ -362,6 +362,15 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             note(format!("driver_recovered{suffix}"), report.recovered as f64);
             note(format!("driver_resets{suffix}"), report.resets as f64);
             note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
+            let comes_in = |hop: &Hop| hop.frames.filter(|_| hop.node == i);
+            let hops = self.promises.iter().flat_map(Promise::hops);
+            if let Some(bound) = hops.filter_map(comes_in).next().filter(|_| link == LinkId::FIRST) {
+                note(
+                    format!("frames_in_adapter{suffix}"),
+                    self.nodes[i].adapter(link).most_received() as f64,
+                );
+                note(format!("frames_possible{suffix}"), bound as f64);
+            }
         }
         figures
     }

@@ -28,8 +28,11 @@ pub(crate) struct Incoming {
     pub(crate) held: Span,
 }
 
+/// By a node or port and the network between, the smallest and the largest frame that comes from there.
+pub(crate) type Sources = BTreeMap<(usize, usize), (Bytes, Bytes)>;
+
 /// Where frames come from to any adapter of `node`, a node or port and the network between: the smallest and the largest.
-pub(crate) fn sources(experiment: &Experiment, node: usize) -> BTreeMap<(usize, usize), (Bytes, Bytes)> {
+pub(crate) fn sources(experiment: &Experiment, node: usize) -> Sources {
     let mut sources = BTreeMap::new();
     for channel in &experiment.channels {
         let smallest = channel.spec.smallest_packet(experiment.packet());
@@ -44,11 +47,7 @@ pub(crate) fn sources(experiment: &Experiment, node: usize) -> BTreeMap<(usize, 
 }
 
 /// Those of the adapter of one link.
-pub(super) fn sources_by(
-    experiment: &Experiment,
-    node: usize,
-    link: LinkId,
-) -> BTreeMap<(usize, usize), (Bytes, Bytes)> {
+pub(super) fn sources_by(experiment: &Experiment, node: usize, link: LinkId) -> Sources {
     let mut sources = sources(experiment, node);
     sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
     sources
@@ -79,20 +78,7 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
         return Ok(Incoming { notice: waits, ..Incoming::default() });
     }
     let longest = sources.values().map(|(_, most)| *most).max().unwrap_or(Bytes::ZERO);
-    let of = |(&(before, way), &(smallest, largest)): (&(usize, usize), &(Bytes, Bytes))| {
-        let pushed = experiment.networks[way].impairments.jitter;
-        let groups = by_sender(experiment, node, (before, way));
-        let groups =
-            groups.map(|groups| groups.into_iter().map(|group| group.pushed(pushed).into()).collect());
-        Ok(Source { spacing: spacing(experiment, (before, way))?, smallest, largest, pushed, groups })
-    };
-    let (shared, held) = shared(description, largest(experiment, node))?;
-    let row = station::Incoming {
-        stages: description.receive.iter().map(served).collect(),
-        held,
-        shared,
-        sources: sources.iter().map(of).collect::<Result<_, Uncovered>>()?,
-    };
+    let row = row(experiment, node, description, sources)?;
     let stay = row.stay().map_err(|_| Uncovered("frames may come in faster than the adapter takes them"))?;
     let held = match medium(experiment, (node, link), description)? {
         Medium::Own => row.holding(longest),
@@ -100,6 +86,66 @@ fn incoming_by(experiment: &Experiment, node: usize, link: LinkId) -> Result<Inc
         Medium::Ring(turns) => turns.stretch(row.holding(longest)),
     };
     Ok(Incoming { notice: stay.saturating_add(waits), held })
+}
+
+/// The stages that frames from `sources` come in by.
+fn row(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    sources: Sources,
+) -> Result<station::Incoming, Uncovered> {
+    let of = |((before, way), (smallest, largest)): ((usize, usize), (Bytes, Bytes))| {
+        let pushed = experiment.networks[way].impairments.jitter;
+        let senders = by_sender(experiment, node, (before, way)).map(|senders| senders.pushed(pushed));
+        Ok(Source { spacing: spacing(experiment, (before, way))?, smallest, largest, pushed, senders })
+    };
+    // The row has to be busy while anything is in it.
+    let mut queues = description.receive.iter().flat_map(|stage| &stage.queues);
+    if queues.any(|queue| queue.order.holds()) {
+        return Err(Uncovered("no analysis covers an adapter that holds back what comes in"));
+    }
+    let (shared, held) = shared(description, largest(experiment, node))?;
+    Ok(station::Incoming {
+        stages: description.receive.iter().map(served).collect(),
+        held,
+        shared,
+        sources: sources.into_iter().map(of).collect::<Result<_, Uncovered>>()?,
+    })
+}
+
+/// What comes in at an adapter of stages, as (4) of `laxity_qos::station::receive` counts it.
+pub(crate) struct Frames {
+    row: station::Incoming,
+    /// For how long each is in the adapter.
+    pub(crate) stay: Span,
+    /// For how long the host is not told that it is there.
+    pub(crate) told: Span,
+}
+
+impl Frames {
+    /// Of the first adapter of `node`; `None` if it has no stages, nothing comes in, or nothing bounds that.
+    pub(crate) fn of(experiment: &Experiment, node: usize, description: &Description) -> Option<Self> {
+        let sources = sources_by(experiment, node, LinkId::FIRST);
+        let row = row(experiment, node, description, sources).ok()?;
+        let stay = row.stay().ok()?;
+        Some(Self { row, stay, told: told(description, Answers::Received) })
+    }
+
+    /// How many wait before the first stage.
+    pub(crate) fn before_the_first(&self) -> Option<u64> {
+        self.row.before_the_first(self.stay)
+    }
+
+    /// How many come in within `span`.
+    pub(crate) fn within(&self, span: Span) -> Option<u64> {
+        self.row.within(span)
+    }
+
+    /// How many `host` has not served, of what came in.
+    pub(crate) fn unserved(&self, host: &station::Host) -> Option<u64> {
+        self.row.unserved(host)
+    }
 }
 
 /// Per station, how long after its last bit it may hear of a frame; nothing where that cannot be said.
@@ -166,7 +212,7 @@ pub(crate) fn frames_apart(
     from: (usize, usize),
     (size, largest): (Bytes, Bytes),
 ) -> Span {
-    let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO, groups: None };
+    let source = |spacing| Source { spacing, smallest: size, largest, pushed: Span::ZERO, senders: None };
     spacing(experiment, from).map_or(Span::ZERO, |spacing| source(spacing).apart())
 }
 

@@ -19,15 +19,19 @@
 //! ```text
 //! frames ≤ Σ_p Q_p + Σ_hosts departures(Δ + J).                             (2)
 //! ```
+//!
+//! What waited in ports does not come at once all the same: the last link lets it through one after the other, and where none of it is as short as what is guaranteed that may say more. So (1) is taken together
+//! with (2), or with the link for frames of the sizes that it has of those without a guarantee, whichever comes to less.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_qos::channel::MessageOverflow;
 use laxity_qos::discipline::Class;
+use laxity_qos::station::Senders;
 use laxity_units::{Bytes, Span};
 
-use super::departures::Departures;
-use crate::coverage::{Uncovered, sources};
+use super::departures::{Departures, comes_by};
+use crate::coverage::{Uncovered, frames_apart, sources};
 use crate::experiment::{ChannelSpec, Division, Experiment, Task};
 
 /// What comes in at `node`, where each frame costs `cost`, and is pushed together with others by up to `notice` on its way through the adapter.
@@ -39,18 +43,47 @@ pub(super) fn arrivals(
 ) -> Result<Vec<Departures>, Uncovered> {
     let mut all = Vec::new();
     for ((before, way), sizes) in sources(experiment, node) {
+        let from = (before, way);
         let pushed = experiment.networks[way].impairments.jitter.saturating_add(notice);
         let together =
-            Departures::of(experiment, (before, way), sizes, cost).map(|departures| vec![departures]);
-        let apart = by_sender(experiment, node, (before, way));
-        let less = match (&together, apart) {
-            (Ok(together), Some(apart)) if busy(together, cost) <= busy(&apart, cost) => together.clone(),
-            (_, Some(apart)) => apart,
-            (_, None) => together?,
+            Departures::of(experiment, (from, node), sizes, cost).map(|departures| vec![departures]);
+        let ways = match by_sender(experiment, node, from) {
+            Some(senders) => together.into_iter().chain(senders.ways(experiment, from)).collect(),
+            None => vec![together?],
         };
+        let less = ways.into_iter().min_by_key(|way| busy(way, cost)).unwrap_or_default();
         all.extend(less.into_iter().map(|departures| departures.pushed(pushed)));
     }
     Ok(all)
+}
+
+/// What comes from a station over a network, by who sends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BySender {
+    /// By (1).
+    guaranteed: Vec<Departures>,
+    /// By (2).
+    others: Vec<Departures>,
+    /// The smallest and the largest of the others' frames.
+    sizes: (Bytes, Bytes),
+}
+
+impl BySender {
+    /// The same after a way on which frames are pushed together by so much.
+    pub(crate) fn pushed(self, by: Span) -> Senders {
+        let of = |all: Vec<Departures>| all.into_iter().map(|one| one.pushed(by).into()).collect();
+        Senders { guaranteed: of(self.guaranteed), others: of(self.others), sizes: self.sizes }
+    }
+
+    /// (1) with (2), and with the link.
+    fn ways(self, experiment: &Experiment, from: (usize, usize)) -> impl Iterator<Item = Vec<Departures>> {
+        let Self { guaranteed, others, sizes } = self;
+        let by_link = (!others.is_empty())
+            .then(|| Departures { burst: 1, interval: frames_apart(experiment, from, sizes) })
+            .filter(|link| !link.interval.is_zero())
+            .map(|link| guaranteed.iter().copied().chain([link]).collect());
+        [guaranteed.into_iter().chain(others).collect()].into_iter().chain(by_link)
+    }
 }
 
 /// How long somebody is busy with all of these alone, where each takes him `cost`, in picoseconds.
@@ -67,33 +100,26 @@ fn busy(all: &[Departures], cost: Span) -> u128 {
 }
 
 /// By (1) and (2); nothing where somebody's frames are not bounded so.
-pub(crate) fn by_sender(
-    experiment: &Experiment,
-    node: usize,
-    from: (usize, usize),
-) -> Option<Vec<Departures>> {
+pub(crate) fn by_sender(experiment: &Experiment, node: usize, from: (usize, usize)) -> Option<BySender> {
     // Of copies nobody knows yet how many there will be.
     if matches!(experiment.task, Task::Fill(_)) {
         return None;
     }
-    let mut all = Vec::new();
-    // What has no guarantee: who sends it, how far it is pushed together on its way, and through which ports, with its smallest frames.
+    let mut guaranteed = Vec::new();
+    // What has no guarantee: who sends it, how far it is pushed together on its way, and through which ports, with its smallest and largest frames.
     let mut hosts: BTreeMap<usize, Span> = BTreeMap::new();
-    let (mut ports, mut smallest) = (BTreeSet::new(), Bytes::new(u64::MAX));
+    let (mut ports, mut sizes) = (BTreeSet::new(), (Bytes::new(u64::MAX), Bytes::ZERO));
     for channel in &experiment.channels {
-        let Some(at) = channel.hop(node).filter(|at| *at > 0) else { continue };
-        if (channel.route[at - 1], channel.ways[at - 1]) != from {
-            continue;
-        }
+        let Some(at) = comes_by(channel, node, from) else { continue };
         let (sender, before) = channel.route[..at].split_first()?;
         // Without traffic enforcement nothing is as it is declared.
         if !experiment.host(*sender).subsystem.enforcement {
             return None;
         }
         if channel.class == Class::RealTime {
-            all.push(by_contract(experiment, channel, at)?);
+            guaranteed.push(by_contract(experiment, channel, at)?);
         }
-        if channel.class == Class::BestEffort || channel.message_overflow == MessageOverflow::BestEffort {
+        if unguaranteed(channel) {
             if before.iter().any(|station| experiment.outlet(*station).is_none()) {
                 return None;
             }
@@ -103,27 +129,39 @@ pub(crate) fn by_sender(
             let most = hosts.entry(*sender).or_default();
             *most = (*most).max(pushed);
             ports.extend(before.iter().copied());
-            smallest = smallest.min(channel.spec.smallest_packet(experiment.packet()));
+            let largest = channel.spec.max_message.min(experiment.packet());
+            sizes.0 = sizes.0.min(channel.spec.smallest_packet(experiment.packet()));
+            sizes.1 = sizes.1.max(largest);
         }
     }
     let mut waiting = 0u64;
     for port in ports {
         let outlet = experiment.outlet(port)?;
         let room = outlet.config.memory.get().saturating_add(experiment.switches[outlet.switch].shared.get());
-        waiting = waiting.saturating_add(room / smallest.get().max(1));
+        waiting = waiting.saturating_add(room / sizes.0.get().max(1));
     }
+    let mut others = Vec::new();
     for (host, pushed) in hosts {
-        let departures = Departures::by_host(experiment, host)?.pushed(pushed);
-        all.push(Departures {
+        let counts = |channel: &ChannelSpec| {
+            unguaranteed(channel) && channel.route[0] == host && comes_by(channel, node, from).is_some()
+        };
+        let departures = Departures::by_host(experiment, host, counts)?.pushed(pushed);
+        others.push(Departures {
             burst: departures.burst.saturating_add(std::mem::take(&mut waiting)),
             ..departures
         });
     }
-    all.iter().all(|one| !one.interval.is_zero()).then_some(all)
+    let bounded = guaranteed.iter().chain(&others).all(|one| !one.interval.is_zero());
+    bounded.then_some(BySender { guaranteed, others, sizes })
+}
+
+/// Frames of it, or of what exceeds its contract, have no guarantee.
+fn unguaranteed(channel: &ChannelSpec) -> bool {
+    channel.class == Class::BestEffort || channel.message_overflow == MessageOverflow::BestEffort
 }
 
 /// By (1), of `channel` at hop `at`.
-fn by_contract(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> Option<Departures> {
+pub(super) fn by_contract(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> Option<Departures> {
     let local = match experiment.admission.division {
         Division::Alike => channel.deadline?,
         Division::Shared => channel.deadline?.saturating_mul(channel.route.len() as u64),

@@ -10,6 +10,8 @@
 //! n c + (n − D) r + (n − B − 1) C ≤ Δ + c,   frames ≤ D + n ≤ D + (Δ + c + D r + (B + 1) C)/(C + c + r).   (1)
 //! ```
 //!
+//! That is as true of those alone that come to some host, with `B` of the channels that do: the CPU makes and starts others besides, which takes no less.
+//!
 //! Of `K` cores each makes packets, and as many may be half made; all of them have `K` times the time: `K (Δ + c)` in (1).
 //!
 //! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `arrivals.rs`.
@@ -19,7 +21,7 @@ use laxity_qos::station::Group;
 use laxity_units::{Bytes, Span};
 
 use crate::coverage::{Uncovered, frames_apart, notices};
-use crate::experiment::{Experiment, Task};
+use crate::experiment::{ChannelSpec, Experiment, Task};
 
 /// At most `burst` frames and one in each `interval`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +37,17 @@ impl From<Departures> for Group {
 }
 
 impl Departures {
-    /// Of a station over a network, where frames have sizes from the one to the other and each costs `cost`: by the way by which that comes
+    /// Of a station over a network, to a node, where frames have sizes from the one to the other and each costs `cost`: by the way by which that comes
     /// to less.
     pub(super) fn of(
         experiment: &Experiment,
-        (station, network): (usize, usize),
+        (from, node): ((usize, usize), usize),
         sizes: (Bytes, Bytes),
         cost: Span,
     ) -> Result<Self, Uncovered> {
-        let by_link = Self { burst: 1, interval: frames_apart(experiment, (station, network), sizes) };
-        let ways = [Some(by_link), Self::by_host(experiment, station)];
+        let by_link = Self { burst: 1, interval: frames_apart(experiment, from, sizes) };
+        let by_host = Self::by_host(experiment, from.0, |channel| comes_by(channel, node, from).is_some());
+        let ways = [Some(by_link), by_host];
         let best =
             ways.into_iter().flatten().filter(|way| !way.interval.is_zero()).min_by_key(|way| way.busy(cost));
         best.ok_or(Uncovered("packets that take no time to send come in any number at once"))
@@ -58,12 +61,16 @@ impl Departures {
         }
     }
 
-    /// By (1).
-    pub(super) fn by_host(experiment: &Experiment, station: usize) -> Option<Self> {
+    /// By (1), of those channels that are `counted`.
+    pub(super) fn by_host(
+        experiment: &Experiment,
+        station: usize,
+        counted: impl Fn(&ChannelSpec) -> bool,
+    ) -> Option<Self> {
         experiment.nodes.get(station)?;
         let host = experiment.host(station);
         let link = &host.subsystem.link;
-        let buffers = buffers(experiment, station)?;
+        let buffers = buffers(experiment, station, counted)?;
         // Immediately preemptible handlers may each have a packet half made.
         let cores = u64::from(host.subsystem.cores);
         let halves =
@@ -122,18 +129,26 @@ pub(super) fn room(experiment: &Experiment, i: usize, node: usize) -> Option<u64
     Some(channel.packet_slots.max(passing).saturating_mul(lanes))
 }
 
-/// `B`: packets that may be between a handler of `node` and their completion, if only such as start there are sent.
-fn buffers(experiment: &Experiment, node: usize) -> Option<u64> {
+/// At which hop of its way `channel` comes in at `node` from a station over a network, if it does.
+pub(super) fn comes_by(channel: &ChannelSpec, node: usize, from: (usize, usize)) -> Option<usize> {
+    let mut hops = channel.route.windows(2).zip(&channel.ways);
+    hops.position(|(hop, way)| (hop[0], *way) == from && hop[1] == node).map(|before| before + 1)
+}
+
+/// `B`: packets of `counted` channels that may be between a handler of `node` and their completion, if only such as start there are sent.
+pub(super) fn buffers(
+    experiment: &Experiment,
+    node: usize,
+    counted: impl Fn(&ChannelSpec) -> bool,
+) -> Option<u64> {
     // Without traffic enforcement queues have no end, and of copies nobody knows yet how many there will be.
     if matches!(experiment.task, Task::Fill(_)) || !experiment.host(node).subsystem.enforcement {
         return None;
     }
-    experiment.channels.iter().filter(|channel| channel.senders().contains(&node)).try_fold(
-        0u64,
-        |all, channel| {
-            let own = channel.route[0] == node && channel.packet_overflow != PacketOverflow::DecayDeadline;
-            let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
-            own.then(|| all.saturating_add(channel.packet_slots.saturating_mul(lanes)))
-        },
-    )
+    let sent = |channel: &&ChannelSpec| channel.senders().contains(&node) && counted(channel);
+    experiment.channels.iter().filter(sent).try_fold(0u64, |all, channel| {
+        let own = channel.route[0] == node && channel.packet_overflow != PacketOverflow::DecayDeadline;
+        let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
+        own.then(|| all.saturating_add(channel.packet_slots.saturating_mul(lanes)))
+    })
 }

@@ -2,15 +2,15 @@
 //!
 //! *Refused* alone sends a reader to try deadlines by hand.
 
-use laxity_qos::admission::{Bound, Breakdown, Formula, Request, Term};
+use laxity_qos::admission::{Bound, Breakdown, Formula, Reason, Request, Term};
 use laxity_qos::discipline::Order;
 use laxity_qos::reception::bound;
 use laxity_units::Span;
 
-use super::Promise;
 use super::room::{self, Room};
 use super::table::Tables;
 use super::via::Before;
+use super::{Promise, Refused};
 use crate::coverage::{Uncovered, coverage, receiving};
 use crate::experiment::{ChannelSpec, Experiment};
 
@@ -41,7 +41,9 @@ pub struct Fit {
 pub fn fit(experiment: &Experiment, formula: Formula, index: usize, refused: &Promise) -> Fit {
     let mut beside = Beside::all_others(experiment, formula, index);
     let (interval, shortfall) = (beside.least_interval(), beside.shortfall().unwrap_or_default());
-    Fit { shortfall, interval, room: room::least(experiment, formula, index, refused) }
+    let room = beside.room_in_adapter(refused);
+    let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
+    Fit { shortfall, interval, room }
 }
 
 /// How far channel `index` of `experiment`, which admission by `formula` refused, is from being admitted beside all the
@@ -66,6 +68,15 @@ impl<'a> Beside<'a> {
             false => None,
         };
         Self { experiment, formula, index, tables }
+    }
+
+    /// Room in the adapter where it comes in, if that is what it lacks: however many packets a channel may have elsewhere, there it is all that come in.
+    fn room_in_adapter(&self, refused: &Promise) -> Option<Vec<Room>> {
+        let Promise::Refused(Refused { node, refusal }) = refused else { return None };
+        let channel = &self.experiment.channels[self.index];
+        let lacks = refusal.reason == Reason::NoRoomInAdapter;
+        let inside = self.tables.as_ref().filter(|_| lacks)?.inside(*node)?;
+        Some(inside.rooms(self.experiment, channel, channel.hop(*node)?))
     }
 
     fn shortfall(&mut self) -> Option<Shortfall> {

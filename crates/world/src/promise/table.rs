@@ -20,6 +20,7 @@ use super::computing;
 use super::cores;
 use super::departures::{Departures, makes};
 use super::division::{self, Needs};
+use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, other_links, promising};
 use super::station::{Asked, GoesBy, Station};
@@ -32,6 +33,8 @@ pub(super) type Reserved = (usize, Role, AdmissionId, Asked);
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
     hosts: Vec<Result<Station, Uncovered>>,
+    /// Per station, what may come in at its adapter.
+    inside: Vec<Option<Inside>>,
     /// What is reserved at each for applications that compute there.
     computing: Vec<Vec<Option<AdmissionId>>>,
     formula: Formula,
@@ -91,7 +94,13 @@ impl Tables {
             Ok(table)
         };
         let hosts = computing.iter_mut().enumerate().map(reserved).collect();
-        Self { hosts: coverage.spread(experiment, hosts), computing, formula, placement }
+        let hosts = coverage.spread(experiment, hosts);
+        let inside = |(node, host): (usize, &Result<Station, Uncovered>)| {
+            let covered = host.as_ref().ok().and(coverage.stations[node].as_ref().ok())?;
+            Inside::of(experiment, node, covered)
+        };
+        let inside = hosts.iter().enumerate().map(inside).collect();
+        Self { hosts, inside, computing, formula, placement }
     }
 
     /// Per station, what is reserved for each application that computes there.
@@ -125,7 +134,9 @@ impl Tables {
                     return Ok(Reservation { reserved, unbounded });
                 }
             };
-            match host.request(&asked) {
+            let inside = self.inside[node].as_ref().filter(|_| hop > 0);
+            let loses = inside.and_then(|inside| inside.refuses(experiment, channel, hop));
+            match loses.map_or_else(|| host.request(&asked), Err) {
                 Ok(id) => reserved.push((node, role, id, asked)),
                 Err(refusal) => {
                     self.give_up(reserved);
@@ -185,6 +196,11 @@ impl Tables {
         // What no analysis covers is asked for nothing, and reserves nothing.
         deadlines.resize(all.len(), request.deadline());
         Ok(deadlines)
+    }
+
+    /// What may come in at the adapter of `node`, if it has stages.
+    pub(super) fn inside(&self, node: usize) -> Option<&Inside> {
+        self.inside[node].as_ref()
     }
 
     /// The table of `node`, which has one.
@@ -507,7 +523,7 @@ pub(super) fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Int
 }
 
 /// A host that looks for responses does so whether there are any or not.
-fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
+pub(super) fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
     let (cost, interval) = (experiment.host(node).costs.poll, polls(experiment.adapter(node).notification()));
     let looks = !cost.is_zero() && !interval.is_zero();
     looks.then_some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 1, interval })

@@ -16,11 +16,15 @@ pub(super) struct Buffering {
     own: Vec<u32>,
     /// Packets that are still here and have given their buffer back.
     released: Vec<Slot>,
+    /// In use, of all, and the most that ever were.
+    held: u32,
+    most: u32,
 }
 
 impl Buffering {
     pub(super) fn new(buffers: Buffers) -> Self {
-        Self { buffers, shared: 0, used: Vec::new(), own: Vec::new(), released: Vec::new() }
+        let (used, own, released) = (Vec::new(), Vec::new(), Vec::new());
+        Self { buffers, shared: 0, used, own, released, held: 0, most: 0 }
     }
 
     /// Sets aside what a channel's contract asks for.
@@ -29,12 +33,12 @@ impl Buffering {
     }
 
     pub(super) fn in_use(&self) -> u64 {
-        match self.buffers.pool {
-            Pool::Unlimited | Pool::Shared(_) => u64::from(self.shared),
-            Pool::PerChannel(_) | Pool::Reserved { .. } => {
-                self.used.iter().map(|used| u64::from(*used)).sum()
-            }
-        }
+        self.held.into()
+    }
+
+    /// The most that were in use at a time.
+    pub(super) fn most(&self) -> u64 {
+        self.most.into()
     }
 
     pub(super) fn overload(&self) -> Overload {
@@ -85,6 +89,8 @@ impl Buffering {
                 *used += 1;
             }
         }
+        self.held += 1;
+        self.most = self.most.max(self.held);
         true
     }
 
@@ -117,6 +123,7 @@ impl Buffering {
             }
         };
         *used = used.checked_sub(1).expect("a buffer is given back once");
+        self.held -= 1;
     }
 }
 

@@ -3,13 +3,18 @@
 use super::*;
 use crate::costs::LinkCosts;
 
-fn link(startup: u64, per_byte: u64, sizes: (u64, u64)) -> Source {
+pub(super) fn link(startup: u64, per_byte: u64, sizes: (u64, u64)) -> Source {
     let costs = LinkCosts::new(us(startup), Span::from_ns(per_byte));
     let (smallest, largest) = (Bytes::new(sizes.0), Bytes::new(sizes.1));
-    Source { spacing: Spacing::Link(costs), smallest, largest, pushed: Span::ZERO, groups: None }
+    Source { spacing: Spacing::Link(costs), smallest, largest, pushed: Span::ZERO, senders: None }
 }
 
-fn incoming(stages: Vec<Stage>, sources: Vec<Source>) -> Incoming {
+/// None of them guaranteed.
+pub(super) fn by(others: Vec<Group>) -> Option<Senders> {
+    Some(Senders { guaranteed: Vec::new(), others, sizes: (Bytes::new(100), Bytes::new(1000)) })
+}
+
+pub(super) fn incoming(stages: Vec<Stage>, sources: Vec<Source>) -> Incoming {
     Incoming { stages, held: Span::ZERO, shared: Vec::new(), sources }
 }
 
@@ -42,11 +47,44 @@ fn groups_of_frames_are_caught_up_with_where_links_are_not() {
     let stages = vec![stage(vec![phase(10, 0)]), stage(vec![phase(0, 20)])];
     let mut slow = incoming(stages, vec![link(2, 100, (100, 1000))]);
     assert_eq!(slow.stay(), Err(Endless));
-    slow.sources[0].groups =
-        Some(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
+    slow.sources[0].senders =
+        by(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
     assert_eq!(slow.stay().unwrap().as_ps() / 1000, 180_000 * 8 / 7);
     slow.sources.push(link(2, 100, (100, 1000)));
     assert_eq!(slow.stay(), Err(Endless));
+}
+
+/// Frames of a link that are 65 us apart or more: one, and the next with the 65th. Pushed together by 100 us another one may be there at once, and a third after 30. Of two groups four come
+/// together, and one more of each as soon as any time has passed. What takes the link no time comes in any number.
+#[test]
+fn frames_are_counted_by_link_and_by_groups() {
+    let mut row = incoming(vec![stage(vec![phase(1, 0)])], vec![link(50, 150, (100, 1000))]);
+    let of = |row: &Incoming, times: [u64; 4]| times.map(|time| row.within(us(time)));
+    assert_eq!(of(&row, [0, 64, 65, 130]), [1, 1, 2, 3].map(Some));
+    row.sources[0].pushed = us(100);
+    assert_eq!(of(&row, [0, 29, 30, 95]), [2, 2, 3, 4].map(Some));
+    row.sources[0].senders =
+        by(vec![Group { burst: 3, interval: us(400) }, Group { burst: 1, interval: us(600) }]);
+    assert_eq!(of(&row, [0, 300, 400, 601]), [2, 6, 6, 8].map(Some));
+    let two = incoming(row.stages.clone(), vec![row.sources[0].clone(), row.sources[0].clone()]);
+    assert_eq!(of(&two, [0, 300, 400, 601]), [4, 12, 12, 16].map(Some));
+    row.sources[0].spacing = link(0, 0, (100, 1000)).spacing;
+    assert_eq!(of(&row, [0, 300, 400, 601]), [4, 6, 6, 8].map(Some));
+    row.sources[0].senders = None;
+    assert_eq!(row.within(us(0)), None);
+}
+
+/// Each frame takes 100 us. Of a link whose frames are 65 us apart and of which nine come together and one more each 1000 us, 1 + Δ/65 and 10 + Δ/1000 cross after 626 us, when 10.6 have come and 6.3
+/// are through: counted in whole frames, 6 wait. Of the link alone all that the adapter is slower waits.
+#[test]
+fn frames_that_a_link_brings_one_by_one_hardly_wait() {
+    let mut row = incoming(vec![stage(vec![phase(100, 0)])], vec![link(50, 150, (100, 1000))]);
+    assert_eq!(row.before_the_first(us(2000)), Some(30 + 3 - 20));
+    row.sources[0].senders = by(vec![Group { burst: 9, interval: us(1000) }]);
+    assert_eq!(row.before_the_first(us(2000)), Some(12 - 6));
+    assert_eq!(row.before_the_first(us(300)), Some(4 + 3 - 3), "no later than one may be there");
+    row.stages[0].linger = us(1);
+    assert_eq!(row.before_the_first(us(2000)), None);
 }
 
 /// A phase that shares waits for 7 each time; what is above a size, or begins a segment, counts where it is the most.
@@ -83,7 +121,9 @@ fn no_frame_stays_longer() {
         vec![link(30, 4, (100, 1000)), link(40, 30, (100, 1000))],
     );
     let stay = row.stay().unwrap().as_ps() / 1000;
-    let mut longest = 0;
+    let most = row.within(row.stay().unwrap()).unwrap();
+    let waiting = row.before_the_first(row.stay().unwrap()).unwrap();
+    let (mut longest, mut crowd, mut queue) = (0, 0, 0);
     for pattern in 0..1u64 << 16 {
         // Of each link: whether the frame is long, and whether the link is idle for as long first.
         let mut frames: Vec<(u64, u64)> = Vec::new();
@@ -99,20 +139,31 @@ fn no_frame_stays_longer() {
         frames.sort_unstable();
         let (mut first, mut batches) = (0u64, 0u64);
         let mut passed: Vec<(u64, u64, u64)> = Vec::new();
+        let mut waits: Vec<(u64, u64)> = Vec::new();
         for (at, size) in frames {
+            waits.push((at, first.max(at)));
             first = first.max(at) + 1000 + 4 * size;
             passed.push((first, at, size));
         }
+        let mut gone: Vec<(u64, u64)> = Vec::new();
         let mut next = 0;
         while next < passed.len() {
             let begins = batches.max(passed[next].0);
             let together = passed[next..].iter().take(2).take_while(|(there, ..)| *there <= begins).count();
             batches =
                 begins + 2000 + passed[next..next + together].iter().map(|(.., size)| size).sum::<u64>();
+            gone.extend(passed[next..next + together].iter().map(|(_, at, _)| (*at, batches)));
             longest =
                 passed[next..next + together].iter().map(|(_, at, _)| batches - at).fold(longest, u64::max);
             next += together;
         }
+        // Who leaves when another comes may have its buffer still.
+        let there = |now: u64| gone.iter().filter(|(at, end)| *at <= now && now <= *end).count() as u64;
+        let wait = |now: u64| waits.iter().filter(|(at, begin)| *at <= now && now < *begin).count() as u64;
+        queue = waits.iter().map(|(at, _)| wait(*at)).fold(queue, u64::max);
+        crowd = gone.iter().map(|(at, _)| there(*at)).fold(crowd, u64::max);
     }
     assert!(longest <= stay && 2 * longest > stay, "{longest} of {stay}");
+    assert!(crowd <= most && 2 * crowd >= most, "{crowd} of {most}");
+    assert!(queue <= waiting && queue > 0, "{queue} of {waiting}");
 }

@@ -1,0 +1,322 @@
+//! Whether the adapter of a host has room for the frames that come in.
+//!
+//! What comes in and finds no buffer, no place before a stage, or no place in which the host is told of it, is lost. How many frames there may be in the adapter at a time
+//! is (4) of `laxity_qos::station::receive::counted`, by links and by how many are sent; those of guaranteed channels alone are counted by contract, (1) of `arrivals.rs`. With `N` of all
+//! and `G` of guaranteed channels nothing of these is lost where
+//!
+//! * buffers for all are at least `N`; or, where best effort that waits gives its own up, `G` and one for each packet that a server may have, from which nobody takes it;
+//! * buffers of a channel's own are at least as many as there may be of its own frames;
+//! * places of a queue are at least `N`, or before the first stage what (5) there has, or `G` if best effort does not wait there or gives way. A stage behind the first may hold up those before it, and loses none.
+//!
+//! *Responses* have their places until the host has served them. It hears of each within `told`, and serves it within `R`: interrupts go before all else but a start of the link
+//! that is under way, and in the order in which they come, so before it there are those that wait when it comes. Of `D` packets under way, or as many as there are buffers for, these are `k`
+//! for each at most, which take `c`, what they start included; of what came in, `r` each, those that came within `R` before it, and looks and timers likewise:
+//!
+//! ```text
+//! R = (start + k D c + Σ_g (b_g + 1) r) / (1 − Σ_g r/i_g).                                  (1)
+//! ```
+//!
+//! So of frames that came in no more wait there than come in within the longest time in the adapter, `told` and `R`; nor more than (6) of `counted.rs` says, which knows that they are
+//! served while they come: with `k D` tokens; or with none and `k B c` once, as while nothing but interrupts is served nobody makes a packet, and of those that are made each is complete once. Where one queue is for both, of packets that are complete there are `k D` besides.
+
+use laxity_model::adapter::{
+    Answers, Buffers, Description, Overload, Own, Pool, Queue, ResponseQueue, Stage, Takes,
+};
+use laxity_qos::admission::{Claimant, Deficit, Reason, Refusal, Resource};
+use laxity_qos::discipline::Class;
+use laxity_qos::station::{self, Group};
+use laxity_units::Span;
+
+use super::arrivals::{arrivals, by_contract};
+use super::departures::{Departures, buffers};
+use super::room::Room;
+use super::table::{looks, timers};
+use crate::coverage::{Covered, Frames};
+use crate::experiment::{Adapter, ChannelSpec, Experiment};
+
+/// What may come in at an adapter of stages, and what it has too little of for that.
+pub(super) struct Inside {
+    /// Frames that may be in it at a time; `None` if nothing bounds that.
+    pub(super) all: Option<u64>,
+    /// What a guaranteed channel may lose frames for.
+    short: Vec<Short>,
+    /// Buffers, where a channel has some to itself.
+    own: Option<Pool>,
+    stay: Span,
+}
+
+/// Something that there may be too little of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Short {
+    resource: Resource,
+    key: &'static str,
+    has: u64,
+    /// With so many there is enough; `None` if nothing bounds that.
+    needs: Option<u64>,
+}
+
+impl Inside {
+    /// Of `node`, which is so covered; `None` if nothing comes in there, or by an adapter that loses nothing.
+    pub(super) fn of(experiment: &Experiment, node: usize, covered: &Covered) -> Option<Self> {
+        let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
+        let Adapter::Described(description) = &experiment.adapters[attached.adapter] else { return None };
+        if !experiment.channels.iter().any(|channel| channel.hop(node).is_some_and(|hop| hop > 0)) {
+            return None;
+        }
+        let frames = Frames::of(experiment, node, description);
+        let stay = frames.as_ref().map_or(Span::MAX, |frames| frames.stay);
+        let counts = Counts { experiment, node, frames };
+        let (own, mut short) = match description.receive.is_empty() {
+            // It has a buffer and gives it back at once.
+            true => (None, Vec::new()),
+            false => counts.buffers(description, stay),
+        };
+        short.extend(counts.queues(description, stay));
+        short.extend(counts.responses(description, covered));
+        Some(Self { all: counts.all(stay), short, own, stay })
+    }
+
+    /// What `channel`, which comes in at `hop` of its way, may lose frames for.
+    fn short<'a>(
+        &'a self,
+        experiment: &'a Experiment,
+        channel: &'a ChannelSpec,
+        hop: usize,
+    ) -> impl Iterator<Item = Short> + 'a {
+        let own = self.own.and_then(|pool| {
+            let most = of_channel(experiment, channel, hop).map(|group| within(group, self.stay));
+            let (key, resource) = ("receive_buffers.per_channel", Resource::ReceiveBuffers);
+            match pool {
+                Pool::PerChannel(each) => Some(Short { resource, key, has: each.into(), needs: most }),
+                Pool::Reserved { own, shared } => {
+                    let own = match own {
+                        Own::Each(each) => each,
+                        Own::Contract => experiment.burst(channel).unwrap_or(0),
+                    };
+                    let enough = self.all.is_some_and(|all| all <= shared.into());
+                    (!enough).then_some(Short { resource, key, has: own.into(), needs: most })
+                }
+                Pool::Unlimited | Pool::Shared(_) => None,
+            }
+        });
+        self.short.iter().copied().chain(own).filter(Short::is_short)
+    }
+
+    /// Why `channel` is not admitted where it comes in at `hop` of its way, if so.
+    pub(super) fn refuses(
+        &self,
+        experiment: &Experiment,
+        channel: &ChannelSpec,
+        hop: usize,
+    ) -> Option<Refusal> {
+        self.short(experiment, channel, hop).next().map(|short| Refusal {
+            resource: short.resource,
+            deficit: short.needs.map_or(Deficit::Unbounded, |needs| Deficit::Places(needs - short.has)),
+            claimant: Claimant::Newcomer,
+            reason: Reason::NoRoomInAdapter,
+            blocked_by: None,
+        })
+    }
+
+    /// With how much room it would be; nothing if that has no end.
+    pub(super) fn rooms(&self, experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Vec<Room> {
+        let of = |short: Short| Some(Room { key: short.key, has: short.has, least: short.needs? });
+        self.short(experiment, channel, hop).map(of).collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
+impl Short {
+    fn is_short(&self) -> bool {
+        self.needs.is_none_or(|needs| needs > self.has)
+    }
+}
+
+/// What comes in at a node, counted.
+struct Counts<'a> {
+    experiment: &'a Experiment,
+    node: usize,
+    frames: Option<Frames>,
+}
+
+impl Counts<'_> {
+    /// `N`: of all that come in within `span`.
+    fn all(&self, span: Span) -> Option<u64> {
+        self.frames.as_ref()?.within(span)
+    }
+
+    /// `G`: of guaranteed channels.
+    fn guaranteed(&self, span: Span) -> Option<u64> {
+        let channels = self.experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
+        let come_in = channels.filter_map(|channel| Some((channel, channel.hop(self.node)?)));
+        let of = |(channel, hop)| Some(within(of_channel(self.experiment, channel, hop)?, span));
+        let by_contract =
+            come_in.filter(|(_, hop)| *hop > 0).try_fold(0u64, |all, one| Some(all.saturating_add(of(one)?)));
+        by_contract.into_iter().chain(self.all(span)).min()
+    }
+
+    /// Buffers of a channel's own, or what is short of those for all.
+    fn buffers(&self, description: &Description, stay: Span) -> (Option<Pool>, Vec<Short>) {
+        let Buffers { pool, overload } = description.receive_buffers;
+        let Pool::Shared(has) = pool else {
+            return (Some(pool).filter(|pool| *pool != Pool::Unlimited), Vec::new());
+        };
+        let phases = || description.receive.iter().flat_map(|stage| &stage.phases);
+        let served =
+            description.receive.iter().map(|stage| u64::from(stage.servers) * u64::from(stage.batch));
+        let give_way = match overload {
+            // Whoever has been copied waits without a buffer to give up, and who is not copied may wait there, too.
+            Overload::Priority if !phases().any(|phase| phase.releases) => {
+                self.guaranteed(stay).map(|most| most.saturating_add(served.sum()))
+            }
+            Overload::Priority | Overload::Block | Overload::Drop | Overload::Importance => None,
+        };
+        let needs = self.all(stay).into_iter().chain(give_way).min();
+        let key = "receive_buffers.shared";
+        (None, vec![Short { resource: Resource::ReceiveBuffers, key, has: has.into(), needs }])
+    }
+
+    fn queues(&self, description: &Description, stay: Span) -> Vec<Short> {
+        // Before the first stage fewer wait than there may be.
+        let first = self.frames.as_ref().and_then(Frames::before_the_first);
+        let of = |(n, stage): (usize, &Stage)| {
+            let waiting = |all: Option<u64>| all.into_iter().chain(first.filter(|_| n == 0)).min();
+            let mut queues: Vec<&Queue> = stage.queues.iter().collect();
+            queues.sort_by_key(|queue| queue.priority);
+            let takes: Vec<Takes> = queues.iter().map(|queue| queue.takes).collect();
+            let of = |(queue, alone): (&&Queue, bool)| {
+                let has = u64::from(queue.slots?);
+                let needs = match queue.overload {
+                    Overload::Block => return None,
+                    Overload::Priority | Overload::Importance => waiting(self.guaranteed(stay)),
+                    Overload::Drop if alone => waiting(self.guaranteed(stay)),
+                    Overload::Drop => waiting(self.all(stay)),
+                };
+                Some(Short { resource: Resource::ReceiveQueue, key: "receive.queue.slots", has, needs })
+            };
+            let meets = guaranteed_by(&takes);
+            queues.iter().zip(meets).filter_map(|(queue, meets)| of((queue, meets?))).collect::<Vec<_>>()
+        };
+        description.receive.iter().enumerate().flat_map(of).collect()
+    }
+
+    fn responses(&self, description: &Description, covered: &Covered) -> Vec<Short> {
+        let about: Vec<&ResponseQueue> =
+            description.interface.responses.iter().filter(|queue| queue.answers != Answers::Sent).collect();
+        let of = |(queue, alone): (&ResponseQueue, bool)| {
+            if queue.overload != Overload::Drop {
+                return None;
+            }
+            let has = u64::from(queue.slots?);
+            let needs = self.unserved(covered, alone).map(|comes_in| {
+                let complete = match queue.answers {
+                    Answers::All => u64::from(covered.link.interrupts().all) * u64::from(covered.depth),
+                    Answers::Received | Answers::Sent => 0,
+                };
+                comes_in.saturating_add(complete)
+            });
+            Some(Short { resource: Resource::ResponseQueue, key: "response_queue.slots", has, needs })
+        };
+        let takes: Vec<Takes> = about.iter().map(|queue| queue.takes).collect();
+        let meets = guaranteed_by(&takes);
+        about.into_iter().zip(meets).filter_map(|(queue, meets)| of((queue, meets?))).collect()
+    }
+
+    /// Frames that came in, or those of guaranteed channels alone, of which the host has not served the responses.
+    fn unserved(&self, covered: &Covered, alone: bool) -> Option<u64> {
+        let frames = self.frames.as_ref()?;
+        let notice = frames.stay.saturating_add(frames.told);
+        let host = self.host(covered, notice)?;
+        let in_order = self.served(&host, notice).map(|served| notice.saturating_add(served));
+        let made = buffers(self.experiment, self.node, |_| true).and_then(|all| {
+            let all = all.checked_mul(covered.link.interrupts().all.into())?;
+            let once = host.once.saturating_add(host.token.saturating_mul(all));
+            frames.unserved(&station::Host { tokens: 0, once, ..host })
+        });
+        let ways = [in_order.and_then(|within| self.all(within)), frames.unserved(&host), made];
+        let guaranteed = in_order.filter(|_| alone).and_then(|within| self.guaranteed(within));
+        ways.into_iter().chain([guaranteed]).flatten().min()
+    }
+
+    /// What the host does where it is interrupted; `None` if that is not known.
+    fn host(&self, covered: &Covered, hears: Span) -> Option<station::Host> {
+        let Self { experiment, node, frames: _ } = self;
+        let host = experiment.host(*node);
+        let costs = host.costs.interrupted_for_each().with_packets_of(experiment.packet());
+        if host.driver.watchdog.is_some() && !costs.poll.is_zero() {
+            return None;
+        }
+        let start = costs.transmit(host.subsystem.link.paradigm).saturating_add(costs.thread_creation);
+        let each = costs.interrupt;
+        let under_way = buffers(experiment, *node, |_| true).unwrap_or(u64::MAX).min(covered.depth.into());
+        let tokens = under_way.checked_mul(covered.link.interrupts().all.into())?;
+        let (mut once, mut rate) = (u128::from(start.as_ps()), 0u128);
+        for above in looks(experiment, *node).into_iter().chain(timers(experiment, *node)) {
+            let cost = u128::from(above.cost.as_ps());
+            once = once.checked_add(cost.checked_mul(u128::from(above.burst) + 1)?)?;
+            let interval = u128::from(above.interval.as_ps()).max(1);
+            rate = rate.checked_add(cost.checked_mul(station::Host::PARTS)?.div_ceil(interval))?;
+        }
+        let once = Span::from_ps(u64::try_from(once).ok()?);
+        Some(station::Host { hears, each, tokens, token: each.saturating_add(start), once, rate })
+    }
+
+    /// `R`, by (1); `None` if interrupts may never be done.
+    fn served(&self, host: &station::Host, notice: Span) -> Option<Span> {
+        const PARTS: u128 = station::Host::PARTS;
+        let ps = |span: Span| u128::from(span.as_ps());
+        let station::Host { each, tokens, token, once, mut rate, .. } = *host;
+        let mut once = ps(token).checked_mul(tokens.into())?.checked_add(ps(once))?;
+        if !each.is_zero() {
+            for Departures { burst, interval } in arrivals(self.experiment, self.node, each, notice).ok()? {
+                once = once.checked_add(ps(each).checked_mul(u128::from(burst) + 1)?)?;
+                rate = rate.checked_add(ps(each).checked_mul(PARTS)?.div_ceil(ps(interval).max(1)))?;
+            }
+        }
+        let free = PARTS.checked_sub(rate).filter(|free| *free > 0)?;
+        Some(Span::from_ps(u64::try_from(once.checked_mul(PARTS)?.div_ceil(free)).ok()?))
+    }
+}
+
+/// Of queues of which a packet joins the first that takes it, per queue whether those of guaranteed channels meet nobody else there; `None` if they never come there.
+fn guaranteed_by(takes: &[Takes]) -> Vec<Option<bool>> {
+    let takes_all = |takes: &Takes, class| *takes == Takes::All || *takes == Takes::Only(class);
+    let of = |n: usize| {
+        let before = |class| takes[..n].iter().any(|before| takes_all(before, class));
+        let none = takes[n] == Takes::Only(Class::BestEffort) || before(Class::RealTime);
+        let alone = takes[n] == Takes::Only(Class::RealTime) || before(Class::BestEffort);
+        (!none).then_some(alone)
+    };
+    (0..takes.len()).map(of).collect()
+}
+
+/// What may come in of `channel`, after `hop` of its way.
+fn of_channel(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Option<Departures> {
+    let pushed = experiment.networks[channel.ways[hop - 1]].impairments.jitter;
+    Some(by_contract(experiment, channel, hop)?.pushed(pushed))
+}
+
+fn within(group: Departures, span: Span) -> u64 {
+    Group::from(group).within(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guaranteed_join_the_first_queue_that_takes_them() {
+        let (all, real_time) = (Takes::All, Takes::Only(Class::RealTime));
+        let (best_effort, levels) = (Takes::Only(Class::BestEffort), Takes::Levels(0, 7));
+        let (alone, beside) = (Some(true), Some(false));
+        for (queues, found) in [
+            ([all, all], [beside, None]),
+            ([real_time, all], [alone, None]),
+            ([best_effort, all], [None, alone]),
+            ([levels, all], [beside, beside]),
+            ([best_effort, levels], [None, alone]),
+            ([levels, real_time], [beside, alone]),
+        ] {
+            assert_eq!(guaranteed_by(&queues), found, "{queues:?}");
+        }
+    }
+}
