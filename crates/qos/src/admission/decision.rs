@@ -91,6 +91,8 @@ pub enum Claimant {
 pub enum Reason {
     /// A response time exceeds its deadline, or the least deadline that could be promised the one asked for.
     Late,
+    /// Neither is known, as it would take too long to find out, and what takes no time to say does not say so.
+    Untold,
     /// The channels together reserve more than there is.
     Overload,
     /// Best-effort handlers drain their queues without a preemption point: they may never yield.
@@ -121,6 +123,7 @@ impl fmt::Display for Refusal {
             Reason::LateTogether => {
                 "the least that the stations of its way can promise exceeds what it asks for"
             }
+            Reason::Untold => "it would take too long to find out whether it is kept",
             Reason::Overload => "the channels together reserve more than there is",
             Reason::BestEffortNeverYields => "best-effort handlers never yield the CPU",
             Reason::InterruptsTakeAll => "completions of the smallest packets take all of the CPU",

@@ -76,24 +76,27 @@
 //! much less it asked for. Below the newcomer's deadline nothing has changed, so the walk ends there.
 //! (Balbastre, Ripoll and Crespo 2008 ask the same of one processor without `W`.)
 //!
+//! # Where the walk is long
+//!
+//! Where next to nothing is left over there are as many deadlines to look at as anybody likes to make. A request has so many looks; after that `lines.rs` says whether lines above `b_j(t) S_j` stay under the
+//! diagonal, which takes one look at each channel. Whoever they do not say it of is refused, and told that it was not found out.
+//!
 //! [`Request::under_way`]: super::Request::under_way
 
+mod lines;
 mod response;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use lines::{feasible_by_lines, least_deadline_by_lines};
 pub(super) use response::{Worst, responses};
 
-use super::response::{Task, response};
+use super::response::{Effort, Late, Task, response};
 
 /// One, in the unit of utilisations here: fine enough that ten thousand roundings against the claimant are
 /// still less than a thousand-millionth of the host.
 pub(super) const WHOLE: u128 = 1 << 48;
-
-/// Looking at a channel more often than this is not worth the wait, about a second. Only a set that leaves next to nothing
-/// over comes near.
-const MOST_LOOKS: u64 = 1 << 28;
 
 /// A channel as the test sees it: recurring demand with a deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +144,8 @@ impl Stream {
 pub(super) struct Host<'a> {
     pub(super) constant: u128,
     pub(super) activations: &'a [Task],
+    /// What may be looked at.
+    pub(super) effort: &'a Effort,
 }
 
 /// Why channels cannot be served together.
@@ -150,16 +155,36 @@ pub(super) enum Failure {
     Overload,
     /// What is due by `t` is done no sooner than `done`; `None` if never.
     Late { t: u64, done: Option<u128> },
+    /// It was not found out whether they can.
+    Untold,
+}
+
+impl Failure {
+    /// Of what is never done by any time that can be named.
+    fn of_all(late: Late) -> Self {
+        match late {
+            Late::Untold => Failure::Untold,
+            Late::AtLeast(_) | Late::Never => Failure::Overload,
+        }
+    }
 }
 
 impl Host<'_> {
-    /// `h`, for what is due: when it is done if by `t`; else a lower bound of when, or `None` if never.
-    fn done(&self, due: u128, t: u64) -> Result<u64, Option<u128>> {
+    /// `h`, for what is due: when it is done if by `t`.
+    fn done(&self, due: u128, t: u64) -> Result<u64, Late> {
         let own = self.constant.saturating_add(due);
         match u64::try_from(own) {
             Ok(done) if self.activations.is_empty() && done <= t => Ok(done),
-            _ if self.activations.is_empty() => Err(Some(own)),
-            _ => response(own, self.activations, t),
+            _ if self.activations.is_empty() => Err(Late::AtLeast(own)),
+            _ => response(own, self.activations, t, self.effort),
+        }
+    }
+
+    /// Whether that is by `t`.
+    fn is_done(&self, due: u128, t: u64) -> Result<bool, Failure> {
+        match self.done(due, t) {
+            Err(Late::Untold) => Err(Failure::Untold),
+            done => Ok(done.is_ok()),
         }
     }
 
@@ -188,7 +213,7 @@ pub(super) fn feasible(host: Host<'_>, streams: &[Stream]) -> Result<(), Failure
 ///
 /// If there is none the settled ones are what fails, or all together use all there is.
 pub(super) fn least_deadline(host: Host<'_>, settled: &[Stream], task: &Task) -> Result<u64, Failure> {
-    let alone = host.done(task.service(), u64::MAX).map_err(|_| Failure::Overload)?;
+    let alone = host.done(task.service(), u64::MAX).map_err(Failure::of_all)?;
     let mut newcomer = Stream::new(task, alone.max(1));
     walk(host, settled, Some(&mut newcomer))?;
     Ok(newcomer.deadline)
@@ -201,11 +226,9 @@ fn walk(host: Host<'_>, settled: &[Stream], mut newcomer: Option<&mut Stream>) -
     // Everything from here up is good.
     let mut good = t;
     let least = settled.iter().map(|stream| stream.deadline).min().unwrap_or(u64::MAX);
-    let mut looks = 0;
     while t >= newcomer.as_ref().map_or(least, |newcomer| newcomer.deadline) {
-        looks += settled.len() as u64 + 1;
-        if looks > MOST_LOOKS {
-            return Err(Failure::Overload);
+        if !host.effort.take(settled.len() + 1) {
+            return Err(Failure::Untold);
         }
         let others: u128 = settled.iter().map(|stream| stream.due(t)).sum();
         let own = newcomer.as_ref().map_or(0, |newcomer| newcomer.due(t));
@@ -217,9 +240,10 @@ fn walk(host: Host<'_>, settled: &[Stream], mut newcomer: Option<&mut Stream>) -
                     continue;
                 }
             }
-            Err(done) => match &mut newcomer {
-                Some(newcomer) if host.done(others, t).is_ok() => newcomer.postpone(host, others, t)?,
-                _ => return Err(Failure::Late { t, done }),
+            Err(Late::Untold) => return Err(Failure::Untold),
+            Err(late) => match &mut newcomer {
+                Some(newcomer) if host.is_done(others, t)? => newcomer.postpone(host, others, t)?,
+                _ => return Err(Failure::Late { t, done: late.at_least() }),
             },
         }
         let all = settled.iter().chain(newcomer.as_deref());
@@ -238,9 +262,9 @@ impl Stream {
         let (mut fit, mut too_many) = (0, self.jobs(t));
         while too_many - fit > 1 {
             let middle = fit + (too_many - fit) / 2;
-            *(if host.done(with(middle), t).is_ok() { &mut fit } else { &mut too_many }) = middle;
+            *(if host.is_done(with(middle), t)? { &mut fit } else { &mut too_many }) = middle;
         }
-        let done = host.done(with(too_many), u64::MAX).map_err(|_| Failure::Overload)?;
+        let done = host.done(with(too_many), u64::MAX).map_err(Failure::of_all)?;
         self.deadline = done - fit * self.interval;
         Ok(())
     }

@@ -64,13 +64,17 @@ use super::environment::{Environment, EnvironmentError, Request};
 use super::model::{Shared, shares};
 use super::o1::Impossible;
 use super::population::Population;
-use super::response::{Claim, MOST_RELEASES, Task, demand, in_time, response, sweep};
+use super::response::{
+    Claim, Effort, Late, MOST_LOOKS, MOST_RELEASES, Task, demand, in_time, response, response_or_line, sweep,
+};
 use super::terms::{Breakdown, span};
 use super::{buffers, levels};
 use crate::channel::Block;
 
 /// Channels that fail the quick test and are looked at one by one before the rest is swept.
 const ONE_BY_ONE: usize = 2;
+/// Looks that the bounds of all channels may take, about a second.
+const MOST_LOOKS_AT_ALL: u64 = 1 << 28;
 /// How many deadlines late a refused newcomer is still told its lateness exactly.
 const DIAGNOSED: u64 = 8;
 
@@ -235,7 +239,8 @@ impl AdmissionTable {
             return self.bounds_by_demand(shared, above, tasks);
         }
         let mut responses = Vec::with_capacity(tasks.len());
-        sweep(shared.constant(), above, claims(&self.channels, tasks), |_, r| {
+        let effort = Effort::of(MOST_LOOKS_AT_ALL);
+        sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |_, r| {
             responses.push(r.expect("an admitted channel meets its deadline"));
         });
         let levels = self.environment.levels.map(|levels| {
@@ -247,7 +252,9 @@ impl AdmissionTable {
             let r = responses[lowest];
             let service = tasks[priority].service();
             let wait = shared.wait.picoseconds();
-            let interference = shared.bursts + demand(above, r);
+            // Where the bound is a line's, more of it may be above than is waited for.
+            let others = u128::from(r) - wait - service;
+            let interference = (shared.bursts + demand(above, r)).min(others);
             Bound {
                 id: channel.id,
                 priority,
@@ -256,7 +263,7 @@ impl AdmissionTable {
                 bound: Span::from_ps(r),
                 wait: span(wait),
                 service: span(service),
-                higher: span(u128::from(r) - wait - service - interference),
+                higher: span(others - interference),
                 interference: span(interference),
                 head_start: Span::ZERO,
             }
@@ -356,13 +363,13 @@ impl AdmissionTable {
         self.shared = Some(shared);
     }
 
-    /// The refusal of a newcomer whose response time beside `tasks` is `at_least` this, or without end.
+    /// The refusal of a newcomer whose response time beside `tasks` is so `late`.
     fn late(
         &self,
         request: &Request,
         service: u128,
         tasks: &[Task],
-        at_least: Option<u128>,
+        late: Late,
         blocked_by: Option<AdmissionId>,
     ) -> Refusal {
         let share = |cost: u128, request: &Request| {
@@ -377,9 +384,15 @@ impl AdmissionTable {
             reason,
             blocked_by,
         };
-        if let (Some(at_least), true) = (at_least, reserved < Task::WHOLE) {
-            let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
-            return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
+        match late {
+            Late::AtLeast(at_least) if reserved < Task::WHOLE => {
+                let late = at_least.saturating_sub(u128::from(request.deadline().as_ps()));
+                return refusal(Resource::Deadline, Deficit::Time(span(late)), Reason::Late);
+            }
+            Late::Untold if reserved < Task::WHOLE => {
+                return refusal(Resource::Deadline, Deficit::Unbounded, Reason::Untold);
+            }
+            Late::AtLeast(_) | Late::Untold | Late::Never => {}
         }
         let all = self.channels.iter().map(|channel| &channel.request).chain([request]);
         let (cpu, link) = all.fold((0u128, 0u128), |(cpu, link), request| {
@@ -392,22 +405,29 @@ impl AdmissionTable {
     }
 
     /// The refusal of a newcomer that would make channel `at` late wherever it stands.
-    fn breaks(&self, at: usize, constant: u128, above: &[Task], channels: &[Task]) -> Refusal {
+    fn breaks(
+        &self,
+        at: usize,
+        (constant, above): (u128, &[Task]),
+        channels: &[Task],
+        effort: &Effort,
+    ) -> Refusal {
         let channel = &self.channels[at];
         let higher: Vec<Task> = above.iter().chain(&channels[..at]).copied().collect();
         let own = constant.saturating_add(channels[at].service());
         let deadline = channel.deadline();
-        let deficit = match response(own, &higher, deadline.saturating_mul(DIAGNOSED)) {
-            // It may have been in time, and that have taken too long to find out.
-            Ok(r) => Deficit::Time(Span::from_ps(r.saturating_sub(deadline))),
-            Err(Some(r)) => Deficit::Time(span(r - u128::from(deadline))),
-            Err(None) => Deficit::Unbounded,
+        let (deficit, reason) = match response(own, &higher, deadline.saturating_mul(DIAGNOSED), effort) {
+            Ok(r) if r > deadline => (Deficit::Time(Span::from_ps(r - deadline)), Reason::Late),
+            // It is in time, which took longer to find out than a request may.
+            Ok(_) | Err(Late::Untold) => (Deficit::Unbounded, Reason::Untold),
+            Err(Late::AtLeast(r)) => (Deficit::Time(span(r - u128::from(deadline))), Reason::Late),
+            Err(Late::Never) => (Deficit::Unbounded, Reason::Late),
         };
         Refusal {
             resource: Resource::Deadline,
             deficit,
             claimant: Claimant::Channel(channel.id),
-            reason: Reason::Late,
+            reason,
             blocked_by: None,
         }
     }

@@ -42,12 +42,12 @@ pub(in super::super) struct Worst {
 pub(in super::super) fn responses(host: Host<'_>, streams: &[Stream], tasks: &[Task]) -> Option<Vec<Worst>> {
     let all: Vec<Task> = host.activations.iter().chain(tasks).copied().collect();
     let shortest = streams.iter().map(|stream| stream.interval).min()?;
-    let busy = response(host.constant, &all, shortest.saturating_mul(MOST_JOBS)).ok()?;
+    let busy = response(host.constant, &all, shortest.saturating_mul(MOST_JOBS), host.effort).ok()?;
     let jobs: u128 = streams.iter().map(|stream| u128::from(busy.div_ceil(stream.interval))).sum();
     if jobs > MOST_JOBS.into() {
         return None;
     }
-    let steps = steps(host, streams, busy);
+    let steps = steps(host, streams, busy)?;
     // `y(t) − t` at its worst from each step on.
     let mut worst = steps.clone();
     for at in (1..worst.len()).rev() {
@@ -78,8 +78,8 @@ impl Step {
     }
 }
 
-/// `y` at every absolute deadline of a job released within `busy`, upwards.
-fn steps(host: Host<'_>, streams: &[Stream], busy: u64) -> Vec<Step> {
+/// `y` at every absolute deadline of a job released within `busy`, upwards; `None` if that takes too long.
+fn steps(host: Host<'_>, streams: &[Stream], busy: u64) -> Option<Vec<Step>> {
     // By deadline, and by release once due; each with its stream.
     let mut pending: BinaryHeap<Reverse<(u64, u64, usize)>> =
         streams.iter().enumerate().map(|(index, stream)| Reverse((stream.deadline, 0, index))).collect();
@@ -102,7 +102,8 @@ fn steps(host: Host<'_>, streams: &[Stream], busy: u64) -> Vec<Step> {
                 unreleased.pop();
                 demand += u128::from(streams[index].service);
             }
-            let done = host.done(demand, busy).expect("no window outlasts the busy period");
+            // No window outlasts the busy period.
+            let done = host.done(demand, busy).ok()?;
             if done <= y {
                 break;
             }
@@ -110,5 +111,5 @@ fn steps(host: Host<'_>, streams: &[Stream], busy: u64) -> Vec<Step> {
         }
         steps.push(Step { t, y });
     }
-    steps
+    Some(steps)
 }

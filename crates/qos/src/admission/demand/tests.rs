@@ -10,6 +10,11 @@ const HYPERPERIOD: u64 = 120;
 /// Beyond it no small host can fail: there are at most 40 waited for, and a 120th of the time is left over.
 const FAR: u64 = 5000;
 
+/// As many looks as anybody wants.
+fn plenty() -> &'static Effort {
+    Box::leak(Box::new(Effort::of(u64::MAX)))
+}
+
 #[derive(Debug, Clone)]
 struct Small {
     constant: u64,
@@ -20,7 +25,7 @@ struct Small {
 
 impl Small {
     fn host(&self) -> Host<'_> {
-        Host { constant: self.constant.into(), activations: &self.activations }
+        Host { constant: self.constant.into(), activations: &self.activations, effort: plenty() }
     }
 
     fn streams(&self) -> Vec<Stream> {
@@ -117,6 +122,7 @@ proptest! {
         match feasible(small.host(), &small.streams()) {
             Ok(()) => prop_assert_eq!(small.fails_at(), None),
             Err(Failure::Overload) => prop_assert!(small.saturated()),
+            Err(Failure::Untold) => prop_assert!(false, "it has all the time"),
             Err(Failure::Late { t, done }) => {
                 let first = small.fails_at();
                 prop_assert!(first.is_some_and(|first| first <= t), "{:?} and {}", first, t);
@@ -158,6 +164,34 @@ proptest! {
         }
     }
 
+    /// Whoever is let in by lines is in time; with less effort nothing else is said, and no more is looked at.
+    #[test]
+    fn lines_admit_nobody_who_is_late(small in small(), looks in 0u64..200) {
+        let mut others = small.clone();
+        let task = others.tasks.pop().unwrap();
+        others.deadlines.pop();
+        let streams = others.streams();
+        if feasible_by_lines(small.host(), &streams) {
+            prop_assert_eq!(others.fails_at(), None);
+        }
+        let all = feasible(small.host(), &streams);
+        let effort = Effort::of(looks);
+        let hurried = feasible(Host { effort: &effort, ..small.host() }, &streams);
+        prop_assert!(hurried == all || hurried == Err(Failure::Untold));
+        prop_assert!(hurried != Err(Failure::Untold) || !effort.take(1));
+        if all.is_ok() && !small.saturated() {
+            let least = least_deadline(small.host(), &streams, &task);
+            let hurried = least_deadline(Host { effort: &Effort::of(looks), ..small.host() }, &streams, &task);
+            prop_assert!(hurried == least || hurried == Err(Failure::Untold));
+            if let Some(by_lines) = least_deadline_by_lines(small.host(), &streams, &task) {
+                prop_assert!(least.is_ok_and(|least| least <= by_lines), "{least:?} {by_lines}");
+                let with = |deadline| streams.iter().copied().chain([Stream::new(&task, deadline)]).collect::<Vec<_>>();
+                prop_assert!(feasible_by_lines(small.host(), &with(by_lines)));
+                prop_assert!(by_lines == 1 || !feasible_by_lines(small.host(), &with(by_lines - 1)));
+            }
+        }
+    }
+
     #[test]
     fn worst_responses_are_those_of_every_instant(small in small()) {
         let streams = small.streams();
@@ -185,9 +219,9 @@ fn a_set_that_only_edf_can_serve() {
     // is too much. By deadlines it could even have 6: 1 + 2 + 3 are done by then, and at 12 there are 1 + 6 + 3.
     let tasks = [Task::new(4, 2).unwrap(), Task::new(7, 3).unwrap()];
     let settled = [Stream::new(&tasks[0], 4)];
-    let host = Host { constant: 0, activations: &[] };
+    let host = Host { constant: 0, activations: &[], effort: plenty() };
     assert_eq!(least_deadline(host, &settled, &tasks[1]), Ok(5));
-    let host = Host { constant: 1, activations: &[] };
+    let host = Host { constant: 1, activations: &[], effort: plenty() };
     assert_eq!(least_deadline(host, &settled, &tasks[1]), Ok(6));
     let both = |deadline| [settled[0], Stream::new(&tasks[1], deadline)];
     assert_eq!(feasible(host, &both(6)), Ok(()));
@@ -198,33 +232,54 @@ fn a_set_that_only_edf_can_serve() {
 #[test]
 fn what_uses_everything_is_an_overload() {
     let task = Task::new(10, 5).unwrap();
-    let host = Host { constant: 1, activations: &[] };
+    let host = Host { constant: 1, activations: &[], effort: plenty() };
     let half = Stream::new(&task, 1000);
     assert_eq!(feasible(host, &[half, half]), Err(Failure::Overload));
     assert_eq!(least_deadline(host, &[half], &task), Err(Failure::Overload));
     let above = [task];
-    assert_eq!(feasible(Host { constant: 0, activations: &above }, &[half]), Err(Failure::Overload));
+    assert_eq!(
+        feasible(Host { constant: 0, activations: &above, effort: plenty() }, &[half]),
+        Err(Failure::Overload)
+    );
 }
 
 #[test]
-fn a_set_that_leaves_next_to_nothing_over_is_refused_in_the_end() {
+fn a_set_that_leaves_next_to_nothing_over_is_told_by_lines() {
     // A hundred-millionth is left, for a wait of a hundred intervals: there are 10¹⁰ deadlines below the horizon.
     let (interval, wait) = (100_000_000, 10_000_000_000);
     let task = Task::new(interval, u128::from(interval) - 1).unwrap();
-    let host = Host { constant: wait.into(), activations: &[] };
-    let stream = Stream::new(&task, wait + interval + 1);
-    assert_eq!(feasible(host, &[stream]), Err(Failure::Overload));
-    assert_eq!(responses(host, &[stream], &[task]), None);
-    // With half the demand it is a matter of a moment.
-    let task = Task::new(interval, u128::from(interval) / 2).unwrap();
-    assert_eq!(feasible(host, &[Stream::new(&task, wait + interval + 1)]), Ok(()));
+    let effort = Effort::of(1 << 20);
+    let host = Host { constant: wait.into(), activations: &[], effort: &effort };
+    let stream = |deadline| Stream::new(&task, deadline);
+    // Of each interval it leaves one, and so it may wait until all but one of its own is over.
+    let least = wait + interval - 1;
+    assert_eq!(feasible(host, &[stream(least)]), Err(Failure::Untold));
+    assert!(!effort.take(1));
+    assert_eq!(responses(Host { effort: plenty(), ..host }, &[stream(least)], &[task]), None);
+    assert!(feasible_by_lines(host, &[stream(least)]) && !feasible_by_lines(host, &[stream(least - 1)]));
+    assert_eq!(least_deadline_by_lines(host, &[], &task), Some(least));
+    // With half the demand it is a matter of a moment, and of two such the second can have what it takes more.
+    let half = Task::new(interval, u128::from(interval) / 2).unwrap();
+    let host = Host { effort: plenty(), ..host };
+    assert_eq!(feasible(host, &[Stream::new(&half, wait + interval + 1)]), Ok(()));
+    let less = Task::new(interval, u128::from(interval) / 4).unwrap();
+    let first = Stream::new(&half, wait + interval);
+    // Before the other, if it is through by then, as there is a quarter of an interval left at its deadline; or when half of what comes after that of the other has left it a quarter.
+    assert_eq!(least_deadline_by_lines(host, &[first], &less), Some(wait + interval / 4));
+    let tight = Stream::new(&half, wait + interval / 2);
+    assert_eq!(least_deadline_by_lines(host, &[tight], &less), Some(wait + interval));
+    // With what is above the handlers, a quarter of the time: (wait + a quarter of an interval + its own) / (1 − 1/4).
+    let above = [Task::new(interval, u128::from(interval) / 4).unwrap()];
+    let host = Host { activations: &above, ..host };
+    assert_eq!(least_deadline_by_lines(host, &[], &half), Some((4 * wait + 3 * interval).div_ceil(3)));
+    assert_eq!(least_deadline_by_lines(host, &[stream(least)], &half), None);
 }
 
 #[test]
 fn who_cannot_do_without_a_newcomer_is_what_fails() {
     // Due at 1 and done at 2.
     let settled = [Stream::new(&Task::new(4, 2).unwrap(), 1)];
-    let host = Host { constant: 0, activations: &[] };
+    let host = Host { constant: 0, activations: &[], effort: plenty() };
     let late = least_deadline(host, &settled, &Task::new(100, 1).unwrap());
     assert!(matches!(late, Err(Failure::Late { t: 1, .. })), "{late:?}");
 }

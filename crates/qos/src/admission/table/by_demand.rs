@@ -17,11 +17,12 @@ impl AdmissionTable {
     }
 
     pub(super) fn place_by_demand(&self, request: &Request) -> Result<Placed, Refusal> {
-        let Joined { least, task, service, shared, tasks } = self.joined(request)?;
+        let Joined { least, told, task, service, shared, tasks } = self.joined(request)?;
         let deadline = request.deadline().as_ps();
         if least > deadline {
             let all = tasks.as_deref().unwrap_or(&self.tasks);
-            return Err(self.late(request, service, all, Some(least.into()), None));
+            let late = if told { Late::AtLeast(least.into()) } else { Late::Untold };
+            return Err(self.late(request, service, all, late, None));
         }
         let place = self.channels.partition_point(|channel| channel.deadline() <= deadline);
         Ok(Placed { place, bound: deadline, task, shared, tasks })
@@ -32,25 +33,37 @@ impl AdmissionTable {
         let shared = self.shared_with(request)?;
         let service = shared.demand(&self.environment, request);
         let Some(task) = Task::new(request.spec().min_interval.as_ps(), service) else {
-            return Err(self.late(request, service, &shared.activations, None, None));
+            return Err(self.late(request, service, &shared.activations, Late::Never, None));
         };
         let changed = self.shared.as_ref() != Some(&shared);
         let tasks = if changed { Some(self.tasks_under(&shared)?) } else { None };
         let all = tasks.as_deref().unwrap_or(&self.tasks);
         let (activations, channels) = all.split_at(shared.activations.len());
-        let host = Host { constant: shared.constant(), activations };
-        let overload = || self.late(request, service, all, None, None);
-        let least = if changed {
-            let streams = self.streams_of(channels);
-            demand::feasible(host, &streams)
-                .map_err(|failure| self.fails(&streams, failure).unwrap_or_else(overload))?;
-            demand::least_deadline(host, &streams, &task)
-        } else {
-            demand::least_deadline(host, &self.streams, &task)
+        let effort = Effort::of(MOST_LOOKS);
+        let host = Host { constant: shared.constant(), activations, effort: &effort };
+        let without = |late| self.late(request, service, all, late, None);
+        let made = changed.then(|| self.streams_of(channels));
+        if let Some(streams) = &made {
+            match demand::feasible(host, streams) {
+                Ok(()) => {}
+                Err(Failure::Untold) if demand::feasible_by_lines(host, streams) => {}
+                Err(Failure::Untold) => return Err(without(Late::Untold)),
+                Err(failure) => {
+                    return Err(self.fails(streams, failure).unwrap_or_else(|| without(Late::Never)));
+                }
+            }
+        }
+        let streams = made.as_deref().unwrap_or(&self.streams);
+        let (least, told) = match demand::least_deadline(host, streams, &task) {
+            Ok(least) => (least, true),
+            Err(Failure::Untold) => {
+                let least = demand::least_deadline_by_lines(host, streams, &task);
+                (least.ok_or_else(|| without(Late::Untold))?, false)
+            }
+            // Those who are in keep their deadlines, so nothing else can be the matter.
+            Err(Failure::Overload | Failure::Late { .. }) => return Err(without(Late::Never)),
         };
-        // Those who are in keep their deadlines, so nothing else can be the matter.
-        let least = least.map_err(|_| overload())?;
-        Ok(Joined { least, task, service, shared: changed.then_some(shared), tasks })
+        Ok(Joined { least, told, task, service, shared: changed.then_some(shared), tasks })
     }
 
     /// The refusal of a newcomer with which `streams` would fail whatever its deadline; `None` for want of time itself.
@@ -79,7 +92,8 @@ impl AdmissionTable {
 
     /// What each channel gets beside the others. Where that takes too long to find out, what it was promised.
     pub(super) fn bounds_by_demand(&self, shared: &Shared, above: &[Task], tasks: &[Task]) -> Vec<Bound> {
-        let host = Host { constant: shared.constant(), activations: above };
+        let effort = Effort::of(MOST_LOOKS_AT_ALL);
+        let host = Host { constant: shared.constant(), activations: above, effort: &effort };
         let worst = demand::responses(host, &self.streams, tasks);
         let wait = shared.wait.picoseconds();
         let bound = |(priority, channel): (usize, &Channel)| {
@@ -110,6 +124,8 @@ impl AdmissionTable {
 /// What [`AdmissionTable::joined`] found.
 struct Joined {
     least: u64,
+    /// Else there may be less than that, which would have taken too long to find out.
+    told: bool,
     task: Task,
     service: u128,
     shared: Option<Shared>,

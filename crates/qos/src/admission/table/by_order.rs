@@ -13,11 +13,12 @@ impl AdmissionTable {
         let service = shared.demand(&self.environment, request);
         let own = constant.saturating_add(service);
         let deadline = request.deadline().as_ps();
-        let alone = response(own, &shared.activations, deadline);
+        let effort = Effort::of(MOST_LOOKS);
+        let alone = response_or_line(own, &shared.activations, deadline, &effort);
         let task = Task::new(request.spec().min_interval.as_ps(), service);
         let Some(task) = task.filter(|_| alone.is_ok()) else {
-            let at_least = alone.map_or_else(|bound| bound, |r| Some(u128::from(r).max(own)));
-            return Err(self.late(request, service, &shared.activations, at_least, None));
+            let late = alone.map_or_else(|late| late, |r| Late::AtLeast(u128::from(r).max(own)));
+            return Err(self.late(request, service, &shared.activations, late, None));
         };
         let changed = self.shared.as_ref() != Some(&shared);
         let tasks = if changed { Some(self.tasks_under(&shared)?) } else { None };
@@ -25,7 +26,7 @@ impl AdmissionTable {
         let place = if changed {
             self.sweep_for_place(constant, above, task, channels)
         } else {
-            self.scan_for_place(constant, above, task, channels)
+            self.scan_for_place((constant, above), task, channels, &effort)
         };
         if changed {
             // Those above the newcomer do not wait for it, but for what it changed.
@@ -34,21 +35,22 @@ impl AdmissionTable {
                 broken = broken.or((!met).then_some(at));
             });
             if let Some(at) = broken {
-                return Err(self.breaks(at, constant, above, channels));
+                return Err(self.breaks(at, (constant, above), channels, &effort));
             }
         }
         let all = tasks.as_deref().unwrap_or(&self.tasks);
         let higher = &all[..above.len() + place];
         let blocked_by = place.checked_sub(1).map(|lowest| self.channels[lowest].id);
-        match response(own, higher, deadline) {
+        match response_or_line(own, higher, deadline, &effort) {
             Ok(bound) => {
-                let bound = self.bound_on_level(&shared, all, (request, task), place, bound)?;
+                let bound = self.bound_on_level(&shared, all, (request, task), (place, bound), &effort)?;
                 Ok(Placed { place, bound, task, shared: changed.then_some(shared), tasks })
             }
-            Err(_) => {
-                let diagnosed = match response(own, higher, deadline.saturating_mul(DIAGNOSED)) {
-                    Ok(r) => Some(u128::from(r)),
-                    Err(at_least) => at_least,
+            Err(late) => {
+                let diagnosed = match response(own, higher, deadline.saturating_mul(DIAGNOSED), &effort) {
+                    Ok(r) => Late::AtLeast(r.into()),
+                    Err(Late::Untold) => late,
+                    Err(later) => later,
                 };
                 Err(self.late(request, service, all, diagnosed, blocked_by))
             }
@@ -56,7 +58,13 @@ impl AdmissionTable {
     }
 
     /// The place below the lowest channel that does not tolerate `task` above it.
-    fn scan_for_place(&self, constant: u128, above: &[Task], task: Task, channels: &[Task]) -> usize {
+    fn scan_for_place(
+        &self,
+        (constant, above): (u128, &[Task]),
+        task: Task,
+        channels: &[Task],
+        effort: &Effort,
+    ) -> usize {
         let mut looked_at = 0;
         for (place, channel) in self.channels.iter().enumerate().rev() {
             let deadline = channel.deadline();
@@ -70,7 +78,7 @@ impl AdmissionTable {
             let with_newcomer: Vec<Task> =
                 above.iter().chain(&channels[..place]).copied().chain([task]).collect();
             let own = constant.saturating_add(channels[place].service());
-            if response(own, &with_newcomer, deadline).is_err() {
+            if response_or_line(own, &with_newcomer, deadline, effort).is_err() {
                 return place + 1;
             }
         }
@@ -84,15 +92,15 @@ impl AdmissionTable {
         shared: &Shared,
         tasks: &[Task],
         (request, task): (&Request, Task),
-        place: usize,
-        bound: u64,
+        (place, bound): (usize, u64),
+        effort: &Effort,
     ) -> Result<u64, Refusal> {
         let Some(levels) = self.environment.levels else { return Ok(bound) };
         let (above, channels) = tasks.split_at(shared.activations.len());
         let mut all: Vec<Claim> = claims(&self.channels, channels).collect();
         all.insert(place, Claim { task, limit: request.deadline().as_ps() });
         let mut responses = Vec::with_capacity(all.len());
-        sweep(shared.constant(), above, all.iter().copied(), |at, r| {
+        sweep(shared.constant(), above, all.iter().copied(), effort, |at, r| {
             responses.push((r.expect("all meet their deadlines one by one"), all[at].limit));
         });
         let assigned = levels::assign(&responses, levels);

@@ -128,6 +128,39 @@ fn a_deadline_beyond_the_interval_is_a_matter_of_the_test() {
     assert_eq!(refusal.reason, Reason::BeyondInterval);
 }
 
+/// A link that is busy but for a picosecond of each 100 us: how long anybody waits behind that is not looked through, but lines let in whoever has the time for what is on the link, his own and all that comes meanwhile.
+#[test]
+fn what_would_take_too_long_to_look_through_is_admitted_by_lines_or_not() {
+    let environment = Environment {
+        host: HostCosts::default(),
+        link: LinkCosts::new(Span::ZERO, Span::from_ps(1)).into(),
+        packet: Bytes::new(1 << 40),
+        ..mc68040(ResourceModel::Ideal, 1, Formula::Corrected)
+    };
+    let asks = |size: u64, deadline: u64| {
+        let (size, interval) = (Bytes::new(size), Span::from_ps(100_000_000));
+        let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval };
+        Request::new(spec, Span::from_ps(deadline)).unwrap()
+    };
+    // One of its own may be on the link before it.
+    let service = 99_999_999;
+    let least = 2 * service;
+    let decide = |request| demand_table(environment.clone()).request(request);
+    assert!(
+        matches!(decide(asks(service, least)), Decision::Admitted { .. }),
+        "{:?}",
+        decide(asks(service, least))
+    );
+    let Decision::Refused(refusal) = decide(asks(service, least - 1)) else { panic!("it may be late") };
+    assert_eq!((refusal.reason, refusal.deficit), (Reason::Untold, Deficit::Unbounded));
+    assert!(refusal.to_string().contains("too long to find out"), "{refusal}");
+    // A second that would leave it nothing of the time.
+    let mut table = demand_table(environment);
+    assert!(matches!(table.request(asks(service, least)), Decision::Admitted { .. }));
+    let Decision::Refused(refusal) = table.request(asks(1, 500_000_000)) else { panic!("nothing is left") };
+    assert_eq!(refusal.reason, Reason::Overload);
+}
+
 #[test]
 fn as_many_fit_as_their_demand_leaves_room_for() {
     // 32 KiB every 100 ms on the papers' host, O1, P = 4: S = α·565 + 7·404.8 us, W = α·1075 + 809.6 us, so
