@@ -31,11 +31,13 @@ pub struct Property {
     pub events: u64,
     /// Runs everything twice, which has to come to the same.
     pub twice: bool,
+    /// Runs nothing that has no bound.
+    pub promised: bool,
 }
 
 impl Default for Property {
     fn default() -> Self {
-        Self { share: 1.0, events: 400_000, twice: false }
+        Self { share: 1.0, events: 400_000, twice: false, promised: false }
     }
 }
 
@@ -154,6 +156,9 @@ impl Property {
             Err(message) if message.trim().is_empty() => return Verdict::Broken(Failure::Wordless),
             Err(message) => return Verdict::Invalid(message),
         };
+        if self.promised && !is_promised_anything(&experiment) {
+            return Verdict::Kept(Kept { unbounded: Some("nothing was promised"), ..Kept::default() });
+        }
         let Some(run) = run_within(&experiment, self.events) else { return Verdict::Endless };
         if self.twice {
             let again = read(text).ok().and_then(|experiment| run_within(&experiment, self.events));
@@ -207,6 +212,13 @@ impl Property {
         kept.unbounded = (kept.bounds == 0).then(|| why_unbounded(experiment));
         Verdict::Kept(kept)
     }
+}
+
+/// Whether some channel has a bound.
+fn is_promised_anything(experiment: &Experiment) -> bool {
+    let promises = experiment.admission.formula.and_then(|formula| promises(experiment, formula).ok());
+    let has = |promise: &Promise| promise.bound().is_some() || promise.delivery_bound().is_some();
+    promises.is_some_and(|promises| promises.channels.iter().any(has))
 }
 
 fn why_unbounded(experiment: &Experiment) -> &'static str {
