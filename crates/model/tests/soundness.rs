@@ -254,9 +254,6 @@ impl Case {
 
     /// Those of all who ask, whether they are admitted or not.
     fn timers(&self) -> Vec<Interference> {
-        if self.host().timer.is_zero() {
-            return Vec::new();
-        }
         let intervals = (0..self.channels.len()).map(|i| self.request(i).spec().min_interval);
         let periods = self.computing.iter().filter_map(|application| Some(application.budget?.period));
         Timers::new(self.host().timer, &[self.early, self.link_early]).interference(intervals, periods)

@@ -39,6 +39,7 @@ mod demand;
 mod environment;
 mod handed;
 mod ideal;
+mod least;
 mod levels;
 mod model;
 mod o1;

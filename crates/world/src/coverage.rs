@@ -173,7 +173,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let covered = |(node, NodeSpec { name: _, host, adapters: attached }): (usize, &NodeSpec)| {
         faults::bounded(experiment, node)?;
         let covered = host_policies(&hosts[*host])?;
-        if hosts[*host].subsystem.cores > 1 {
+        if experiment.cores(node) > 1 {
             cores::covered(experiment, node, &covered)?;
         }
         let [attached] = &attached[..] else {

@@ -24,6 +24,8 @@ use std::collections::VecDeque;
 use laxity_qos::virtual_clock::{FlowClock, Vtick};
 use laxity_units::{Bytes, Rate, Span, Time};
 
+use super::FirmwareCosts;
+
 /// Something that waits.
 #[derive(Debug, Clone, Copy)]
 struct Waiting<T> {
@@ -93,12 +95,10 @@ struct Share {
     clock: FlowClock,
 }
 
-/// What one programmed entry moves, which anything counts for at least: who could ring for nothing would have all of the rate.
-const LEAST: Bytes = Bytes::from_kib(1);
-
 impl Share {
+    /// Anything counts for what one programmed entry moves, at least: who could ring for nothing would have all of the rate.
     fn tick(&self, size: Bytes) -> Span {
-        self.rate.time_for_ceil(size.max(LEAST))
+        self.rate.time_for_ceil(size.max(FirmwareCosts::FRAGMENT))
     }
 }
 

@@ -108,8 +108,16 @@ impl FirmwareCosts {
         scan: Span::ZERO,
     };
 
+    /// Bytes that one programmed entry moves.
+    pub const FRAGMENT: Bytes = Bytes::from_kib(1);
+
     /// A look, where nothing is said.
     pub const LOOK: Span = Span::from_ns(100);
+
+    /// Programming the transfer of what is beyond the first entry of `size`.
+    pub fn further(&self, size: Bytes) -> Span {
+        self.fragment.saturating_mul(size.div_ceil(Self::FRAGMENT).saturating_sub(1))
+    }
 
     /// Each divided by `factor`, rounded to the picosecond: a processor that much faster.
     #[must_use]

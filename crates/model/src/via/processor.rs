@@ -15,9 +15,6 @@ use super::task::Task;
 use super::units::{Request, Transfer};
 use super::{Direction, Doorbell, Firmware, Message, Step, Unit, Via, ViaOutput};
 
-/// Bytes that one programmed entry moves.
-const FRAGMENT: laxity_units::Bytes = laxity_units::Bytes::from_kib(1);
-
 /// Where the processor looks whether something has happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
@@ -338,9 +335,7 @@ impl Via {
             Task::Fetch | Task::FetchAhead | Task::FetchFor => costs.doorbell.saturating_add(inserting()),
             Task::Hold | Task::Note | Task::Discard | Task::Wait | Task::Stamp => costs.note,
             Task::Program(_) => costs.data.saturating_add(inserting()),
-            Task::Fragments(_) => {
-                costs.fragment.saturating_mul(job.message.size.div_ceil(FRAGMENT).saturating_sub(1))
-            }
+            Task::Fragments(_) => costs.further(job.message.size),
             Task::Queue => {
                 let there = match self.nsdma.seems_free() {
                     true => costs.start,

@@ -36,9 +36,6 @@ impl Places<'_> {
     fn table(&self) -> Option<CoresTable> {
         let case = self.case;
         let common = case.environment(Formula::Corrected);
-        let intervals = || (0..case.channels.len()).map(|i| case.request(i).spec().min_interval);
-        let periods = || case.computing.iter().filter_map(|application| Some(application.budget?.period));
-        let timers = Timers::new(case.host().timer, &[case.early, case.link_early]);
         let of = |core: CoreId| Environment {
             host: HostCosts { ipi: self.ipi(), ..common.host },
             best_effort: (0..common.best_effort.len())
@@ -50,7 +47,6 @@ impl Places<'_> {
                 .map(|i| case.computing[i].slice)
                 .max()
                 .unwrap_or_default(),
-            interference: timers.interference(intervals(), periods()),
             ..common.clone()
         };
         let specs = (0..case.channels.len()).map(|i| *case.request(i).spec());

@@ -62,7 +62,8 @@ use laxity_units::{Bytes, Span};
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::environment::{Above, Environment, Interference, Request, ResourceModel};
-use super::rated_host::{Unrated, least};
+use super::least::least;
+use super::rated_host::Unrated;
 use super::rates::{Coming, through};
 use super::table::{AdmissionTable, Test};
 use super::terms::{Breakdown, ps};
@@ -338,8 +339,7 @@ impl Way {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::admission::Formula;
-    use crate::channel::Block;
+    use crate::admission::tests::of_round_figures;
     use crate::traffic::TrafficSpec;
 
     const SIZE: Bytes = Bytes::new(1000);
@@ -352,33 +352,9 @@ mod tests {
         Span::from_ns(ns)
     }
 
-    /// A packet of 1000 B takes 10 us to make, 2 to start, 1 to hear of and 19 on the link, so completions are 22 apart; a switch takes nothing.
+    /// 19 us for a packet on the link, so completions are 22 apart.
     fn core(interference: Vec<Interference>) -> Environment {
-        Environment {
-            host: HostCosts {
-                first_packet: us(10),
-                packet: us(10),
-                link_scheduling: us(2),
-                interrupt: us(1),
-                receive_packet: us(10),
-                ..HostCosts::default()
-            },
-            link: LinkCosts::new(Span::ZERO, Span::from_ns(19)).into(),
-            packet: SIZE,
-            model: ResourceModel::O1,
-            block_real_time: Block::Packets(1),
-            block_best_effort: Block::Packets(1),
-            depth: 1,
-            thread_per_message: false,
-            makes: None,
-            ahead: false,
-            levels: None,
-            best_effort: Vec::new(),
-            slice: Span::ZERO,
-            interference,
-            others: Vec::new(),
-            formula: Formula::Corrected,
-        }
+        Environment { interference, ..of_round_figures(ResourceModel::O1, ns(19)) }
     }
 
     fn table(second: Vec<Interference>) -> CoresTable {

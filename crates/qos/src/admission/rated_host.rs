@@ -47,17 +47,15 @@ use std::collections::BTreeMap;
 
 use laxity_units::Span;
 
-use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::decision::{AdmissionId, Bound, Claimant, Decision, Refusal};
 use super::environment::{Environment, EnvironmentError, Interference, Request};
+use super::least::least;
 use super::rates::{Behind, Early, Pays, RateRequest, RateTable};
 use super::table::{AdmissionTable, Test};
 use super::terms::{Breakdown, ps, span};
 use crate::channel::Role;
 use crate::costs::LinkCosts;
 use crate::discipline::{Order, Sharing};
-
-/// Attempts at a deadline that could be promised.
-const TRIES: u32 = 24;
 
 /// Every promise that such a host has made.
 #[derive(Debug, Clone)]
@@ -197,41 +195,6 @@ impl RatedHost {
     }
 }
 
-/// The least deadline that is kept, within a two-hundredth, if one is: `kept` says of one what is promised by it. Looked for from `first` on.
-pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -> Result<Span, Refusal> {
-    let (mut short, mut long) = (Span::ZERO, first);
-    let mut bound = None;
-    for _ in 0..TRIES {
-        match kept(long) {
-            Ok(by) => {
-                bound = Some(by);
-                break;
-            }
-            Err(refusal) if refusal.reason != Reason::Late => return Err(refusal),
-            Err(_) => (short, long) = (long, long.saturating_mul(2)),
-        }
-    }
-    let Some(mut next) = bound else {
-        let late = Deficit::Time(long.saturating_sub(first));
-        return Err(Refusal {
-            resource: Resource::Deadline,
-            deficit: late,
-            claimant: Claimant::Newcomer,
-            reason: Reason::Late,
-            blocked_by: None,
-        });
-    };
-    // By when it is kept is what could have been asked for, mostly; where that is no less, by halves.
-    while long.saturating_sub(short) > long / 200 {
-        let asked = if short < next && next < long { next } else { short + (long - short) / 2 };
-        match kept(asked) {
-            Ok(by) => (long, next) = (asked, by),
-            Err(_) => short = asked,
-        }
-    }
-    Ok(long)
-}
-
 /// Whether it goes over the link.
 fn goes_out(request: &Request) -> bool {
     request.work().is_none() && request.role() != Role::Receive
@@ -267,42 +230,18 @@ mod tests {
     use laxity_units::Bytes;
 
     use super::*;
-    use crate::admission::{Above, Formula, ResourceModel};
-    use crate::channel::Block;
-    use crate::costs::HostCosts;
+    use crate::admission::tests::of_round_figures;
+    use crate::admission::{Above, Reason, ResourceModel};
     use crate::traffic::TrafficSpec;
 
     fn us(us: u64) -> Span {
         Span::from_us(us)
     }
 
-    /// A packet of 1000 B takes 10 us to make, 2 to start, 1 to hear of and 20 on the link; a switch takes nothing.
+    /// 20 us for a packet on the link.
     fn host(depth: u32, interference: Vec<Interference>) -> Environment {
-        Environment {
-            host: HostCosts {
-                first_packet: us(10),
-                packet: us(10),
-                link_scheduling: us(2),
-                interrupt: us(1),
-                receive_packet: us(10),
-                ..HostCosts::default()
-            },
-            link: LinkCosts::new(Span::ZERO, Span::from_ns(20)).into(),
-            packet: Bytes::new(1000),
-            model: ResourceModel::Apart,
-            block_real_time: Block::Packets(1),
-            block_best_effort: Block::Packets(1),
-            depth,
-            thread_per_message: false,
-            makes: None,
-            ahead: false,
-            levels: None,
-            best_effort: Vec::new(),
-            slice: Span::ZERO,
-            interference,
-            others: Vec::new(),
-            formula: Formula::Corrected,
-        }
+        let host = of_round_figures(ResourceModel::Apart, Span::from_ns(20));
+        Environment { depth, interference, ..host }
     }
 
     fn table(order: Order, depth: u32, interference: Vec<Interference>) -> RatedHost {

@@ -49,6 +49,24 @@ pub(super) fn mc68040(model: ResourceModel, p: u32, formula: Formula) -> Environ
     }
 }
 
+/// A host of which a packet of 1000 B takes 10 us to make, 2 to start, 1 to hear of and `link` for each byte of it on the link; a switch takes nothing.
+pub(super) fn of_round_figures(model: ResourceModel, link: Span) -> Environment {
+    let us = Span::from_us;
+    Environment {
+        host: HostCosts {
+            first_packet: us(10),
+            packet: us(10),
+            link_scheduling: us(2),
+            interrupt: us(1),
+            receive_packet: us(10),
+            ..HostCosts::default()
+        },
+        link: LinkCosts::new(Span::ZERO, link).into(),
+        packet: Bytes::new(1000),
+        ..mc68040(model, 1, Formula::Corrected)
+    }
+}
+
 pub(super) fn spec(kib: u64, interval: Span) -> TrafficSpec {
     let size = Bytes::from_kib(kib);
     TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval }

@@ -102,7 +102,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         for station in 0..experiment.stations() {
             let name = experiment.name(station);
             let mut track = |what: &str| self.trace.track(&format!("node {name} {what}"));
-            let cores = experiment.nodes.get(station).map_or(1, |_| experiment.host(station).subsystem.cores);
+            let cores = experiment.cores(station);
             let cpus = match cores {
                 1 => vec![track("cpu")],
                 cores => (0..cores).map(|core| track(&format!("cpu {core}"))).collect(),

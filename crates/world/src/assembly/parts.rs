@@ -87,7 +87,7 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
 /// The names of the cores of a node: `cpu` where there is one, else `cpu0` and so on.
 pub(super) fn cpu_names(experiment: &Experiment, node: usize) -> Vec<String> {
     let suffix = experiment.suffix(node);
-    match experiment.host(node).subsystem.cores {
+    match experiment.cores(node) {
         1 => vec![format!("cpu{suffix}")],
         cores => (0..cores).map(|core| format!("cpu{core}{suffix}")).collect(),
     }

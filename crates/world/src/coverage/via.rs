@@ -293,8 +293,7 @@ impl Costs<'_> {
     }
 
     fn program(&self, size: Bytes) -> Span {
-        let further = size.div_ceil(Bytes::from_kib(1)).saturating_sub(1);
-        self.costs.data.saturating_add(self.costs.fragment.saturating_mul(further))
+        self.costs.data.saturating_add(self.costs.further(size))
     }
 }
 
@@ -341,6 +340,8 @@ struct Way {
     turn: Span,
     /// How much of the wire's time passes with NSDMA.
     wire_begins: Span,
+    /// The least that its transmission takes.
+    transmission: Span,
 }
 
 fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Way {
@@ -474,14 +475,15 @@ fn way(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Way {
         }
     };
     path.on_way(received, receiver, exactly(spec.reap));
-    Way { stages: path.stages, critical: path.critical, sending, turn, wire_begins }
+    Way { stages: path.stages, critical: path.critical, sending, turn, wire_begins, transmission: network.0 }
 }
 
 fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path {
     let channel = &experiment.channels[i];
-    let ViaConfig { firmware, costs: _, engines, limits } = &spec.adapter;
+    let ViaConfig { firmware, costs: _, engines: _, limits } = &spec.adapter;
     let apart = limits.doorbells != Doorbells::Merged;
-    let Way { mut stages, critical, sending, turn, wire_begins } = way(experiment, spec, i, taken);
+    let Way { mut stages, critical, sending, turn, wire_begins, transmission } =
+        way(experiment, spec, i, taken);
     let slots = match channel.class {
         // Whatever is negotiated when, no two come closer than the largest bandwidth has it.
         Class::RealTime => Slots { count: 1, interval: spec.least_interval(i, channel) },
@@ -504,9 +506,7 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
     let shortest = match firmware {
         Firmware::Sequential { .. } => shortest,
         // The transmission is NSDMA's and NRDMA's at once.
-        Firmware::Parallel | Firmware::QualityOfService => shortest.saturating_sub(
-            engines.network.takes(smallest(channel)).min(engines.network.takes(channel.spec.max_message)),
-        ),
+        Firmware::Parallel | Firmware::QualityOfService => shortest.saturating_sub(transmission),
     };
     Path {
         flow: Flow { slots, urgent: channel.class == Class::RealTime, stages },

@@ -47,8 +47,7 @@ pub struct Placement {
 impl Placement {
     /// Of all nodes.
     pub fn new(experiment: &Experiment) -> Self {
-        let cores =
-            |node: usize| experiment.nodes.get(node).map_or(1, |_| experiment.host(node).subsystem.cores);
+        let cores = |node: usize| experiment.cores(node);
         let mut placement = Self::default();
         if (0..experiment.nodes.len()).all(|node| cores(node) == 1) {
             return placement;

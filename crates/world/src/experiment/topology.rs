@@ -18,6 +18,11 @@ impl Experiment {
         &self.hosts[self.nodes[node].host]
     }
 
+    /// How many cores `station` has; a port counts as having one.
+    pub fn cores(&self, station: usize) -> u8 {
+        self.nodes.get(station).map_or(1, |node| self.hosts[node.host].subsystem.cores)
+    }
+
     /// The adapter at `node`; the first of several.
     pub fn adapter(&self, node: usize) -> &Adapter {
         self.adapter_of(node, LinkId::FIRST)

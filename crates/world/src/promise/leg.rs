@@ -65,7 +65,7 @@ impl<'a> Leg<'a> {
     /// Where its handlers are at `node`.
     fn core(&self, node: usize) -> CoreId {
         let (experiment, channel) = (self.experiment, self.channel);
-        if experiment.nodes.get(node).is_none_or(|_| experiment.host(node).subsystem.cores == 1) {
+        if experiment.cores(node) == 1 {
             return CoreId::FIRST;
         }
         // A channel of which is asked what another rate would do is a copy of that of its name.

@@ -65,7 +65,7 @@ impl Tables {
                 let sharing = sharing(experiment, formula, node, (LinkCosts::default(), Span::ZERO))?;
                 return rated(environment, order, sharing);
             }
-            if experiment.nodes.get(node).is_some_and(|_| experiment.host(node).subsystem.cores > 1) {
+            if experiment.cores(node) > 1 {
                 return cores::table(experiment, coverage, formula, (node, &placement));
             }
             let test = experiment.admission.test_with(formula);
@@ -533,9 +533,6 @@ pub(super) fn looks(experiment: &Experiment, node: usize) -> Option<Interference
 pub(super) fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
     let host = experiment.host(node);
     let Config { early, link, .. } = &host.subsystem;
-    if host.costs.timer.is_zero() {
-        return Vec::new();
-    }
     let is_held = |channel: &&ChannelSpec| {
         channel.class == Class::RealTime && experiment.hops(channel).any(|(hop, _)| hop == node)
     };

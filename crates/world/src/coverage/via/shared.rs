@@ -1,8 +1,9 @@
 //! Best effort that goes by a rate set aside for all of it at an adapter, where processes are told apart.
 
+use laxity_model::via::FirmwareCosts;
 use laxity_qos::discipline::Class;
 use laxity_qos::holistic::{Flow, Slots, Stage};
-use laxity_units::{Bytes, Rate, Span};
+use laxity_units::{Rate, Span};
 
 use super::{OF_NODE, P, Taken, Way, smallest, way};
 use crate::experiment::{Experiment, SourceSpec, ViaSpec};
@@ -52,7 +53,7 @@ pub(super) fn at(
                 places[k] = Some(1);
             }
         }
-        let interval = rate.time_for_ceil(least.max(Bytes::from_kib(1)));
+        let interval = rate.time_for_ceil(least.max(FirmwareCosts::FRAGMENT));
         Some(Flow { slots: Slots { count: 1, interval }, urgent: true, stages: kept })
     };
     [flow(0), flow(1)].into_iter().flatten()
