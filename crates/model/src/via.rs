@@ -44,7 +44,7 @@ mod outside;
 mod processor;
 mod queue;
 mod report;
-mod share;
+mod stamps;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -66,7 +66,7 @@ use jobs::{Job, JobId, Jobs};
 use outside::Outside;
 use processor::Processor;
 pub use report::{Direction, Step, StepTimes, UnitReport, ViaReport};
-use share::Behind;
+use stamps::Behind;
 use told::{ANSWERS, RECEIVES, SENDS, lane_of};
 pub use told::{Doorbell, Message, Unit, ViaOutput};
 use units::{Hdma, Nrdma, Nsdma, Unnoticed};
@@ -123,7 +123,7 @@ pub struct Via {
     grouped: Option<Box<Grouped>>,
     /// What waits of processes, in place of `doorbells`, if they are told apart.
     apart: Option<Box<Apart<Doorbell>>>,
-    /// What of them is inside in turn, if a rate is set aside for that.
+    /// What of them is inside in turn, and may be given a stamp.
     behind: Option<Box<Behind>>,
     processor: Processor,
     outputs: VecDeque<(Time, ViaOutput)>,
@@ -151,7 +151,7 @@ impl Via {
             outside: Outside::default(),
             grouped: None,
             apart: config.ahead().map(|ahead| Box::new(Apart::new(ahead, true, best_effort))),
-            behind: config.ahead().and(best_effort).map(|_| Box::default()),
+            behind: config.ahead().map(|_| Box::default()),
             processor: Processor::START,
             outputs: VecDeque::new(),
             watched: false,
@@ -250,6 +250,7 @@ impl Via {
             apart.renegotiate(SENDS.of(vi), vtick);
             apart.renegotiate(RECEIVES.of(vi), vtick);
             self.nrdma.renegotiate(vi, vtick);
+            self.nrdma.start(now, self.config.engines.network, &mut self.jobs);
         }
         self.look_again();
     }
@@ -261,6 +262,7 @@ impl Via {
         if let Some(apart) = &mut self.apart {
             apart.renegotiate(RECEIVES.of(vi), vtick);
             self.nrdma.renegotiate(vi, vtick);
+            self.nrdma.start(now, self.config.engines.network, &mut self.jobs);
             self.look_again();
         }
     }
@@ -319,6 +321,8 @@ impl Via {
                 self.nsdma_ends(at);
             } else if at == self.nrdma.in_hand.until() {
                 self.nrdma_ends(at);
+            } else if at == self.nrdma.wakes() {
+                self.nrdma.start(at, self.config.engines.network, &mut self.jobs);
             } else {
                 self.processor_turns(at);
             }
@@ -329,7 +333,7 @@ impl Via {
     #[inline]
     fn first(&self) -> Time {
         let engines = self.hdma.in_hand.until().min(self.nsdma.in_hand.until());
-        engines.min(self.nrdma.in_hand.until()).min(self.processor.due())
+        engines.min(self.nrdma.in_hand.until()).min(self.nrdma.wakes()).min(self.processor.due())
     }
 
     fn tell(&mut self, at: Time, output: ViaOutput) {

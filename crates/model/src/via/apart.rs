@@ -10,14 +10,17 @@
 //! * **In turn**, all the rest: processes take turns, the queues of a process take turns in its turn. That is best effort, and what exceeds a bandwidth, which costs the bandwidth nothing. It has the
 //!   stamp ∞ and so waits in each queue behind what has one; and no more than `ahead` of it are inside at a time, whoever's they are, so that who is let in next finds no more than those before it.
 //!
-//! A virtual interface whose excess is inside sends no more by its bandwidth until that is done, so its messages keep their order.
+//! A virtual interface whose excess is inside sends no more by its bandwidth until that is done or has a stamp, so its messages keep their order. Were it to wait for that to be done, it would have less
+//! than its bandwidth beside others who ask for much, and nothing beside bandwidths of all there is. So of its excess the oldest is [given a stamp](super::stamps) as soon as its clock has come to
+//! the present, and is as if it had been within the bandwidth from then on.
 //!
-//! Alone, that lets best effort starve beside bandwidths of all there is. With a rate set aside ([`Share`]) all of it together is one more flow with a bandwidth: what comes in when that allows it has its
-//! stamp, and of what is inside with the stamp ∞ the oldest is [given one](super::share) as soon as it does. Whoever has a stamp by the rate is none of the `ahead`, which are for what is beyond it. What
-//! exceeds a bandwidth has no part of it.
+//! Best effort has no bandwidth, and alone that lets it starve. With a rate set aside ([`Share`]) all of it together is one more flow with a bandwidth: what comes in when that allows it has its
+//! stamp, and of what is inside with the stamp ∞ the oldest is given one likewise. Whoever has a stamp is none of the `ahead`, which are for what is beyond all rates. What exceeds a bandwidth has no part in
+//! what is set aside.
 //!
 //! What comes from the network is told apart likewise, by lanes of which the engine takes the next. Whether a message was sent within a bandwidth is known where it was rung, and it carries that: who
-//! judged it again would find some too early that were late on their way.
+//! judged it again would find some too early that were late on their way. What comes in turn is judged here, when the clock has come to the present, and so is what had to wait behind that: however it was stamped,
+//! it was not others who held it up, and a virtual interface that had gathered much in the network would otherwise be let in in lumps of that.
 
 use std::collections::VecDeque;
 
@@ -43,8 +46,10 @@ struct Lane<T> {
     process: u32,
     vtick: Option<Vtick>,
     clock: FlowClock,
-    /// Let in in turn, and not done with.
+    /// Let in in turn, and not done with nor given a stamp by its own clock.
     inside: u32,
+    /// Of those, without a stamp.
+    unstamped: u32,
     queue: VecDeque<Waiting<T>>,
     /// It is among those that have turns; it may have become empty since.
     has_turn: bool,
@@ -73,19 +78,10 @@ pub(super) struct InTurn {
 /// By what something goes that was let in in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
-    /// What is left over: it exceeds a bandwidth.
-    Excess,
-    /// What is left over, until it is given a stamp.
+    /// What is left over, until it is given a stamp: by its own clock, if it has a bandwidth, and else by that of the rate that is set aside.
     Turn,
     /// A stamp of the rate that is set aside, so it is not one of those that may be ahead.
     Share,
-}
-
-impl InTurn {
-    /// The same, once it has been given a stamp.
-    pub(super) fn with_stamp(self) -> Self {
-        Self { by: By::Share, ..self }
-    }
 }
 
 /// A rate that all best effort has together.
@@ -114,7 +110,7 @@ pub(super) struct Apart<T> {
     turns: Turns,
     /// Whether bandwidths are judged here, or were before.
     judges: bool,
-    /// How many more may be let in in turn without a stamp, and how many are inside that may be given one.
+    /// How many more may be let in in turn without a stamp, and how many are inside without one that have no bandwidth.
     room: u32,
     behind: u32,
     share: Option<Share>,
@@ -136,10 +132,11 @@ impl<T: Copy> Apart<T> {
         let lane = lane as usize;
         while self.lanes.len() <= lane {
             let (clock, queue) = (FlowClock::default(), VecDeque::new());
-            self.lanes.push(Lane { process, vtick, clock, inside: 0, queue, has_turn: false });
+            self.lanes.push(Lane { process, vtick, clock, inside: 0, unstamped: 0, queue, has_turn: false });
         }
         let place = &mut self.lanes[lane];
         debug_assert!(place.queue.is_empty(), "nothing waits of what was there");
+        self.behind = self.behind + place.behind_with(vtick) - place.behind_with(place.vtick);
         (place.vtick, place.clock) = (vtick, FlowClock::default());
         if place.process != process {
             // Its turns, if it has some still, are another's.
@@ -155,6 +152,7 @@ impl<T: Copy> Apart<T> {
     /// Another bandwidth for a lane. What it has used up of the old one stays used up.
     pub(super) fn renegotiate(&mut self, lane: u32, vtick: Option<Vtick>) {
         let place = &mut self.lanes[lane as usize];
+        self.behind = self.behind + place.behind_with(vtick) - place.behind_with(place.vtick);
         place.vtick = vtick;
         self.reserved.retain(|other| *other != lane);
         if vtick.is_some() && !place.queue.is_empty() {
@@ -172,7 +170,8 @@ impl<T: Copy> Apart<T> {
         if place.queue.is_empty() && place.vtick.is_some() {
             self.reserved.push(lane);
         }
-        place.queue.push_back(Waiting { item, size, came, in_turn });
+        let held_up = place.inside > 0 || place.queue.back().is_some_and(|last| last.in_turn);
+        place.queue.push_back(Waiting { item, size, came, in_turn: in_turn || (held_up && !self.judges) });
         if !std::mem::replace(&mut place.has_turn, true) {
             let process = place.process;
             match self.turns.iter_mut().find(|(other, _)| *other == process) {
@@ -201,7 +200,16 @@ impl<T: Copy> Apart<T> {
             return self.since;
         }
         let from = self.reserved.iter().filter_map(|lane| self.lanes[*lane as usize].from(self.judges));
-        from.min().unwrap_or(Time::MAX)
+        from.min().unwrap_or(Time::MAX).min(self.shares_from())
+    }
+
+    /// From when on the rate set aside lets something in that waits, if there is room for nothing else.
+    fn shares_from(&self) -> Time {
+        let Some(share) = self.share.filter(|_| self.behind == 0) else { return Time::MAX };
+        let mut lanes =
+            self.turns.iter().flat_map(|(_, lanes)| lanes).map(|lane| &self.lanes[*lane as usize]);
+        let from = lanes.by_ref().filter_map(|lane| Some(lane.shares_from()?.max(lane.queue.front()?.came)));
+        from.min().map_or(Time::MAX, |from| from.max(share.clock.reading()))
     }
 
     /// The stamp of what would be taken at `at`; none if nothing may be.
@@ -227,43 +235,78 @@ impl<T: Copy> Apart<T> {
         let Waiting { item, size, came, .. } = self.pop(lane);
         let place = &mut self.lanes[lane as usize];
         place.inside += 1;
-        let reserves = place.vtick.is_some();
         if shared.is_some() {
             let stamp = self.stamp_of_share(lane, (size.unwrap_or(Bytes::ZERO), came));
             return Some(Taken { item, came, stamp, in_turn: Some(InTurn { lane, by: By::Share }) });
         }
+        place.unstamped += 1;
         self.room -= 1;
-        self.behind += u32::from(!reserves);
-        let by = if reserves { By::Excess } else { By::Turn };
-        Some(Taken { item, came, stamp: Time::MAX, in_turn: Some(InTurn { lane, by }) })
+        self.behind += u32::from(place.vtick.is_none());
+        Some(Taken { item, came, stamp: Time::MAX, in_turn: Some(InTurn { lane, by: By::Turn }) })
     }
 
     /// What was let in in turn is done with.
     pub(super) fn done(&mut self, InTurn { lane, by }: InTurn) {
         self.lanes[lane as usize].inside -= 1;
-        self.room += u32::from(by != By::Share);
-        self.behind -= u32::from(by == By::Turn);
-    }
-
-    /// From when on one that is inside without a stamp may be given one; [`Time::MAX`] if none is.
-    pub(super) fn gives_stamp_at(&self) -> Time {
-        match self.share.filter(|_| self.behind > 0) {
-            Some(share) => share.clock.reading(),
-            None => Time::MAX,
+        if by == By::Turn {
+            self.has_stamp(lane);
         }
     }
 
-    /// The stamp of one of `lane` and of `size` that came then and is inside, if it is given one at `at`.
-    pub(super) fn given(&self, lane: u32, (size, came): (Bytes, Time), at: Time) -> Option<Time> {
-        let share = self.share.filter(|_| self.gives_stamp_at() <= at)?;
-        Some(self.behind_own(lane, share.clock.next(came, share.tick(size))))
+    /// One of `lane` that was inside without a stamp is so no more, and none of those ahead.
+    fn has_stamp(&mut self, lane: u32) {
+        let place = &mut self.lanes[lane as usize];
+        place.unstamped -= 1;
+        self.behind -= u32::from(place.vtick.is_none());
+        self.room += 1;
     }
 
-    /// It is given that stamp, and is one of those ahead no more.
-    pub(super) fn give(&mut self, lane: u32, (size, came): (Bytes, Time)) -> Time {
-        self.room += 1;
-        self.behind -= 1;
-        self.stamp_of_share(lane, (size, came))
+    /// By which clock what is inside of a lane is given stamps: its own, or none if by the one of all best effort.
+    pub(super) fn own_clock(&self, lane: u32) -> Option<u32> {
+        self.lanes[lane as usize].vtick.map(|_| lane)
+    }
+
+    /// From when on the oldest of a lane that is inside without a stamp may be given one; [`Time::MAX`] for never.
+    pub(super) fn gives_stamp_at(&self, lane: u32) -> Time {
+        let place = &self.lanes[lane as usize];
+        match (place.vtick, self.share) {
+            // It would pass what has a stamp of another clock.
+            (Some(_), _) if place.inside > place.unstamped => Time::MAX,
+            (Some(_), _) => place.clock.reading(),
+            (None, Some(share)) => share.clock.reading(),
+            (None, None) => Time::MAX,
+        }
+    }
+
+    /// The stamp of one of `lane` and of a size that came then and is inside, if it is given one at `at`.
+    pub(super) fn given(&self, lane: u32, (size, came): (Option<Bytes>, Time), at: Time) -> Option<Time> {
+        if self.gives_stamp_at(lane) > at {
+            return None;
+        }
+        let place = &self.lanes[lane as usize];
+        match place.vtick {
+            Some(vtick) => Some(place.clock.next(came, tick(vtick, size))),
+            None => {
+                let share = self.share?;
+                Some(self.behind_own(lane, share.clock.next(came, share.tick(size.unwrap_or(Bytes::ZERO)))))
+            }
+        }
+    }
+
+    /// It is given that stamp, and is one of those ahead no more; and by what it goes then, if that is not its own bandwidth.
+    pub(super) fn give(&mut self, lane: u32, (size, came): (Option<Bytes>, Time)) -> (Time, Option<InTurn>) {
+        self.has_stamp(lane);
+        let place = &mut self.lanes[lane as usize];
+        match place.vtick {
+            Some(_) => {
+                place.inside -= 1;
+                (place.stamp(size, came), None)
+            }
+            None => {
+                let stamp = self.stamp_of_share(lane, (size.unwrap_or(Bytes::ZERO), came));
+                (stamp, Some(InTurn { lane, by: By::Share }))
+            }
+        }
     }
 
     fn stamp_of_share(&mut self, lane: u32, (size, came): (Bytes, Time)) -> Time {
@@ -361,15 +404,29 @@ impl<T> Lane<T> {
         Some(self.kept_from(first.in_turn, judges)?.max(first.came))
     }
 
-    /// Whether it has part in the rate that is set aside: it has no bandwidth, and has had none that it has used up.
+    /// Whether it has part in the rate that is set aside.
     fn shares(&self, at: Time) -> bool {
-        self.vtick.is_none() && self.clock.reading() <= at
+        self.shares_from().is_some_and(|from| from <= at)
     }
 
-    /// The same of anything that is there.
+    /// From when on it has, if it has no bandwidth: when it has had none that it has used up.
+    fn shares_from(&self) -> Option<Time> {
+        self.vtick.is_none().then(|| self.clock.reading())
+    }
+
+    /// From when on anything that is there is within its bandwidth.
     fn kept_from(&self, in_turn: bool, judges: bool) -> Option<Time> {
-        let vtick = self.vtick.filter(|_| !in_turn && self.inside == 0)?;
-        Some(if judges { self.clock.reading().saturating_sub(vtick.interval) } else { Time::ZERO })
+        let vtick = self.vtick.filter(|_| self.inside == 0)?;
+        Some(match (judges, in_turn) {
+            (true, _) => self.clock.reading().saturating_sub(vtick.interval),
+            (false, true) => self.clock.reading(),
+            (false, false) => Time::ZERO,
+        })
+    }
+
+    /// How many of it would be inside without a stamp or a bandwidth, if that were its bandwidth.
+    fn behind_with(&self, vtick: Option<Vtick>) -> u32 {
+        if vtick.is_none() { self.unstamped } else { 0 }
     }
 
     fn stamp(&mut self, size: Option<Bytes>, came: Time) -> Time {
@@ -384,181 +441,4 @@ fn tick(vtick: Vtick, size: Option<Bytes>) -> Span {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn us(us: u64) -> Time {
-        Time::ZERO + Span::from_us(us)
-    }
-
-    /// A KiB in so many microseconds.
-    fn every(us: u64) -> Option<Vtick> {
-        Some(Vtick { interval: Span::from_us(us), size: Bytes::from_kib(1) })
-    }
-
-    /// Lanes of processes, with a bandwidth or none, of which so many may be inside.
-    fn lanes(ahead: u32, of: &[(u32, Option<Vtick>)]) -> Apart<u32> {
-        let mut apart = Apart::new(ahead, true, None);
-        (0..).zip(of).for_each(|(lane, (process, vtick))| apart.open(lane, *process, *vtick));
-        apart
-    }
-
-    fn ring(apart: &mut Apart<u32>, at: u64, lane: u32, items: std::ops::Range<u32>) {
-        items.for_each(|item| apart.push(lane, item, Some(Bytes::from_kib(1)), us(at), false));
-    }
-
-    fn turn_of(lane: u32) -> InTurn {
-        InTurn { lane, by: By::Turn }
-    }
-
-    fn all(apart: &mut Apart<u32>, at: u64) -> Vec<u32> {
-        std::iter::from_fn(|| apart.take(us(at)).map(|taken| taken.item)).collect()
-    }
-
-    #[test]
-    fn processes_have_turns_and_in_them_their_virtual_interfaces() {
-        let mut apart = lanes(9, &[(7, None), (7, None), (8, None)]);
-        ring(&mut apart, 0, 0, 0..3);
-        ring(&mut apart, 0, 1, 10..12);
-        ring(&mut apart, 0, 2, 20..24);
-        assert_eq!(all(&mut apart, 0), [0, 20, 10, 21, 1, 22, 11, 23, 2]);
-    }
-
-    #[test]
-    fn so_many_are_inside_and_the_next_when_one_is_done() {
-        let mut apart = lanes(2, &[(7, None), (8, None)]);
-        ring(&mut apart, 0, 0, 0..3);
-        assert_eq!(all(&mut apart, 0), [0, 1]);
-        assert_eq!((apart.rank(us(0)), apart.since()), (None, Time::MAX));
-        ring(&mut apart, 5, 1, 10..11);
-        apart.done(turn_of(0));
-        // 2 has waited for longer, and 7 has had its turn.
-        assert_eq!(all(&mut apart, 5), [2]);
-        apart.done(turn_of(0));
-        assert_eq!(all(&mut apart, 5), [10]);
-        assert_eq!(apart.len(), 0);
-    }
-
-    #[test]
-    fn who_keeps_a_bandwidth_goes_first_and_by_its_stamp() {
-        let mut apart = lanes(1, &[(7, None), (8, every(100)), (9, every(50))]);
-        ring(&mut apart, 0, 0, 0..2);
-        ring(&mut apart, 1, 1, 10..11);
-        ring(&mut apart, 2, 2, 20..21);
-        // 101 and 52; then the turn, and no room for another.
-        assert_eq!(apart.rank(us(2)), Some(us(52)));
-        assert_eq!(all(&mut apart, 2), [20, 10, 0]);
-        // What has a bandwidth needs no room.
-        ring(&mut apart, 60, 2, 21..22);
-        assert_eq!((apart.since(), apart.rank(us(60))), (us(60), Some(us(110))));
-    }
-
-    #[test]
-    fn what_exceeds_a_bandwidth_goes_in_turn_and_costs_it_nothing() {
-        let mut apart = lanes(1, &[(8, every(100))]);
-        ring(&mut apart, 0, 0, 0..5);
-        let taken: Vec<_> = std::iter::from_fn(|| apart.take(us(0))).collect();
-        // The clock goes to 100 and 200, an interval ahead and then two; the third goes in turn, and the fourth finds no room.
-        assert_eq!(taken.iter().map(|taken| taken.stamp).collect::<Vec<_>>(), [us(100), us(200), Time::MAX]);
-        // While the third is inside, the fourth does not pass it.
-        assert_eq!((apart.take(us(500)), apart.since()), (None, Time::MAX));
-        apart.done(InTurn { lane: 0, by: By::Excess });
-        let next = apart.take(us(500)).unwrap();
-        assert_eq!((next.item, next.stamp, next.in_turn), (3, us(300), None), "by when it was rung");
-    }
-
-    #[test]
-    fn a_bandwidth_is_found_kept_when_time_has_come() {
-        let mut apart = lanes(0, &[(8, every(100))]);
-        ring(&mut apart, 0, 0, 0..3);
-        assert_eq!(all(&mut apart, 0), [0, 1]);
-        assert_eq!((apart.since(), apart.rank(us(99))), (us(100), None));
-        assert_eq!(apart.take(us(100)).map(|taken| taken.stamp), Some(us(300)));
-    }
-
-    #[test]
-    fn who_is_late_in_turn_does_not_lose_its_rate() {
-        // One in every 100 us, each noticed 80 us after it was rung: as if it were noticed at once.
-        let mut apart = lanes(0, &[(8, every(100))]);
-        for number in 0..20 {
-            ring(&mut apart, number * 100, 0, 0..1);
-            let taken = apart.take(us(number * 100 + 80)).unwrap();
-            assert_eq!(taken.stamp, us(number * 100 + 100));
-        }
-    }
-
-    #[test]
-    fn what_goes_in_turn_has_a_rate_together() {
-        // A KiB in 100 us, beside one that has a KiB in 50.
-        let mut apart = lanes(1, &[(7, None), (8, None), (9, every(50))]);
-        let rate = Rate::from_bytes_per_sec(10_240_000);
-        apart.share = Some(Share { rate, clock: FlowClock::default() });
-        ring(&mut apart, 10, 0, 0..3);
-        ring(&mut apart, 10, 1, 10..11);
-        ring(&mut apart, 10, 2, 20..21);
-        let taken = |apart: &mut Apart<u32>, at: u64| {
-            apart.take(us(at)).map(|taken| (taken.item, taken.stamp, taken.in_turn.map(|turn| turn.by)))
-        };
-        // 110 by the rate, 60 by its own; then one beyond both.
-        assert_eq!(taken(&mut apart, 10), Some((20, us(60), None)));
-        assert_eq!(taken(&mut apart, 10), Some((0, us(110), Some(By::Share))));
-        assert_eq!(taken(&mut apart, 10), Some((10, Time::MAX, Some(By::Turn))));
-        assert_eq!((taken(&mut apart, 100), apart.gives_stamp_at()), (None, us(110)));
-        let small = (Bytes::new(1), us(10));
-        let given = |apart: &Apart<u32>, at: u64| apart.given(1, small, us(at));
-        // It is given the next, from when the rate allows it and not from when somebody looks; what is smaller counts as 1 KiB.
-        assert_eq!((given(&apart, 109), given(&apart, 130)), (None, Some(us(210))));
-        assert_eq!(apart.give(1, small), us(210));
-        assert_eq!((apart.gives_stamp_at(), apart.rank(us(130))), (Time::MAX, Some(Time::MAX)));
-        // There is room, and at 210 the rate again.
-        assert_eq!(
-            (apart.rank(us(210)), taken(&mut apart, 210)),
-            (Some(us(310)), Some((1, us(310), Some(By::Share))))
-        );
-        apart.done(InTurn { lane: 1, by: By::Share });
-        assert_eq!(
-            taken(&mut apart, 210),
-            Some((2, Time::MAX, Some(By::Turn))),
-            "one without a stamp at a time"
-        );
-    }
-
-    #[test]
-    fn what_was_judged_elsewhere_is_taken_as_that() {
-        let mut apart = Apart::new(1, false, None);
-        apart.open(0, 7, every(100));
-        for (item, in_turn) in [(0, false), (1, false), (2, false), (3, true), (4, false)] {
-            apart.push(0, item, Some(Bytes::from_kib(1)), us(0), in_turn);
-        }
-        let taken: Vec<_> = std::iter::from_fn(|| apart.take(us(0))).map(|taken| taken.stamp).collect();
-        assert_eq!(taken, [us(100), us(200), us(300), Time::MAX], "and the last is not to pass it");
-    }
-
-    #[test]
-    fn what_is_inside_of_one_that_is_gone_is_counted_until_it_is_done() {
-        let mut apart = lanes(1, &[(7, None), (9, None)]);
-        ring(&mut apart, 0, 0, 0..1);
-        assert_eq!(all(&mut apart, 0), [0]);
-        apart.open(0, 8, every(100));
-        ring(&mut apart, 1, 0, 1..2);
-        ring(&mut apart, 1, 1, 10..11);
-        // It would pass what is inside.
-        assert_eq!(apart.rank(us(1)), None);
-        apart.done(turn_of(0));
-        assert_eq!(all(&mut apart, 1), [1, 10]);
-        apart.done(turn_of(1));
-    }
-
-    #[test]
-    fn a_lane_may_become_another_processs() {
-        let mut apart = lanes(9, &[(7, None), (7, None)]);
-        ring(&mut apart, 0, 0, 0..2);
-        ring(&mut apart, 0, 1, 10..12);
-        assert_eq!(all(&mut apart, 0).len(), 4);
-        (0..2).for_each(|_| apart.done(turn_of(0)));
-        apart.open(0, 8, None);
-        ring(&mut apart, 0, 1, 12..15);
-        ring(&mut apart, 0, 0, 2..4);
-        assert_eq!(all(&mut apart, 0), [12, 2, 13, 3, 14]);
-    }
-}
+mod tests;

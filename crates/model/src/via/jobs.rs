@@ -12,6 +12,8 @@ pub(super) struct Job {
     pub(super) stamp: Time,
     /// From when Table 1 counts: the doorbell, or the arrival.
     pub(super) base: Time,
+    /// When it was rung for, or its first bit came.
+    pub(super) came: Time,
     /// The queue out of which it was let in in turn, where processes are told apart.
     pub(super) turn: Option<Turn>,
 }
@@ -32,11 +34,17 @@ impl Turn {
         turn.by == By::Turn
     }
 
-    /// The same, once it has.
-    pub(super) fn with_stamp(self) -> Self {
+    /// Of which of the queues it is.
+    pub(super) fn lane(self) -> u32 {
+        let (Turn::Rung(turn) | Turn::Came(turn)) = self;
+        turn.lane
+    }
+
+    /// The same, once it goes by that.
+    pub(super) fn going_by(self, turn: InTurn) -> Self {
         match self {
-            Turn::Rung(turn) => Turn::Rung(turn.with_stamp()),
-            Turn::Came(turn) => Turn::Came(turn.with_stamp()),
+            Turn::Rung(_) => Turn::Rung(turn),
+            Turn::Came(_) => Turn::Came(turn),
         }
     }
 }
@@ -55,7 +63,7 @@ pub(super) struct Jobs {
 impl Jobs {
     /// A place for `message`, without a stamp.
     pub(super) fn put(&mut self, message: Message, base: Time) -> JobId {
-        let job = Job { message, stamp: Time::ZERO, base, turn: None };
+        let job = Job { message, stamp: Time::ZERO, base, came: base, turn: None };
         match self.free.pop() {
             Some(place) => {
                 self.places[place.0 as usize] = job;

@@ -45,7 +45,7 @@ impl Task {
             Task::Note => "note a receive descriptor",
             Task::FetchFor => "program receive descriptor",
             Task::Discard => "discard",
-            Task::Stamp => "stamp by the rate set aside",
+            Task::Stamp => "stamp for what has none",
             Task::Program(_) => "program data",
             Task::Fragments(_) => "program further fragments",
             Task::Wait => "no room for data",

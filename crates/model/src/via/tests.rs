@@ -1,6 +1,7 @@
 mod apart;
 mod at_once;
 mod conservation;
+mod exceeding;
 mod groups;
 mod share;
 mod timelines;

@@ -102,6 +102,11 @@ impl Rung {
     }
 }
 
+/// Whether that is a queue of room that is posted.
+pub(super) fn is_room(lane: u32) -> bool {
+    lane % 3 == RECEIVES.0
+}
+
 /// Where a doorbell waits that is told apart, and what it counts for. Room counts for a message of the largest size, since nobody says how much is going to come.
 pub(super) fn lane_of(doorbell: Doorbell, endpoints: &[Endpoint]) -> (u32, Option<Bytes>) {
     match doorbell {

@@ -238,6 +238,8 @@ pub(super) struct Nrdma {
     pub(super) in_hand: InHand<JobId>,
     pub(super) done: Unnoticed<JobId>,
     room: Option<u32>,
+    /// When something that waits in a lane may be taken that may not be now; [`Time::MAX`] if nothing may.
+    wakes: Time,
 }
 
 impl Nrdma {
@@ -247,7 +249,7 @@ impl Nrdma {
             Some(ahead) => InNetwork::Lanes(Box::new(Apart::new(ahead, false, share))),
             None => InNetwork::Line(VecDeque::new()),
         };
-        Self { waiting, in_hand: InHand::NOTHING, done: Unnoticed::new(), room }
+        Self { waiting, in_hand: InHand::NOTHING, done: Unnoticed::new(), room, wakes: Time::MAX }
     }
 
     /// There is a virtual interface.
@@ -298,8 +300,8 @@ impl Nrdma {
         }
     }
 
-    /// A message, of a size and come at a time, that is inside is given a stamp, which leaves room for another.
-    pub(super) fn give(&mut self, lane: u32, what: (Bytes, Time)) -> Option<Time> {
+    /// A message, of a size and come at a time, that is inside is given a stamp, which leaves room for another; and by what it goes then, if not by its own bandwidth.
+    pub(super) fn give(&mut self, lane: u32, what: (Option<Bytes>, Time)) -> Option<(Time, Option<InTurn>)> {
         match &mut self.waiting {
             InNetwork::Line(_) => None,
             InNetwork::Lanes(lanes) => Some(lanes.give(lane, what)),
@@ -321,14 +323,24 @@ impl Nrdma {
 
     /// Begins what is next, if it does nothing.
     pub(super) fn start(&mut self, now: Time, engine: Engine, jobs: &mut Jobs) {
+        self.wakes = Time::MAX;
         if !self.in_hand.is_idle() || self.room == Some(0) {
             return;
         }
-        let Some(job) = self.next(now, jobs) else { return };
+        let Some(job) = self.next(now, jobs) else {
+            self.wakes = self.lanes().map_or(Time::MAX, Apart::since);
+            return;
+        };
         if let Some(room) = &mut self.room {
             *room -= 1;
         }
         self.in_hand.begin(job, now, engine.takes(jobs.of(job).message.size));
+    }
+
+    /// When it is to look again whether something may be taken; [`Time::MAX`] if it need not.
+    #[inline]
+    pub(super) fn wakes(&self) -> Time {
+        self.wakes
     }
 
     /// A message of its room has gone.

@@ -36,6 +36,12 @@
 //! With a *rate set aside* there ([`Limits::best_effort`]) best effort is one flow more with a bandwidth, each way (`shared.rs`): the clock of an adapter gives stamps to what is rung for no closer than one message's time at that
 //! rate, and to what has come likewise, and from then on that goes first wherever it is. Whatever it waited for before was in nobody's way, and how late a stamp is used is the responses of the units on its way.
 //!
+//! *Who posts more than its contract* is nobody here: a program holds a message until its logical arrival if it is promised something, and one that was refused is not connected. A program at an emulated adapter may, and
+//! nothing is promised beside it by this; but what it comes to is known, and `emulator/tests/via_beside.rs` holds adapters to it. Where it sends it has two stamps at once and then one in each interval, since a stamp is
+//! given when its clock is an interval ahead at most. Where it comes it has what had stamps there, as it comes, and what had none when its clock has come to the present: if the last of those is given at `p` in a window from `s`
+//! to `t`, it is no more than one and one in each interval until `p`, and then as much as was stamped at the sender, two and one in each interval, each as late as it may be. What waits behind one without a stamp is judged
+//! as that is, so nothing else adds to these three. To be given a stamp takes the processor's time once for each that was let in without.
+//!
 //! Under **SVIA** P is asked once for all that a message takes at a side, its transfers included, since it waits for each.
 //!
 //! *Who comes how often.* What was promised something posts no sooner than its contract allows: its program holds a message until

@@ -170,7 +170,9 @@ proptest! {
             for number in (0..2).filter(|_| !alone) {
                 bench.ring(0, Doorbell::Send(message(4, number, 4096)));
                 bench.ring(0, Doorbell::Receive(4));
+                bench.reach(0, Message { in_turn: true, ..message(4, came[4], 4096) });
                 numbers[4] += 1;
+                came[4] += 1;
             }
             for (at, act) in &acts {
                 match act {

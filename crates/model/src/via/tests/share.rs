@@ -88,7 +88,7 @@ fn what_is_beyond_the_rate_is_given_a_stamp_when_the_clock_allows_it() {
             ("doorbell", 1, 9500),
             ("program data", 0, 19_000),
             ("program further fragments", 0, 31_500),
-            ("stamp by the rate set aside", 1, 31_500),
+            ("stamp for what has none", 1, 31_500),
         ]
     );
     assert!(worked[5].2 - worked[4].2 <= 3500, "{worked:?}");
