@@ -21,7 +21,7 @@ use std::ops::Range;
 
 use laxity_model::host::Applications;
 use laxity_model::reception::{Discard, ProgramConfig};
-use laxity_model::via::{Doorbells, Firmware};
+use laxity_model::via::{Doorbells, Firmware, ViaConfig};
 use laxity_qos::admission::{Formula, Test};
 use laxity_qos::channel::PacketOverflow;
 use laxity_qos::discipline::{Class, EarlyPolicy};
@@ -65,9 +65,9 @@ struct Surroundings {
     /// Whether channels are virtual interfaces.
     cluster: bool,
     /// Whether those are served by stamps.
-    stamped: bool,
+    stamped: Result<bool, Reported>,
     /// Whether their doorbells are told apart by processes.
-    apart: bool,
+    apart: Result<bool, Reported>,
     /// Cores of the host at each node, and what that is called; nothing while the nodes are in error.
     cores: Vec<(u8, String)>,
     /// Names of the programs that take them; `None` where none are written.
@@ -147,6 +147,10 @@ pub(crate) fn experiment(
     let admission = self::admission(cx, admission);
     let host = topology.as_ref().map(|topology| &topology.hosts[topology.nodes[0].host].value);
     let groups = group::groups(cx, group);
+    let of_cluster = |is: fn(&ViaConfig) -> bool| match &via {
+        Ok(via) => Ok(via.as_ref().is_some_and(|(spec, ..)| is(&spec.adapter))),
+        Err(reported) => Err(*reported),
+    };
     let around = Surroundings {
         // Where the host is in error, so as to say what is wrong with the channels all the same.
         packet: host.as_ref().map_or(host::DEFAULT_PACKET, |host| host.subsystem.packet),
@@ -156,7 +160,7 @@ pub(crate) fn experiment(
         beyond: admission.as_ref().is_ok_and(|(admission, _)| admission.reaches_beyond_interval()),
         way: match &topology {
             Ok(topology) => topology.way.clone(),
-            Err(reported) if named => Way::Unknown(*reported),
+            Err(reported) if named || cluster => Way::Unknown(*reported),
             Err(_) => Way::ALONE,
         },
         interfaces: None,
@@ -166,8 +170,8 @@ pub(crate) fn experiment(
             Err(reported) => Err(*reported),
         },
         cluster,
-        apart: matches!(&via, Ok(Some((spec, ..))) if spec.adapter.limits.doorbells != Doorbells::Merged),
-        stamped: matches!(&via, Ok(Some((spec, ..))) if spec.adapter.firmware == Firmware::QualityOfService),
+        apart: of_cluster(|adapter| adapter.limits.doorbells != Doorbells::Merged),
+        stamped: of_cluster(|adapter| adapter.firmware == Firmware::QualityOfService),
         cores: match &topology {
             Ok(Topology { hosts, nodes, .. }) => {
                 let called = |(number, node): (usize, &NodeSpec)| match &node.name {

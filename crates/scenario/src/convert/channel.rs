@@ -166,8 +166,9 @@ fn channel(
     let interface = self::interface(cx, interface, &owner, &what, around);
     let program = self::program(cx, program, around);
     let process = match around.apart {
-        true => cx.optional(process).map(|name| name.map(|name| name.into_inner().0)),
-        false => {
+        // Nobody knows yet whether it should be there.
+        Ok(true) | Err(_) => cx.optional(process).map(|name| name.map(|name| name.into_inner().0)),
+        Ok(false) => {
             let reason = "only virtual interfaces whose doorbells are told apart are of processes";
             let help = "remove this, or say `doorbells = \"apart\"` under `[via]`";
             cx.foreign(process.as_ref(), reason, help).map(|()| None)
@@ -190,13 +191,16 @@ fn channel(
                 help,
             )?;
         }
-        if !around.stamped {
+        if around.stamped == Ok(false) {
             let reason = "only `qosvia` has its virtual interfaces share rates by groups";
             cx.foreign(group.as_ref(), reason, "remove this, or use the firmware `qosvia`")?;
         }
-        if around.apart {
-            let reason = "where doorbells are told apart by processes, groups have none";
-            cx.foreign(group.as_ref(), reason, "remove this, or say `doorbells = \"merged\"` under `[via]`")?;
+        if around.apart == Ok(true) {
+            // A queue of each is stamped by its own clock before the tree of groups could choose.
+            let reason =
+                "told apart, who keeps a bandwidth goes first, and a group's members have one only together";
+            let help = "give each a `rate` in place of this, or say `doorbells = \"merged\"` under `[via]`";
+            cx.foreign(group.as_ref(), reason, help)?;
         }
         cx.foreign(level.as_ref(), of_queues, help)?;
         cx.foreign(message_slots.as_ref(), of_queues, help)?;

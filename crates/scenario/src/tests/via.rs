@@ -75,6 +75,13 @@ fn refused(text: &str, says: &[&str]) {
     assert!(says.iter().all(|part| shown.contains(part)), "{shown}");
 }
 
+#[track_caller]
+fn refused_once(text: &str, says: &str) {
+    let Err(errors) = read(text) else { panic!("the file is valid") };
+    let shown = errors.to_string();
+    assert!(shown.contains(says) && errors.iter().count() == 1, "{shown}");
+}
+
 #[test]
 fn a_cluster_is_what_its_file_says() {
     let experiment = only(VIRTUAL);
@@ -172,6 +179,26 @@ fn what_is_wrong_is_said() {
     refused(&grouped.replace("qosvia", "pvia"), &["only `qosvia`"]);
     let hosts = "title = \"x\"\n[host]\nprofile = \"mc68040\"\n[adapter]\nkind = \"null\"\nper_byte = \"50 ns\"\n[path]\nreceive = true\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 1\nstreams = 2\nsource = { kind = \"periodic\", rate = \"1 MB/s\" }\n";
     refused(hosts, &["one source sends on a channel"]);
+}
+
+/// Of what `[via]` says depends what channels may say: where it is wrong, nobody knows.
+#[test]
+fn a_mistake_in_a_cluster_is_one_error() {
+    for text in [BESIDE, GROUPED] {
+        for (from, to, says) in [
+            ("firmware = \"qosvia\"", "firmware = \"qosvja\"", "did you mean `qosvia`?"),
+            ("firmware = \"qosvia\"", "firmware = \"qosvia\"\ndoorbell = 3", "no key `doorbell`"),
+            ("firmware = \"qosvia\"", "firmware = \"qosvia\"\nlatency = \"3 kg\"", "not a unit"),
+            (
+                "firmware = \"qosvia\"",
+                "firmware = \"qosvia\"\nreceives = 2\ncredits = 3",
+                "credits of lost ones",
+            ),
+            ("firmware = \"qosvia\"", "firmware = \"qosvia\"\nguard = -1", "-1 is negative"),
+        ] {
+            refused_once(&text.replacen(from, to, 1), says);
+        }
+    }
 }
 
 /// Two groups whose members send more than there is, and whoever is in none.
@@ -418,7 +445,7 @@ fn who_is_told_apart_is_said_where_it_is() {
     refused(
         &with("process =", "group = \"red\"\nshare = \"1 MB/s\"\nprocess =")
             .replace("[run]", "[group.red]\nrate = \"1 MB/s\"\n[run]"),
-        &["groups have none"],
+        &["a group's members have one only together", "give each a `rate`"],
     );
     refused(
         &with("qosvia", "pvia"),
