@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use crate::layout::{BELLS, bells};
+use crate::layout::{BELLS, DEPTH, bells};
 use crate::memory::Memory;
 
 /// A queue of a virtual interface.
@@ -81,33 +81,81 @@ impl Ringer {
 #[derive(Debug, Default)]
 pub struct Hearer {
     heard: u32,
+    /// What is left of a doorbell of which a part was heard.
+    rest: Option<Doorbell>,
+    /// How far what was rung before something else is, if that is not all heard.
+    mark: Option<u32>,
 }
 
 impl Hearer {
     /// Whether something was rung that was not heard.
     #[inline]
     pub fn is_rung(&self, memory: &Memory) -> bool {
-        memory.word32(bells::RUNG).load(Ordering::Relaxed) != self.heard
+        memory.word32(bells::RUNG).load(Ordering::Relaxed) != self.heard || self.rest.is_some()
     }
 
-    /// Hears up to `most` doorbells. `None` among them is a word that is none, or a count of more than can be rung: what was rung is lost
-    /// then, and the process goes on from there.
+    /// What is rung up to now is before something else.
+    pub fn mark(&mut self, memory: &Memory) {
+        let rung = memory.word32(bells::RUNG).load(Ordering::Acquire);
+        // A count that cannot be marks no more than what is heard in part: who lies about it does not hold up others.
+        let mark = if rung.wrapping_sub(self.heard) <= BELLS { rung } else { self.heard };
+        self.mark = (mark != self.heard || self.rest.is_some()).then_some(mark);
+    }
+
+    /// Whether not all is heard that was rung before the mark.
+    pub fn is_before_mark(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// Hears doorbells for up to `most` descriptors: work is by descriptors, so whoever rings once for many has no more of it done at a time than who rings for each. The last doorbell is heard in part if it
+    /// is for more. `None` among them is a word that is none, or a count of more than can be rung: what was rung is lost then, and the process goes on from there.
     pub fn hear(&mut self, memory: &Memory, most: u32, mut take: impl FnMut(Option<Doorbell>)) {
         let rung = memory.word32(bells::RUNG).load(Ordering::Acquire);
-        let waiting = rung.wrapping_sub(self.heard);
-        if waiting > BELLS {
+        let mut left = most;
+        if left > 0
+            && let Some(rest) = self.rest.take()
+        {
+            left = self.hear_of(rest, left, &mut take);
+        }
+        if left > 0 && rung.wrapping_sub(self.heard) > BELLS {
             self.heard = rung;
             take(None);
-        } else {
-            for _ in 0..waiting.min(most) {
-                let at = bells::ENTRIES + 8 * (self.heard % BELLS) as usize;
-                take(Doorbell::of(memory.word64(at).load(Ordering::Relaxed)));
-                self.heard = self.heard.wrapping_add(1);
+        }
+        while left > 0 && self.heard != rung {
+            let at = bells::ENTRIES + 8 * (self.heard % BELLS) as usize;
+            self.heard = self.heard.wrapping_add(1);
+            match Doorbell::of(memory.word64(at).load(Ordering::Relaxed)) {
+                Some(doorbell) => left = self.hear_of(doorbell, left, &mut take),
+                None => {
+                    take(None);
+                    left -= 1;
+                }
             }
+        }
+        if let Some(mark) = self.mark {
+            // What is left of a doorbell is of the last before `heard`.
+            let (ahead, in_part) = (mark.wrapping_sub(self.heard).cast_signed(), self.rest.is_some());
+            let is_all = rung == self.heard && !in_part;
+            self.mark = self.mark.filter(|_| !is_all && (ahead > 0 || (ahead == 0 && in_part)));
         }
         // What was loaded was loaded before there is room for more.
         fence(Ordering::Release);
         memory.word32(bells::HEARD).store(self.heard, Ordering::Relaxed);
+    }
+
+    /// Hears as much of a doorbell as is for `left` descriptors, and keeps the rest: what may be heard then.
+    #[inline]
+    fn hear_of(&mut self, doorbell: Doorbell, left: u32, take: &mut impl FnMut(Option<Doorbell>)) -> u32 {
+        let count = u32::from(doorbell.count);
+        // One for more than a queue holds lies, and is answered for that as a whole.
+        if count <= left || count > DEPTH {
+            take(Some(doorbell));
+            return left.saturating_sub(count.max(1));
+        }
+        let part = left as u16;
+        self.rest = Some(Doorbell { count: doorbell.count - part, ..doorbell });
+        take(Some(Doorbell { count: part, ..doorbell }));
+        0
     }
 }
 
@@ -121,19 +169,27 @@ mod tests {
 
     proptest! {
         #[test]
-        fn doorbells_are_a_bounded_queue(steps in prop::collection::vec((any::<bool>(), 0..900_u32), 0..40), start in prop_oneof![Just(0), Just(u32::MAX - 500)]) {
+        fn doorbells_are_a_bounded_queue(steps in prop::collection::vec((any::<bool>(), any::<bool>(), 0..900_u32), 0..40), counts in 1..600_u32, start in prop_oneof![Just(0), Just(u32::MAX - 500)]) {
             let (memory, _file) = Memory::create("bells", bells::LENGTH).unwrap();
-            let (mut ringer, mut hearer) = (Ringer { rung: start, heard: start }, Hearer { heard: start });
+            let (mut ringer, mut hearer) = (Ringer { rung: start, heard: start }, Hearer { heard: start, ..Hearer::default() });
             memory.word32(bells::RUNG).store(start, Ordering::Relaxed);
             memory.word32(bells::HEARD).store(start, Ordering::Relaxed);
-            let (mut queue, mut next) = (VecDeque::new(), 0);
-            for (rings, count) in steps {
+            let (mut queue, mut next) = (VecDeque::<Doorbell>::new(), 0);
+            // Of those that wait, how many are before the mark; the first may be heard in part.
+            let mut before_mark = 0;
+            for (rings, marks, count) in steps {
+                if marks {
+                    hearer.mark(&memory);
+                    before_mark = queue.len();
+                }
                 if rings {
                     for _ in 0..count {
                         let queue_of = if next % 3 == 0 { Which::Receive } else { Which::Send };
-                        let doorbell = Doorbell { vi: next, queue: queue_of, count: next as u16 };
+                        let doorbell = Doorbell { vi: next, queue: queue_of, count: (next % counts) as u16 };
                         let rang = ringer.ring(&memory, doorbell);
-                        prop_assert_eq!(rang, queue.len() < BELLS as usize);
+                        // One that is heard in part has left its place.
+                        let in_part = usize::from(hearer.rest.is_some());
+                        prop_assert_eq!(rang, queue.len() < BELLS as usize + in_part);
                         if rang {
                             queue.push_back(doorbell);
                             next += 1;
@@ -142,9 +198,22 @@ mod tests {
                 } else {
                     let mut heard = Vec::new();
                     hearer.hear(&memory, count, |doorbell| heard.push(doorbell.unwrap()));
-                    let expected: Vec<_> = queue.drain(..queue.len().min(count as usize)).collect();
+                    let (mut expected, mut left) = (Vec::new(), count);
+                    while left > 0 && let Some(first) = queue.front_mut() {
+                        let whole = u32::from(first.count);
+                        if whole <= left || whole > DEPTH {
+                            expected.push(*first);
+                            queue.pop_front();
+                            before_mark = before_mark.saturating_sub(1);
+                        } else {
+                            expected.push(Doorbell { count: left as u16, ..*first });
+                            first.count -= left as u16;
+                        }
+                        left = left.saturating_sub(whole.max(1));
+                    }
                     prop_assert_eq!(heard, expected);
                 }
+                prop_assert_eq!(hearer.is_before_mark(), before_mark > 0);
                 prop_assert_eq!(hearer.is_rung(&memory), !queue.is_empty());
             }
         }
@@ -157,8 +226,18 @@ mod tests {
                 memory.word32(bells::RUNG).store(rung, Ordering::Relaxed);
                 memory.word64(bells::ENTRIES + 8 * place as usize).store(word, Ordering::Relaxed);
                 let mut heard = 0;
+                hearer.mark(&memory);
+                hearer.hear(&memory, 3, |_| heard += 1);
+                prop_assert!(heard <= 3);
+                // However it lies, it is past what was marked when that could be.
+                let mut looks = 0;
+                while hearer.is_before_mark() && looks < BELLS * DEPTH {
+                    hearer.hear(&memory, 1, |_| ());
+                    looks += 1;
+                }
+                prop_assert!(!hearer.is_before_mark());
                 hearer.hear(&memory, u32::MAX, |_| heard += 1);
-                prop_assert!(heard <= BELLS);
+                prop_assert!(heard <= BELLS + 3);
                 prop_assert!(!hearer.is_rung(&memory), "it was heard to its end");
             }
         }

@@ -31,6 +31,11 @@ impl Bells {
         self.0.borrow_mut().get_mut(process as usize)?.take().map(|(memory, _)| memory)
     }
 
+    /// What is rung up to now is before something else.
+    pub(super) fn mark(&self) {
+        self.0.borrow_mut().iter_mut().flatten().for_each(|(memory, hearer)| hearer.mark(memory));
+    }
+
     pub(super) fn call(&self, process: u32) {
         if let Some(Some((memory, _))) = self.0.borrow().get(process as usize) {
             provider::announce_call(memory);

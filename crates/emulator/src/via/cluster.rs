@@ -99,6 +99,8 @@ pub(super) struct Cluster {
     pub(super) processes: Vec<Option<Process>>,
     pub(super) bells: Rc<Bells>,
     pub(super) desk: Rc<Desk>,
+    /// Something was asked for, and not all is heard that was rung before.
+    pub(super) asks: bool,
     pub(super) interfaces: Vec<Option<Interface>>,
     /// Doorbells that were just heard.
     pub(super) heard: Vec<Rung>,
@@ -142,6 +144,7 @@ impl Cluster {
             processes: Vec::new(),
             bells: Rc::default(),
             desk: Rc::new(desk),
+            asks: false,
             interfaces: Vec::new(),
             heard: Vec::new(),
             restless: Vec::new(),
@@ -193,20 +196,19 @@ impl Cluster {
             self.violations.overruns += 1;
             self.break_off(now, vi, Fault::Overrun, calendar);
         }
-        self.restless.push(node);
+        self.stir(node);
     }
 
     /// A descriptor was posted; false if there was no room for one.
     fn post(&mut self, now: Time, vi: u32, which: Which) -> bool {
-        let Some(interface) = self.interface(vi) else { return false };
+        let Self { interfaces, inputs, .. } = self;
+        let Some(interface) = interfaces.get_mut(vi as usize).and_then(Option::as_mut) else { return false };
         let Some(number) = interface.hear(which) else { return false };
         if interface.state == State::Error || (which == Which::Send && interface.state != State::Connected) {
             // It takes no time of the firmware, and none of what is at work there.
             self.complete(vi, which, &flushed(which));
             return true;
         }
-        let Self { interfaces, inputs, .. } = self;
-        let Some(interface) = interfaces[vi as usize].as_mut() else { return false };
         let queues = interface.queues.as_ref();
         let found =
             queues.map_or(Err(Status::FLUSHED), |queues| inputs.descriptor(|| queues.read(which, number)));
@@ -286,8 +288,15 @@ impl Cluster {
 
     /// Carries out what an adapter did, and what others do for that.
     pub(super) fn settle(&mut self, now: Time, node: usize, calendar: &mut Calendar<Event>) {
-        self.restless.push(node);
+        self.stir(node);
         self.calm(now, calendar);
+    }
+
+    /// An adapter may have done something. Mostly the same one as before: once is enough.
+    pub(super) fn stir(&mut self, node: usize) {
+        if self.restless.last() != Some(&node) {
+            self.restless.push(node);
+        }
     }
 
     /// Carries out what adapters did, and asks when they want to be called next.
@@ -309,7 +318,7 @@ impl Cluster {
     pub(super) fn carry(&mut self, now: Time, node: u32, message: Message, calendar: &mut Calendar<Event>) {
         if self.setup.latency.is_zero() {
             self.adapters[node as usize].reach(now, message);
-            self.restless.push(node as usize);
+            self.stir(node as usize);
         } else {
             calendar.schedule(now.saturating_add(self.setup.latency), Event::Reach { node, message });
         }
@@ -459,6 +468,10 @@ impl Cluster {
             self.interface(vi).and_then(|own| own.arrivals.pop_if(|arrival| arrival.over))
         {
             self.give_back(arrival.data);
+        }
+        // A message that is over is all there is, nearly always.
+        if self.interface(vi).is_none_or(|own| !own.is_ending()) {
+            return;
         }
         if self.interface(vi).is_some_and(|own| own.left && own.arrivals.len() == 0) {
             self.flush(now, vi, Some(Fault::ConnectionLost));

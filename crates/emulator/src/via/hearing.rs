@@ -8,25 +8,28 @@ use laxity_vi::provider;
 use super::cluster::{Cluster, Event, Rung};
 use super::inputs::Inputs;
 
-/// Doorbells of one process that are heard before it is another's turn.
+/// Descriptors for which one process rang that are heard before it is another's turn.
 const TURN: u32 = 8;
 
 impl Cluster {
-    /// What every process rang, so many of each at `most`.
-    fn hear(&mut self, most: u32) {
+    /// What every process rang, so much of each as is its turn; whether that is all of what was rung before something was asked for.
+    fn hear(&mut self) -> bool {
         let Self { heard, violations, bells, .. } = self;
+        let mut all = true;
         for (process, place) in (0..).zip(bells.all().iter_mut()) {
             let Some((memory, hearer)) = place.as_mut().filter(|(memory, hearer)| hearer.is_rung(memory))
             else {
                 continue;
             };
-            hearer.hear(memory, most, |doorbell| match doorbell {
+            hearer.hear(memory, TURN, |doorbell| match doorbell {
                 Some(provider::Doorbell { vi, queue, count }) => {
                     heard.push(Rung { process, vi, which: queue, count });
                 }
                 None => violations.garbled_doorbells += 1,
             });
+            all &= !hearer.is_before_mark();
         }
+        all
     }
 
     /// Hears what was rung, and whether something is asked for, when the world is woken at a time: with when that was read. `None` if the log says no more.
@@ -38,9 +41,13 @@ impl Cluster {
         }
         // Time that has passed unseen has passed: what is read now happens now.
         let now = self.epoch.map_or(at, |epoch| epoch.now().max(at));
-        // What was rung before something was asked for is heard before it, all of it.
-        let (asked, before) = (self.desk.hear(), self.violations.garbled_doorbells);
-        self.hear(if asked { u32::MAX } else { TURN });
+        // What was rung before something was asked for is heard before it, all of it, and by turns as ever: who asks without end has no more of its doorbells heard at a time than others.
+        if self.desk.hear() {
+            self.asks = true;
+            self.bells.mark();
+        }
+        let before = self.violations.garbled_doorbells;
+        let asked = self.hear() && std::mem::take(&mut self.asks);
         let garbled = self.violations.garbled_doorbells - before;
         self.inputs.keep(self.events, (at, now), &self.heard, (garbled, asked));
         Some((now, asked))
@@ -116,5 +123,53 @@ impl World for Cluster {
 
     fn is_finished(&self) -> bool {
         self.over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use laxity_model::via::{Firmware, ViaConfig};
+    use laxity_units::Span;
+
+    use super::super::Setup;
+    use super::super::requests::Desk;
+    use super::*;
+
+    /// Rings for so many descriptors of `vi`, by the layout that the crate `vi` documents.
+    fn ring(memory: &provider::Memory, vi: u64, count: u64) {
+        let rung = memory.word32(0).load(Ordering::Relaxed);
+        memory.word64(512 + 8 * rung as usize).store(vi | count << 32, Ordering::Relaxed);
+        memory.word32(0).store(rung + 1, Ordering::Release);
+    }
+
+    /// One process rings for 256 descriptors on each of four virtual interfaces, goes on to ring, and something is asked for; another rings for one whenever it was heard.
+    #[test]
+    fn whoever_rings_for_much_is_heard_by_turns_and_holds_up_nobody() {
+        let adapter = ViaConfig::table_1(Firmware::QualityOfService);
+        let setup =
+            Setup { adapter, nodes: 1, latency: Span::ZERO, longest: Setup::LONGEST, recorded: false };
+        let (desk, counter) = Desk::with_counter();
+        let mut cluster = Cluster::new(setup, None, desk);
+        let memories = [0, 1].map(|process| {
+            let (memory, file) = provider::doorbells().unwrap();
+            cluster.bells.put(process, provider::Memory::map(&file, memory.bytes()).unwrap());
+            memory
+        });
+        (0..4).for_each(|vi| ring(&memories[0], vi, 256));
+        counter.asked.store(true, Ordering::Release);
+        for turn in 1..=128 {
+            ring(&memories[1], 9, 1);
+            let (_, asked) = cluster.listen(Time::ZERO).unwrap();
+            let heard: Vec<_> =
+                cluster.heard.drain(..).map(|rung| (rung.process, rung.vi, rung.count)).collect();
+            assert_eq!(heard, [(0, (turn - 1) / 32, 8), (1, 9, 1)]);
+            assert_eq!(asked, turn == 128, "{turn}");
+            // Behind what is asked for.
+            ring(&memories[0], 5, 256);
+        }
+        let (_, asked) = cluster.listen(Time::ZERO).unwrap();
+        assert!(!asked && cluster.heard[0].vi == 5);
     }
 }

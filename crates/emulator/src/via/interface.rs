@@ -333,7 +333,13 @@ impl Interface {
     /// Whether a message is over that came, or something has ended.
     #[inline]
     pub(super) fn is_to_be_swept(&self) -> bool {
-        self.arrivals.first().is_some_and(|arrival| arrival.over) || self.left || self.queues.is_none()
+        self.arrivals.first().is_some_and(|arrival| arrival.over) || self.is_ending()
+    }
+
+    /// Whether its connection or itself is to end once nothing is left of it.
+    #[inline]
+    pub(super) fn is_ending(&self) -> bool {
+        self.left || self.queues.is_none()
     }
 
     /// Whether it is destroyed, and the firmware has nothing of it in hand.
