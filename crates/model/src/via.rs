@@ -171,6 +171,11 @@ impl Via {
         self.at_once = false;
     }
 
+    /// Whether it is done with whatever it is told before it is told anything else, so that nothing ever waits here.
+    pub fn is_at_once(&self) -> bool {
+        self.at_once
+    }
+
     /// Tells each step and what each unit does from now on.
     pub fn watch(&mut self) {
         self.watched = true;

@@ -214,10 +214,8 @@ impl Cluster {
             queues.map_or(Err(Status::FLUSHED), |queues| inputs.descriptor(|| queues.read(which, number)));
         // What is longer than an adapter's longest holds its units for longer than whoever is promised something waits.
         let longest = self.setup.longest;
-        let found = found.and_then(|posted| match which {
-            Which::Send if posted.len() > longest => Err(Status::LENGTH_ERROR),
-            _ => Ok(posted),
-        });
+        let is_longer = |posted: &Posted| which == Which::Send && posted.len() > longest;
+        let found = if found.as_ref().is_ok_and(is_longer) { Err(Status::LENGTH_ERROR) } else { found };
         match which {
             Which::Send => {
                 let (posted, flaw) = match found {
@@ -268,21 +266,30 @@ impl Cluster {
     /// changed since it had.
     fn announce(&mut self, now: Time, vi: u32, (which, doorbell): (Which, Doorbell), fresh: bool) {
         let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        // Who is done at once has nothing that others would have to wait for.
+        let adapter = &mut self.adapters[interface.node as usize];
+        if adapter.is_at_once() {
+            return adapter.ring(now, doorbell);
+        }
         if fresh && !self.shares.is(interface.share, interface.counted_in()) {
             self.shares.leave(interface.share);
             interface.share = self.shares.enter(interface.counted_in());
         }
         let told = self.shares.at(interface.share).and_then(|turns| turns.ring(vi, which, doorbell));
         if let Some(told) = told {
-            self.adapters[interface.node as usize].ring(now, told);
+            adapter.ring(now, told);
         }
     }
 
     /// The firmware is done with a doorbell of `vi`, and is told of the next that shares with it.
     fn rung_out(&mut self, now: Time, vi: u32) {
         let Some(interface) = self.interfaces[vi as usize].as_ref() else { return };
+        let adapter = &mut self.adapters[interface.node as usize];
+        if adapter.is_at_once() {
+            return;
+        }
         if let Some(next) = self.shares.at(interface.share).and_then(Turns::done) {
-            self.adapters[interface.node as usize].ring(now, next);
+            adapter.ring(now, next);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! It takes doorbells first come, first served, whoever rang, so a process that rings without end would have all others wait for all that it has
 //! rung. Of each process it is therefore told of a few at a time; the rest wait outside, where the virtual interfaces of the process take turns. One with
-//! a bandwidth has a share of its own: where a rate is set aside for best effort, the firmware itself holds back what has none.
+//! a bandwidth has a share of its own: where a rate is set aside for best effort, the firmware itself holds back what has none. An adapter whose steps take no time has nothing waiting, and is told of all.
 
 use std::collections::VecDeque;
 
