@@ -17,7 +17,11 @@ impl Host<'_> {
         if self.wakeup.is_some_and(|at| at <= now) {
             self.subsystem.wakeup(CoreId::FIRST, now);
             self.wakeup = None;
-            self.transmit_in_interrupt(now);
+            // It is one timer for all that turned current, and there may be places for several.
+            let mut at = now;
+            while self.transmit_in_interrupt(at) {
+                at = self.epoch.now();
+            }
             self.wakeup = self.subsystem.next_wakeup(CoreId::FIRST, now);
         }
         let announced = self.wires.interrupts.as_mut().is_some_and(|line| line.take().is_some());
@@ -65,11 +69,14 @@ impl Host<'_> {
         self.applications.completed(packet);
     }
 
-    fn transmit_in_interrupt(&mut self, now: Time) {
-        if let Taken::Packet(packet) = self.subsystem.interrupt_transmit(CoreId::FIRST, now) {
-            self.spend(now, self.cost_of_transmit(packet), Use::LinkScheduling, false);
-            self.hand_over(packet);
-        }
+    /// Starts the packet that is next, if there is one and a place for it; answers whether there was.
+    fn transmit_in_interrupt(&mut self, now: Time) -> bool {
+        let Taken::Packet(packet) = self.subsystem.interrupt_transmit(CoreId::FIRST, now) else {
+            return false;
+        };
+        self.spend(now, self.cost_of_transmit(packet), Use::LinkScheduling, false);
+        self.hand_over(packet);
+        true
     }
 
     /// What it costs to hand `packet` to the adapter.

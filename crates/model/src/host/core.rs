@@ -42,6 +42,8 @@ pub(super) struct Core {
     pub(super) wakeup: Time,
     /// The timer's interrupt is pending.
     pub(super) awake: bool,
+    /// It has been served, and of what it found current not all may have been started.
+    pub(super) woken: bool,
     /// It has found nothing to do, and nothing has interrupted it since.
     pub(super) asleep: bool,
 }
@@ -56,6 +58,7 @@ impl Default for Core {
             last_thread: None,
             wakeup: Time::MAX,
             awake: false,
+            woken: false,
             asleep: true,
         }
     }

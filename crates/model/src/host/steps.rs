@@ -285,7 +285,7 @@ impl Host {
                 self.core(core).interrupt = Some(activity);
             }
             Taken::Held => self.core(core).interrupt = Some(Activity::spinning(now)),
-            Taken::Nothing => {}
+            Taken::Nothing => self.core(core).woken = false,
         }
     }
 
@@ -297,8 +297,9 @@ impl Host {
         of.interrupt = None;
         if schedules_link {
             self.hand_over(core, around);
-            // Of one link the next completion is another interrupt; of several each may have waited for this one.
-            if self.subsystem.links() > 1 {
+            // Of one link the next completion is another interrupt; of several each may have waited for this one. A timer is one for all packets that turned current when it
+            // was due, and there may be places for several.
+            if self.subsystem.links() > 1 || self.core(core).woken {
                 self.schedule_links(core, now, around);
             }
             return;
@@ -328,7 +329,7 @@ impl Host {
                 let _ = subsystem.receive(now, packet.channel, packet);
             }
             Interrupt::Timer => {
-                of.awake = false;
+                (of.awake, of.woken) = (false, true);
                 subsystem.wakeup(core, now);
             }
         }

@@ -1,8 +1,9 @@
 //! Timers that cost something: when they fire, what waits for them, and what goes with one that is served.
 
 use laxity_model::host::Applications;
-use laxity_qos::channel::LinkParadigm;
+use laxity_qos::channel::{Config, LinkConfig, LinkParadigm};
 use laxity_qos::costs::HostCosts;
+use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::Span;
 
 use super::bench::{Bench, COSTS, Input, LINK, Offer, config, real_time};
@@ -65,6 +66,28 @@ fn who_turns_current_meanwhile_goes_with_it() {
             "10112-10122 interrupt: link_scheduling",
             "10122 sent 1.1.0",
             "10172-10177 interrupt: interrupt",
+        ]
+    );
+}
+
+/// Two packets that were made ahead of their time turn current at 10 ms, and the adapter has places for both: the one timer starts one after the other.
+#[test]
+fn a_timer_starts_all_that_there_are_places_for() {
+    let costs = HostCosts { timer: Span::from_us(4), ..COSTS };
+    let base = config(LinkParadigm::O1);
+    let config = Config { early: EarlyPolicy::CONSERVE, link: LinkConfig { depth: 2, ..base.link }, ..base };
+    let channels = [real_time(5_000), real_time(5_000)];
+    let mut bench = Bench::with_costs(costs, config, Applications::Separate, &channels, LINK);
+    let log = bench.run(vec![(0, Offer(0, 1)), (0, Offer(0, 1)), (0, Offer(1, 1)), (0, Offer(1, 1))]);
+    let first = log.iter().position(|line| line.starts_with("10000-")).expect("a timer fires");
+    assert_eq!(
+        log[first..][..5],
+        [
+            "10000-10004 interrupt: interrupt",
+            "10004-10014 interrupt: link_scheduling",
+            "10014 sent 0.1.0",
+            "10014-10024 interrupt: link_scheduling",
+            "10024 sent 1.1.0",
         ]
     );
 }

@@ -75,6 +75,10 @@ impl Subsystem {
                     match self.links.take_from(core, link, now) {
                         Taken::Packet(packet) => {
                             self.link_threads_created += 1;
+                            // A completion is one place, so one thread for each is enough; but several packets may have turned current at once when there were places for them.
+                            if self.links[link].can_start(now) && !self.cores.have_thread_for(link) {
+                                self.cores[core].link_threads.push_back(link);
+                            }
                             let thread = Thread::LinkThread(self.link_threads_created);
                             return Some(Step::Transmit { thread, packet, new_thread: true });
                         }

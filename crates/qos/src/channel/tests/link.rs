@@ -184,3 +184,27 @@ fn o3_makes_one_thread_for_wake_ups() {
     s.transmitted(at(20), &early);
     assert!(matches!(s.next_step(at(20)), Step::Transmit { thread: Thread::LinkThread(2), .. }));
 }
+
+/// Two packets turn current at one instant, and there are places for both: one wake-up is for both, and the thread that it makes leaves another behind.
+#[test]
+fn o3_starts_all_that_turn_current_at_once() {
+    let base = config();
+    let link = LinkConfig { paradigm: LinkParadigm::O3, depth: 2, ..base.link };
+    let mut s = Subsystem::new(Config { early: EarlyPolicy::CONSERVE, link, ..base });
+    let ids = [5, 6].map(|deadline| s.open(real_time(deadline)));
+    for id in [ids[0], ids[0], ids[1], ids[1]] {
+        s.send(at(0), id, PACKET);
+    }
+    let (_, sent) = drain(&mut s, at(0));
+    assert_eq!(sent.len(), 2, "the others are ahead of their time");
+    for packet in &sent {
+        s.transmitted(at(0), packet);
+    }
+    assert_eq!(s.next_step(at(9)), Step::Idle);
+    s.wakeup(at(10));
+    for number in [1, 2] {
+        let Step::Transmit { thread, .. } = s.next_step(at(10)) else { panic!("there is a place") };
+        assert_eq!(thread, Thread::LinkThread(number));
+    }
+    assert_eq!(s.next_step(at(10)), Step::Idle);
+}
