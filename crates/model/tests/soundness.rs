@@ -7,6 +7,8 @@
 mod common;
 #[path = "soundness/cores.rs"]
 mod cores;
+#[path = "soundness/levelled.rs"]
+mod levelled;
 
 use common::{Arrival, run_beside};
 use laxity_qos::admission::{

@@ -40,6 +40,7 @@ mod environment;
 mod handed;
 mod ideal;
 mod least;
+mod levelled_host;
 mod levels;
 mod model;
 mod o1;
@@ -65,6 +66,7 @@ pub use environment::{
     Above, BestEffort, Environment, EnvironmentError, Formula, Interference, OtherLink, Program, Request,
     RequestError, ResourceModel, Work,
 };
+pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};
 pub use rates::{Early, Pays, RateRequest, RateTable};
 pub use table::{AdmissionTable, Test};

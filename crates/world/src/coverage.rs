@@ -22,7 +22,7 @@
 //!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `rates.rs` and `rated_host.rs` for links that are shared by rates, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
+//! `rates.rs` and `rated_host.rs` for links that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
 //! `coverage/station.rs` says which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
@@ -98,6 +98,16 @@ pub(crate) struct Covered {
     pub(crate) ahead: bool,
     /// Packets with the adapter, at most.
     pub(crate) depth: u32,
+}
+
+impl Covered {
+    /// The CPU goes by fixed priorities and its link by deadlines.
+    pub(crate) fn is_levelled(&self) -> bool {
+        match self.model {
+            ResourceModel::ApartByThread => true,
+            model => model == ResourceModel::Apart && self.rates.is_none(),
+        }
+    }
 }
 
 impl Coverage {
@@ -364,13 +374,18 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     if let Some(order) = rates {
         by_rates(order, model, by_level, *processing)?;
     }
+    // The set-up of thesis chapter 3.
+    let levelled = matches!(model, ResourceModel::O1 | ResourceModel::O2)
+        && (by_level, at_link, rates) == (Some(true), Some(false), None);
     let model = match model {
-        _ if rates.is_some() => ResourceModel::Apart,
+        ResourceModel::O2 if levelled => ResourceModel::ApartByThread,
+        _ if rates.is_some() || levelled => ResourceModel::Apart,
         ResourceModel::O1 if *cores > 1 => ResourceModel::Core,
         model => model,
     };
-    let by_level = by_level.filter(|_| passes || rates.is_some() || by_level == at_link).ok_or(Uncovered(
-        "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities",
+    let one_order = passes || rates.is_some() || levelled || by_level == at_link;
+    let by_level = by_level.filter(|_| one_order).ok_or(Uncovered(
+        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, or, under O1 or O2, the one by these and the other by EDF",
     ))?;
     let EarlyPolicy { horizon, above_best_effort: _ } = early;
     let ahead = !horizon.is_zero();
@@ -397,6 +412,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     }
     let link = LinkCosts::default().into();
     let (levels, further) = (levels(by_level), Vec::new());
+    let by_level = by_level && !levelled;
     Ok(Covered { model, link, further, rates, by_level, levels, ahead, depth: *depth })
 }
 
@@ -467,7 +483,7 @@ fn patient(host: &Host, link: LinkCosts) -> Result<(), Uncovered> {
 
 /// What the channel says of how it is treated where it is sent, at a host that is so covered.
 fn policies_at(channel: &ChannelSpec, at: &Covered) -> Result<(), Uncovered> {
-    if at.by_level && channel.level.is_some() {
+    if (at.by_level || at.is_levelled()) && channel.level.is_some() {
         return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
     }
     match channel.packet_overflow {

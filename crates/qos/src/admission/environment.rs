@@ -23,8 +23,10 @@ pub enum ResourceModel {
     O3,
     /// Packets are handed over as they are made, and the adapter schedules the link; what that costs is part of making them.
     Handed,
-    /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own: what is left is the CPU ([`RatedHost`](super::RatedHost)).
+    /// As `O1`, with a link that goes by another order than the CPU and has an analysis of its own: what is left is the CPU ([`RatedHost`](super::RatedHost), [`LevelledHost`](super::LevelledHost)).
     Apart,
+    /// As `O2`, in the same way.
+    ApartByThread,
     /// A core of several, with the calls of the link scheduler in what a packet costs: what is left is the core ([`CoresTable`](super::CoresTable)).
     Core,
 }

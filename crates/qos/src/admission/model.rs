@@ -41,6 +41,7 @@ impl Shared {
             ResourceModel::O3 => o3::charges(environment, population),
             ResourceModel::Handed => handed::charges(environment, population),
             ResourceModel::Apart => o1::charges_of_cpu(environment, population),
+            ResourceModel::ApartByThread => o2::charges_of_cpu(environment, population),
             ResourceModel::Core => handed::charges_of_core(environment, population),
         }?;
         let mut shared = Self {
@@ -103,7 +104,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
         ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart | ResourceModel::Core => {
             u128::from(blocks)
         }
-        ResourceModel::O2 | ResourceModel::O3 => u128::from(blocks + n),
+        ResourceModel::O2 | ResourceModel::ApartByThread | ResourceModel::O3 => u128::from(blocks + n),
     };
     let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());
     if request.role() == Role::Receive {

@@ -68,6 +68,28 @@ use super::trajectory::{Charges, Prolonged};
 
 /// The charges of O2.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+    let cpu = charges_of_cpu(environment, population)?;
+    let per_start = per_start(environment, population);
+    let (occupied, _) = in_adapter(environment, population);
+    let crossing = crossing(environment, population, Ratio::ONE, cpu.per_block, per_start);
+    let wait = cpu.wait.and("packets already with the adapter", occupied);
+    let wait =
+        wait.with(once_behind(environment, population)).and("the crossing packet's second share", crossing);
+    Ok(Charges { per_start, on_cpu: false, wait, ..cpu })
+}
+
+/// What a start may wait for, and takes: a block of any handler.
+pub(super) fn per_start(environment: &Environment, population: &Population) -> u128 {
+    let switch = ps(environment.host.switch());
+    switch + population.block + switch + o1::start(environment)
+}
+
+/// The charges of the first phase alone, where the link goes by another order: a message is through when its last packet waits there. Runs of the link scheduler do not ask in which order packets
+/// are started.
+pub(super) fn charges_of_cpu(
+    environment: &Environment,
+    population: &Population,
+) -> Result<Charges, Impossible> {
     let host = &environment.host;
     let switch = ps(host.switch());
     let start = o1::start(environment);
@@ -86,29 +108,21 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     };
     let prolonged = prolonged(environment, population, (start, shortest))?;
     let run = switch + starts * start;
-    let per_block = switch + run;
-    let per_start = switch + population.block + switch + start;
-    let (occupied, completions) = in_adapter(environment, population);
+    let (_, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
         .and("switch to a lower handler", switch)
         .and("its block", population.block)
         .and("a run of the link scheduler after it", run)
-        .and("packets already with the adapter", occupied)
-        .and("completions of packets already with the adapter", completions)
-        .with(once_behind(environment, population))
-        .and(
-            "the crossing packet's second share",
-            crossing(environment, population, Ratio::ONE, per_block, per_start),
-        );
+        .and("completions of packets already with the adapter", completions);
     Ok(Charges {
         stretch: Ratio::ONE,
-        per_block,
+        per_block: switch + run,
         per_made: 0,
         per_other: 0,
-        per_start,
+        per_start: 0,
         per_activation: switch + run,
         preemptible: false,
-        on_cpu: false,
+        on_cpu: true,
         prolonged,
         wait,
     })

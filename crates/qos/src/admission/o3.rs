@@ -1,6 +1,7 @@
 //! Corrected bound for option O3: handlers call the link scheduler, and a completion creates a thread that does.
 //!
-//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and each is created anew, which costs `C_th`. One adapter, a null one.
+//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and each is created anew, which costs `C_th`. One adapter: a null one, or a row of stages behind a
+//! window.
 //!
 //! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
 //!
@@ -16,14 +17,25 @@
 //!
 //! # Second phase: the link, in `(τ, f)`
 //!
-//! A level packet waits throughout, so each completion creates a thread. From when the adapter is idle it runs after a block at most, `B'` with its switch, of any handler; if that makes a packet
-//! meanwhile the call ends the wait. Every such gap ends with the start of a level packet, as under O2:
+//! A level packet waits throughout, and *while there is a place for one, too, there is a thread or somebody who is going to call*: a completion that finds one waiting creates a thread, a
+//! handler that makes one calls, and where several turn current at one instant a thread that has started one leaves another behind if there is more to start. So let there be a place from `t` on. At `t` the CPU is
+//!
+//! * idle, or between two blocks: a thread runs, and starts a level packet `C_sw + C_cm + C_th + C_l` later;
+//! * in a packet of a handler, whoever's, which has begun with a switch. All handlers call after each packet, received ones and dropped ones included, *wherever that is in their block*. So after `p`, the longest work
+//!   on one packet, a level packet is started by that call, `C_l`, and not only when the block ends;
+//! * in a block of who does not call, an application that computes or a program, of `b` at most. When it ends, a thread runs.
+//!
+//! Work above the handlers delays all of that, and is counted in the trajectory's interference. Every such gap ends with the start of a level packet, and each such start ends one gap, so it and the packet's
+//! interrupts are charged as
 //!
 //! ```text
-//! per_start = B' + C_sw + C_cm + C_th + C_l + C_i
+//! per_start = max(C_sw + C_cm + p,  [C_sw + C_cm + b] + C_sw + C_cm + C_th) + C_l + C_i
 //! ```
 //!
-//! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; what the adapter had then takes `D L_max`.
+//! (`b` where there is such a block). With several places the time up to a start is charged to that, and from there to the next. That is all that [`crate::station::window`] asks of who hands packets over: (1) there charges
+//! an instant to `per_start` if a packet and a place for it wait, and the window is closed otherwise. The host is no stage there.
+//!
+//! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; what the adapter had then takes `D L(S)`, and what comes once in the stages.
 
 use super::environment::Environment;
 use super::o1::{Impossible, crossing, in_adapter, once_behind, start, stolen};
@@ -42,7 +54,8 @@ pub(super) fn charges(environment: &Environment, population: &Population) -> Res
     };
     let switch = ps(host.switch());
     let (stretch, once) = stolen(&by_thread, population)?;
-    let per_start = switch + population.block + start(&by_thread);
+    let silent = if population.silent == 0 { 0 } else { switch + population.silent };
+    let per_start = (switch + population.step).max(silent + ps(thread)) + start(environment);
     let lower = switch + population.block;
     let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()

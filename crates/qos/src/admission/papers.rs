@@ -167,7 +167,7 @@ pub(super) fn service(environment: &Environment, message: Bytes) -> Breakdown {
         | ResourceModel::Apart
         | ResourceModel::Core => symbols.o1_service(),
         // Of O3 they have no formula.
-        ResourceModel::O2 | ResourceModel::O3 => symbols.o2_service(),
+        ResourceModel::O2 | ResourceModel::ApartByThread | ResourceModel::O3 => symbols.o2_service(),
     }
 }
 
@@ -179,6 +179,6 @@ pub(super) fn wait(environment: &Environment, population: &Population) -> Breakd
         ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart | ResourceModel::Core => {
             symbols.o1_wait()
         }
-        ResourceModel::O2 | ResourceModel::O3 => symbols.o2_wait(),
+        ResourceModel::O2 | ResourceModel::ApartByThread | ResourceModel::O3 => symbols.o2_wait(),
     }
 }

@@ -23,6 +23,10 @@ pub(super) struct Population {
     /// Longest work between two preemption points of any handler, thread creation included, or application that computes, switches
     /// excluded.
     pub(super) block: u128,
+    /// The same of one packet of any handler: from there to when it asks whether the link is free, where handlers do.
+    pub(super) step: u128,
+    /// The longest block of who does not ask: of an application that computes, or a program that takes messages.
+    pub(super) silent: u128,
     /// A best-effort handler may never yield.
     pub(super) never_yields: bool,
 }
@@ -37,6 +41,8 @@ impl Population {
             smallest_packet: environment.packet,
             longest_work: 0,
             block: ps(environment.slice),
+            step: 0,
+            silent: ps(environment.slice),
             never_yields: false,
         };
         for class in &environment.best_effort {
@@ -52,7 +58,7 @@ impl Population {
             // A block of received packets goes on past the end of a message if more have come.
             let packets = spec.fragmentation(environment.packet).packets();
             all.add_block(environment, class.role, block, packets, Completions::Each);
-            all.block = all.block.max(ps(class.program));
+            all.add_silent(ps(class.program));
         }
         all
     }
@@ -60,14 +66,14 @@ impl Population {
     /// This and a real-time channel, or an application with a budget.
     pub(super) fn with(mut self, environment: &Environment, request: &Request) -> Self {
         if let Some(work) = request.work() {
-            self.block = self.block.max(ps(work.slice.min(work.time)));
+            self.add_silent(ps(work.slice.min(work.time)));
             return self;
         }
         let (spec, role) = (request.spec(), request.role());
         self.add(environment, spec, request.is_sent());
         let packets = spec.fragmentation(environment.packet).packets();
         self.add_block(environment, role, environment.block_real_time, packets, Completions::One);
-        self.block = self.block.max(request.program().map_or(0, |program| ps(program.work)));
+        self.add_silent(request.program().map_or(0, |program| ps(program.work)));
         if request.is_sent() {
             let packet = spec.max_message.min(environment.packet);
             self.largest_real_time = self.largest_real_time.max(Some(packet));
@@ -95,6 +101,11 @@ impl Population {
             self.largest_packet = self.largest_packet.max(Some(spec.max_message.min(environment.packet)));
             self.smallest_packet = self.smallest_packet.min(spec.smallest_packet(environment.packet));
         }
+    }
+
+    fn add_silent(&mut self, block: u128) {
+        self.block = self.block.max(block);
+        self.silent = self.silent.max(block);
     }
 
     fn add_block(
@@ -125,6 +136,9 @@ impl Population {
             }
         };
         self.block = self.block.max(work.min(u128::from(u64::MAX)));
+        let completion = if role == Role::Receive { ps(host.receive_message) } else { 0 };
+        let further = if role == Role::Send && packets > 1 { ps(host.packet) } else { 0 };
+        self.step = self.step.max(protocol(environment, role, 1) + completion).max(further);
     }
 }
 

@@ -467,6 +467,7 @@ proptest! {
             ResourceModel::O3 => o3::charges(&environment, &all),
             ResourceModel::Handed => handed::charges(&environment, &all),
             ResourceModel::Apart => o1::charges_of_cpu(&environment, &all),
+            ResourceModel::ApartByThread => o2::charges_of_cpu(&environment, &all),
             ResourceModel::Core => handed::charges_of_core(&environment, &all),
         };
         if let Ok(charges) = charges {

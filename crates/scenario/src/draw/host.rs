@@ -83,6 +83,9 @@ fn subsystem(dice: &mut Dice, theme: &Theme) -> Drafted<RawSubsystem> {
         true if theme.demand && dice.chance(0.9) => ("multiclass_edf", "multiclass_edf"),
         true => match dice.below(25) {
             0..14 => ("multiclass_edf", "multiclass_edf"),
+            14..21 if matches!(theme.paradigm, "O1" | "O2") && !theme.ideal && dice.newest().chance(0.35) => {
+                ("fixed_priority", "multiclass_edf")
+            }
             14..21 => ("fixed_priority", "fixed_priority"),
             // A link by rates is told from the CPU under O1 only.
             _ if theme.paradigm != "O1" || theme.ahead || theme.ideal => ("multiclass_edf", "multiclass_edf"),

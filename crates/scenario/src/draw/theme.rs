@@ -137,9 +137,11 @@ impl Theme {
         let seldom = scheduling == Scheduling::Analysed && !ideal && dice.newest().chance(0.12);
         let handed = seldom && (!null || dice.newest().chance(0.6));
         let was = paradigm;
+        let threads = scheduling == Scheduling::Analysed && !null && was == "O2" && dice.newest().chance(0.4);
         let paradigm = match (seldom, handed) {
             (true, true) => "adapter",
             (true, false) => "O3",
+            (false, _) if threads => "O3",
             (false, _) => was,
         };
         let careless = dice.chance(0.02);

@@ -131,7 +131,7 @@ fn if_nobody_has_a_bound_there_is_one_reason() {
     let why = promises(&experiment, Formula::Corrected).unwrap_err();
     assert_eq!(
         why.0,
-        "bounds hold for CPU and link both under multi-class EDF, or both under fixed priorities"
+        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, or, under O1 or O2, the one by these and the other by EDF"
     );
 }
 

@@ -34,11 +34,8 @@ pub(super) fn covered(
 ) -> Result<Covered, Uncovered> {
     let LinkConfig { paradigm: _, core: _, order: _, early, depth, frame: _, speed: _ } =
         experiment.host(node).subsystem.link;
-    if host.model == ResourceModel::O3 {
-        return Err(Uncovered("no analysis covers link scheduling by O3 before an adapter of stages"));
-    }
     let held = early.horizon.is_zero();
-    let kinds = kinds(experiment, node, host.by_level);
+    let kinds = kinds(experiment, node, host.by_level || host.is_levelled());
     let window = |depth, nothing_early| {
         let kinds = kinds.clone();
         Window { depth, by_level: host.by_level, nothing_early, kinds }

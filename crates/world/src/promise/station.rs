@@ -1,9 +1,9 @@
 //! The table of one station: of a host or port that goes by deadlines or levels, of a host with several links, of a port's link that is shared by rates, of a
-//! host with such a link, or of one with several cores.
+//! host with such a link, of one whose CPU goes by levels and its link by deadlines, or of one with several cores.
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, RateRequest, RateTable, RatedHost,
-    Refusal, Request, Test,
+    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateRequest,
+    RateTable, RatedHost, Refusal, Request, Test,
 };
 use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
@@ -37,6 +37,8 @@ pub(super) enum Station {
     Rates(RateTable),
     /// A CPU by EDF, and its link by rates.
     Host(Box<RatedHost>),
+    /// A CPU by fixed priorities, and its link by EDF.
+    Levelled(Box<LevelledHost>),
     /// Several cores by EDF, and their link.
     Cores(Box<CoresTable>),
 }
@@ -48,6 +50,7 @@ impl Station {
             Station::Several(links) => return links.request(asked),
             Station::Rates(table) => table.request(asked.rate),
             Station::Host(table) => table.request(asked.rate),
+            Station::Levelled(table) => table.request(asked.rate.request),
             Station::Cores(table) => table.request(asked.rate.request, asked.core),
         };
         match decision {
@@ -62,6 +65,7 @@ impl Station {
             Station::Several(links) => links.release(id),
             Station::Rates(table) => table.release(id),
             Station::Host(table) => table.release(id),
+            Station::Levelled(table) => table.release(id),
             Station::Cores(table) => table.release(id),
         }
     }
@@ -73,12 +77,16 @@ impl Station {
             Station::Several(links) => links.least_deadline(asked),
             Station::Rates(table) => table.least_deadline(&asked.rate),
             Station::Host(table) => table.least_deadline(&asked.rate),
+            Station::Levelled(table) => table.least_deadline(&asked.rate.request),
             Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.core),
         }
     }
 
     /// The latest deadline that it considers.
     pub(super) fn latest_deadline(&self, asked: &Asked) -> Span {
+        if let Station::Levelled(_) = self {
+            return asked.rate.request.spec().min_interval;
+        }
         match self.by_order(asked.link).map(AdmissionTable::test) {
             Some(Test::DOrder) => asked.rate.request.spec().min_interval,
             Some(Test::Demand) | None => Span::MAX,
@@ -91,6 +99,7 @@ impl Station {
             Station::Several(links) => links.bounds(),
             Station::Rates(table) => table.bounds(),
             Station::Host(table) => table.bounds(),
+            Station::Levelled(table) => table.bounds(),
             Station::Cores(table) => table.bounds(),
         }
     }
@@ -105,6 +114,7 @@ impl Station {
             }
             Station::Rates(table) => Ok(table.terms(&asked.rate, bound)),
             Station::Host(table) => table.terms(&asked.rate, bound),
+            Station::Levelled(table) => table.terms(request, bound),
             Station::Cores(table) => table.terms(bound),
         }
     }
@@ -120,14 +130,14 @@ impl Station {
         match self {
             Station::Ordered(table) => Some(table),
             Station::Several(links) => Some(links.of(link)),
-            Station::Rates(_) | Station::Host(_) | Station::Cores(_) => None,
+            Station::Rates(_) | Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => None,
         }
     }
 
     /// What a channel that leaves here brings to a link that is shared by rates: see [`Pays::Before`](laxity_qos::admission::Pays).
     pub(super) fn handed_on(&self, asked: &Asked) -> Option<Span> {
         match self {
-            Station::Ordered(_) | Station::Several(_) | Station::Cores(_) => None,
+            Station::Ordered(_) | Station::Several(_) | Station::Levelled(_) | Station::Cores(_) => None,
             Station::Rates(table) => Some(table.handed_on(&asked.rate)),
             Station::Host(table) => table.handed_on(&asked.rate),
         }
@@ -138,7 +148,7 @@ impl Station {
         match self {
             Station::Ordered(_) | Station::Several(_) => GoesBy::Either,
             Station::Rates(_) => GoesBy::None,
-            Station::Host(_) | Station::Cores(_) => GoesBy::Requested,
+            Station::Host(_) | Station::Levelled(_) | Station::Cores(_) => GoesBy::Requested,
         }
     }
 }

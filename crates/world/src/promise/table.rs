@@ -6,7 +6,7 @@ use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{
     Above, AdmissionId, AdmissionTable, BestEffort, Bound, Breakdown, Environment, Formula, Interference,
-    RateTable, RatedHost, Request, ResourceModel, Timers, Unrated,
+    LevelledHost, RateTable, RatedHost, Request, ResourceModel, Timers, Unrated,
 };
 use laxity_qos::channel::{Block, Config, LinkId, MessageOverflow, Reader, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
@@ -64,6 +64,9 @@ impl Tables {
                 let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
                 let sharing = sharing(experiment, formula, node, (LinkCosts::default(), Span::ZERO))?;
                 return rated(environment, order, sharing);
+            }
+            if coverage.stations[node].as_ref().is_ok_and(Covered::is_levelled) {
+                return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST))?);
             }
             if experiment.cores(node) > 1 {
                 return cores::table(experiment, coverage, formula, (node, &placement));
@@ -313,6 +316,16 @@ fn rated(environment: Environment, order: Order, sharing: Sharing) -> Result<Sta
             })
         },
     )
+}
+
+/// The table of a host whose CPU goes by levels, and its link by deadlines.
+fn levelled(environment: Environment) -> Result<Station, Uncovered> {
+    if environment.formula != Formula::Corrected {
+        return Err(Uncovered("the papers' host has one order for CPU and link"));
+    }
+    LevelledHost::new(environment)
+        .map(|table| Station::Levelled(Box::new(table)))
+        .map_err(|_| Uncovered("the host is out of range"))
 }
 
 /// Who shares the link of `station` by rates without a guarantee, a link of that speed and with frames as short as that.

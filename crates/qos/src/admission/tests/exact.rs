@@ -98,10 +98,15 @@ fn the_link_scheduler_of_o2_starts_what_falls_free_while_it_runs() {
 fn the_threads_of_o3_are_created_each_time() {
     let host = round(ResourceModel::O3);
     // A burst is 40 + 160 and a thread, 100 + 30: α = (330 + 400)/400. W: α·520 + 330 + (400 + 40) and the crossing packet's α·520, its link share being
-    // 400 + (100 + 420) + 330. S is that.
-    assert_eq!(terms(host.clone(), &packets(1)), (949 + 330 + 440 + 949, 1250));
-    // Depth 2: α = 400/70. W: α·520 + α·(330 + 40 + 2·290) + 2·440 + 1250. S: α·520.
-    assert_eq!(terms(Environment { depth: 2, ..host }, &packets(1)), (10_530, 2971));
+    // 400 + (100 + 420) + 200. S is that.
+    assert_eq!(terms(host.clone(), &packets(1)), (949 + 330 + 440 + 949, 1120));
+    // A handler calls after each packet of a block of 3, whose first is the longest. W: α·860 + 330 + 440 and the link share, S: 3·1120.
+    assert_eq!(terms(host.clone(), &packets(3)), (1569 + 330 + 440 + 949, 3360));
+    // An application that computes calls nobody: 100 + 1000 before a thread, 100 + 30 + 200. W: α·1100 + 330 + 440 + α·520.
+    let computes = Environment { slice: Span::from_us(1000), ..host.clone() };
+    assert_eq!(terms(computes, &packets(1)), (2007 + 330 + 440 + 949, 400 + 1430));
+    // Depth 2: α = 400/70. W: α·520 + α·(330 + 40 + 2·290) + 2·440 + 1120. S: α·520.
+    assert_eq!(terms(Environment { depth: 2, ..host }, &packets(1)), (10_400, 2971));
 }
 
 #[test]
