@@ -1,0 +1,126 @@
+//! What no analysis covers is refused, and with its reason: in `uncovered/` each case is a reason, and what of the text of an experiment that has a bound is replaced (`-`) by what (`+`) for it.
+//!
+//! A decision that was forgotten would leave a bound where none is proved, and a run that never comes near it would not tell. So each is told here from the others.
+
+use laxity_qos::admission::Formula;
+use laxity_scenario::Scenario;
+use laxity_world::promise::{self, Promise};
+
+const HOST: &str = r#"title = "a test"
+[host]
+profile = "mc68040"
+speedup = 10
+subsystem = { packet = "4 KiB", preemption = 4, link = { paradigm = "O1", depth = 2 } }
+[adapter]
+kind = "null"
+startup = "40 us"
+per_byte = "50 ns"
+[run]
+time = "1 s"
+[[channel]]
+name = "urgent"
+class = "real_time"
+max_message = "8 KiB"
+burst = 1
+min_interval = "40 ms"
+deadline = "30 ms"
+source = { kind = "periodic" }
+[[channel]]
+name = "flood"
+class = "best_effort"
+max_message = "16 KiB"
+burst = 4
+source = { kind = "continuous" }
+"#;
+
+const NULL: &str = r#"kind = "null"
+startup = "40 us"
+per_byte = "50 ns"
+"#;
+
+const STAGES: &str = r#"kind = "generic"
+transmit = [
+  { name = "fetch", queue = [{ order = "fifo" }], phase = [{ fixed = "10 us", holds = ["bus"] }] },
+  { name = "link", queue = [{ order = "fifo" }], phase = [{ fixed = "20 us", medium = true }] },
+]
+"#;
+
+const RECEIVE: &str = r#"receive = [{ name = "store", queue = [{ order = "fifo" }], phase = [{ fixed = "5 us" }] }]
+"#;
+
+const NODES: &str = r#"[node.a]
+[node.b]
+[network.wire]
+joins = ["a", "b"]
+"#;
+
+/// `text` with two hosts, of which one sends to the other.
+fn of_two(text: &str) -> String {
+    let from = |name: &str| format!("name = \"{name}\"\n");
+    let goes = |name: &str| from(name) + "from = \"a\"\nto = \"b\"\n";
+    let text = text.replace("[run]\n", &format!("{NODES}[run]\n"));
+    text.replace(&from("urgent"), &goes("urgent")).replace(&from("flood"), &goes("flood"))
+}
+
+/// Why the first channel of `text` is not promised anything, or not up to who receives it; nothing if it is.
+fn refused(text: &str) -> Option<&'static str> {
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let experiment = scenario.first();
+    let promises = match promise::promises(&experiment, Formula::Corrected) {
+        Ok(promises) => promises,
+        Err(why) => return Some(why.0),
+    };
+    match &promises.channels[0] {
+        Promise::Admitted(_) => {
+            promise::undelivered(&experiment, Formula::Corrected)[0].as_ref().map(|why| why.0)
+        }
+        Promise::Unbounded(why, _) => Some(why.0),
+        other => panic!("{other:?}\n{text}"),
+    }
+}
+
+/// `text` with what `lines` say replaced.
+fn edited(text: &str, lines: &[&str]) -> String {
+    let mut edited = text.to_owned();
+    for edit in lines.chunk_by(|line, next| !(line.starts_with('+') && next.starts_with('-'))) {
+        let side =
+            |sign: &str| -> Vec<&str> { edit.iter().filter_map(|line| line.strip_prefix(sign)).collect() };
+        let (from, to) = (side("- ").join("\n"), side("+ ").join("\n"));
+        assert!(!from.is_empty() && edited.contains(&from), "no `{from}`");
+        edited = edited.replacen(&from, &to, 1);
+    }
+    edited
+}
+
+fn each_is_refused_for_its_reason(text: &str, cases: &str) {
+    assert_eq!(refused(text), None, "{text}");
+    for case in cases.trim_end().split("\n\n") {
+        let lines: Vec<&str> = case.lines().collect();
+        let edited = edited(text, &lines[1..]);
+        assert_eq!(refused(&edited), Some(lines[0]), "{edited}");
+    }
+}
+
+#[test]
+fn a_host_alone() {
+    each_is_refused_for_its_reason(HOST, include_str!("uncovered/host.txt"));
+}
+
+#[test]
+fn two_hosts() {
+    each_is_refused_for_its_reason(&of_two(HOST), include_str!("uncovered/path.txt"));
+}
+
+#[test]
+fn an_adapter_of_stages() {
+    each_is_refused_for_its_reason(&HOST.replace(NULL, STAGES), include_str!("uncovered/adapter.txt"));
+}
+
+#[test]
+fn what_comes_in_and_media() {
+    let stages = STAGES.to_owned() + RECEIVE;
+    each_is_refused_for_its_reason(
+        &of_two(&HOST.replace(NULL, &stages)),
+        include_str!("uncovered/both-ways.txt"),
+    );
+}
