@@ -12,12 +12,12 @@ mod levelled;
 
 use common::{Arrival, run_beside};
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Interference, Request,
+    AdmissionId, AdmissionTable, BestEffort, Decision, Environment, Formula, Interference, Place, Request,
     ResourceModel, Test, Timers, Work,
 };
 use laxity_qos::channel::{
-    Block, Budget, ChannelConfig, ChannelId, Computing, Config, CoreId, LinkConfig, LinkParadigm, Order,
-    Preemption, Processing, Role,
+    Block, Budget, ChannelConfig, ChannelId, Computing, Config, CoreId, LinkConfig, LinkId, LinkParadigm,
+    Order, Preemption, Processing, Role,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
@@ -457,16 +457,18 @@ struct Outcome {
 /// Runs the case with the channels that `formula` admits; `None` if it admits none.
 fn simulate(case: &Case, formula: Formula) -> Option<Vec<Outcome>> {
     let (admitted, computing) = case.admit(formula);
-    let one = vec![CoreId::FIRST; admitted.len() + case.best_effort.len()];
-    run_admitted(case, (case.host(), case.config()), (&admitted, &computing), &one)
+    let one = Place { core: CoreId::FIRST, link: LinkId::FIRST };
+    let on = vec![one; admitted.len() + case.best_effort.len()];
+    let links = [(case.link, CoreId::FIRST)];
+    run_admitted(case, (case.host(), case.config(), &links), (&admitted, &computing), &on)
 }
 
-/// Runs the case with those, each channel on its core.
+/// Runs the case with those, each channel on its core and by its link.
 fn run_admitted(
     case: &Case,
-    (host, config): (HostCosts, Config),
+    (host, config, links): (HostCosts, Config, &[(LinkCosts, CoreId)]),
     (admitted, computing): (&[Admitted], &[(Computing, Option<Span>)]),
-    on: &[CoreId],
+    on: &[Place],
 ) -> Option<Vec<Outcome>> {
     let longest = admitted.iter().map(|a| a.spec().min_interval).max()?;
     let until = Time::ZERO + longest * 12;
@@ -480,15 +482,14 @@ fn run_admitted(
     // Long enough for every burst to become current and leave.
     let end = until + longest * 8;
     let mut channels = channels_of(case, admitted);
-    channels
-        .iter_mut()
-        .zip(on)
-        .for_each(|(channel, core)| (channel.core, channel.application) = (*core, *core));
+    channels.iter_mut().zip(on).for_each(|(channel, at)| {
+        *channel = ChannelConfig { core: at.core, application: at.core, link: at.link, ..*channel }
+    });
     let applications: Vec<_> = (1000..)
         .zip(computing)
         .map(|(flow, (application, _))| Computing { flow: ChannelId(flow), ..*application })
         .collect();
-    let trace = run_beside(host, case.link, config, &channels, &all, &endless, &applications, end);
+    let trace = run_beside(host, links, config, &channels, &all, &endless, &applications, end);
     for (channel, answer) in &trace.answers {
         let real_time = (channel.0 as usize) < admitted.len();
         let accepted = matches!(answer, laxity_qos::channel::Sent::Accepted { .. });

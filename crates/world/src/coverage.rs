@@ -240,7 +240,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
 
 /// A host with several adapters: each of its links has a table, and to that the packets of the others are interrupts.
 fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Covered, Uncovered> {
-    if !matches!(covered.model, ResourceModel::O1 | ResourceModel::Ideal) {
+    if !matches!(covered.model, ResourceModel::O1 | ResourceModel::Ideal | ResourceModel::Core) {
         return Err(Uncovered("hosts with several adapters are analysed under O1"));
     }
     if covered.levels.is_some() {
@@ -248,7 +248,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     }
     medium(experiment, node)?;
     let link = |attached: &Attached| {
-        // A host of several cores has no bound, then.
+        // Which core hears of what: see `promise/cores.rs`.
         let Attached { name: _, adapter, networks: _, interrupts: _ } = attached;
         match &experiment.adapters[*adapter] {
             Adapter::Null(link) => patient(experiment.host(node), *link).map(|()| Link::Alone(*link)),

@@ -5,7 +5,9 @@ use laxity_model::host::{Applications, Endless, Host, Output};
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
 use laxity_model::source::Sizes;
 use laxity_model::told::Told;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Computed, Computing, Config, Packet, Sent};
+use laxity_qos::channel::{
+    ChannelConfig, ChannelId, Computed, Computing, Config, CoreId, LinkId, Packet, Sent,
+};
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span, Time};
 
@@ -50,14 +52,14 @@ pub(crate) fn run(
     endless: &[(usize, Bytes)],
     until: Time,
 ) -> Trace {
-    run_beside(host, link, config, channels, arrivals, endless, &[], until)
+    run_beside(host, &[(link, CoreId::FIRST)], config, channels, arrivals, endless, &[], until)
 }
 
-/// The same beside applications that compute.
+/// The same with several links, at least one, each with the core that its adapter interrupts; and beside applications that compute.
 #[allow(clippy::too_many_arguments, reason = "each is another part of a case")]
 pub(crate) fn run_beside(
     host: HostCosts,
-    link: LinkCosts,
+    links: &[(LinkCosts, CoreId)],
     config: Config,
     channels: &[ChannelConfig],
     arrivals: &[Arrival],
@@ -65,14 +67,21 @@ pub(crate) fn run_beside(
     computing: &[Computing],
     until: Time,
 ) -> Trace {
-    let mut host = Host::new(host, config, Applications::Separate);
+    let host = Host::new(host, config, Applications::Separate);
+    let adapter = |link: LinkCosts| Adapter::Null(Null::new(link));
+    let mut node = Node::new(host, DriverConfig::default(), adapter(links[0].0));
+    for (link, _) in &links[1..] {
+        node.add_adapter(DriverConfig::default(), adapter(*link), *link);
+    }
+    for (number, (_, hears)) in (0..).zip(links) {
+        node.steer(LinkId(number), &[*hears]);
+    }
     for channel in channels {
-        host.open(*channel);
+        node.open(*channel);
     }
     for application in computing {
-        host.compute(*application);
+        node.compute(*application);
     }
-    let node = Node::new(host, DriverConfig::default(), Adapter::Null(Null::new(link)));
     let mut node = Told::new(node);
     let (mut departed, mut answers, mut computed) = (Vec::new(), Vec::new(), Vec::new());
     for (channel, size) in endless {

@@ -23,8 +23,10 @@ fn outcome(case: &Case) -> Option<Vec<Outcome>> {
     let computing: Vec<_> = case.left().map(|application| (*application, None)).collect();
     let mut config = case.config();
     config.order = Order::FixedPriority;
-    let on = vec![CoreId::FIRST; admitted.len() + case.best_effort.len()];
-    run_admitted(case, (case.host(), config), (&admitted, &computing), &on)
+    let one = Place { core: CoreId::FIRST, link: LinkId::FIRST };
+    let on = vec![one; admitted.len() + case.best_effort.len()];
+    let links = [(case.link, CoreId::FIRST)];
+    run_admitted(case, (case.host(), config, &links), (&admitted, &computing), &on)
 }
 
 /// The same as the proof has it: O1 or O2.

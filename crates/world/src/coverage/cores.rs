@@ -11,20 +11,20 @@ use crate::experiment::{Adapter, Experiment, Placement, Task};
 
 /// Whether `node`, a host with several cores that are to work so, is covered.
 pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> Result<(), Uncovered> {
-    let [attached] = &experiment.nodes[node].adapters[..] else {
-        return Err(Uncovered("no analysis covers several cores before several adapters"));
-    };
     if host.model != ResourceModel::Core || host.by_level {
         return Err(Uncovered("several cores are analysed under O1, with CPU and link by multi-class EDF"));
     }
-    if matches!(experiment.adapters[attached.adapter], Adapter::Described(_)) {
-        return Err(Uncovered("no analysis covers several cores before an adapter of stages"));
-    }
-    if experiment.adapter(node).notification() != Notification::Interrupt {
-        return Err(Uncovered("no analysis covers several cores of which one looks for responses"));
-    }
-    if stalls(experiment, (node, LinkId::FIRST)).next().is_some() {
-        return Err(Uncovered("no analysis covers several cores beside an adapter that stalls"));
+    for link in experiment.links_of(node) {
+        let adapter = experiment.adapter_of(node, link);
+        if matches!(adapter, Adapter::Described(_)) {
+            return Err(Uncovered("no analysis covers several cores before an adapter of stages"));
+        }
+        if adapter.notification() != Notification::Interrupt {
+            return Err(Uncovered("no analysis covers several cores of which one looks for responses"));
+        }
+        if stalls(experiment, (node, link)).next().is_some() {
+            return Err(Uncovered("no analysis covers several cores beside an adapter that stalls"));
+        }
     }
     // Which core a copy is placed on is known when it is there.
     if matches!(experiment.task, Task::Fill(_)) {
@@ -35,7 +35,8 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
             "an application may take its core each time that a handler on another has room",
         ));
     }
-    let (placement, hears) = (Placement::new(experiment), attached.interrupts[0]);
+    let placement = Placement::new(experiment);
+    let hears = |link: LinkId| experiment.nodes[node].adapters[usize::from(link.0)].interrupts[0];
     for (number, channel) in (0..).zip(&experiment.channels) {
         let Some(hop) = channel.hop(node) else { continue };
         let placed = placement.of(node, ChannelId(number));
@@ -44,9 +45,12 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
                 "no analysis follows a message from its handler to a program on another core",
             ));
         }
-        if hop > 0 && channel.class == Class::RealTime && placed.handler != hears {
+        let came_by = hop.checked_sub(1).map(|before| {
+            channel.ways.get(before).map_or(LinkId::FIRST, |way| experiment.link_to(node, *way))
+        });
+        if channel.class == Class::RealTime && came_by.is_some_and(|link| placed.handler != hears(link)) {
             return Err(Uncovered(
-                "what is guaranteed and comes in is analysed on the core that the adapter interrupts",
+                "what is guaranteed and comes in is analysed on the core that its adapter interrupts",
             ));
         }
     }

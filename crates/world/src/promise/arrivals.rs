@@ -25,7 +25,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_qos::channel::MessageOverflow;
+use laxity_qos::channel::{LinkId, MessageOverflow};
 use laxity_qos::discipline::Class;
 use laxity_qos::station::Senders;
 use laxity_units::{Bytes, Span};
@@ -34,15 +34,16 @@ use super::departures::{Departures, comes_by};
 use crate::coverage::{Uncovered, frames_apart, sources};
 use crate::experiment::{ChannelSpec, Division, Experiment, Task};
 
-/// What comes in at `node`, where each frame costs `cost`, and is pushed together with others by up to `notice` on its way through the adapter.
+/// What comes in at `node`, by the adapter of that link or by any, where each frame costs `cost`, and is pushed together with others by up to `notice` on its way through the adapter.
 pub(super) fn arrivals(
     experiment: &Experiment,
-    node: usize,
+    (node, link): (usize, Option<LinkId>),
     cost: Span,
     notice: Span,
 ) -> Result<Vec<Departures>, Uncovered> {
     let mut all = Vec::new();
-    for ((before, way), sizes) in sources(experiment, node) {
+    let comes = |way: usize| link.is_none_or(|link| experiment.link_to(node, way) == link);
+    for ((before, way), sizes) in sources(experiment, node).into_iter().filter(|((_, way), _)| comes(*way)) {
         let from = (before, way);
         let pushed = experiment.networks[way].impairments.jitter.saturating_add(notice);
         let together =

@@ -1,9 +1,10 @@
 //! The table of a host with several cores: each is a host by itself, with what is placed there.
 //!
-//! Timers are taken to be on every core, though each has one; what comes in interrupts one core.
+//! Timers are taken to be on every core, though each has one; what comes in interrupts the core of its adapter.
 
-use laxity_qos::admission::{CoresTable, Environment, Formula};
+use laxity_qos::admission::{CoresTable, Environment, Formula, WayOut};
 use laxity_qos::channel::{ChannelId, CoreId, LinkId};
+use laxity_qos::station::Link;
 use laxity_units::Bytes;
 
 use super::station::Station;
@@ -22,8 +23,10 @@ pub(super) fn table(
         return Err(Uncovered("the papers' host has one core"));
     }
     let host = experiment.host(node);
-    let hears = experiment.nodes[node].adapters[0].interrupts[0];
     let common = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
+    let covered = coverage.stations[node].as_ref().map_err(|why| *why)?;
+    let attached = &experiment.nodes[node].adapters;
+    let hears = |link: LinkId| attached[usize::from(link.0)].interrupts[0];
     let of = |core: CoreId| -> Result<Environment, Uncovered> {
         let here = |number: u32| placement.of(node, ChannelId(number)).handler == core;
         let channels = (0..).zip(&experiment.channels).filter(|(number, _)| here(*number));
@@ -32,8 +35,8 @@ pub(super) fn table(
             (0..).zip(&host.computing).filter(|(number, _)| placement.of_computing(node, *number) == core);
         let left = computes.filter(|(_, application)| application.budget.is_none());
         let mut above = timers(experiment, node);
-        if core == hears {
-            above.extend(receptions(experiment, node)?);
+        for link in experiment.links_of(node).filter(|link| hears(*link) == core) {
+            above.extend(receptions(experiment, node, Some(link))?);
         }
         Ok(Environment {
             best_effort: channels.filter_map(without).collect(),
@@ -43,15 +46,24 @@ pub(super) fn table(
         })
     };
     let each = (0..host.subsystem.cores).map(CoreId).map(of).collect::<Result<Vec<_>, _>>()?;
-    let table = CoresTable::new(&each, hears, sent(experiment, node))
-        .map_err(|_| Uncovered("completions and what else interrupts may take all of a core"))?;
+    let way = |(link, costs): (LinkId, &Link)| {
+        let link_costs =
+            costs.alone().ok_or(Uncovered("no analysis covers several cores before an adapter of stages"))?;
+        Ok(WayOut { link: link_costs, hears: hears(link), sent: sent(experiment, (node, link)) })
+    };
+    let links = std::iter::once(&covered.link).chain(&covered.further);
+    let links = (0..).map(LinkId).zip(links).map(way).collect::<Result<Vec<_>, Uncovered>>()?;
+    let table = CoresTable::new(&each, &links)
+        .map_err(|_| Uncovered("packets that take an adapter no time complete as often as they like"))?;
     Ok(Station::Cores(Box::new(table)))
 }
 
-/// The smallest and the largest packet that `node` sends.
-fn sent(experiment: &Experiment, node: usize) -> Option<(Bytes, Bytes)> {
+/// The smallest and the largest packet that leaves `node` by `link`.
+fn sent(experiment: &Experiment, (node, link): (usize, LinkId)) -> Option<(Bytes, Bytes)> {
     let packet = experiment.packet();
-    let leaves = |channel: &&ChannelSpec| channel.hop_from(node).is_some();
+    let leaves = |channel: &&ChannelSpec| {
+        channel.hop_from(node).is_some_and(|hop| experiment.link_out(channel, hop) == link)
+    };
     let sizes = experiment.channels.iter().filter(leaves).map(|channel| {
         let spec = &channel.spec;
         (spec.smallest_packet(packet), spec.max_message.min(packet))

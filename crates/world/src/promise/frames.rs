@@ -267,7 +267,9 @@ impl Counts<'_> {
         let station::Host { each, tokens, token, once, mut rate, .. } = *host;
         let mut once = ps(token).checked_mul(tokens.into())?.checked_add(ps(once))?;
         if !each.is_zero() {
-            for Departures { burst, interval } in arrivals(self.experiment, self.node, each, notice).ok()? {
+            for Departures { burst, interval } in
+                arrivals(self.experiment, (self.node, None), each, notice).ok()?
+            {
                 once = once.checked_add(ps(each).checked_mul(u128::from(burst) + 1)?)?;
                 rate = rate.checked_add(ps(each).checked_mul(PARTS)?.div_ceil(ps(interval).max(1)))?;
             }

@@ -2,7 +2,7 @@
 //! host with such a link, of one whose CPU goes by levels and its link by deadlines, or of one with several cores.
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateRequest,
+    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, Place, RateRequest,
     RateTable, RatedHost, Refusal, Request, Test,
 };
 use laxity_qos::channel::{CoreId, LinkId};
@@ -21,6 +21,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// Where it is among several cores.
+    fn place(&self) -> Place {
+        Place { core: self.core, link: self.link }
+    }
+
     /// What that is to the table of a link.
     pub(super) fn of_link(&self, link: LinkId) -> Request {
         if link == self.link { self.rate.request } else { self.rate.request.by_another_link() }
@@ -39,7 +44,7 @@ pub(super) enum Station {
     Host(Box<RatedHost>),
     /// A CPU by fixed priorities, and its link by EDF.
     Levelled(Box<LevelledHost>),
-    /// Several cores by EDF, and their link.
+    /// Several cores by EDF, and their links.
     Cores(Box<CoresTable>),
 }
 
@@ -51,7 +56,7 @@ impl Station {
             Station::Rates(table) => table.request(asked.rate),
             Station::Host(table) => table.request(asked.rate),
             Station::Levelled(table) => table.request(asked.rate.request),
-            Station::Cores(table) => table.request(asked.rate.request, asked.core),
+            Station::Cores(table) => table.request(asked.rate.request, asked.place()),
         };
         match decision {
             Decision::Admitted { id, .. } => Ok(id),
@@ -78,7 +83,7 @@ impl Station {
             Station::Rates(table) => table.least_deadline(&asked.rate),
             Station::Host(table) => table.least_deadline(&asked.rate),
             Station::Levelled(table) => table.least_deadline(&asked.rate.request),
-            Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.core),
+            Station::Cores(table) => table.least_deadline(&asked.rate.request, asked.place()),
         }
     }
 

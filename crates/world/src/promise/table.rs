@@ -440,7 +440,7 @@ pub(super) fn environment(
             Formula::Corrected => {
                 let above = applications(experiment, node)?.into_iter();
                 above
-                    .chain(receptions(experiment, node)?)
+                    .chain(receptions(experiment, node, None)?)
                     .chain(looks(experiment, node))
                     .chain(stalls(experiment, (node, at)))
                     .chain(timers(experiment, node))
@@ -520,8 +520,12 @@ fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference
 }
 
 /// Every packet that comes in interrupts, and may keep what goes out from a resource of the adapter before. What its way through that
-/// adapter and jitter push together comes at once.
-pub(super) fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
+/// adapter and jitter push together comes at once. By the adapter of that link, or by any.
+pub(super) fn receptions(
+    experiment: &Experiment,
+    node: usize,
+    link: Option<LinkId>,
+) -> Result<Vec<Interference>, Uncovered> {
     let comes_in = incoming(experiment, node)?;
     let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
     let all = cost.saturating_add(comes_in.held);
@@ -532,7 +536,7 @@ pub(super) fn receptions(experiment: &Experiment, node: usize) -> Result<Vec<Int
         let burst = u32::try_from(burst).map_err(|_| Uncovered("too many packets may come together"))?;
         Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
     };
-    arrivals(experiment, node, all, comes_in.notice)?.into_iter().map(of).collect()
+    arrivals(experiment, (node, link), all, comes_in.notice)?.into_iter().map(of).collect()
 }
 
 /// A host that looks for responses does so whether there are any or not.

@@ -1,0 +1,185 @@
+//! The link of a host with several cores, and how long interrupts can be pending at one of them.
+//!
+//! Let the last packet of `m` leave by its link at `f`, and `t0` be the last instant before at which no current packet waited at that link, of whatever core; it is not after that packet came, so `t0 ≤ ℓ + R`. In `(t0, f)` only current packets
+//! are selected there, and each belongs to a message that was made after `t0`, so with `ℓ_j ≥ t0 − R_j`. The adapter idles
+//!
+//! * until packets are handed over that were selected before: `C_l`, for one core is in the link scheduler, and their transmissions, `D L_max`;
+//! * then in *gaps*, in which all that it had is complete and nobody has handed over the next, each of which ends with a current packet. What is to end one is the interrupt of the last completion. Its core may be spinning or in the link scheduler: whoever is in there for this link
+//!   ends the gap within `C_l`. Then interrupts are served in the order in which they came: those before it, which find no place, or end the gap themselves; its own, `C_i`; and then it calls, and it or who is in there for this link ends the gap within `C_l`;
+//! * at `t0` the packet that came may have to wait for interrupts that its core serves before it calls, and one that turned current for the timer's, which is the first core's: `A`, for as long as interrupts can be pending at the first core or one whose handlers make packets for this link.
+//!
+//! So `n` packets that leave in `(t0, f)` are through by `D L_max + C_l + A + Σ_n (L(n) + C_i + 2C_l) + G`, where `G` is what else interrupts that core. It is served in `(t0, f)` and came in that time, or in `Y` before, the longest
+//! that interrupts can be pending there.
+//!
+//! # Other links
+//!
+//! The lock is one for all links, and interrupts call for any of them, in turn, until nothing can be started. So in a gap the core that is to end it may be in the link scheduler, or spin, for packets of others: for no longer than anybody is
+//! in there for those, which is `C_l` for each of their starts. And completions of theirs may interrupt it. Both are at most `⌈Δ/a⌉ + D + 2` in any `Δ`, and part of `G`. A handler calls for the link of the packet that it has made, and so no gap waits for
+//! somebody who has taken another's turn. With `c = C_l`, and `C_i` more where completions of that link are heard of:
+//!
+//! ```text
+//! Y = Σ_links c (⌈Y/a⌉ + D + 2) + Σ_g (burst_g + ⌈Y/interval_g⌉) A_g,   A = max Y of these
+//! b = D L_max + C_l + A + Σ_j ⌈(b + R_j)/I_j⌉ Σ_n (L(n) + C_i + 2C_l) + Σ_g (burst_g + ⌈(b + Y)/interval_g⌉) A_g
+//!     + Σ_others c (⌈(b + Y)/a⌉ + D + 2)
+//! ```
+//!
+//! by the argument of `rates/together.rs`. In which order current packets go does not matter, nor how many cores there are.
+
+use laxity_units::{Bytes, Span};
+
+use super::super::environment::{Above, Environment, Interference, Request};
+use super::super::rates::{Coming, through};
+use super::WayOut;
+use crate::channel::CoreId;
+use crate::costs::LinkCosts;
+
+/// What all cores share.
+pub(super) struct Host<'a> {
+    each: &'a [Environment],
+    links: &'a [WayOut],
+    /// `C_l`.
+    section: Span,
+    /// `C_i + C_l`.
+    completion: Span,
+    /// `a` of each link; `None` of those by which nothing leaves.
+    apart: Vec<Option<Span>>,
+    /// `Y` of each core; `None` where interrupts may take all of it.
+    pending: Vec<Option<Span>>,
+}
+
+/// A link.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    link: LinkCosts,
+    packet: Bytes,
+    /// `C_i + 2C_l`.
+    each: Span,
+    /// `D L_max + C_l`.
+    lower: Span,
+    /// `Y` of each core; `None` where interrupts may take all of it.
+    pending: Vec<Option<Span>>,
+    /// `Y` of the core that hears of completions.
+    pub(super) heard: Option<Span>,
+    /// What else interrupts that core, and what else it calls the link scheduler for.
+    above: Vec<Coming>,
+}
+
+/// What is above the handlers of a core by itself. One that sleeps is called by another.
+pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interference> + use<'_> {
+    let called = Interference {
+        above: Above::Interrupt,
+        cost: core.host.ipi,
+        adapter: Span::ZERO,
+        burst: 0,
+        interval: Span::MAX,
+    };
+    let also = Some(called).filter(|_| !core.host.ipi.is_zero());
+    core.interference.iter().copied().chain(also)
+}
+
+/// What of it interrupts.
+fn interrupts(core: &Environment) -> impl Iterator<Item = Coming> + use<'_> {
+    let interrupts = interference(core).filter(|work| work.above == Above::Interrupt);
+    interrupts.map(|work| Coming {
+        service: work.cost,
+        interval: work.interval,
+        early: Span::ZERO,
+        ahead: u64::from(work.burst),
+    })
+}
+
+impl<'a> Host<'a> {
+    /// Nothing if there is no core, or completions come without time in between.
+    pub(super) fn new(each: &'a [Environment], links: &'a [WayOut]) -> Option<Self> {
+        let first = each.first()?;
+        let section = first.host.link_scheduling;
+        let completion = first.host.interrupt.saturating_add(section);
+        let between = if first.depth == 1 { completion } else { Span::ZERO };
+        let apart =
+            |way: &WayOut| way.sent.map(|(smallest, _)| way.link.transmit(smallest).saturating_add(between));
+        let apart: Vec<Option<Span>> = links.iter().map(apart).collect();
+        if apart.iter().flatten().any(|apart| apart.is_zero()) {
+            return None;
+        }
+        let mut host = Self { each, links, section, completion, apart, pending: Vec::new() };
+        let pending = |core: usize| {
+            let all: Vec<Coming> = interrupts(&each[core]).chain(host.starts(core)).collect();
+            through(Span::ZERO, &all)
+        };
+        host.pending = (0..each.len()).map(pending).collect();
+        Some(host)
+    }
+
+    /// What starts and completions of each link take of `core`, as far as packets leave by it.
+    pub(super) fn starts(&self, core: usize) -> Vec<Coming> {
+        (0..self.links.len()).filter_map(|link| self.starts_of(link, core)).collect()
+    }
+
+    fn starts_of(&self, link: usize, core: usize) -> Option<Coming> {
+        let hears = usize::from(self.links[link].hears.0) == core;
+        Some(Coming {
+            service: if hears { self.completion } else { self.section },
+            interval: self.apart[link]?,
+            early: Span::ZERO,
+            ahead: u64::from(self.each[core].depth) + 2,
+        })
+    }
+
+    /// A link, with nobody who sends.
+    pub(super) fn way(&self, link: usize) -> Way {
+        let WayOut { link: costs, hears, sent } = self.links[link];
+        let core = usize::from(hears.0);
+        let Environment { packet, depth, .. } = self.each[core];
+        let heard = self.pending[core];
+        let others = (0..self.links.len()).filter(|other| *other != link);
+        let others = others.filter_map(|other| self.starts_of(other, core));
+        let above = interrupts(&self.each[core]).chain(others);
+        let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
+        Way {
+            link: costs,
+            packet,
+            each: self.completion.saturating_add(self.section),
+            lower: largest.saturating_mul(depth.into()).saturating_add(self.section),
+            pending: self.pending.clone(),
+            heard,
+            above: above.map(|work| Coming { early: heard.unwrap_or_default(), ..work }).collect(),
+        }
+    }
+}
+
+impl Way {
+    /// What the largest message takes here.
+    pub(super) fn service(&self, asked: &Request) -> Span {
+        let fragmentation = asked.spec().fragmentation(self.packet);
+        let packets = fragmentation.packets();
+        let full = self.link.transmit(self.packet).saturating_mul(packets - 1);
+        let last = self.link.transmit(fragmentation.last());
+        full.saturating_add(last).saturating_add(self.each.saturating_mul(packets))
+    }
+
+    /// `D L_max + C_l + A` with packets made on these cores; nothing where interrupts may take all of one.
+    pub(super) fn lower(&self, made_on: impl Iterator<Item = CoreId>) -> Option<Span> {
+        let mut cores = std::iter::once(CoreId::FIRST).chain(made_on);
+        let longest = cores.try_fold(Span::ZERO, |longest, core| {
+            self.pending[usize::from(core.0)].map(|pending| longest.max(pending))
+        })?;
+        Some(self.lower.saturating_add(longest))
+    }
+
+    /// `b` of those who leave here, each with its `R`, after [`lower`](Self::lower); nothing if they are too many, or completions may not be heard of.
+    pub(super) fn through<'a>(
+        &self,
+        lower: Span,
+        sent: impl Iterator<Item = (&'a Request, Span)>,
+    ) -> Option<Span> {
+        self.heard?;
+        let coming = sent.map(|(asked, made)| Coming {
+            service: self.service(asked),
+            interval: asked.spec().min_interval,
+            early: made,
+            ahead: 0,
+        });
+        let all: Vec<Coming> = coming.chain(self.above.iter().copied()).collect();
+        through(lower, &all)
+    }
+}
