@@ -34,15 +34,22 @@ struct Folded {
 impl Samples {
     #[inline]
     pub(crate) fn push(&mut self, value: f64) {
-        if let Some(folded) = &mut self.folded {
-            return folded.push(value);
+        match &mut self.folded {
+            Some(folded) => folded.push(value),
+            None => {
+                self.exact.push(value);
+                if self.exact.len() == EXACT {
+                    self.fold();
+                }
+            }
         }
-        self.exact.push(value);
-        if self.exact.len() == EXACT {
-            let mut folded = Folded::new();
-            std::mem::take(&mut self.exact).into_iter().for_each(|value| folded.push(value));
-            self.folded = Some(Box::new(folded));
-        }
+    }
+
+    #[cold]
+    fn fold(&mut self) {
+        let mut folded = Folded::new();
+        std::mem::take(&mut self.exact).into_iter().for_each(|value| folded.push(value));
+        self.folded = Some(Box::new(folded));
     }
 
     /// The distribution in a few numbers, and as a curve if that is asked for; `None` if nothing was counted.
@@ -111,6 +118,7 @@ impl Folded {
         Self { count: 0, sum: 0.0, squares: 0.0, min, max, buckets: vec![0; 2 * BUCKETS] }
     }
 
+    #[inline]
     fn push(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;
