@@ -289,18 +289,12 @@ impl Node {
     pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         // Adapters first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
-        for link in self.links() {
-            if self.device(link).adapter.due() <= now {
-                let (adapter, mut around) = self.adapter_heard(now, link, tell);
-                adapter.timer(now, &mut around);
-                drop(around);
-                self.exchange(now, tell);
-            }
+        match self.devices.is_one() {
+            true => self.adapter_timer(now, LinkId::FIRST, tell),
+            false => self.adapter_timers(now, tell),
         }
-        for link in self.links() {
-            if self.device(link).driver.is_alert() {
-                self.watch(now, link, tell);
-            }
+        if self.devices.any(|device| device.driver.is_alert()) {
+            self.watch_all(now, tell);
         }
         let Self { host, devices, packets, .. } = self;
         if let Some(host) = host
@@ -309,6 +303,35 @@ impl Node {
             host.timer(now, &mut of_host(now, devices, packets, tell));
         }
         self.settle(now, tell);
+    }
+
+    /// The same for the adapter of `link`, if its time has come.
+    // Always, so that who has one adapter looks for none.
+    #[inline(always)]
+    fn adapter_timer(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        if self.device(link).adapter.due() <= now {
+            let (adapter, mut around) = self.adapter_heard(now, link, tell);
+            adapter.timer(now, &mut around);
+            drop(around);
+            self.exchange(now, tell);
+        }
+    }
+
+    #[inline(never)]
+    fn adapter_timers(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        for link in self.links() {
+            self.adapter_timer(now, link, tell);
+        }
+    }
+
+    /// Drivers that have anything to watch look whether something is wrong.
+    #[inline(never)]
+    fn watch_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        for link in self.links() {
+            if self.device(link).driver.is_alert() {
+                self.watch(now, link, tell);
+            }
+        }
     }
 
     /// The links of its adapters.
@@ -361,35 +384,45 @@ impl Node {
     /// Lets host and adapters go on until none has anything for another, and asks when to be called next.
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
-        let mut due = self.host.as_ref().map_or(Time::MAX, Host::due);
-        self.devices.each(|Device { driver, adapter }| {
-            due = due.min(adapter.due());
-            if driver.is_alert() {
-                due = due.min(driver.settled(now));
-            }
-        });
-        self.due = due;
+        let host = self.host.as_ref().map_or(Time::MAX, Host::due);
+        self.due = match self.devices.is_one() {
+            true => host.min(self.devices.first_mut().due(now)),
+            false => self.devices.iter_mut().fold(host, |due, device| due.min(device.due(now))),
+        };
     }
 
     /// Hands over what has waited for room, and gives the host what it was told of.
     #[inline]
     fn exchange(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        // What one of them is told may be what another has waited for.
-        while self.devices.any(|device| device.driver.is_busy()) && self.exchange_all(now, tell) {}
-    }
-
-    /// Hands over what there is room for, and reads one response, of each of them; answers whether there was any of it.
-    #[inline(never)]
-    fn exchange_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
-        let mut any = false;
-        for link in self.links() {
-            any |= self.exchange_with(now, link, tell);
+        if self.devices.any(|device| device.driver.is_busy()) {
+            self.exchange_all(now, tell);
         }
-        any
     }
 
-    /// The same of one.
-    #[inline]
+    #[inline(never)]
+    fn exchange_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        if self.devices.is_one() {
+            while self.devices.first().driver.is_busy() && self.exchange_with(now, LinkId::FIRST, tell) {}
+        } else {
+            self.exchange_among(now, tell);
+        }
+    }
+
+    /// The same of several.
+    #[inline(never)]
+    fn exchange_among(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        // What one of them is told may be what another has waited for.
+        let mut any = true;
+        while any && self.devices.any(|device| device.driver.is_busy()) {
+            any = false;
+            for link in self.links() {
+                any |= self.exchange_with(now, link, tell);
+            }
+        }
+    }
+
+    /// Hands over what there is room for, and reads one response, of one of them; answers whether there was any of it.
+    #[inline(always)]
     fn exchange_with(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
         let handed = self.device(link).driver.waiting() > 0 && self.hand_over(now, link, tell);
         match self.device(link).driver.read_announced() {
@@ -404,6 +437,7 @@ impl Node {
 
     /// Offers the adapter the packets that wait, in their order; one class that it refuses does not hold up the other. Answers
     /// whether it took any.
+    #[inline(never)]
     fn hand_over(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
         let Self { devices, packets, .. } = self;
         let Device { driver, adapter } = &mut devices[usize::from(link.0)];
@@ -441,6 +475,7 @@ impl Node {
     }
 
     /// A response goes to the host that is elsewhere; where it lay is free.
+    #[inline(never)]
     fn pass_on(
         &mut self,
         now: Time,

@@ -21,7 +21,7 @@ use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::discipline::Groups;
 use laxity_units::{Span, Time};
 
-use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Response, Tells};
+use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Release, Response, Tells};
 use crate::around::Around;
 use commands::Ring;
 use policing::{Policer, Verdict};
@@ -92,6 +92,11 @@ pub struct Pipeline {
     due: Time,
     /// Who has which resource is to be decided anew.
     unassigned: bool,
+    /// The station of the only job that wants any, which has just begun to, and so has whatever works.
+    alone: Option<usize>,
+    /// Commands are taken as they are written, and what is said of a packet finds its place: one queue of commands, looked into without
+    /// delay, whose places are free when the adapter has them, nobody held to a contract, no end to responses, nothing chosen ahead.
+    is_plain: bool,
     /// Jobs that have or want one.
     contenders: usize,
     /// Empty between two calls; kept for its memory.
@@ -117,7 +122,14 @@ impl Pipeline {
         let selects = |station: &&Station| station.stage.phases.iter().all(|phase| phase.work);
         let link = link.map(|link| link - stations[..link].iter().rev().take_while(selects).count()..=link);
         let (rings, by_priority) = Ring::all(&description.interface);
-        let choosing = (0..stations.len()).filter(|i| stations[*i].stage.ahead.is_some()).collect();
+        let choosing: Vec<usize> =
+            (0..stations.len()).filter(|i| stations[*i].stage.ahead.is_some()).collect();
+        let interface = &description.interface;
+        let responses = Responses::new(interface);
+        let one_queue = matches!(&interface.queues[..], [queue] if queue.spread == 1 && queue.release == Release::Fetched);
+        let at_once = interface.poll.is_none() && interface.doorbell.is_zero();
+        let unpoliced = description.transmit_policing.is_none();
+        let is_plain = one_queue && at_once && unpoliced && !responses.is_bounded() && choosing.is_empty();
         let mut all = Self {
             rings,
             by_priority,
@@ -126,7 +138,7 @@ impl Pipeline {
             receive_buffers: Buffering::new(description.receive_buffers),
             transmit_policer: description.transmit_policing.map(Policer::new),
             receive_policer: description.receive_policing.map(Policer::new),
-            responses: Responses::new(&description.interface),
+            responses,
             stalled: vec![false; description.resources.len()],
             copying: Time::ZERO,
             stations,
@@ -141,6 +153,8 @@ impl Pipeline {
             requested: false,
             due: Time::MAX,
             unassigned: false,
+            alone: None,
+            is_plain,
             contenders: 0,
             ranks: Vec::new(),
             recording: false,
@@ -272,21 +286,28 @@ impl Pipeline {
                     }
                 }
             }
-            if std::mem::take(&mut self.unassigned) {
-                self.assign(now, around);
+            match (std::mem::take(&mut self.unassigned), self.alone.take()) {
+                (false, None) => {}
+                (false, Some(i)) if self.gives(i, now) => {}
+                _ => self.assign(now, around),
             }
             if !self.choosing.is_empty() {
                 self.look_ahead();
             }
-            let ends = match self.stopped {
-                true => Time::MAX,
-                false => self.stations.iter().fold(Time::MAX, |ends, station| ends.min(station.ends)),
-            };
+            let (mut ends, mut astir) = (Time::MAX, false);
+            for station in &self.stations {
+                ends = ends.min(station.ends);
+                astir |= station.astir;
+            }
+            if self.stopped {
+                ends = Time::MAX;
+            }
             // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
             // against that order, places that became free, and for phases that take no time.
-            let again = ends <= now || moved && self.somebody_waits();
+            let waits = self.has_commands();
+            let again = ends <= now || moved && (astir || waits);
             if !again {
-                self.due = ends.min(self.next_look(now));
+                self.due = if waits { ends.min(self.next_look(now)) } else { ends };
                 if self.copying != Time::ZERO && self.contenders > 0 && !self.stopped {
                     self.due = self.due.min(self.copying);
                 }
@@ -301,18 +322,21 @@ impl Pipeline {
         loop {
             let mut n = 0;
             while let Some(at) = self.stations[i].jobs.get(n).map(|job| job.at) {
-                match at {
+                let leaves = match at {
                     At::Running { ends, .. } if ends <= now => self.end_phase(i, n, now, around),
                     At::Next(phase) => self.begin_phase(i, n, phase, now, around),
-                    // What leaves makes room for the one behind it in the list.
-                    At::Leaving if self.leave(i, n, now, around) => {}
-                    At::Telling if self.tell_host(i, n, around) => {}
+                    At::Leaving if self.leave(i, n, now, around) => false,
+                    At::Telling if self.tell_host(i, n, around) => false,
                     _ => {
                         n += 1;
                         continue;
                     }
-                }
+                };
                 moved = true;
+                // What leaves makes room for the one behind it in the list.
+                if leaves && !self.leave(i, n, now, around) {
+                    n += 1;
+                }
             }
             if !self.choosing.is_empty() {
                 self.look_ahead();
@@ -332,7 +356,7 @@ impl Pipeline {
     }
 
     /// Tells who chooses ahead how many packets it may have, for what the next stage has.
-    #[inline]
+    #[inline(never)]
     fn look_ahead(&mut self) {
         for n in 0..self.choosing.len() {
             let i = self.choosing[n];
@@ -344,44 +368,78 @@ impl Pipeline {
         }
     }
 
-    /// Whether a packet waits for a place that may have become free.
-    fn somebody_waits(&self) -> bool {
-        self.has_commands() || self.stations.iter().any(|station| station.astir)
-    }
-
-    fn end_phase(&mut self, i: usize, n: usize, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+    /// A phase is over, and the next begins if there is nothing to say in between; answers whether that was the last.
+    #[inline]
+    fn end_phase(
+        &mut self,
+        i: usize,
+        n: usize,
+        now: Time,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
         if job.next_part() {
             self.unassigned = true;
-            return;
+            return false;
         }
+        let next = job.phase + 1;
         let phase = &station.stage.phases[job.phase];
         if !phase.holds.is_empty() {
             // Whoever was alone leaves nobody behind who waits for it.
             self.contenders -= 1;
             self.unassigned |= self.contenders > 0;
         }
+        let (slot, tells, medium) = (job.slot, phase.tells, phase.medium);
         if phase.releases {
-            let buffers = match station.direction {
-                Direction::Transmit => &mut self.transmit_buffers,
-                Direction::Receive => &mut self.receive_buffers,
-            };
-            job.all().for_each(|(slot, _)| buffers.release(slot, around.packets().at(slot)));
+            self.release(i, n, around);
         }
-        let (slot, tells) = (job.slot, phase.tells);
-        job.at = if tells == Tells::Nothing { At::Next(job.phase + 1) } else { At::Telling };
-        if phase.medium {
+        if medium {
             self.requested = false;
             around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i) });
         }
         if tells != Tells::Nothing {
+            self.stations[i].jobs[n].at = At::Telling;
             self.tell_host(i, n, around);
+            return false;
+        }
+        if next < self.stations[i].stage.phases.len() {
+            return self.begin_phase(i, n, next, now, around);
+        }
+        self.end_service(i, n, now, around);
+        true
+    }
+
+    /// The last phase of a job is over.
+    #[inline(never)]
+    fn end_service(&mut self, i: usize, n: usize, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        let station = &mut self.stations[i];
+        let job = &mut station.jobs[n];
+        job.at = At::Leaving;
+        station.passed += 1 + job.others.len() as u64;
+        if self.recording {
+            let (began, direction) = (job.began, station.direction);
+            let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
+            for joined in job.all().map(|(_, joined)| joined) {
+                around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
+            }
         }
     }
 
+    /// What a job serves has been copied.
+    #[inline(never)]
+    fn release(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
+        let station = &self.stations[i];
+        let buffers = match station.direction {
+            Direction::Transmit => &mut self.transmit_buffers,
+            Direction::Receive => &mut self.receive_buffers,
+        };
+        station.jobs[n].all().for_each(|(slot, _)| buffers.release(slot, around.packets().at(slot)));
+    }
+
     /// Says that a phase is done, if the response queue has a place; answers whether it had.
+    #[inline(never)]
     fn tell_host(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let station = &self.stations[i];
         let Job { slot, phase, .. } = station.jobs[n];
@@ -395,6 +453,9 @@ impl Pipeline {
         true
     }
 
+    /// The first phase from this number on that is for the packet begins; answers whether there was none, and it leaves.
+    // Once, though two ask for it: it is the half of what an adapter does.
+    #[inline(never)]
     fn begin_phase(
         &mut self,
         i: usize,
@@ -402,33 +463,23 @@ impl Pipeline {
         from: usize,
         now: Time,
         around: &mut impl Around<AdapterOutput<Slot>>,
-    ) {
+    ) -> bool {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
         let packet = around.packets().at(job.slot);
         let size = packet.size;
-        let Some(number) = station.stage.next_phase(from, packet) else {
-            job.at = At::Leaving;
-            station.passed += 1 + job.others.len() as u64;
-            if self.recording {
-                let (began, direction) = (job.began, station.direction);
-                let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-                for joined in job.all().map(|(_, joined)| joined) {
-                    around.tell(AdapterOutput::Passed(Passage {
-                        direction,
-                        stage,
-                        joined,
-                        began,
-                        ended: now,
-                    }));
-                }
-            }
-            return;
+        let number = match station.for_all {
+            true => (from < station.stage.phases.len()).then_some(from),
+            false => station.stage.next_phase(from, packet),
+        };
+        let Some(number) = number else {
+            self.end_service(i, n, now, around);
+            return true;
         };
         let phase = &station.stage.phases[number];
         let delay = match job.others.is_empty() {
             true => phase.time(size),
-            false => phase.delay.of_all(job.all().map(|(slot, _)| around.packets().at(slot).size)),
+            false => job.time_together(phase, around.packets()),
         };
         job.enter(number, phase, (delay, phase.parts(size)), now);
         if phase.medium {
@@ -439,17 +490,26 @@ impl Pipeline {
             job.left = job.left.max(self.shortest_frame);
             self.requested = true;
             around.tell(AdapterOutput::Request);
-            return;
+            return false;
         }
-        if phase.holds.is_empty() && !job.left.is_zero() {
-            job.at = At::Running { since: now, ends: now + job.left };
-            return;
+        if phase.holds.is_empty() {
+            match job.left.is_zero() {
+                true => self.unassigned = true,
+                false => job.at = At::Running { since: now, ends: now + job.left },
+            }
+            return false;
         }
-        self.unassigned = true;
-        self.contenders += usize::from(!phase.holds.is_empty());
+        if self.contenders == 0 && !self.unassigned {
+            self.alone = Some(i);
+        } else {
+            self.unassigned = true;
+        }
+        self.contenders += 1;
+        false
     }
 
     /// Passes a packet that is done at station `i` on; answers whether it could go.
+    #[inline(never)]
     fn leave(
         &mut self,
         i: usize,
@@ -474,8 +534,9 @@ impl Pipeline {
         }
         match self.stations[next].join(now, slot, around.packets().at(slot)) {
             Joined::Blocked => return false,
-            Joined::Yes(evicted) => {
-                self.lose_some(direction, evicted, self.loss_at(next, Loss::Overload), around);
+            Joined::Yes(None) => {}
+            Joined::Yes(Some(evicted)) => {
+                self.lose(direction, evicted, self.loss_at(next, Loss::Overload), around);
             }
             Joined::Lost(loss) => self.lose(direction, slot, self.loss_at(next, loss), around),
         }
@@ -485,6 +546,7 @@ impl Pipeline {
     }
 
     /// A packet has passed the last stage of its way.
+    #[inline]
     fn complete(
         &mut self,
         direction: Direction,

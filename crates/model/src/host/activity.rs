@@ -186,6 +186,16 @@ pub fn cost_of(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
     }
 }
 
+/// What of that is copying.
+#[inline]
+pub(super) fn copied_in(costs: &HostCosts, work: Work, bytes: Bytes) -> Span {
+    match work {
+        Work::FirstPacket { .. } | Work::Packet => costs.send_byte * bytes.get(),
+        Work::Receive { .. } | Work::Relay => costs.receive_byte * bytes.get(),
+        Work::Signal => Span::ZERO,
+    }
+}
+
 /// The price of starting a transmission of `bytes`.
 #[inline]
 pub fn cost_of_transmit(costs: &HostCosts, paradigm: LinkParadigm, bytes: Bytes) -> Span {

@@ -55,12 +55,10 @@ impl Endless {
         self.outstanding += u32::from(matches!(answer, Sent::Accepted { .. } | Sent::Excess { .. }));
     }
 
-    /// A packet is out of the adapter.
+    /// The last packet of a message is out of the adapter.
     #[inline]
-    fn returned(&mut self, packet: &Packet) {
-        if packet.is_last() {
-            self.outstanding = self.outstanding.saturating_sub(1);
-        }
+    fn returned(&mut self) {
+        self.outstanding = self.outstanding.saturating_sub(1);
     }
 }
 
@@ -71,6 +69,8 @@ pub struct Senders {
     all: ByChannel<Sender>,
     /// Channels whose applications wait for room, longest first.
     waiting: Vec<ChannelId>,
+    /// Something other than room may let one of those go on that wait: it has been sent for, or what it waited for has come back.
+    stirred: bool,
 }
 
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ struct Sender {
 impl Senders {
     /// None yet.
     pub fn new(placement: Applications) -> Self {
-        Self { placement, all: ByChannel::default(), waiting: Vec::new() }
+        Self { placement, all: ByChannel::default(), waiting: Vec::new(), stirred: true }
     }
 
     /// Adds the application of `channel`, which is `core`'s.
@@ -109,6 +109,7 @@ impl Senders {
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) {
+        self.stirred = true;
         let sender = &mut self.all[channel];
         sender.pending.push_back(size);
         if sender.waits || sender.ready {
@@ -131,6 +132,7 @@ impl Senders {
 
     /// The application of `channel` from now on always has another message.
     pub fn send_without_end(&mut self, channel: ChannelId, endless: Endless) {
+        self.stirred = true;
         let sender = &mut self.all[channel];
         sender.endless = Some(endless);
         if !sender.waits {
@@ -141,6 +143,7 @@ impl Senders {
 
     /// The application of `channel` has got the CPU; answers how many messages it will send.
     pub fn dispatch(&mut self, channel: ChannelId, subsystem: &Subsystem) -> u64 {
+        self.stirred = true;
         let sender = &mut self.all[channel];
         let pending = sender.pending.len() as u64;
         sender.ready = false;
@@ -160,9 +163,16 @@ impl Senders {
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
     ) {
+        self.stirred = true;
         let sender = &mut self.all[channel];
         let messages = std::mem::take(&mut sender.sending);
         sender.send(now, channel, messages, subsystem, answered);
+    }
+
+    /// Whether [`retry`](Self::retry) may find anything since this was last asked: on a host of one core nobody else is to be asked.
+    #[inline]
+    pub(super) fn may_go_on(&mut self, subsystem: &mut Subsystem) -> bool {
+        std::mem::take(&mut self.stirred) | subsystem.has_made_room()
     }
 
     /// Lets those of `core` go on for whom there is room by now; answers whether there is anything new to be done by it.
@@ -182,7 +192,10 @@ impl Senders {
                 continue;
             }
             if sender.endless.is_some() || self.placement == Applications::Separate {
-                any |= sender.resend(now, channel, subsystem, answered);
+                let (sent, refused) = sender.resend(now, channel, subsystem, answered);
+                any |= sent;
+                // There is still room, and it tries again.
+                self.stirred |= refused;
                 sender.waits = sender.endless.is_some() || !sender.pending.is_empty();
             } else if subsystem.room(channel) > sender.sending {
                 sender.waits = false;
@@ -202,8 +215,11 @@ impl Senders {
     /// A packet is out of the adapter; its application may wait for that.
     #[inline]
     pub fn returned(&mut self, packet: &Packet) {
-        if let Some(endless) = &mut self.all[packet.channel].endless {
-            endless.returned(packet);
+        if packet.is_last()
+            && let Some(endless) = &mut self.all[packet.channel].endless
+        {
+            endless.returned();
+            self.stirred = true;
         }
     }
 }
@@ -226,7 +242,8 @@ impl Sender {
         }
     }
 
-    /// Sends as long as there is room and something to send; answers whether anything was queued.
+    /// Sends as long as there is room and something to send; answers whether anything was queued, and whether the last was refused though
+    /// there was room.
     #[inline]
     fn resend(
         &mut self,
@@ -234,7 +251,7 @@ impl Sender {
         channel: ChannelId,
         subsystem: &mut Subsystem,
         answered: &mut impl FnMut(ChannelId, Bytes, Sent),
-    ) -> bool {
+    ) -> (bool, bool) {
         let mut any = false;
         while subsystem.has_room(channel) {
             let drawn = || self.endless.as_mut().and_then(Endless::draw);
@@ -246,10 +263,10 @@ impl Sender {
             answered(channel, size, answer);
             if matches!(answer, Sent::Dropped(_)) {
                 // What is refused leaves room for the next, which would be refused as well, without end.
-                break;
+                return (any, true);
             }
             any = true;
         }
-        any
+        (any, false)
     }
 }

@@ -2,9 +2,9 @@
 
 use laxity_qos::channel::{CoreId, Slot, Step, Taken, Thread};
 use laxity_qos::costs::HostCosts;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Span, Time};
 
-use super::activity::{Activity, Kind, Use, cost_of, cost_of_transmit, use_of};
+use super::activity::{Activity, Kind, Use, copied_in, cost_of, cost_of_transmit, use_of};
 use super::core::{Core, Pending};
 use super::{Entry, Host, Interrupt, Output, answers};
 use crate::around::Around;
@@ -68,6 +68,12 @@ impl Host {
                 }
             }
         }
+        self.settle_all(now, around);
+    }
+
+    /// The same of several cores.
+    #[inline(never)]
+    fn settle_all(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
         loop {
             self.cores.each(|core| core.wake(now));
             while self.advance_all(now, around) {}
@@ -151,9 +157,17 @@ impl Host {
             self.core(core).pending.push_back(Pending::CALL);
             return true;
         }
-        let sent = self.senders.retry(now, core, &mut self.subsystem, &mut answers(around));
+        let sent = self.retry(core, now, around);
         // What was sent may be for another core.
         self.start(core, now, around) || sent && !self.cores.is_one()
+    }
+
+    /// Lets applications of `core` go on that have waited; answers whether there is anything new to be done by it.
+    #[inline]
+    fn retry(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
+        let Self { senders, subsystem, .. } = self;
+        let may = !self.cores.is_one() || senders.may_go_on(subsystem);
+        may && senders.retry(now, core, subsystem, &mut answers(around))
     }
 
     /// Whether another core has given `core`, which sleeps, something to do, and that costs an interrupt.
@@ -174,13 +188,10 @@ impl Host {
             }
             Step::Process { thread, channel, work, bytes, resumed } => {
                 let left = if resumed { self.left.remove(&thread) } else { None };
-                if left.is_none() {
-                    copies(
-                        cost_of(&self.costs, work, bytes) - cost_of(&self.costs, work, Bytes::ZERO),
-                        around,
-                    );
-                }
-                let cost = left.unwrap_or_else(|| cost_of(&self.costs, work, bytes));
+                let cost = left.unwrap_or_else(|| {
+                    copies(copied_in(&self.costs, work, bytes), around);
+                    cost_of(&self.costs, work, bytes)
+                });
                 (thread, cost, use_of(work), Kind::Process(channel))
             }
             Step::Transmit { thread, packet, new_thread } => {
@@ -219,6 +230,8 @@ impl Host {
     }
 
     /// Lets `core`, which waits for the link scheduler, go on if it has been let in; answers whether it has.
+    #[cold]
+    #[inline(never)]
     fn stop_spinning(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         if !self.subsystem.is_let_in(core) {
             return false;
@@ -337,6 +350,7 @@ impl Host {
     }
 
     /// Takes the core from the packet or slice in progress if something more urgent waits and policy allows.
+    #[inline(never)]
     fn preempt(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let gives_way = |a: &Activity| matches!(a.kind, Kind::Process(_) | Kind::Compute(_) | Kind::Read(_));
         let of = &mut self.cores[usize::from(core.0)];

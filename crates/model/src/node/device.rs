@@ -2,12 +2,12 @@
 
 use laxity_qos::channel::{LinkId, Packet, Slot, Slots};
 use laxity_qos::few::Few;
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use super::NodeOutput;
 use super::driver::Driver;
 use crate::adapter::{Adapter, AdapterOutput};
-use crate::around::{Around, Heard};
+use crate::around::Around;
 use crate::host::Output;
 
 /// An adapter and its driver.
@@ -17,51 +17,101 @@ pub(super) struct Device {
     pub(super) adapter: Adapter,
 }
 
-/// Who hears what the host does: its packets are for the adapters of their links, the rest is for the world.
+impl Device {
+    /// When it next has something to do, all that could be handed over having been; `Time::MAX` for never.
+    #[inline]
+    pub(super) fn due(&mut self, now: Time) -> Time {
+        let due = self.adapter.due();
+        if self.driver.is_alert() { due.min(self.driver.settled(now)) } else { due }
+    }
+}
+
+/// Hears what the host does: its packets are for the adapters of their links, the rest is for the world.
+struct OfHost<'a, F> {
+    now: Time,
+    devices: &'a mut Few<Device>,
+    packets: &'a mut Slots,
+    tell: &'a mut F,
+}
+
+/// Who hears what the host does.
+#[inline]
 pub(super) fn of_host<'a>(
     now: Time,
     devices: &'a mut Few<Device>,
     packets: &'a mut Slots,
     tell: &'a mut impl FnMut(NodeOutput<&Packet>),
 ) -> impl Around<Output<Slot>> + 'a {
-    let hear = move |packets: &mut Slots, output| match output {
-        Output::Transmit(link, slot) => {
-            let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-            let packet = packets.at_mut(slot);
-            packet.handed = now;
-            let class = packet.tag.class;
-            // A driver in which nothing waits has nothing to do but to pass it on.
-            let idle = driver.waiting() == 0;
-            if idle && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, packets, tell)) {
-                driver.passed(now, slot);
-            } else {
-                driver.wait(slot, class);
-            }
-        }
-        Output::Proceed(link, slot) => {
-            let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-            let packet = *packets.at(slot);
-            adapter.proceed(now, &packet, &mut of_adapter(now, link, driver, packets, tell));
-        }
-        Output::Read(link, queue) => {
-            let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-            if let Some(queue) = driver.served(queue) {
-                adapter.has_read(now, queue, &mut of_adapter(now, link, driver, packets, tell));
-            }
-        }
-        // The bus is the host's, and whatever adapter is at it stands back.
-        Output::Copies(span) => {
-            for (link, Device { driver, adapter }) in (0..).map(LinkId).zip(devices.iter_mut()) {
-                adapter.copies(now, span, &mut of_adapter(now, link, driver, packets, tell));
-            }
-        }
-        other => tell(NodeOutput::Host(other)),
-    };
-    Heard { packets, hear }
+    OfHost { now, devices, packets, tell }
 }
 
-/// Who hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the
-/// world.
+impl<F: FnMut(NodeOutput<&Packet>)> Around<Output<Slot>> for OfHost<'_, F> {
+    #[inline]
+    fn packets(&mut self) -> &mut Slots {
+        self.packets
+    }
+
+    // Always, here and below: who tells something knows what it is, so all but a line or two of this goes.
+    #[inline(always)]
+    fn tell(&mut self, output: Output<Slot>) {
+        let Self { now, devices, packets, tell } = self;
+        let now = *now;
+        match output {
+            Output::Transmit(link, slot) => {
+                let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+                let packet = packets.at_mut(slot);
+                packet.handed = now;
+                let class = packet.tag.class;
+                // A driver in which nothing waits has nothing to do but to pass it on.
+                let idle = driver.waiting() == 0;
+                if idle && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, packets, *tell)) {
+                    driver.passed(now, slot);
+                } else {
+                    driver.wait(slot, class);
+                }
+            }
+            Output::Proceed(link, slot) => {
+                let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+                let packet = *packets.at(slot);
+                adapter.proceed(now, &packet, &mut of_adapter(now, link, driver, packets, *tell));
+            }
+            Output::Read(link, queue) => {
+                let Device { driver, adapter } = &mut devices[usize::from(link.0)];
+                if let Some(queue) = driver.served(queue) {
+                    adapter.has_read(now, queue, &mut of_adapter(now, link, driver, packets, *tell));
+                }
+            }
+            Output::Copies(span) => copies(now, span, devices, packets, *tell),
+            other => tell(NodeOutput::Host(other)),
+        }
+    }
+}
+
+/// The host copies: the bus is its own, and whatever adapter is at it stands back.
+#[inline(never)]
+fn copies(
+    now: Time,
+    span: Span,
+    devices: &mut Few<Device>,
+    packets: &mut Slots,
+    tell: &mut impl FnMut(NodeOutput<&Packet>),
+) {
+    for (link, Device { driver, adapter }) in (0..).map(LinkId).zip(devices.iter_mut()) {
+        adapter.copies(now, span, &mut of_adapter(now, link, driver, packets, tell));
+    }
+}
+
+/// Hears what the adapter does: its responses are for the host, through the driver if that is here; the rest is for the world.
+struct OfAdapter<'a, F> {
+    now: Time,
+    link: LinkId,
+    driver: &'a mut Driver,
+    packets: &'a mut Slots,
+    tell: &'a mut F,
+}
+
+/// Who hears what the adapter does.
+#[inline]
 pub(super) fn of_adapter<'a>(
     now: Time,
     link: LinkId,
@@ -69,19 +119,33 @@ pub(super) fn of_adapter<'a>(
     packets: &'a mut Slots,
     tell: &'a mut impl FnMut(NodeOutput<&Packet>),
 ) -> impl Around<AdapterOutput<Slot>> + 'a {
-    let hear = move |packets: &mut Slots, output| match output {
-        AdapterOutput::Response(response) if !driver.passes_on() => {
-            driver.written(now, response, packets.at(*response.packet()));
+    OfAdapter { now, link, driver, packets, tell }
+}
+
+impl<F: FnMut(NodeOutput<&Packet>)> Around<AdapterOutput<Slot>> for OfAdapter<'_, F> {
+    #[inline]
+    fn packets(&mut self) -> &mut Slots {
+        self.packets
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, output: AdapterOutput<Slot>) {
+        let Self { now, link, driver, packets, tell } = self;
+        match output {
+            AdapterOutput::Response(response) if !driver.passes_on() => {
+                driver.written(*now, response, packets.at(*response.packet()));
+            }
+            AdapterOutput::Response(response) => {
+                tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
+            }
+            AdapterOutput::Frame { packet, more } => {
+                tell(NodeOutput::Departed(*link, packets.at(packet), more));
+            }
+            AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(packets.at(packet), until)),
+            AdapterOutput::Request => tell(NodeOutput::Request(*link)),
+            AdapterOutput::Withdraw => tell(NodeOutput::Withdraw(*link)),
+            AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),
+            AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(*link, passage)),
         }
-        AdapterOutput::Response(response) => {
-            tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
-        }
-        AdapterOutput::Frame { packet, more } => tell(NodeOutput::Departed(link, packets.at(packet), more)),
-        AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(packets.at(packet), until)),
-        AdapterOutput::Request => tell(NodeOutput::Request(link)),
-        AdapterOutput::Withdraw => tell(NodeOutput::Withdraw(link)),
-        AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),
-        AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(link, passage)),
-    };
-    Heard { packets, hear }
+    }
 }

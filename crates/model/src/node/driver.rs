@@ -59,6 +59,8 @@ pub(super) struct Driver {
     hands_over: bool,
     /// The host pays for a look that finds nothing.
     pays_for_looks: bool,
+    /// Each response interrupts by itself, and there is one queue of them.
+    is_plain: bool,
     /// Responses are handed to a host elsewhere at once: nothing is to be announced later and nobody counts places.
     passes_on: bool,
     /// The share of interrupts that get lost, and the chance that decides.
@@ -71,12 +73,14 @@ impl Driver {
     pub(super) fn new(config: DriverConfig, adapter: &Adapter, looks: Option<bool>) -> Self {
         let (interface, notification) = (adapter.interface(), adapter.notification());
         let polls = notification != Notification::Interrupt;
+        let mailbox = Mailbox::new(interface, looks.is_none());
         Self {
+            is_plain: !polls && mailbox.is_plain(),
             notification,
             watchdog: Watchdog::new(config, notification),
             backlog: [VecDeque::new(), VecDeque::new()],
             waited: 0,
-            mailbox: Mailbox::new(interface, looks.is_none()),
+            mailbox,
             hands_over: polls && looks.is_none(),
             pays_for_looks: polls && looks.unwrap_or_default(),
             passes_on: looks.is_none() && interface.is_none_or(|interface| interface.answers_plainly()),
@@ -131,6 +135,7 @@ impl Driver {
     }
 
     /// All that could be handed over has been; answers when it next has something to do, `Time::MAX` for never.
+    #[inline(never)]
     pub(super) fn settled(&mut self, now: Time) -> Time {
         self.watchdog.waiting(now, self.waiting() > 0);
         self.next_deadline(now).unwrap_or(Time::MAX)
@@ -151,6 +156,15 @@ impl Driver {
     /// The adapter has written a response about `packet`.
     #[inline]
     pub(super) fn written(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
+        match self.is_plain {
+            true => self.mailbox.announce(response, reaches(&mut self.loses, &mut self.report)),
+            false => self.gather(now, response, packet),
+        }
+    }
+
+    /// A response waits until its queue interrupts, or is looked into.
+    #[inline(never)]
+    fn gather(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
         self.mailbox.write(now, response, packet);
         if self.hands_over {
             self.mailbox.uncover();
@@ -159,7 +173,6 @@ impl Driver {
     }
 
     /// Lets response queues interrupt that are due.
-    #[inline]
     pub(super) fn raise(&mut self, now: Time) {
         let Self { notification, mailbox, loses, report, .. } = self;
         if *notification == Notification::Interrupt {

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use laxity_qos::channel::{Packet, Slot};
+use laxity_qos::few::Few;
 use laxity_units::Time;
 
 use crate::adapter::{Interface, Response, ResponseQueue};
@@ -16,7 +17,7 @@ use crate::host::Entry;
 pub(super) struct Mailbox {
     /// What tells queues apart; `None` where there is only one.
     interface: Option<Interface>,
-    lines: Vec<Line>,
+    lines: Few<Line>,
     /// Responses that nobody has read, in all.
     unread: usize,
     /// How many of them an interrupt has announced, or a later one's.
@@ -73,20 +74,25 @@ impl Line {
 impl Mailbox {
     /// Empty queues of `interface`; one without end that announces each response without any.
     pub(super) fn new(interface: Option<&Interface>, elsewhere: bool) -> Self {
-        let line = |queue: &ResponseQueue| Line::new(*queue);
-        let lines: Vec<Line> = match interface {
-            Some(interface) => interface.all_responses().map(line).collect(),
-            None => vec![Line::new(ResponseQueue::default())],
+        let queues: Vec<ResponseQueue> = match interface {
+            Some(interface) => interface.all_responses().copied().collect(),
+            None => vec![ResponseQueue::default()],
         };
-        let bounded = lines.iter().any(|line| line.queue.slots.is_some());
+        let lines = Few::new(queues.len(), |number| Line::new(queues[number]));
+        let bounded = queues.iter().any(|queue| queue.slots.is_some());
         Self {
-            interface: interface.filter(|_| lines.len() > 1).cloned(),
+            interface: interface.filter(|_| !lines.is_one()).cloned(),
             lines,
             unread: 0,
             announced: 0,
             elsewhere,
             bounded,
         }
+    }
+
+    /// Whether there is one queue, and each response in it is announced by itself.
+    pub(super) fn is_plain(&self) -> bool {
+        self.lines.is_one() && self.lines.first().queue.moderation.is_none()
     }
 
     /// Whether anything is announced and not read.
@@ -105,8 +111,21 @@ impl Mailbox {
         self.unread
     }
 
-    /// The adapter has written a response about `packet`.
+    /// The adapter has written a response into a queue where each [is announced by itself](Self::is_plain); its interrupt `reaches` the
+    /// host, or gets lost.
     #[inline]
+    pub(super) fn announce(&mut self, response: Response<Slot>, reaches: bool) {
+        let line = self.lines.first_mut();
+        line.responses.push_back(response);
+        line.interrupts += usize::from(reaches);
+        self.unread += 1;
+        if reaches || self.elsewhere {
+            line.announced = line.responses.len();
+            self.announced = self.unread;
+        }
+    }
+
+    /// The adapter has written a response about `packet`.
     pub(super) fn write(&mut self, now: Time, response: Response<Slot>, packet: &Packet) {
         let interface = self.interface.as_ref();
         let line =
@@ -123,13 +142,16 @@ impl Mailbox {
     /// When the next queue interrupts; `Time::MAX` for never.
     #[inline]
     pub(super) fn due(&self) -> Time {
+        if self.unread == 0 {
+            return Time::MAX;
+        }
         self.lines.iter().map(Line::due).min().unwrap_or(Time::MAX)
     }
 
     /// Lets those queues interrupt that are due; `reaches` says whether an interrupt reaches the host.
     #[inline]
     pub(super) fn raise(&mut self, now: Time, mut reaches: impl FnMut() -> bool) {
-        for line in &mut self.lines {
+        for line in self.lines.iter_mut() {
             if line.due() > now {
                 continue;
             }
@@ -145,7 +167,7 @@ impl Mailbox {
 
     /// Makes all readable that there is, without an interrupt.
     pub(super) fn uncover(&mut self) {
-        for line in &mut self.lines {
+        for line in self.lines.iter_mut() {
             self.announced += line.responses.len() - line.announced;
             line.announced = line.responses.len();
         }
@@ -157,7 +179,10 @@ impl Mailbox {
         if self.announced == 0 {
             return None;
         }
-        let number = self.lines.iter().position(|line| line.announced > 0)?;
+        let number = match self.lines.is_one() {
+            true => 0,
+            false => self.lines.iter().position(|line| line.announced > 0)?,
+        };
         let line = &mut self.lines[number];
         let told = line.interrupts > 0 && (!self.elsewhere || line.announced == 1);
         line.interrupts -= usize::from(told);

@@ -2,9 +2,10 @@
 
 use laxity_model::host::{Applications, Use};
 use laxity_qos::channel::{ChannelConfig, LinkParadigm, MessageOverflow};
-use laxity_units::Span;
+use laxity_qos::traffic::TrafficSpec;
+use laxity_units::{Bytes, Span};
 
-use super::bench::{Bench, Input, Offer, best_effort, config, real_time};
+use super::bench::{Bench, Input, Offer, PACKET, best_effort, config, real_time};
 
 /// One message in the queue and one in hand; one packet buffer; whoever finds no room waits.
 fn narrow() -> ChannelConfig {
@@ -240,4 +241,19 @@ fn who_waits_behind_a_refused_message_is_not_overtaken_by_chance() {
             "50 Accepted { message: 2 } 0",
         ]
     );
+}
+
+/// An endless source whose every message is too large for its channel is refused though there is room, and tries again each time that the
+/// core has nothing in hand: when it begins, when the other channel's message comes at 0, when that is made at 40, when the link has been called
+/// at 50, and after the interrupt at 105.
+#[test]
+fn who_is_refused_tries_again_when_the_core_is_free() {
+    let half = Bytes::new(PACKET.get() / 2);
+    let spec = TrafficSpec { max_message: half, ..best_effort().spec };
+    let channels = [ChannelConfig { spec, ..best_effort() }, best_effort()];
+    let mut bench = Bench::new(config(LinkParadigm::O1), Applications::Separate, &channels);
+    let log = bench.run(vec![(0, Input::Endless(0, None)), (0, Offer(1, 1))]);
+    let refused: Vec<&str> =
+        log.iter().filter_map(|line| line.strip_suffix(" Dropped(Oversize) 0")).collect();
+    assert_eq!(refused, ["0", "0", "40", "50", "105"]);
 }

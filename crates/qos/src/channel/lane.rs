@@ -86,15 +86,21 @@ impl Lane {
         self.most_packets = self.most_packets.max(self.used_packets);
     }
 
-    /// A packet of `message` was made.
+    /// A packet of `message` was made; answers whether that was the last of one that has a thread of its own.
     #[inline]
-    pub(super) fn made(&mut self, message: u64) {
-        if let Some(packets) = self.unfinished.get_mut(&message) {
-            *packets -= 1;
-            if *packets == 0 {
-                self.unfinished.remove(&message);
-            }
+    pub(super) fn made(&mut self, message: u64) -> bool {
+        !self.unfinished.is_empty() && self.made_by_thread(message)
+    }
+
+    #[inline(never)]
+    fn made_by_thread(&mut self, message: u64) -> bool {
+        let Some(packets) = self.unfinished.get_mut(&message) else { return false };
+        *packets -= 1;
+        let last = *packets == 0;
+        if last {
+            self.unfinished.remove(&message);
         }
+        last
     }
 
     /// Whether a further packet has a buffer.

@@ -248,6 +248,7 @@ impl Subsystem {
             let Tag { class, logical_arrival: logical, .. } = message.tag;
             message.made = message.packets();
             lane.unfinished.remove(&message.id);
+            self.made_room = true;
             let state = &mut self.channels[channel];
             // Excess has not moved the contract's clock, so it leaves nothing to take back.
             if unsent && state.sent == latest && class == Class::RealTime {
@@ -261,7 +262,7 @@ impl Subsystem {
                 message.postpone(lane.config.spec.min_interval.scale_ceil(1, reserved));
             }
             lane.take_buffer();
-            lane.made(message.id);
+            self.made_room |= lane.made(message.id);
             let mut packet = message.next_packet(channel, lane.config.way, now);
             let link = &mut self.links[lane.config.link];
             packet.join(link.usual_wait());
@@ -279,6 +280,7 @@ impl Subsystem {
     }
 
     fn end_message(&mut self, core: CoreId, index: usize) {
+        self.made_room = true;
         self.handlers[index].message = None;
         self.handlers[index].awake = false;
         let lane = self.handlers[index].lane;
@@ -363,6 +365,7 @@ impl Subsystem {
         if persistent && self.handlers[index].message.is_none() {
             // A message may have come since the last one ended, while the handler called the link.
             self.handlers[index].message = self.lanes[lane].messages.pop_front();
+            self.made_room = true;
         }
         if !persistent && self.handlers[index].message.is_none() {
             self.free_handlers.push(index);
@@ -382,6 +385,7 @@ impl Subsystem {
             return;
         }
         if let Some(message) = self.lanes[handler.lane].messages.pop_front() {
+            self.made_room = true;
             handler.message = Some(message);
             self.activate(now, index);
         }

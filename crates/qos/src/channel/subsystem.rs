@@ -59,6 +59,8 @@ pub struct Subsystem {
     pub(super) handlers: Vec<Handler>,
     pub(super) free_handlers: Vec<usize>,
     pub(super) threads: u32,
+    /// A message queue has got a place since it was last asked whether any had.
+    pub(super) made_room: bool,
     pub(super) cores: Cores,
     pub(super) links: Links,
     /// Threads of option O3.
@@ -77,6 +79,7 @@ impl Subsystem {
             handlers: Vec::new(),
             free_handlers: Vec::new(),
             threads: 0,
+            made_room: false,
             cores: Cores::new(&config),
             links: Links::new(&config.link),
             link_threads_created: 0,
@@ -191,6 +194,12 @@ impl Subsystem {
     #[inline]
     pub fn has_room(&self, channel: ChannelId) -> bool {
         self.lanes[self.channels[channel].lane].room(self.config.processing) > 0 || !self.config.enforcement
+    }
+
+    /// Whether any message queue may have got room since this was last asked.
+    #[inline]
+    pub fn has_made_room(&mut self) -> bool {
+        std::mem::take(&mut self.made_room)
     }
 
     /// How many messages a sender may send now without being told to wait; no end of them if it never is.
@@ -383,8 +392,16 @@ impl Subsystem {
     #[inline]
     pub(super) fn release_buffer(&mut self, now: Time, lane: usize) {
         self.lanes[lane].used_packets -= 1;
-        if let Some(handler) = self.lanes[lane].blocked.pop_first() {
-            self.activate(now, handler.1);
+        if !self.lanes[lane].blocked.is_empty() {
+            self.unblock(now, lane);
+        }
+    }
+
+    /// Lets the handler of the earliest message go on that waits for a packet buffer.
+    #[inline(never)]
+    fn unblock(&mut self, now: Time, lane: usize) {
+        if let Some((_, handler)) = self.lanes[lane].blocked.pop_first() {
+            self.activate(now, handler);
         }
     }
 

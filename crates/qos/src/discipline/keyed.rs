@@ -70,7 +70,11 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         self.arrivals += 1;
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<(Tag, T)> {
+        if self.heap.is_empty() {
+            return None;
+        }
         self.heap.pop().map(|Reverse(entry)| (entry.tag, entry.item))
     }
 

@@ -8,7 +8,7 @@
 //! A host on a thread of its own says only at the end what it sent and how that was answered, so what came is kept until
 //! then and both are gone through in order.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use laxity_qos::channel::Sent;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
@@ -31,8 +31,8 @@ pub(crate) struct Punctuality {
     clock: Option<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
     offered: VecDeque<(Time, bool)>,
-    /// Deadlines of those that are under way, by their numbers, and whether they were offered in the window.
-    under_way: BTreeMap<u64, (Time, bool)>,
+    /// Those that are under way, by their numbers, in which they come and mostly go.
+    under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
     /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are past, they are counted.
@@ -43,6 +43,15 @@ pub(crate) struct Punctuality {
     came: Option<Vec<(Time, u64, Time)>>,
 }
 
+/// A message that was taken and has not come.
+#[derive(Debug, Clone, Copy)]
+struct UnderWay {
+    message: u64,
+    deadline: Time,
+    /// It was offered in the window.
+    counted: bool,
+}
+
 impl Punctuality {
     /// Of a channel whose messages have `deadline` in all, under `contract` if it is enforced.
     pub(crate) fn new(deadline: Span, contract: Option<TrafficSpec>) -> Self {
@@ -50,7 +59,7 @@ impl Punctuality {
             deadline,
             clock: contract.map(LogicalClock::new),
             offered: VecDeque::new(),
-            under_way: BTreeMap::new(),
+            under_way: VecDeque::new(),
             ahead: Span::ZERO,
             settled: VecDeque::new(),
             in_time: 0,
@@ -93,15 +102,30 @@ impl Punctuality {
             Sent::Accepted { message } => {
                 let arrival = self.clock.as_mut().map(|clock| clock.arrive(now, size));
                 let from = arrival.map_or(now, |arrival| arrival.at.saturating_add(arrival.stretch));
-                self.under_way.insert(message, (from.saturating_add(self.deadline), counted));
+                self.depart(UnderWay { message, deadline: from.saturating_add(self.deadline), counted });
             }
             Sent::Excess { message } => {
-                self.under_way.insert(message, (now.saturating_add(self.deadline), counted));
+                self.depart(UnderWay { message, deadline: now.saturating_add(self.deadline), counted });
             }
             Sent::Dropped(_) if counted => self.settle(now, now.saturating_add(self.deadline), false),
             Sent::Dropped(_) => {}
             Sent::WouldBlock => {}
         }
+    }
+
+    /// A message is under way, the last by its number.
+    fn depart(&mut self, message: UnderWay) {
+        debug_assert!(self.under_way.back().is_none_or(|last| last.message < message.message));
+        self.under_way.push_back(message);
+    }
+
+    /// Takes out a message that is under way: mostly the first.
+    fn end(&mut self, message: u64) -> Option<UnderWay> {
+        let place = match self.under_way.front()?.message == message {
+            true => 0,
+            false => self.under_way.binary_search_by_key(&message, |other| other.message).ok()?,
+        };
+        self.under_way.remove(place)
     }
 
     /// Message `message`, whose deadline counts from `due_from`, is where it was to go.
@@ -110,9 +134,9 @@ impl Punctuality {
             came.push((now, message, due_from));
             return;
         }
-        let Some((expected, counted)) = self.under_way.remove(&message) else { return };
+        let Some(UnderWay { deadline, counted, .. }) = self.end(message) else { return };
         let due = due_from.saturating_add(self.deadline);
-        self.ahead = expected.saturating_since(due);
+        self.ahead = deadline.saturating_since(due);
         if counted {
             self.settle(now, due, now <= due);
         }
@@ -138,8 +162,8 @@ impl Punctuality {
         while !self.settled.is_empty() {
             self.count_first();
         }
-        let late = self.under_way.values().filter(|(due, _)| *due <= end.saturating_add(self.ahead));
-        let late = late.filter(|(_, counted)| *counted).count();
+        let late = |one: &UnderWay| one.counted && one.deadline <= end.saturating_add(self.ahead);
+        let late = self.under_way.iter().filter(|one| late(one)).count();
         let unanswered = self.offered.iter().filter(|(_, counted)| *counted);
         let unanswered = unanswered.filter(|(at, _)| at.saturating_add(self.deadline) <= end).count();
         let due = self.due + (late + unanswered) as u64;

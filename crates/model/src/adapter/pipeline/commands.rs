@@ -72,6 +72,47 @@ impl Pipeline {
         slot: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
+        if self.is_plain && self.takes_at_once(now, slot, around) {
+            self.settle(now, around);
+            return true;
+        }
+        self.write(now, slot, around)
+    }
+
+    /// Whether the first stage takes the packet of a command before which none waits.
+    #[inline]
+    fn takes_at_once(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        around: &mut impl Around<AdapterOutput<Slot>>,
+    ) -> bool {
+        let waits = self.refuses || self.stopped || self.has_commands();
+        let packet = around.packets().at(slot);
+        if waits || !self.transmit_buffers.take(packet) {
+            return false;
+        }
+        match self.stations[0].join(now, slot, packet) {
+            Joined::Yes(None) => self.lose_late(0, around),
+            Joined::Yes(Some(evicted)) => {
+                self.lose_late(0, around);
+                self.lose(Direction::Transmit, evicted, Loss::Overload, around);
+            }
+            Joined::Lost(loss) => {
+                self.lose_late(0, around);
+                self.lose(Direction::Transmit, slot, loss, around);
+            }
+            Joined::Blocked => {
+                self.transmit_buffers.give_back(slot, packet);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A command waits in its queue, if that has a place, until the adapter looks there.
+    #[inline(never)]
+    fn write(&mut self, now: Time, slot: Slot, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         // Only the first that takes it: in another it could overtake its channel's packets.
         let ring = self.ring_of(around.packets().at(slot));
         let ring = &mut self.rings[ring];
@@ -110,7 +151,7 @@ impl Pipeline {
 
     /// When the adapter next looks at its command queues, if anything is in them: one that polls at its next turn, another when it hears
     /// of what has been written.
-    #[inline]
+    #[inline(never)]
     pub(super) fn next_look(&self, now: Time) -> Time {
         if self.stopped || !self.has_commands() {
             return Time::MAX;
@@ -125,6 +166,7 @@ impl Pipeline {
     }
 
     /// Takes commands in, as far as there are buffers and places in the first stage's queues.
+    #[inline(never)]
     pub(super) fn fetch(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let poll = self.description.interface.poll;
         if poll.is_some_and(|poll| !now.is_multiple_of(poll)) {

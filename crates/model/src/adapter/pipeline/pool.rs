@@ -8,6 +8,8 @@ use crate::adapter::{Buffers, Contract, Overload, Own, Pool};
 #[derive(Debug)]
 pub(super) struct Buffering {
     buffers: Buffers,
+    /// The most for whoever comes; `None` if some are a channel's own.
+    common: Option<u32>,
     /// In use, of those that are for whoever comes.
     shared: u32,
     /// Per channel: in use, if some are a channel's own.
@@ -24,7 +26,12 @@ pub(super) struct Buffering {
 impl Buffering {
     pub(super) fn new(buffers: Buffers) -> Self {
         let (used, own, released) = (Vec::new(), Vec::new(), Vec::new());
-        Self { buffers, shared: 0, used, own, released, held: 0, most: 0 }
+        let common = match buffers.pool {
+            Pool::Unlimited => Some(u32::MAX),
+            Pool::Shared(most) => Some(most),
+            Pool::PerChannel(_) | Pool::Reserved { .. } => None,
+        };
+        Self { buffers, common, shared: 0, used, own, released, held: 0, most: 0 }
     }
 
     /// Sets aside what a channel's contract asks for.
@@ -47,11 +54,7 @@ impl Buffering {
 
     /// Whether one channel may find a buffer where another does not.
     pub(super) fn is_by_channel(&self) -> bool {
-        matches!(self.buffers.pool, Pool::PerChannel(_) | Pool::Reserved { .. })
-    }
-
-    fn used(&self, channel: ChannelId) -> u32 {
-        self.used.get(channel.0 as usize).copied().unwrap_or_default()
+        self.common.is_none()
     }
 
     /// What `channel` has to itself.
@@ -62,36 +65,45 @@ impl Buffering {
         }
     }
 
-    pub(super) fn has_room(&self, packet: &Packet) -> bool {
-        match self.buffers.pool {
-            Pool::Unlimited => true,
-            Pool::Shared(most) => self.shared < most,
-            Pool::PerChannel(most) => self.used(packet.channel) < most,
-            Pool::Reserved { own, shared } => {
-                self.used(packet.channel) < self.own(own, packet.channel) || self.shared < shared
+    /// Gives `packet` a buffer, if there is one.
+    #[inline]
+    pub(super) fn take(&mut self, packet: &Packet) -> bool {
+        let has = match self.common {
+            Some(most) => {
+                let has = self.shared < most;
+                self.shared += u32::from(has);
+                has
             }
+            None => self.take_own(packet),
+        };
+        if has {
+            self.held += 1;
+            self.most = self.most.max(self.held);
         }
+        has
     }
 
-    /// Gives `packet` a buffer, if there is one.
-    pub(super) fn take(&mut self, packet: &Packet) -> bool {
-        if !self.has_room(packet) {
-            return false;
-        }
+    #[inline(never)]
+    fn take_own(&mut self, packet: &Packet) -> bool {
         match self.buffers.pool {
-            Pool::Unlimited | Pool::Shared(_) => self.shared += 1,
-            Pool::PerChannel(_) => *entry(&mut self.used, packet.channel) += 1,
-            Pool::Reserved { own, .. } => {
+            Pool::Unlimited | Pool::Shared(_) => unreachable!("they are for whoever comes"),
+            Pool::PerChannel(most) => {
+                let used = entry(&mut self.used, packet.channel);
+                let has = *used < most;
+                *used += u32::from(has);
+                has
+            }
+            Pool::Reserved { own, shared } => {
                 let own = self.own(own, packet.channel);
                 let used = entry(&mut self.used, packet.channel);
                 // Its own first.
-                self.shared += u32::from(*used >= own);
-                *used += 1;
+                let needs = *used >= own;
+                let has = !needs || self.shared < shared;
+                self.shared += u32::from(has && needs);
+                *used += u32::from(has);
+                has
             }
         }
-        self.held += 1;
-        self.most = self.most.max(self.held);
-        true
     }
 
     /// The packet in `slot` has been copied: its buffer is free, if it has one.
@@ -103,27 +115,36 @@ impl Buffering {
     }
 
     /// The packet in `slot` is no longer here.
+    #[inline]
     pub(super) fn give_back(&mut self, slot: Slot, packet: &Packet) {
+        if self.released.is_empty() {
+            return self.free(packet);
+        }
         match self.released.iter().position(|released| *released == slot) {
             Some(released) => drop(self.released.swap_remove(released)),
             None => self.free(packet),
         }
     }
 
+    #[inline]
     fn free(&mut self, packet: &Packet) {
-        let used = match self.buffers.pool {
-            Pool::Unlimited | Pool::Shared(_) => &mut self.shared,
-            Pool::PerChannel(_) => entry(&mut self.used, packet.channel),
-            Pool::Reserved { own, .. } => {
-                // What is for all first: it never has one of those while one of its own is free.
-                let own = self.own(own, packet.channel);
-                let used = entry(&mut self.used, packet.channel);
-                self.shared -= u32::from(*used > own);
-                used
-            }
+        let used = match self.common {
+            Some(_) => &mut self.shared,
+            None => self.used_of(packet.channel),
         };
         *used = used.checked_sub(1).expect("a buffer is given back once");
         self.held -= 1;
+    }
+
+    /// What a channel has, of which one is to be free.
+    #[inline(never)]
+    fn used_of(&mut self, channel: ChannelId) -> &mut u32 {
+        if let Pool::Reserved { own, .. } = self.buffers.pool {
+            // What is for all first: it never has one of those while one of its own is free.
+            let own = self.own(own, channel);
+            self.shared -= u32::from(*entry(&mut self.used, channel) > own);
+        }
+        entry(&mut self.used, channel)
     }
 }
 

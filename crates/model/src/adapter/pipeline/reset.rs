@@ -69,6 +69,7 @@ impl Pipeline {
 
     /// What it means to be lost in station `i` for the reason `loss`: behind the medium a frame has left, and
     /// only the news of it can get lost.
+    #[cold]
     pub(super) fn loss_at(&self, i: usize, loss: Loss) -> Loss {
         let behind = self.link.as_ref().is_some_and(|link| i > *link.end() && i < self.transmitting);
         if behind { Loss::Unconfirmed } else { loss }
@@ -87,7 +88,16 @@ impl Pipeline {
     }
 
     /// What station `i` has found to be late is lost.
+    #[inline]
     pub(super) fn lose_late(&mut self, i: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if !self.stations[i].late.is_empty() {
+            self.lose_all_late(i, around);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lose_all_late(&mut self, i: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
         while !self.stations[i].late.is_empty() {
             let slot = self.stations[i].late.remove(0);
             self.lose(self.stations[i].direction, slot, Loss::Late, around);
@@ -95,6 +105,8 @@ impl Pipeline {
     }
 
     /// A packet that has been taken in is lost.
+    #[cold]
+    #[inline(never)]
     pub(super) fn lose(
         &mut self,
         direction: Direction,

@@ -16,7 +16,24 @@ use crate::adapter::AdapterOutput;
 use crate::around::Around;
 
 impl Pipeline {
+    /// Lets the job of station `i` run that has begun to want resources when nobody else had or wanted any, if all of them work; answers
+    /// whether it does.
+    #[inline]
+    pub(super) fn gives(&mut self, i: usize, now: Time) -> bool {
+        let station = &mut self.stations[i];
+        let Some(job) = station.jobs.iter_mut().find(|job| matches!(job.at, At::Phase)) else { return false };
+        let holds = &station.stage.phases[job.phase].holds;
+        let works = self.copying == Time::ZERO && holds.iter().all(|resource| !self.stalled[*resource]);
+        if works {
+            let ends = now + job.left;
+            job.at = At::Running { since: now, ends };
+            station.ends = station.ends.min(ends);
+        }
+        works
+    }
+
     /// Lets those jobs run that have their resources, and stops the others.
+    #[inline(never)]
     pub(super) fn assign(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let mut order = std::mem::take(&mut self.ranks);
         self.contenders = 0;

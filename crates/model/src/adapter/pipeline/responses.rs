@@ -52,6 +52,11 @@ impl Responses {
         Self { lines: interface.all_responses().map(line).collect(), bounded, to_driver: false, waiting: 0 }
     }
 
+    /// Whether any of the queues has an end.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.bounded
+    }
+
     /// Responses that wait for a place.
     #[inline]
     pub(super) fn waiting(&self) -> usize {
@@ -74,11 +79,20 @@ impl Pipeline {
     }
 
     /// Writes `response`, or keeps it until there is a place.
+    #[inline]
     pub(super) fn respond(
         &mut self,
         response: Response<Slot>,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
+        match self.is_plain {
+            true => around.tell(AdapterOutput::Response(response)),
+            false => self.find_place(response, around),
+        }
+    }
+
+    #[inline(never)]
+    fn find_place(&mut self, response: Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) {
         if let Response::Transmitted(slot) | Response::Failed(slot, _) = response {
             self.restore(slot, around.packets());
         }
@@ -102,15 +116,22 @@ impl Pipeline {
     }
 
     /// Whether `response` would find a place.
+    #[inline]
     pub(super) fn has_room_for(
         &self,
         response: &Response<Slot>,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
-        !self.responses.bounded || self.responses.lines[self.queue_of(response, around)].has_room()
+        !self.responses.bounded || self.finds_room(response, around)
+    }
+
+    #[inline(never)]
+    fn finds_room(&self, response: &Response<Slot>, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
+        self.responses.lines[self.queue_of(response, around)].has_room()
     }
 
     /// Whether `response` is lost if there is no place for it, and does not wait.
+    #[inline(never)]
     pub(super) fn is_lossy(
         &self,
         response: &Response<Slot>,
@@ -125,6 +146,7 @@ impl Pipeline {
     }
 
     /// Writes what has waited, as far as there are places now; answers whether it was anything.
+    #[inline(never)]
     pub(super) fn write_waiting(&mut self, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
         let mut any = false;
         for n in 0..self.responses.lines.len() {

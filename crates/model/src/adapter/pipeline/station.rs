@@ -1,6 +1,6 @@
 //! A stage at work: who waits, who is served, and how far each is.
 
-use laxity_qos::channel::{ChannelId, Order, Packet, Slot};
+use laxity_qos::channel::{ChannelId, Order, Packet, Slot, Slots};
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Request, Server, Tag};
 use laxity_units::{Span, Time};
 
@@ -63,6 +63,12 @@ impl Job {
             At::Host | At::Telling => self.phase >= number,
             At::Phase | At::Running { .. } | At::Medium => self.phase > number,
         }
+    }
+
+    /// What `phase` takes for all that it serves.
+    #[cold]
+    pub(super) fn time_together(&self, phase: &Phase, packets: &Slots) -> Span {
+        phase.delay.of_all(self.all().map(|(slot, _)| packets.at(slot).size))
     }
 
     /// All that it serves, in the order in which it leaves, and when each came.
@@ -137,6 +143,8 @@ pub(super) struct Station {
     lines: Vec<Line>,
     /// Whoever comes first is served first, whoever else comes at the same instant.
     first_come: bool,
+    /// All of its phases are for all packets.
+    pub(super) for_all: bool,
     /// Packets in all lines.
     waiting: usize,
     /// Some line drops what is late.
@@ -179,11 +187,13 @@ impl Station {
         let drops_late = lines.iter().any(|line| line.queue.late == Late::Drop);
         let first_come = matches!(lines[..], [Line { queue: Queue { order: Order::Fifo, .. }, .. }]);
         let first_come = first_come && stage.batch == 1;
+        let for_all = stage.phases.iter().all(|phase| phase.is_for_all() && phase.from.is_zero());
         Self {
             stage,
             direction,
             lines,
             first_come,
+            for_all,
             waiting: 0,
             drops_late,
             beyond: Vec::new(),
@@ -287,11 +297,23 @@ impl Station {
     }
 
     /// A packet comes to the stage.
+    #[inline]
     pub(super) fn join(&mut self, now: Time, slot: Slot, packet: &Packet) -> Joined {
-        let tag = &packet.tag;
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
         let serves = self.has_free_server() && self.waiting == 0;
         (self.astir, self.held) = (true, None);
+        if serves && self.first_come && !self.drops_late {
+            self.longest = self.longest.max(1);
+            self.serve(now, slot, now);
+            return Joined::Yes(None);
+        }
+        self.line_up(now, slot, packet, serves)
+    }
+
+    /// A packet that is not simply taken joins a line, if it has a place there.
+    #[inline(never)]
+    fn line_up(&mut self, now: Time, slot: Slot, packet: &Packet, serves: bool) -> Joined {
+        let tag = &packet.tag;
         if self.drops_late && self.late_after(packet) < now {
             return Joined::Lost(Loss::Late);
         }
@@ -359,6 +381,7 @@ impl Station {
         waits
     }
 
+    #[inline(never)]
     fn take_waiting(&mut self, now: Time) -> bool {
         let mut any = false;
         while self.has_free_server() {
@@ -377,6 +400,7 @@ impl Station {
         any
     }
 
+    #[inline]
     fn serve(&mut self, now: Time, slot: Slot, joined: Time) {
         let others = Vec::new();
         self.jobs.push(Job {
@@ -394,15 +418,23 @@ impl Station {
     /// The packet of job `n` has gone; those behind it stay in their order, and those that it was served with go next.
     #[inline]
     pub(super) fn let_go(&mut self, n: usize) {
+        let one = self.jobs.len() == 1 && self.jobs[0].others.is_empty();
+        if one && self.first_come {
+            self.jobs.clear();
+        } else {
+            self.let_one_go(n);
+        }
+    }
+
+    #[inline(never)]
+    fn let_one_go(&mut self, n: usize) {
         let job = &mut self.jobs[n];
         if !job.others.is_empty() {
             (job.slot, job.joined) = job.others.remove(0);
-        } else if n + 1 == self.jobs.len() {
-            self.jobs.pop();
         } else {
             self.jobs.remove(n);
         }
-        if self.jobs.is_empty() && self.waiting == 0 && !self.first_come {
+        if self.jobs.is_empty() && self.waiting == 0 {
             self.lines.iter_mut().for_each(|line| line.waiting.idle());
         }
     }
