@@ -120,6 +120,42 @@ fn silent_groups_change_nothing() {
     assert_eq!(run(true), run(false));
 }
 
+/// Whoever is larger has fewer: groups share bytes. 4 KiB in one, 1 KiB in the other, of equal rates.
+#[test]
+fn groups_share_bytes_and_not_messages() {
+    let mut bench = grouped(fast(), &[member(10), member(10)], &[(20, None), (20, None)], &[(0, 0), (1, 1)]);
+    for number in 0..200 {
+        bench.ring(0, Doorbell::Send(message(0, number, 4096)));
+        bench.ring(0, Doorbell::Send(message(1, number, 1024)));
+    }
+    let departures = bench.finish().departures();
+    let large = departures[..200].iter().filter(|(vi, _)| *vi == 0).count();
+    assert!(large.abs_diff(40) <= 2, "{large}");
+}
+
+/// 4 KiB by 1 MB/s are 4 ms, but nobody else wants HDMA; meanwhile what waits outside is counted.
+#[test]
+fn groups_are_not_held_to_their_rate_where_hdma_idles() {
+    let mut bench = grouped(fast(), &[member(1)], &[(1, None)], &[(0, 0)]);
+    (0..4).for_each(|number| bench.ring(0, Doorbell::Send(message(0, number, 4096))));
+    bench.until(ns(20_000));
+    assert_eq!(bench.via.backlog(), 4);
+    bench.until(ns(1_000_000));
+    assert_eq!(bench.departures().len(), 4);
+}
+
+/// A hundred doorbells of others are before it; what its rate allows is let in before them.
+#[test]
+fn a_group_is_let_in_by_its_rate_however_many_have_rung() {
+    let vis = [member(20), Vi { vtick: Some(rate(80)), ..PLAIN }];
+    let mut bench = grouped(looks(Firmware::QualityOfService), &vis, &[(20, None)], &[(0, 0)]);
+    bench.ring(0, Doorbell::Send(message(0, 0, 1024)));
+    (0..100).for_each(|number| bench.ring(0, Doorbell::Send(message(1, number, 1024))));
+    let departures = bench.finish().departures();
+    let place = departures.iter().position(|(vi, _)| *vi == 0);
+    assert!(place < Some(5), "{place:?}");
+}
+
 proptest! {
     /// Whatever is rung ends, in its virtual interface's order, also when rates are set aside for groups and for best effort; and a group's doorbells are counted until then.
     #[test]
