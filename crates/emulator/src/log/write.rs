@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::{End, Header, MAGIC, Wake};
 
-/// Entries between the two threads: at 300 000 inputs a second, each with a wake of its own, a fifth of a second.
-const RING: usize = 1 << 17;
+/// Entries between the two threads: at 300 000 inputs a second, each with a wake of its own, most of a second, for which the thread at the file may stand still on a machine with other work.
+const RING: usize = 1 << 19;
 /// A block is closed when it has so many bytes.
 const BLOCK: usize = 1 << 15;
 
