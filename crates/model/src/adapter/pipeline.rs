@@ -212,12 +212,12 @@ impl Pipeline {
         if self.transmitting == self.stations.len() {
             self.complete(Direction::Receive, slot, around);
         } else {
-            match self.stations[self.transmitting].join(now, slot, around.packets().at(slot)) {
-                Joined::Yes(evicted) => self.lose_some(Direction::Receive, evicted, Loss::Overload, around),
-                Joined::Lost(loss) => self.lose(Direction::Receive, slot, loss, around),
+            let first = self.transmitting;
+            match self.stations[first].join(now, slot, around.packets().at(slot)) {
                 Joined::Blocked => self.lose(Direction::Receive, slot, Loss::Overload, around),
+                joined => self.lose_by(first, slot, &joined, around),
             }
-            self.lose_late(self.transmitting, around);
+            self.lose_late(first, around);
         }
         self.settle(now, around);
     }
@@ -532,14 +532,11 @@ impl Pipeline {
             self.complete(direction, slot, around);
             return true;
         }
-        match self.stations[next].join(now, slot, around.packets().at(slot)) {
-            Joined::Blocked => return false,
-            Joined::Yes(None) => {}
-            Joined::Yes(Some(evicted)) => {
-                self.lose(direction, evicted, self.loss_at(next, Loss::Overload), around);
-            }
-            Joined::Lost(loss) => self.lose(direction, slot, self.loss_at(next, loss), around),
+        let joined = self.stations[next].join(now, slot, around.packets().at(slot));
+        if let Joined::Blocked = joined {
+            return false;
         }
+        self.lose_by(next, slot, &joined, around);
         self.lose_late(next, around);
         self.stations[i].let_go(n);
         true

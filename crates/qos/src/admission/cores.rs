@@ -47,7 +47,7 @@ use std::collections::BTreeMap;
 use laxity_units::{Bytes, Span};
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
-use super::environment::{Above, Environment, Interference, Request, ResourceModel};
+use super::environment::{Environment, Interference, Request, ResourceModel};
 use super::least::least;
 use super::rated_host::Unrated;
 use super::table::{AdmissionTable, Test};
@@ -110,24 +110,15 @@ impl CoresTable {
     pub fn new(each: &[Environment], links: &[WayOut]) -> Result<Self, Unrated> {
         let host = Host::new(each, links).ok_or(Unrated::NothingLeft)?;
         let alone = |(place, core): (usize, &Environment)| {
-            let mut starts = host.starts(place);
+            let mut starts: Vec<Interference> = host.starts(place).collect();
             starts.sort_by_key(|start| start.interval);
-            let fastest = if starts.is_empty() { None } else { Some(starts.remove(0)) };
-            let others = starts.into_iter().map(|start| Interference {
-                above: Above::Interrupt,
-                cost: start.service,
-                adapter: Span::ZERO,
-                burst: core.depth.saturating_add(2),
-                interval: start.interval,
-            });
+            let (interrupt, apart) =
+                starts.first().map(|start| (start.cost, start.interval)).unwrap_or_default();
+            let others = starts.into_iter().skip(1);
             let environment = Environment {
-                host: HostCosts {
-                    interrupt: fastest.map_or(Span::ZERO, |fastest| fastest.service),
-                    ..core.host
-                },
+                host: HostCosts { interrupt, ..core.host },
                 // Of the link a core has to know how close together completions are.
-                link: LinkCosts::new(fastest.map_or(Span::ZERO, |fastest| fastest.interval), Span::ZERO)
-                    .into(),
+                link: LinkCosts::new(apart, Span::ZERO).into(),
                 model: ResourceModel::Core,
                 interference: way::interference(core).chain(others).collect(),
                 others: Vec::new(),
@@ -190,18 +181,7 @@ impl CoresTable {
             }
             let link = usize::from(reserved.at.link.0);
             let Through { lower, all, .. } = through[link].expect("whoever has not is not admitted");
-            let bound = own.bound.saturating_add(all);
-            let wait = own.bound.saturating_add(lower);
-            let service = self.ways[link].service(&reserved.asked);
-            Bound {
-                bound,
-                wait,
-                service,
-                higher: bound.saturating_sub(wait).saturating_sub(service),
-                interference: Span::ZERO,
-                head_start: Span::ZERO,
-                ..own
-            }
+            own.and_then(lower, self.ways[link].service(&reserved.asked), all)
         };
         self.reserved.iter().map(of).collect()
     }
@@ -240,7 +220,7 @@ impl CoresTable {
         let of = |(link, way): (u8, &Way)| {
             let lower = self.lower(LinkId(link))?;
             let sent = self.sent_by(LinkId(link)).map(|(id, reserved)| (&reserved.asked, made[id].bound));
-            Some(Through { lower, all: way.through(lower, sent)?, heard: way.heard? })
+            Some(Through { lower, all: way.through(lower, sent)?, heard: way.heard()? })
         };
         (0..).zip(&self.ways).map(of).collect()
     }
@@ -262,25 +242,18 @@ impl CoresTable {
 
     /// The bound of `newcomer`, if everybody is in time.
     fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
-        let refusal = |resource, deficit, reason, claimant| Refusal {
-            resource,
-            deficit,
-            claimant,
-            reason,
-            blocked_by: None,
-        };
         let made = self.made();
         let through = self.through(&made);
         let mut own = made[&newcomer].bound;
         for (id, reserved) in self.sent() {
             let link = usize::from(reserved.at.link.0);
-            let none = refusal(Resource::Link, Deficit::Unbounded, Reason::Overload, Claimant::Newcomer);
+            let none = Refusal::new(Resource::Link, Deficit::Unbounded, Reason::Overload, Claimant::Newcomer);
             let Through { all, heard, .. } = through[link].ok_or(none)?;
             let through = made[id].bound.saturating_add(all);
             let late = through.saturating_add(heard).saturating_sub(reserved.asked.deadline());
             if !late.is_zero() {
                 let claimant = if *id == newcomer { Claimant::Newcomer } else { Claimant::Channel(*id) };
-                return Err(refusal(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
+                return Err(Refusal::new(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
             }
             if *id == newcomer {
                 own = through;
@@ -306,6 +279,7 @@ impl CoresTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admission::Above;
     use crate::admission::tests::of_round_figures;
     use crate::traffic::TrafficSpec;
 

@@ -41,6 +41,13 @@ pub struct Refusal {
     pub blocked_by: Option<AdmissionId>,
 }
 
+impl Refusal {
+    /// One that nobody below decides.
+    pub(super) fn new(resource: Resource, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
+        Self { resource, deficit, claimant, reason, blocked_by: None }
+    }
+}
+
 /// What there can be too little of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
@@ -194,6 +201,22 @@ pub struct Bound {
     /// How long others had been at it when the message came. Nothing by `D_order`, where the worst case has
     /// all of them come at once.
     pub head_start: Span,
+}
+
+impl Bound {
+    /// That of who is made by this one and then waits at a link: for `lower` below it, for its own `service`, and until it is `through` beside all others.
+    pub(super) fn and_then(self, lower: Span, service: Span, through: Span) -> Self {
+        let (bound, wait) = (self.bound.saturating_add(through), self.bound.saturating_add(lower));
+        Self {
+            bound,
+            wait,
+            service,
+            higher: bound.saturating_sub(wait).saturating_sub(service),
+            interference: Span::ZERO,
+            head_start: Span::ZERO,
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]

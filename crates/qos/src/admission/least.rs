@@ -23,13 +23,7 @@ pub(super) fn least(first: Span, kept: impl Fn(Span) -> Result<Span, Refusal>) -
     }
     let Some(mut next) = bound else {
         let late = Deficit::Time(long.saturating_sub(first));
-        return Err(Refusal {
-            resource: Resource::Deadline,
-            deficit: late,
-            claimant: Claimant::Newcomer,
-            reason: Reason::Late,
-            blocked_by: None,
-        });
+        return Err(Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Newcomer));
     };
     // By when it is kept is what could have been asked for, mostly; where that is no less, by halves.
     while long.saturating_sub(short) > long / 200 {

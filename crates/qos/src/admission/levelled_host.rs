@@ -111,20 +111,9 @@ impl LevelledHost {
             return Ok(asked);
         }
         let all = self.population().with(&self.environment, &asked);
-        let own = Coming {
-            service: self.service(&asked, &all),
-            interval: asked.spec().min_interval,
-            early: Span::ZERO,
-            ahead: 0,
-        };
+        let own = Coming::of(&asked, self.service(&asked, &all), Span::ZERO);
         let through = self.through_beside(&self.cpu.bounds(), &all, Some(own));
-        let refusal = |resource, deficit, reason| Refusal {
-            resource,
-            deficit,
-            claimant: Claimant::Newcomer,
-            reason,
-            blocked_by: None,
-        };
+        let refusal = |resource, deficit, reason| Refusal::new(resource, deficit, reason, Claimant::Newcomer);
         let through = through.ok_or(refusal(Resource::Link, Deficit::Unbounded, Reason::Overload))?;
         let left = asked.deadline().saturating_sub(through);
         let late = through.saturating_sub(asked.deadline()).max(Span::from_ps(1));
@@ -156,19 +145,8 @@ impl LevelledHost {
         let through = self.through(&made).unwrap_or(Span::MAX);
         let of = |own: Bound| {
             let Some(asked) = self.sends.get(&own.id) else { return own };
-            let bound = own.bound.saturating_add(through);
-            let wait = own.bound.saturating_add(lower.total());
-            let service = self.service(asked, &all);
-            Bound {
-                bound,
-                deadline: asked.deadline(),
-                wait,
-                service,
-                higher: bound.saturating_sub(wait).saturating_sub(service),
-                interference: Span::ZERO,
-                head_start: Span::ZERO,
-                ..own
-            }
+            let own = Bound { deadline: asked.deadline(), ..own };
+            own.and_then(lower.total(), self.service(asked, &all), through)
         };
         made.into_iter().map(of).collect()
     }
@@ -240,12 +218,7 @@ impl LevelledHost {
             return Some(host.link_scheduling);
         }
         let interrupts = interference.iter().filter(|work| work.above == Above::Interrupt);
-        let interrupts = interrupts.map(|work| Coming {
-            service: work.cost,
-            interval: work.interval,
-            early: Span::ZERO,
-            ahead: u64::from(work.burst),
-        });
+        let interrupts = interrupts.map(|work| Coming::above(work, work.cost));
         let starts = Coming {
             service: span(start(&self.environment)),
             interval: link.apart(all.smallest_packet),
@@ -265,35 +238,22 @@ impl LevelledHost {
     fn through_beside(&self, made: &[Bound], all: &Population, one: Option<Coming>) -> Option<Span> {
         let pending = self.pending(all)?;
         let sent = made.iter().filter_map(|bound| Some((bound, self.sends.get(&bound.id)?)));
-        let coming = sent.map(|(bound, asked)| Coming {
-            service: self.service(asked, all),
-            interval: asked.spec().min_interval,
-            early: bound.bound,
-            ahead: 0,
-        });
+        let coming = sent.map(|(bound, asked)| Coming::of(asked, self.service(asked, all), bound.bound));
         let mut coming: Vec<Coming> = coming.chain(one).collect();
         for work in &self.environment.interference {
-            let (service, ahead) = (self.activation(work, all)?, u64::from(work.burst));
-            coming.push(Coming { service, interval: work.interval, early: pending, ahead });
+            coming.push(Coming { early: pending, ..Coming::above(work, self.activation(work, all)?) });
         }
         through(self.lower(all).total(), &coming)
     }
 
     /// The bound of `newcomer`, if everybody is in time.
     fn kept(&self, newcomer: AdmissionId) -> Result<Span, Refusal> {
-        let refusal = |resource, deficit, reason, claimant| Refusal {
-            resource,
-            deficit,
-            claimant,
-            reason,
-            blocked_by: None,
-        };
         let made = self.cpu.bounds();
         let own = made.iter().find(|bound| bound.id == newcomer).map_or(Span::MAX, |bound| bound.bound);
         if self.sends.is_empty() {
             return Ok(own);
         }
-        let none = refusal(Resource::Link, Deficit::Unbounded, Reason::Overload, Claimant::Newcomer);
+        let none = Refusal::new(Resource::Link, Deficit::Unbounded, Reason::Overload, Claimant::Newcomer);
         let through = self.through(&made).ok_or(none)?;
         for bound in made {
             let Some(asked) = self.sends.get(&bound.id) else { continue };
@@ -301,7 +261,7 @@ impl LevelledHost {
             if !late.is_zero() {
                 let claimant =
                     if bound.id == newcomer { Claimant::Newcomer } else { Claimant::Channel(bound.id) };
-                return Err(refusal(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
+                return Err(Refusal::new(Resource::Deadline, Deficit::Time(late), Reason::Late, claimant));
             }
         }
         Ok(if self.sends.contains_key(&newcomer) { own.saturating_add(through) } else { own })

@@ -161,7 +161,12 @@ impl RateTable {
         };
         if bound > asked.request.deadline() {
             let deficit = Deficit::Time(bound - asked.request.deadline());
-            return Decision::Refused(refusal(Resource::Deadline, deficit, Claimant::Newcomer, Reason::Late));
+            return Decision::Refused(Refusal::new(
+                Resource::Deadline,
+                deficit,
+                Reason::Late,
+                Claimant::Newcomer,
+            ));
         }
         let id = AdmissionId(self.next_id);
         self.next_id += 1;
@@ -253,7 +258,7 @@ impl RateTable {
         let sharing = self.beside(asked);
         if !self.order.fits(&sharing) {
             let excess = Deficit::Share(sharing.excess().max(1));
-            return Err(refusal(Resource::Link, excess, Claimant::Newcomer, Reason::Overload));
+            return Err(Refusal::new(Resource::Link, excess, Reason::Overload, Claimant::Newcomer));
         }
         let own = Channel { id: self.next(), asked: *asked };
         let all: Vec<Channel> = self.channels.iter().copied().chain([own]).collect();
@@ -277,12 +282,12 @@ impl RateTable {
                 false => Claimant::Channel(channel.id),
             };
             let Some(latency) = latency else {
-                return Err(refusal(Resource::Link, Deficit::Unbounded, whose, Reason::NoRoomInFrames));
+                return Err(Refusal::new(Resource::Link, Deficit::Unbounded, Reason::NoRoomInFrames, whose));
             };
             last = self.promised(channel, share, self.behind(latency, sharing), together).bound();
             if whose != Claimant::Newcomer && last > channel.asked.request.deadline() {
                 let late = Deficit::Time(last - channel.asked.request.deadline());
-                return Err(refusal(Resource::Deadline, late, whose, Reason::Late));
+                return Err(Refusal::new(Resource::Deadline, late, Reason::Late, whose));
             }
         }
         Ok(last)
@@ -330,11 +335,9 @@ impl RateTable {
         if !self.order.serves_rates_first() || self.others() > 0 {
             return None;
         }
-        let coming = |Channel { id, asked }: &Channel| Coming {
-            service: self.message(asked),
-            interval: asked.request.spec().min_interval,
-            early: asked.early.by.saturating_add(self.late(*id)),
-            ahead: asked.early.ahead,
+        let coming = |Channel { id, asked }: &Channel| {
+            let early = asked.early.by.saturating_add(self.late(*id));
+            Coming { ahead: asked.early.ahead, ..Coming::of(&asked.request, self.message(asked), early) }
         };
         through(self.lower(sharing), &channels.iter().map(coming).collect::<Vec<_>>())
     }
@@ -382,8 +385,4 @@ fn alone(asked: &RateRequest, share: &Share) -> Span {
         Pays::Everywhere | Pays::First => share.tick.of(share.burst),
         Pays::Before(before) => before,
     }
-}
-
-fn refusal(resource: Resource, deficit: Deficit, claimant: Claimant, reason: Reason) -> Refusal {
-    Refusal { resource, deficit, claimant, reason, blocked_by: None }
 }

@@ -378,11 +378,8 @@ impl AdmissionTable {
         let others: u128 = tasks.iter().map(|task| u128::from(task.weight)).sum();
         let reserved = others.saturating_add(share(service, request));
         let refusal = |resource, deficit, reason| Refusal {
-            resource,
-            deficit,
-            claimant: Claimant::Newcomer,
-            reason,
             blocked_by,
+            ..Refusal::new(resource, deficit, reason, Claimant::Newcomer)
         };
         match late {
             Late::AtLeast(at_least) if reserved < Task::WHOLE => {
@@ -423,19 +420,13 @@ impl AdmissionTable {
             Err(Late::AtLeast(r)) => (Deficit::Time(span(r - u128::from(deadline))), Reason::Late),
             Err(Late::Never) => (Deficit::Unbounded, Reason::Late),
         };
-        Refusal {
-            resource: Resource::Deadline,
-            deficit,
-            claimant: Claimant::Channel(channel.id),
-            reason,
-            blocked_by: None,
-        }
+        Refusal::new(Resource::Deadline, deficit, reason, Claimant::Channel(channel.id))
     }
 }
 
 /// The refusal of a newcomer for a reason that concerns nobody else.
 fn refused((resource, deficit, reason): Impossible) -> Refusal {
-    Refusal { resource, deficit, claimant: Claimant::Newcomer, reason, blocked_by: None }
+    Refusal::new(resource, deficit, reason, Claimant::Newcomer)
 }
 
 /// What [`AdmissionTable::place`] found.

@@ -92,21 +92,13 @@ impl Pipeline {
         if waits || !self.transmit_buffers.take(packet) {
             return false;
         }
-        match self.stations[0].join(now, slot, packet) {
-            Joined::Yes(None) => self.lose_late(0, around),
-            Joined::Yes(Some(evicted)) => {
-                self.lose_late(0, around);
-                self.lose(Direction::Transmit, evicted, Loss::Overload, around);
-            }
-            Joined::Lost(loss) => {
-                self.lose_late(0, around);
-                self.lose(Direction::Transmit, slot, loss, around);
-            }
-            Joined::Blocked => {
-                self.transmit_buffers.give_back(slot, packet);
-                return false;
-            }
+        let joined = self.stations[0].join(now, slot, packet);
+        if let Joined::Blocked = joined {
+            self.transmit_buffers.give_back(slot, packet);
+            return false;
         }
+        self.lose_late(0, around);
+        self.lose_by(0, slot, &joined, around);
         true
     }
 
@@ -248,13 +240,7 @@ impl Pipeline {
             self.has_fetched(now, slot, (verdict, was), around.packets());
             self.lose_late(0, around);
             self.rings[ring].remove(*at);
-            match joined {
-                Joined::Yes(evicted) => {
-                    self.lose_some(Direction::Transmit, evicted, Loss::Overload, around);
-                }
-                Joined::Lost(loss) => self.lose(Direction::Transmit, slot, loss, around),
-                Joined::Blocked => unreachable!("it waits where it is"),
-            }
+            self.lose_by(0, slot, &joined, around);
             return true;
         }
         false

@@ -4,7 +4,7 @@ use laxity_qos::channel::Slot;
 use laxity_qos::discipline::Class;
 use laxity_units::Time;
 
-use super::station::Job;
+use super::station::{Job, Joined};
 use super::{Direction, Pipeline};
 use crate::adapter::{AdapterOutput, Loss, Response};
 use crate::around::Around;
@@ -75,16 +75,21 @@ impl Pipeline {
         if behind { Loss::Unconfirmed } else { loss }
     }
 
-    pub(super) fn lose_some(
+    /// What was lost by `joined`, which is what became of the packet in `slot` at station `i`: another in whose place it is, or itself.
+    #[inline]
+    pub(super) fn lose_by(
         &mut self,
-        direction: Direction,
-        slot: Option<Slot>,
-        loss: Loss,
+        i: usize,
+        slot: Slot,
+        joined: &Joined,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
-        if let Some(slot) = slot {
-            self.lose(direction, slot, loss, around);
-        }
+        let (lost, loss) = match *joined {
+            Joined::Yes(None) | Joined::Blocked => return,
+            Joined::Yes(Some(evicted)) => (evicted, Loss::Overload),
+            Joined::Lost(loss) => (slot, loss),
+        };
+        self.lose(self.stations[i].direction, lost, self.loss_at(i, loss), around);
     }
 
     /// What station `i` has found to be late is lost.

@@ -135,8 +135,57 @@ fn answers_are_told_apart_from_what_a_process_sends() {
     assert_eq!(order[..7], [0, 0, 1, 0, 1, 0, 1]);
 }
 
-/// What is rung for or comes, and when: none for the one that keeps its bandwidth, and else the virtual interface, what it is, and how large.
-type Acts = Vec<(u64, Option<(u32, u8, u64)>)>;
+/// What is done when: nothing in particular by the one that keeps its bandwidth, after each of `gaps`, and what others do so long after the one before.
+fn beside<T: Copy>(gaps: &[u64], others: impl Iterator<Item = (u64, T)>) -> Vec<(u64, Option<T>)> {
+    let after = |at: &mut u64, gap: u64| {
+        *at += gap;
+        Some(*at)
+    };
+    let own = gaps.iter().scan(0, |at, gap| after(at, *gap)).map(|at| (at, None));
+    let others = others.scan(500_000, |at, (gap, what)| Some((after(at, gap)?, Some(what))));
+    let mut acts: Vec<_> = own.chain(others).collect();
+    acts.sort_by_key(|(at, _)| *at);
+    acts
+}
+
+/// What each message of the first virtual interface, of 1 KiB, takes to its last step: beside a flood of others, that is after what, by whom and how large, and alone.
+pub(super) fn beside_and_alone(
+    config: ViaConfig,
+    vis: &[Vi; 4],
+    gaps: &[u64],
+    flood: &[(u64, u32, u64)],
+) -> Vec<(u64, u64)> {
+    let acts = beside(gaps, flood.iter().map(|(gap, vi, size)| (*gap, (*vi, *size))));
+    let run = |alone: bool| {
+        let mut bench = Bench::new(config, vis);
+        let mut numbers = [0; 4];
+        for (at, act) in &acts {
+            let (vi, size) = act.unwrap_or((0, 1024));
+            if act.is_none() || !alone {
+                bench.ring(*at, Doorbell::Send(message(vi, numbers[vi as usize], size)));
+                numbers[vi as usize] += 1;
+            }
+        }
+        bench.finish();
+        (0..gaps.len() as u64).map(|number| bench.steps(0, number).last().unwrap().1).collect::<Vec<_>>()
+    };
+    run(false).into_iter().zip(run(true)).collect()
+}
+
+/// By how much the first at most: for what is in hand at each visit, and for those messages that come by a rate in so long, each of which takes its five visits to the processor, one to be given its stamp, HDMA and the network.
+pub(super) fn longest_beside(by_rate: impl Fn(u64) -> u64) -> u64 {
+    let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
+    let one = 6 * processor + hdma + 26_200;
+    let in_hand = 6 * processor + 2 * hdma + 26_200 + 2 * processor;
+    let mut longest = in_hand;
+    loop {
+        let next = in_hand + by_rate(longest) * one;
+        if next <= longest {
+            return longest;
+        }
+        longest = next;
+    }
+}
 
 proptest! {
     /// One that keeps its bandwidth, at any times and beside anything that has none: each step at its sender is no later than alone by what is in hand at each visit until then.
@@ -151,18 +200,8 @@ proptest! {
         let config = ViaConfig { limits, ..told_apart(ahead) };
         // The last has a bandwidth and sends more than it is for, the one before has descriptors to be fetched.
         let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), Vi { receives: Some(0), ..of(3, PLAIN) }, of(4, reserved(30_000))];
-        let mut acts: Acts = Vec::new();
-        let mut at = 0;
-        for gap in &gaps {
-            at += gap;
-            acts.push((at, None));
-        }
-        let mut at = 500_000;
-        for (gap, vi, kind, size) in &flood {
-            at += gap;
-            acts.push((at, Some((*vi, *kind, *size))));
-        }
-        acts.sort_by_key(|(at, _)| *at);
+        // The virtual interface, what is rung for or comes, and how large.
+        let acts = beside(&gaps, flood.iter().map(|(gap, vi, kind, size)| (*gap, (*vi, *kind, *size))));
         let run = |alone: bool| {
             let mut bench = Bench::new(config, &vis);
             let (mut numbers, mut came) = ([0; 5], [0; 5]);

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::apart::{of, told_apart};
+use super::apart::{beside_and_alone, longest_beside, of, told_apart};
 use super::*;
 
 /// 1 KiB in 50 us. The first two are within that at once; the third is let in beyond it, and is given a stamp when the clock has come to 100 and the processor gets to it.
@@ -178,44 +178,8 @@ proptest! {
         let own = Vtick { interval: Span::from_us(interval), size: Bytes::from_kib(1) };
         let own = Vi { vtick: Some(own), ..PLAIN };
         let vis = [of(1, reserved(1000)), of(2, own), of(2, own), of(3, PLAIN)];
-        let mut acts: Vec<(u64, Option<(u32, u64)>)> = Vec::new();
-        let mut at = 0;
-        for gap in &gaps {
-            at += gap;
-            acts.push((at, None));
-        }
-        let mut at = 500_000;
-        for (gap, vi, size) in &flood {
-            at += gap;
-            acts.push((at, Some((*vi, *size))));
-        }
-        acts.sort_by_key(|(at, _)| *at);
-        let run = |alone: bool| {
-            let mut bench = Bench::new(told_apart(ahead), &vis);
-            let mut numbers = [0; 4];
-            for (at, act) in &acts {
-                let (vi, size) = act.unwrap_or((0, 1024));
-                if act.is_none() || !alone {
-                    bench.ring(*at, Doorbell::Send(message(vi, numbers[vi as usize], size)));
-                    numbers[vi as usize] += 1;
-                }
-            }
-            bench.finish();
-            (0..gaps.len() as u64).map(|number| bench.steps(0, number)).collect::<Vec<_>>()
-        };
-        let (beside, alone) = (run(false), run(true));
-        let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
-        let one = 6 * processor + hdma + 26_200;
-        for (beside, alone) in beside.iter().zip(&alone) {
-            let (took, takes) = (beside.last().unwrap().1, alone.last().unwrap().1);
-            let in_hand = 6 * processor + 2 * hdma + 26_200 + 2 * processor;
-            let mut longest = in_hand;
-            loop {
-                let by_rate = (2 + longest / (interval * 1000)).min(flood.len() as u64);
-                let next = in_hand + 2 * by_rate * one;
-                if next <= longest { break }
-                longest = next;
-            }
+        let longest = longest_beside(|longest| 2 * (2 + longest / (interval * 1000)).min(flood.len() as u64));
+        for (took, takes) in beside_and_alone(told_apart(ahead), &vis, &gaps, &flood) {
             prop_assert!(took.saturating_sub(takes) <= longest, "{took} {takes} {longest}");
         }
     }

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::apart::{of, told_apart};
+use super::apart::{beside_and_alone, longest_beside, of, told_apart};
 use super::*;
 
 /// So many megabytes a second are set aside.
@@ -123,45 +123,11 @@ proptest! {
         megabytes in 1u64..9,
     ) {
         let vis = [of(1, reserved(1000)), of(2, PLAIN), of(2, PLAIN), of(3, PLAIN)];
-        let mut acts: Vec<(u64, Option<(u32, u64)>)> = Vec::new();
-        let mut at = 0;
-        for gap in &gaps {
-            at += gap;
-            acts.push((at, None));
-        }
-        let mut at = 500_000;
-        for (gap, vi, size) in &flood {
-            at += gap;
-            acts.push((at, Some((*vi, *size))));
-        }
-        acts.sort_by_key(|(at, _)| *at);
-        let run = |alone: bool| {
-            let mut bench = Bench::new(aside(ahead, megabytes), &vis);
-            let mut numbers = [0; 4];
-            for (at, act) in &acts {
-                let (vi, size) = act.unwrap_or((0, 1024));
-                if act.is_none() || !alone {
-                    bench.ring(*at, Doorbell::Send(message(vi, numbers[vi as usize], size)));
-                    numbers[vi as usize] += 1;
-                }
-            }
-            bench.finish();
-            (0..gaps.len() as u64).map(|number| bench.steps(0, number)).collect::<Vec<_>>()
-        };
-        let (beside, alone) = (run(false), run(true));
-        // As without a rate; and of the rest by it, at most one in each 1 KiB's time, which takes its five visits to the processor, one to be given its stamp, HDMA and the network.
-        let (processor, hdma) = (2_000 + 17_450, 2 * 33_754);
-        let one = 6 * processor + hdma + 26_200;
-        for (beside, alone) in beside.iter().zip(&alone) {
-            let (took, takes) = (beside.last().unwrap().1, alone.last().unwrap().1);
-            let in_hand = 6 * processor + 2 * hdma + 26_200 + 2 * processor;
-            let mut longest = in_hand;
-            loop {
-                let by_rate = (1 + (takes.min(400_000) + longest) * megabytes / 1_024_000).min(2 + flood.len() as u64);
-                let next = in_hand + by_rate * one;
-                if next <= longest { break }
-                longest = next;
-            }
+        for (took, takes) in beside_and_alone(aside(ahead, megabytes), &vis, &gaps, &flood) {
+            // As without a rate; and of the rest by it, at most one in each 1 KiB's time.
+            let longest = longest_beside(|longest| {
+                (1 + (takes.min(400_000) + longest) * megabytes / 1_024_000).min(2 + flood.len() as u64)
+            });
             prop_assert!(took.saturating_sub(takes) <= longest, "{took} {takes} {longest}");
         }
     }

@@ -58,8 +58,8 @@ pub(super) struct Way {
     lower: Span,
     /// `Y` of each core; `None` where interrupts may take all of it.
     pending: Vec<Option<Span>>,
-    /// `Y` of the core that hears of completions.
-    pub(super) heard: Option<Span>,
+    /// Who hears of completions.
+    hears: CoreId,
     /// What else interrupts that core, and what else it calls the link scheduler for.
     above: Vec<Coming>,
 }
@@ -80,12 +80,7 @@ pub(super) fn interference(core: &Environment) -> impl Iterator<Item = Interfere
 /// What of it interrupts.
 fn interrupts(core: &Environment) -> impl Iterator<Item = Coming> + use<'_> {
     let interrupts = interference(core).filter(|work| work.above == Above::Interrupt);
-    interrupts.map(|work| Coming {
-        service: work.cost,
-        interval: work.interval,
-        early: Span::ZERO,
-        ahead: u64::from(work.burst),
-    })
+    interrupts.map(|work| Coming::above(&work, work.cost))
 }
 
 impl<'a> Host<'a> {
@@ -103,7 +98,8 @@ impl<'a> Host<'a> {
         }
         let mut host = Self { each, links, section, completion, apart, pending: Vec::new() };
         let pending = |core: usize| {
-            let all: Vec<Coming> = interrupts(&each[core]).chain(host.starts(core)).collect();
+            let starts = host.starts(core).map(|start| Coming::above(&start, start.cost));
+            let all: Vec<Coming> = interrupts(&each[core]).chain(starts).collect();
             through(Span::ZERO, &all)
         };
         host.pending = (0..each.len()).map(pending).collect();
@@ -111,17 +107,18 @@ impl<'a> Host<'a> {
     }
 
     /// What starts and completions of each link take of `core`, as far as packets leave by it.
-    pub(super) fn starts(&self, core: usize) -> Vec<Coming> {
-        (0..self.links.len()).filter_map(|link| self.starts_of(link, core)).collect()
+    pub(super) fn starts(&self, core: usize) -> impl Iterator<Item = Interference> {
+        (0..self.links.len()).filter_map(move |link| self.starts_of(link, core))
     }
 
-    fn starts_of(&self, link: usize, core: usize) -> Option<Coming> {
+    fn starts_of(&self, link: usize, core: usize) -> Option<Interference> {
         let hears = usize::from(self.links[link].hears.0) == core;
-        Some(Coming {
-            service: if hears { self.completion } else { self.section },
+        Some(Interference {
+            above: Above::Interrupt,
+            cost: if hears { self.completion } else { self.section },
+            adapter: Span::ZERO,
+            burst: self.each[core].depth.saturating_add(2),
             interval: self.apart[link]?,
-            early: Span::ZERO,
-            ahead: u64::from(self.each[core].depth) + 2,
         })
     }
 
@@ -133,6 +130,7 @@ impl<'a> Host<'a> {
         let heard = self.pending[core];
         let others = (0..self.links.len()).filter(|other| *other != link);
         let others = others.filter_map(|other| self.starts_of(other, core));
+        let others = others.map(|start| Coming::above(&start, start.cost));
         let above = interrupts(&self.each[core]).chain(others);
         let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
         Way {
@@ -141,7 +139,7 @@ impl<'a> Host<'a> {
             each: self.completion.saturating_add(self.section),
             lower: largest.saturating_mul(depth.into()).saturating_add(self.section),
             pending: self.pending.clone(),
-            heard,
+            hears,
             above: above.map(|work| Coming { early: heard.unwrap_or_default(), ..work }).collect(),
         }
     }
@@ -155,6 +153,11 @@ impl Way {
         let full = self.link.transmit(self.packet).saturating_mul(packets - 1);
         let last = self.link.transmit(fragmentation.last());
         full.saturating_add(last).saturating_add(self.each.saturating_mul(packets))
+    }
+
+    /// `Y` of the core that hears of completions.
+    pub(super) fn heard(&self) -> Option<Span> {
+        self.pending[usize::from(self.hears.0)]
     }
 
     /// `D L_max + C_l + A` with packets made on these cores; nothing where interrupts may take all of one.
@@ -172,13 +175,8 @@ impl Way {
         lower: Span,
         sent: impl Iterator<Item = (&'a Request, Span)>,
     ) -> Option<Span> {
-        self.heard?;
-        let coming = sent.map(|(asked, made)| Coming {
-            service: self.service(asked),
-            interval: asked.spec().min_interval,
-            early: made,
-            ahead: 0,
-        });
+        self.heard()?;
+        let coming = sent.map(|(asked, made)| Coming::of(asked, self.service(asked), made));
         let all: Vec<Coming> = coming.chain(self.above.iter().copied()).collect();
         through(lower, &all)
     }

@@ -15,6 +15,7 @@
 
 use laxity_units::Span;
 
+use super::super::environment::{Interference, Request};
 use super::super::terms::ps;
 
 /// Steps after which no end is looked for: it would be far beyond what a rate is worth.
@@ -36,6 +37,16 @@ pub(in crate::admission) struct Coming {
 }
 
 impl Coming {
+    /// Messages of `asked`, each of which takes so long and is made by so much after its logical arrival.
+    pub(in crate::admission) fn of(asked: &Request, service: Span, made: Span) -> Self {
+        Self { service, interval: asked.spec().min_interval, early: made, ahead: 0 }
+    }
+
+    /// Activations of `work`, each of which takes so long.
+    pub(in crate::admission) fn above(work: &Interference, service: Span) -> Self {
+        Self { service, interval: work.interval, early: Span::ZERO, ahead: u64::from(work.burst) }
+    }
+
     /// What it asks for in `time`.
     fn demand(&self, time: u128) -> u128 {
         let messages = (time + ps(self.early)).div_ceil(ps(self.interval)) + u128::from(self.ahead);

@@ -72,13 +72,8 @@ impl AdmissionTable {
         let last = |place: &usize| streams[*place].last_before(t.saturating_add(1));
         let late = (0..streams.len()).max_by_key(last).expect("something is due");
         let deficit = done.map_or(Deficit::Unbounded, |done| Deficit::Time(span(done - u128::from(t))));
-        Some(Refusal {
-            resource: Resource::Deadline,
-            deficit,
-            claimant: Claimant::Channel(self.channels[late].id),
-            reason: Reason::Late,
-            blocked_by: None,
-        })
+        let claimant = Claimant::Channel(self.channels[late].id);
+        Some(Refusal::new(Resource::Deadline, deficit, Reason::Late, claimant))
     }
 
     /// The channels, with the demand of `tasks`.
