@@ -27,12 +27,11 @@ mod kernel;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use laxity_engine::{Calendar, Doorbell, Epoch, RealClock, Seed, Ticks};
+use laxity_engine::{Calendar, Doorbell, Epoch, RealClock, Ticks};
 use laxity_machine::place::{Placement, keep_awake, spawn_on};
 use laxity_machine::ring::ring;
 use laxity_machine::signal::Interrupt;
 use laxity_machine::{Refused, claim_two_cores};
-use laxity_model::reception::Interface;
 
 use laxity_world::experiment::{Experiment, HostPlace, RunLength, Task};
 use laxity_world::limits;
@@ -180,11 +179,7 @@ fn start(
     epoch: Epoch,
     core: Option<usize>,
 ) -> Result<(Adapters, Host), String> {
-    let seed = Seed::new(experiment.seed);
-    let interfaces = experiment.interfaces.iter().enumerate();
-    let interfaces = interfaces
-        .map(|(i, spec)| Interface::new(spec.config.clone(), seed.stream(&format!("reception clock {i}"))));
-    let shared = Arc::new(Shared::new(interfaces.collect()));
+    let shared = Arc::new(Shared::new(experiment.interfaces_at_rest()));
     let (outcomes, heard) = ring(RING);
     let (line, lines) = mpsc::channel();
     let at_host = {

@@ -31,7 +31,7 @@ mod programs;
 mod tests;
 mod ticks;
 
-use laxity_engine::{Seed, Stream};
+use laxity_engine::Stream;
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::{Operations, Policy, Sharing};
@@ -266,20 +266,15 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A host with `interfaces` and one program, which draws what is left to chance from streams of `seed` named after `name`.
-    pub fn new(costs: ReceptionCosts, interfaces: Vec<InterfaceConfig>, seed: Seed, name: &str) -> Self {
+    /// A host with `interfaces` and one program; what its work takes, where that is left to chance, is drawn from `random`.
+    pub fn new(costs: ReceptionCosts, interfaces: Vec<Interface>, random: Stream) -> Self {
         let spins = interfaces.iter().any(|interface| interface.policy.spins());
-        let interfaces = interfaces.into_iter().enumerate().map(|(i, config)| {
-            let chance = seed.stream(&format!("{name} clock {i}"));
-            Interface::new(config, chance)
-        });
-        let interfaces: Vec<Interface> = interfaces.collect();
         let is_quiet = !interfaces.iter().any(Interface::interrupts);
         let transfers = interfaces.iter().any(Interface::has_handshake);
         let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
         let mut receiver = Self {
             costs,
-            random: seed.stream(&format!("{name} costs")),
+            random,
             interfaces,
             running: None,
             stopped: [None; Level::COUNT],

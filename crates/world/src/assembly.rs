@@ -20,7 +20,7 @@ mod window;
 use std::collections::{BTreeMap, VecDeque};
 
 use laxity_engine::trace::{NoTrace, Trace};
-use laxity_engine::{Asked, Calendar, Limits, Seed, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, Limits, VirtualClock, World};
 use laxity_model::host::Endless;
 use laxity_model::node::Node;
 use laxity_model::source::Source;
@@ -38,7 +38,7 @@ use observer::Observer;
 pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
-pub use parts::{channel_config, groups, source_stream};
+pub use parts::{channel_config, groups};
 pub use state::Event;
 use state::{Call, Snapshot};
 use surroundings::Surroundings;
@@ -46,7 +46,7 @@ use switches::Switches;
 use window::Window;
 
 use crate::coverage::notices;
-use crate::experiment::{Experiment, Fault, Placement, RunLength, Task};
+use crate::experiment::{Chance, Experiment, Fault, Placement, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -263,7 +263,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             };
             self.around.meters.push(meter);
             let sends = host_is_here && !from_arrival && self.is_established(i);
-            let chance = || source_stream(experiment, i);
+            let chance = || experiment.chance(Chance::Source(i));
             self.sources.push(spec.source.source(chance()).filter(|_| sends));
             self.endless.push(spec.source.endless(chance()).filter(|_| sends));
         }
@@ -423,7 +423,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let node = &mut self.nodes[spec.node];
         match spec.fault {
             Fault::LostInterrupts(share) => {
-                let chance = Seed::new(self.experiment.seed).stream(&format!("fault {number}"));
+                let chance = self.experiment.chance(Chance::Fault(number));
                 node.lose_interrupts(spec.link, begins.then_some((share, chance)));
             }
             Fault::Breakdown(breakdown) => {

@@ -1,5 +1,6 @@
 //! One point of a sweep as valid types: all that a run needs, and nothing that it could find wrong.
 
+mod chance;
 mod channel;
 mod computing;
 mod cores;
@@ -20,6 +21,7 @@ use laxity_qos::reception::control;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span};
 
+pub use chance::Chance;
 pub use channel::{ChannelSpec, SourceSpec};
 pub use computing::{BudgetSpec, ComputingSpec};
 pub use cores::{ChannelCores, Placed, Placement};

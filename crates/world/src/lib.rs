@@ -36,7 +36,6 @@ pub use assembly::via::{Observed, served};
 pub use assembly::{
     Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
     Nothing, Notice, Outside, Said, channel_config, groups, limits, observe, receiving, run, run_within,
-    source_stream,
 };
 pub use measure::{Drops, Tally};
 pub use steps::Steps;

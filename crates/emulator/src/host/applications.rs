@@ -4,9 +4,9 @@ use laxity_model::host::Senders;
 use laxity_model::source::{Arrival, Source};
 use laxity_qos::channel::{ChannelId, CoreId, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
-use laxity_world::experiment::{Experiment, RunLength, Task};
+use laxity_world::Said;
+use laxity_world::experiment::{Chance, Experiment, RunLength, Task};
 use laxity_world::promise::Promise;
-use laxity_world::{Said, source_stream};
 
 /// One per channel.
 pub(super) struct Applications {
@@ -39,7 +39,7 @@ impl Applications {
             }
             let spec = &experiment.channels[i];
             // The same stream as under virtual time: the same messages are sent.
-            let chance = || source_stream(experiment, i);
+            let chance = || experiment.chance(Chance::Source(i));
             let mut source = spec.source.source(chance());
             let next = source.as_mut().and_then(Source::next_arrival);
             if let Some(endless) = spec.source.endless(chance()) {

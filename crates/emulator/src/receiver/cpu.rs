@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use laxity_engine::{Epoch, Seed, Stream};
+use laxity_engine::{Epoch, Stream};
 use laxity_machine::ring::Producer;
 use laxity_machine::signal::Interrupt;
 use laxity_model::reception::{Arrived, Command, Cost, Pool, Ready, Reception, ReceptionCosts, Turn};
@@ -15,7 +15,7 @@ use laxity_qos::channel::{Dropped, Work};
 use laxity_qos::reception::sharing::Taken;
 use laxity_qos::reception::{Again, Batch, Context, Operations, Protocol};
 use laxity_units::{Bytes, Span, Time};
-use laxity_world::experiment::{Experiment, Pace};
+use laxity_world::experiment::{Chance, Experiment, Pace};
 
 use super::beside::Beside;
 use super::end::{Outcome, Shared, Use};
@@ -86,7 +86,7 @@ impl<'a> Cpu<'a> {
             epoch,
             costs: experiment.host(0).reception,
             pace: experiment.emulation.pace,
-            random: Seed::new(experiment.seed).stream("reception costs"),
+            random: experiment.chance(Chance::ReceptionCosts),
             line,
             outcomes,
             workshop: Workshop::new(experiment.emulation.transfer, largest.unwrap_or(Bytes::new(1))),

@@ -57,7 +57,10 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(costs: ReceptionCosts, interfaces: Vec<InterfaceConfig>) -> Self {
-        let receiver = Receiver::new(costs, interfaces, Seed::new(1), "receiver");
+        let chance = |of: &str| Seed::new(1).stream(&format!("receiver {of}"));
+        let interfaces = interfaces.into_iter().enumerate();
+        let interfaces = interfaces.map(|(i, config)| Interface::new(config, chance(&format!("clock {i}"))));
+        let receiver = Receiver::new(costs, interfaces.collect(), chance("costs"));
         Self { receiver, now: Time::ZERO, seen: Vec::new() }
     }
 

@@ -1,6 +1,5 @@
 //! From an experiment to its parts: nodes with their channels open, a medium, the way between.
 
-use laxity_engine::{Seed, Stream};
 use laxity_model::adapter::{self, Contract, Null, Pipeline};
 use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
@@ -10,7 +9,7 @@ use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, LinkId, Reader, Role
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::Span;
 
-use crate::experiment::{Adapter, Experiment, MediumSpec, Network, Placement};
+use crate::experiment::{Adapter, Chance, Experiment, MediumSpec, Network, Placement};
 use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
@@ -101,7 +100,7 @@ pub(super) fn medium(experiment: &Experiment, network: &Network) -> Medium {
             TokenRing::new(ring.clone()).expect("a scenario's network is checked when it is read"),
         ),
         MediumSpec::Csma(csma) => {
-            let random = stream_of(experiment, network, "medium");
+            let random = experiment.chance(Chance::Medium(network));
             Medium::Csma(Csma::new(*csma, random).expect("a scenario's network is checked when it is read"))
         }
     }
@@ -113,24 +112,8 @@ pub(super) fn impairments(
     network: &Network,
     ends: Option<(usize, usize)>,
 ) -> Impairments {
-    let of_link = ends.map(|(from, to)| {
-        format!("impairments from {} to {} over", experiment.name(from), experiment.name(to))
-    });
-    let random = stream_of(experiment, network, of_link.as_deref().unwrap_or("impairments"));
+    let random = experiment.chance(Chance::Impairments(network, ends));
     Impairments::new(network.impairments, random).expect("a scenario's network is checked when it is read")
-}
-
-fn stream_of(experiment: &Experiment, network: &Network, what: &str) -> Stream {
-    let seed = Seed::new(experiment.seed);
-    match &network.name {
-        Some(name) => seed.stream(&format!("{what} {name}")),
-        None => seed.stream(what),
-    }
-}
-
-/// The random stream of a channel's source, from its beginning: whatever the clock and whoever sends, the same messages.
-pub fn source_stream(experiment: &Experiment, channel: usize) -> Stream {
-    Seed::new(experiment.seed).stream(&format!("source {}", experiment.channels[channel].name))
 }
 
 /// Channel `i` as its sender opens it, given what admission promised.

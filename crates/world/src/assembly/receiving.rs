@@ -11,7 +11,7 @@ mod outcome;
 mod traced;
 
 use laxity_engine::trace::Trace;
-use laxity_engine::{Asked, Calendar, Seed, Stop, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, Stop, VirtualClock, World};
 use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_model::source::Source;
 use laxity_qos::channel::{Dropped, Sent};
@@ -22,9 +22,9 @@ use laxity_units::{Bytes, Span, Time};
 
 pub use host::ReceivingHost;
 
+use super::limits;
 use super::window::Window;
-use super::{limits, source_stream};
-use crate::experiment::{Command, Experiment, RunLength};
+use crate::experiment::{Chance, Command, Experiment, RunLength};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -39,10 +39,10 @@ pub(super) fn run(
     trace: Option<&mut dyn Trace>,
 ) -> Option<Run> {
     let host = experiment.host(0);
-    let interfaces = experiment.interfaces.iter().map(|interface| interface.config.clone()).collect();
+    let interfaces = experiment.interfaces_at_rest();
     let programs = experiment.programs.iter().map(|program| program.config).collect();
     let of = experiment.channels.iter().map(|spec| spec.program).collect();
-    let receiver = Receiver::new(host.reception, interfaces, Seed::new(experiment.seed), "reception")
+    let receiver = Receiver::new(host.reception, interfaces, experiment.chance(Chance::ReceptionCosts))
         .with_programs(programs, of)
         .with_pool(host.pool);
     let mut world = Receiving::new(experiment, length, receiver);
@@ -131,7 +131,7 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
             let interface = spec.interface.expect("a channel of a host that receives names its interface");
             let created = experiment.commands.iter().any(|spec| spec.command == Command::Create(i));
             // One that was refused is not established, as where it is sent.
-            let source = spec.source.source(source_stream(experiment, i));
+            let source = spec.source.source(experiment.chance(Chance::Source(i)));
             let source = source.filter(|_| !promise.is_refused() && !created);
             let policer = matches!(promise, Promise::Received(_)).then(|| Policer::new(spec.spec));
             let (class, deadline) = (spec.class, spec.deadline);
@@ -190,8 +190,8 @@ impl<'a, H: ReceivingHost> Receiving<'a, H> {
                 let inflow = &mut self.inflows[channel];
                 inflow.number += 1;
                 if !self.promises[channel].is_refused() {
-                    let (spec, chance) =
-                        (&self.experiment.channels[channel].source, source_stream(self.experiment, channel));
+                    let chance = self.experiment.chance(Chance::Source(channel));
+                    let spec = &self.experiment.channels[channel].source;
                     inflow.source = spec.source_from(now.since(Time::ZERO), chance);
                 }
                 self.schedule_arrival(channel, calendar);

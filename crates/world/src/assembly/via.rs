@@ -26,8 +26,8 @@ use programs::{Handed, Program};
 use traced::Traced;
 
 use super::window::Window;
-use super::{groups, limits, source_stream};
-use crate::experiment::{Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
+use super::{groups, limits};
+use crate::experiment::{Chance, Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
 use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -137,11 +137,7 @@ impl<'a> Cluster<'a> {
             // One that was refused is not established.
             let streams = if promises[i].is_refused() { 0 } else { channel.streams };
             for stream in 0..streams {
-                let random = match stream {
-                    0 => source_stream(experiment, i),
-                    _ => laxity_engine::Seed::new(experiment.seed)
-                        .stream(&format!("channel {} stream {stream}", channel.name)),
-                };
+                let random = experiment.chance(Chance::Stream(i, stream));
                 let from = channel.source_of_stream(stream);
                 sources.extend(from.source(random).map(|source| (i as u32, source)));
             }
@@ -160,7 +156,7 @@ impl<'a> Cluster<'a> {
             promises,
             meters: meters.collect(),
             gaps: gaps.map(|channel| Gaps::new(channel.vtick().map(|vtick| vtick.interval))).collect(),
-            random: (0..experiment.channels.len()).map(|i| source_stream(experiment, i)).collect(),
+            random: (0..experiment.channels.len()).map(|i| experiment.chance(Chance::Source(i))).collect(),
             window: Window::of(length),
             traced: None,
             experiment,

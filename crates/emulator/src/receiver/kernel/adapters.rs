@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use laxity_engine::Seed;
 use laxity_machine::ring::Consumer;
 use laxity_machine::socket::received;
 use laxity_model::reception::{Arrived, Command, Interface, InterfaceReport, Pool, Reception, ReceptionUses};
@@ -73,14 +72,9 @@ impl Handing {
         shared: Arc<Shared>,
         heard: Consumer<Done>,
     ) -> Self {
-        let seed = Seed::new(experiment.seed);
-        let interfaces = experiment.interfaces.iter().enumerate();
-        let interfaces = interfaces.map(|(i, spec)| {
-            Interface::new(spec.config.clone(), seed.stream(&format!("reception clock {i}")))
-        });
         Self {
             open: experiment.interfaces.iter().map(|_| None).collect(),
-            interfaces: interfaces.collect(),
+            interfaces: experiment.interfaces_at_rest(),
             retry: Time::ZERO,
             site,
             shared,

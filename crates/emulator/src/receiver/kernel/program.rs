@@ -8,11 +8,11 @@ use std::fs;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_engine::{Epoch, Seed, Stream};
+use laxity_engine::{Epoch, Stream};
 use laxity_machine::ring::Producer;
 use laxity_model::reception::Cost;
 use laxity_units::{Span, Time};
-use laxity_world::experiment::Experiment;
+use laxity_world::experiment::{Chance, Experiment};
 
 use super::frames::number;
 use crate::receiver::beside::Beside;
@@ -81,7 +81,7 @@ impl<'a> Program<'a> {
             socket,
             done,
             cost: experiment.host(0).reception.program,
-            random: Seed::new(experiment.seed).stream("reception costs"),
+            random: experiment.chance(Chance::ReceptionCosts),
             beside: Beside::calibrate(&epoch),
             datagram: vec![0; sizes.max().unwrap_or(0).max(64) as usize],
             core,

@@ -1,0 +1,64 @@
+//! What a run leaves to chance: each a stream of random numbers with a name of its own.
+//!
+//! All names are here, for two reasons. Two that had the same by accident would draw the same numbers; and what is simulated in one
+//! run and real in another (a source, a clock, the work of a host that receives) has to draw the same in both.
+
+use laxity_engine::{Seed, Stream};
+use laxity_model::reception::Interface;
+
+use super::{Experiment, Network};
+
+/// Whose chance it is. Channels, nodes, interfaces and faults are those in that place of the experiment.
+#[derive(Debug, Clone, Copy)]
+pub enum Chance<'a> {
+    /// When a channel sends, and how much.
+    Source(usize),
+    /// The same of the how-manyth virtual interface of a channel that has several; the first is the channel's [source](Chance::Source).
+    Stream(usize, u32),
+    /// Who waits how long after a collision in a network.
+    Medium(&'a Network),
+    /// What happens to frames in a network, or on its way from one node to another if each has its own.
+    Impairments(&'a Network, Option<(usize, usize)>),
+    /// Which interrupts a fault takes.
+    Fault(usize),
+    /// What a host that receives takes for a piece of work.
+    ReceptionCosts,
+    /// How far apart an interface's clock ticks.
+    Clock(usize),
+}
+
+impl Experiment {
+    /// The stream of `whose`, from its beginning: the same whenever it is asked for, whatever the clock.
+    pub fn chance(&self, whose: Chance<'_>) -> Stream {
+        let channel = |channel: usize| &self.channels[channel].name;
+        let name = match whose {
+            Chance::Source(n) | Chance::Stream(n, 0) => format!("source {}", channel(n)),
+            Chance::Stream(n, stream) => format!("channel {} stream {stream}", channel(n)),
+            Chance::Medium(network) => network.named("medium"),
+            Chance::Impairments(network, None) => network.named("impairments"),
+            Chance::Impairments(network, Some((from, to))) => {
+                let over = format!("impairments from {} to {} over", self.name(from), self.name(to));
+                network.named(&over)
+            }
+            Chance::Fault(n) => format!("fault {n}"),
+            Chance::ReceptionCosts => "reception costs".into(),
+            Chance::Clock(interface) => format!("reception clock {interface}"),
+        };
+        Seed::new(self.seed).stream(&name)
+    }
+
+    /// The interfaces of a host that receives as they are when it begins, each with the chance of its own clock.
+    pub fn interfaces_at_rest(&self) -> Vec<Interface> {
+        let interfaces = self.interfaces.iter().enumerate();
+        interfaces
+            .map(|(i, spec)| Interface::new(spec.config.clone(), self.chance(Chance::Clock(i))))
+            .collect()
+    }
+}
+
+impl Network {
+    /// `what` with its name behind, if it has one.
+    fn named(&self, what: &str) -> String {
+        self.name.as_ref().map_or_else(|| what.into(), |name| format!("{what} {name}"))
+    }
+}
