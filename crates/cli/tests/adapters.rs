@@ -33,6 +33,7 @@ from = 0
 to = 1
 max_message = "1 KiB"
 burst = 1
+playout = "5 ms"
 source = { kind = "rounds", after = "back" }
 [[channel]]
 name = "back"
@@ -155,6 +156,8 @@ fn what_programs_did_is_written_beside_what_was_simulated() {
     let of = |place: usize| (channels[place]["name"].as_str(), channels[place]["delivered"].as_u64());
     assert_eq!([of(0), of(1)], [(Some("there"), Some(MESSAGES)), (Some("back"), Some(0))]);
     assert_eq!(channels[0]["delivery"]["count"].as_u64(), Some(MESSAGES));
+    // The file holds what comes there, whatever the program says.
+    assert!(channels[0]["delivery"]["min"].as_f64().unwrap() >= 5e-3, "{run}");
     // It holds, unless the machine stood still for so much of the time that it says nothing.
     let hopeless = told.contains("NOT JUDGED");
     assert_eq!(output.status.code(), Some(if hopeless { 4 } else { 0 }), "{told}");

@@ -9,11 +9,11 @@ mod raw;
 mod support;
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use laxity_model::via::Firmware;
 use laxity_vi::provider::{Answer, Memory, Request};
-use laxity_vi::{Address, Bandwidth, Descriptor, Nic, Reliability, Vi, ViAttributes};
+use laxity_vi::{Address, Bandwidth, Descriptor, Nic, Reliability, Status, Vi, ViAttributes};
 use raw::{QUEUES, Raw, write_send};
 use support::{Role, Site, adapter, zero};
 
@@ -100,6 +100,88 @@ fn it_is_the_same_under_every_firmware_and_without_stage_times() {
         let players = [site.start("pong", 1), site.start("ping", 0)];
         players.into_iter().for_each(|player| assert!(player.ended_well().contains("100 rounds")));
         assert_eq!(site.end().tally.received, 200, "{config:?}");
+    }
+}
+
+/// What is held is nobody's hindrance: its connection ends at once, and whoever comes in its place is told in time, and of nothing else.
+fn hold(socket: &std::path::Path) {
+    let nics = [0, 1].map(|node: u32| Nic::open(socket.with_file_name(node.to_string())).unwrap());
+    let tags = [0, 1].map(|node: usize| nics[node].create_tag().unwrap());
+    let memory = [0, 1].map(|node: usize| nics[node].register(8192, tags[node], Default::default()).unwrap());
+    let make = |node: usize, playout| {
+        nics[node].create_vi(&ViAttributes { playout, ..ViAttributes::new(tags[node]) }).unwrap()
+    };
+    let post = |vi: &mut Vi| {
+        (0..3).for_each(|_| vi.post_receive(&Descriptor::receive(&[memory[1].segment(0..4096)])).unwrap());
+    };
+    let meet = |from: &mut Vi, to: &Vi, discriminator: u64| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                nics[1].accept(nics[1].wait_connection(discriminator, PATIENCE).unwrap(), to).unwrap()
+            });
+            from.connect(Address { host: 1, discriminator }, PATIENCE).unwrap();
+        });
+    };
+    let send = |vi: &mut Vi, number: u64| {
+        memory[0].write(0, &pattern(number, 64));
+        vi.post_send(&Descriptor::send(&[memory[0].segment(0..64)])).unwrap();
+        assert!(vi.wait_send(PATIENCE).unwrap().status.is_done());
+    };
+    // Held for an hour, though it is there.
+    let (mut from, mut to) = (make(0, Duration::ZERO), make(1, Duration::from_secs(3600)));
+    post(&mut to);
+    meet(&mut from, &to, 1);
+    send(&mut from, 1);
+    let mut bytes = [0; 64];
+    while bytes[..] != pattern(1, 64) {
+        memory[1].read(0, &mut bytes);
+    }
+    assert!(to.poll_receive().is_none());
+    to.disconnect().unwrap();
+    for _ in 0..3 {
+        assert!(to.wait_receive(PATIENCE).unwrap().status.has(Status::FLUSHED));
+    }
+    // The same one for others, with no playout and with another.
+    for (discriminator, playout) in [(2, Duration::ZERO), (3, Duration::from_millis(40))] {
+        let (mut from, attributes) =
+            (make(0, Duration::ZERO), ViAttributes { playout, ..ViAttributes::new(tags[1]) });
+        to.set(&attributes).unwrap();
+        post(&mut to);
+        meet(&mut from, &to, discriminator);
+        let begun = Instant::now();
+        send(&mut from, discriminator);
+        assert_eq!(to.wait_receive(PATIENCE).unwrap().length, 64);
+        // Clocks are told apart by less.
+        assert!(begun.elapsed() >= playout * 9 / 10);
+        // One is left that is held when this ends.
+        send(&mut from, 9);
+        if playout.is_zero() {
+            assert_eq!(to.wait_receive(PATIENCE).unwrap().length, 64);
+        }
+        to.disconnect().unwrap();
+        while to.poll_receive().is_some() {}
+    }
+    // Another in its place, of which a message has the number of the one that was held: it has its own time.
+    drop(to);
+    let (mut from, mut to) = (make(0, Duration::ZERO), make(1, Duration::from_millis(300)));
+    post(&mut to);
+    meet(&mut from, &to, 4);
+    let begun = Instant::now();
+    (0..3).for_each(|number| send(&mut from, number));
+    for _ in 0..3 {
+        assert!(to.wait_receive(PATIENCE).unwrap().status.is_done());
+        assert!(begun.elapsed() >= Duration::from_millis(270));
+    }
+    println!("goes on");
+}
+
+#[test]
+fn what_is_held_ends_with_its_connection() {
+    Role::new("hold").play(hold);
+    for config in [adapter(Firmware::QualityOfService), zero(Firmware::Parallel)] {
+        let site = Site::new("what_is_held_ends_with_its_connection", config);
+        assert!(site.start("hold", 0).ended_well().contains("goes on"));
+        assert_eq!(site.end().violations, Default::default());
     }
 }
 

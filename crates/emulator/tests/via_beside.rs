@@ -40,11 +40,12 @@ struct End {
 }
 
 impl End {
-    fn of(nic: &Nic, bandwidth: Bandwidth) -> Self {
+    fn of(nic: &Nic, bandwidth: Bandwidth, playout: Duration) -> Self {
         let tag = nic.create_tag().unwrap();
         let access = Access { rdma_write: false, rdma_read: true };
         let memory = nic.register(FLOOD, tag, access).unwrap();
-        let vi = nic.create_vi(&ViAttributes { bandwidth, access, ..ViAttributes::new(tag) }).unwrap();
+        let wanted = ViAttributes { bandwidth, access, playout, ..ViAttributes::new(tag) };
+        let vi = nic.create_vi(&wanted).unwrap();
         Self { vi, memory }
     }
 
@@ -91,8 +92,8 @@ impl End {
 }
 
 /// Two virtual interfaces of `bandwidth` each, at adapters 0 and 1, connected.
-fn connected(nics: &[Nic; 2], bandwidth: Bandwidth) -> [End; 2] {
-    let [mut here, there] = [0, 1].map(|node| End::of(&nics[node], bandwidth));
+fn connected(nics: &[Nic; 2], bandwidth: Bandwidth, playout: Duration) -> [End; 2] {
+    let [mut here, there] = [0, 1].map(|node| End::of(&nics[node], bandwidth, playout));
     let discriminator = CALLS.fetch_add(1, Ordering::Relaxed);
     let patience = Some(Duration::from_secs(60));
     std::thread::scope(|scope| {
@@ -146,6 +147,14 @@ enum Mine {
     Nothing,
     Exceeded,
     Kept,
+    /// Kept, and what comes is seen when so long has passed since it was rung for.
+    Played(Duration),
+}
+
+impl Mine {
+    fn is_kept(self) -> bool {
+        matches!(self, Mine::Kept | Mine::Played(_))
+    }
 }
 
 /// Rounds beside somebody: the mean, and the longest.
@@ -185,16 +194,17 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
     let rate = match mine {
         Mine::Nothing => None,
         Mine::Exceeded => Some(RATE),
-        Mine::Kept => Some(KEPT),
+        Mine::Kept | Mine::Played(_) => Some(KEPT),
     };
+    let playout = if let Mine::Played(playout) = mine { playout } else { Duration::ZERO };
     let (own, its) = (of(rate, ROUND), of(hostile.bandwidth, FLOOD));
     let (ends, mut floods) = while_stepping(&mut adapters, || {
         // Each is a process of its own to the adapters.
         let nics = || [0, 1].map(|node| Nic::open(&sockets[node]).unwrap());
         let (good, bad) = (nics(), nics());
         assert!(good.iter().all(|nic| nic.attributes().longest == longest));
-        let floods: Vec<[End; 2]> = (0..hostile.vis).map(|_| connected(&bad, its)).collect();
-        (connected(&good, own), floods)
+        let floods: Vec<[End; 2]> = (0..hostile.vis).map(|_| connected(&bad, its, Duration::ZERO)).collect();
+        (connected(&good, own, playout), floods)
     });
     let [mut ping, mut pong] = ends;
     let (mut rounds, mut sum, mut worst) = (0, Span::ZERO, Span::ZERO);
@@ -203,7 +213,7 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
     let warm = ROUNDS / 4;
     // When the one under way was begun, if one is, and from when on the next may be.
     let (mut begun, mut next) = (None, Time::ZERO);
-    let patience = if mine == Mine::Kept { INTERVAL * (ROUNDS + warm + 5) } else { PATIENCE };
+    let patience = if mine.is_kept() { INTERVAL * (ROUNDS + warm + 5) } else { PATIENCE };
     let start = adapters.now();
     while rounds < ROUNDS + warm && adapters.now() < start + patience {
         for [from, to] in &mut floods {
@@ -223,7 +233,7 @@ fn round_in(directory: &Path, adapter: ViaConfig, mine: Mine, hostile: Hostile) 
         if begun.is_none() && (adapters.now() >= next || hostile.vis == 0) {
             ping.send(ROUND);
             begun = Some(adapters.now());
-            next = adapters.now() + if mine == Mine::Kept { INTERVAL } else { Span::ZERO };
+            next = adapters.now() + if mine.is_kept() { INTERVAL } else { Span::ZERO };
         }
         assert!(
             adapters.step_events(1) || hostile.vis > 0 || rounds > 0,
@@ -320,6 +330,9 @@ min_interval = "2.048 ms"
 source = { kind = "rounds", after = "ping" }
 "#;
 
+/// How long after a message was rung for it is seen by who wants all rounds alike: as long as it is promised to take at most.
+const PLAYOUT: Duration = Duration::from_micros(615);
+
 /// Others of 4 KiB, both ways.
 const OTHERS: &str = r#"
 [[channel]]
@@ -344,8 +357,13 @@ source = { kind = "closed" }
 
 /// What admission promises a round beside `others`, if it admits all of them.
 fn promised(others: &str) -> Option<Span> {
+    promised_by(PROMISED, others)
+}
+
+/// The same, of the round that `file` has.
+fn promised_by(file: &str, others: &str) -> Option<Span> {
     let path = PathBuf::from("beside.toml");
-    let files = BTreeMap::from([(path.clone(), format!("{PROMISED}{others}").into_bytes())]);
+    let files = BTreeMap::from([(path.clone(), format!("{file}{others}").into_bytes())]);
     let scenario = Scenario::read(&path, &files, &Unread).unwrap_or_else(|errors| panic!("{errors}"));
     let run = laxity_world::run(&scenario.experiment(&scenario.points().next().unwrap()));
     let admitted = run.channels.iter().all(|channel| channel.refused.is_none());
@@ -396,5 +414,34 @@ fn told_apart_whoever_keeps_a_bandwidth_has_what_it_is_promised() {
         println!("{name:<44}{:>12.1}{:>9.1}{:>9.1}{:>9.1}", us[0], us[1], us[2], us[3]);
         assert!(kept.worst <= bound, "{name}: {us:?}");
         assert!(kept.mean <= alone.mean * 3, "{name}: {us:?}");
+    }
+}
+
+/// What comes is played out as late as it is promised to come at most: then a hostile process changes nothing at all, neither the mean nor the longest, of no round.
+#[test]
+fn played_out_rounds_are_the_same_whatever_a_hostile_process_does() {
+    let qos = ViaConfig::table_1(Firmware::QualityOfService);
+    let apart =
+        ViaConfig { limits: Limits { doorbells: Doorbells::Apart { ahead: 4 }, ..qos.limits }, ..qos };
+    let best_effort = OTHERS.replace("CLASS", "best_effort").replace("COUNT", "1");
+    let alone = format!("playout = \"{} us\"\nmin_interval", PLAYOUT.as_micros());
+    let promised =
+        promised_by(&PROMISED.replace("min_interval", &alone), &best_effort).expect("it is admitted");
+    let played = Span::from_ns(PLAYOUT.as_nanos() as u64) * 2;
+    assert_eq!(promised, played, "nothing takes longer on its way, and programs take no time");
+    println!("{:<44}{:>9}{:>9}", "a round of 1 KiB played out after 615 us, us", "mean", "worst");
+    for (name, hostile) in [
+        ("alone", NOBODY),
+        ("1 VI", ONE),
+        ("16 VIs", MANY),
+        ("16 VIs, one way", Hostile { posts: Posts::There, ..MANY }),
+        ("16 VIs that read", Hostile { posts: Posts::Reads, ..MANY }),
+        ("16 VIs, bad descriptors", Hostile { posts: Posts::Flawed, ..MANY }),
+        ("16 VIs, 52 KiB", Hostile { posts: Posts::Huge, ..MANY }),
+        ("4 VIs of 1 MB/s", RESERVING),
+    ] {
+        let Rounds { mean, worst } = round(apart, Mine::Played(PLAYOUT), hostile).expect("nobody is starved");
+        println!("{name:<44}{:>9.1}{:>9.1}", mean.as_secs_f64() * 1e6, worst.as_secs_f64() * 1e6);
+        assert_eq!((mean, worst), (played, played), "{name}");
     }
 }

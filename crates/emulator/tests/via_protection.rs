@@ -324,6 +324,7 @@ fn what_is_asked_for_wrongly_is_refused() {
         read: false,
         bandwidth,
         queues,
+        playout: 0,
     };
     assert_eq!(raw.refused(create(9, Bandwidth::None, [None; 2]), None), Refusal::InvalidTag);
     assert_eq!(raw.refused(create(tag, Bandwidth::None, [Some(0), None]), None), Refusal::InvalidParameter);

@@ -8,6 +8,7 @@ mod coverage;
 mod errors;
 mod groups;
 mod networks;
+mod playout;
 mod reading;
 mod receiving;
 mod via;

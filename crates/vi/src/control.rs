@@ -14,6 +14,9 @@ pub(crate) const WORDS: usize = 16;
 /// Bytes in a second that a virtual interface can have: a terabyte.
 const MOST_RATE: u64 = 1_000_000_000_000;
 
+/// Nanoseconds of a playout, at most: an hour.
+const MOST_PLAYOUT: u64 = 3_600_000_000_000;
+
 /// Words of a datagram.
 pub type Words = [u64; WORDS];
 
@@ -139,6 +142,8 @@ pub enum Request {
         bandwidth: Bandwidth,
         /// The completion queues of what it sends and receives.
         queues: [Option<u32>; 2],
+        /// Nanoseconds after its doorbell before which a message is not seen here.
+        playout: u64,
     },
     /// A virtual interface is no longer needed.
     DestroyVi(u32),
@@ -195,6 +200,8 @@ pub enum Request {
         read: bool,
         /// What it is guaranteed.
         bandwidth: Bandwidth,
+        /// Nanoseconds after its doorbell before which a message is not seen here.
+        playout: u64,
     },
     /// So many entries for a completion queue, in place of those that it has; answered with a file.
     ResizeQueue {
@@ -231,7 +238,7 @@ impl Request {
                 put(&[4, base, length, tag.into(), write.into(), read.into()]);
             }
             Request::Deregister(handle) => put(&[5, handle.into()]),
-            Request::CreateVi { tag, reliability, write, read, bandwidth, queues } => {
+            Request::CreateVi { tag, reliability, write, read, bandwidth, queues, playout } => {
                 let [kind, rate, message] = bandwidth.to_words();
                 let [send, receive] = queues.map(|queue| queue.map_or(NO_QUEUE, u64::from));
                 let reliability = reliability as u64;
@@ -246,6 +253,7 @@ impl Request {
                     message,
                     send,
                     receive,
+                    playout,
                 ]);
             }
             Request::DestroyVi(vi) => put(&[7, vi.into()]),
@@ -265,7 +273,7 @@ impl Request {
             Request::SetMemory { handle, tag, write, read } => {
                 put(&[16, handle.into(), tag.into(), write.into(), read.into()]);
             }
-            Request::SetVi { vi, tag, reliability, write, read, bandwidth } => {
+            Request::SetVi { vi, tag, reliability, write, read, bandwidth, playout } => {
                 let [kind, rate, message] = bandwidth.to_words();
                 let reliability = reliability as u64;
                 put(&[
@@ -278,6 +286,7 @@ impl Request {
                     kind,
                     rate,
                     message,
+                    playout,
                 ]);
             }
             Request::ResizeQueue { queue, entries } => put(&[18, queue.into(), entries.into()]),
@@ -297,6 +306,7 @@ impl Request {
             1 => Some(true),
             _ => None,
         };
+        let span = |place: usize| Some(words[place]).filter(|span| *span <= MOST_PLAYOUT);
         let queue = |place: usize| match words[place] {
             NO_QUEUE => Some(None),
             _ => small(place).map(Some),
@@ -320,6 +330,7 @@ impl Request {
                 read: flag(4)?,
                 bandwidth: Bandwidth::of([words[5], words[6], words[7]])?,
                 queues: [queue(8)?, queue(9)?],
+                playout: span(10)?,
             },
             7 => Request::DestroyVi(small(1)?),
             8 => Request::CreateQueue(small(1)?),
@@ -342,6 +353,7 @@ impl Request {
                 write: flag(4)?,
                 read: flag(5)?,
                 bandwidth: Bandwidth::of([words[6], words[7], words[8]])?,
+                playout: span(9)?,
             },
             18 => Request::ResizeQueue { queue: small(1)?, entries: small(2)? },
             19 => Request::ConnectPeer {
@@ -469,6 +481,7 @@ mod tests {
                 read: true,
                 bandwidth,
                 queues: [None, Some(8)],
+                playout: 12,
             },
             Request::DestroyVi(7),
             Request::CreateQueue(8),

@@ -27,6 +27,9 @@ pub struct ViAttributes<'a> {
     pub reliability: Reliability,
     /// RDMA that it takes from the other side.
     pub access: Access,
+    /// What comes here completes no sooner than so long after the adapter heard its doorbell, an hour at most: if nothing takes longer on its way, everything takes as long, whatever
+    /// others do meanwhile. Zero for as soon as it comes.
+    pub playout: Duration,
     /// Where completions of what it sends are announced, besides at the virtual interface.
     pub send_completions: Option<&'a CompletionQueue>,
     /// Likewise of what it receives.
@@ -41,6 +44,7 @@ impl ViAttributes<'_> {
             bandwidth: Bandwidth::None,
             reliability: Reliability::Unreliable,
             access: Access::default(),
+            playout: Duration::ZERO,
             send_completions: None,
             receive_completions: None,
         }
@@ -59,8 +63,8 @@ pub struct Vi {
 
 impl Vi {
     pub(crate) fn create(link: &Arc<Link>, attributes: &ViAttributes<'_>) -> Result<Self, Error> {
-        let ViAttributes { tag, bandwidth, reliability, access, send_completions, receive_completions } =
-            *attributes;
+        let ViAttributes { send_completions, receive_completions, .. } = *attributes;
+        let ViAttributes { tag, bandwidth, reliability, access, playout, .. } = *attributes;
         let (id, file) = link.make(Request::CreateVi {
             tag: tag.0,
             reliability,
@@ -68,6 +72,7 @@ impl Vi {
             read: access.rdma_read,
             bandwidth,
             queues: [send_completions, receive_completions].map(|queue| queue.map(CompletionQueue::id)),
+            playout: nanoseconds(playout),
         })?;
         let memory = Arc::new(Memory::map(&file.ok_or_else(garbled)?, queues::LENGTH)?);
         let (sends, receives) = (Queue::new(Which::Send), Queue::new(Which::Receive));
@@ -152,9 +157,10 @@ impl Vi {
 
     /// Makes it another while it is idle (`VipSetViAttributes`). Its completion queues stay.
     pub fn set(&mut self, attributes: &ViAttributes<'_>) -> Result<(), Error> {
-        let ViAttributes { tag, bandwidth, reliability, access, .. } = *attributes;
-        let Access { rdma_write: write, rdma_read: read } = access;
-        let request = Request::SetVi { vi: self.id, tag: tag.0, reliability, write, read, bandwidth };
+        let ViAttributes { tag, bandwidth, reliability, access, playout, .. } = *attributes;
+        let (Access { rdma_write: write, rdma_read: read }, playout) = (access, nanoseconds(playout));
+        let request =
+            Request::SetVi { vi: self.id, tag: tag.0, reliability, write, read, bandwidth, playout };
         self.link.ask(request, None).map(drop)
     }
 
@@ -224,6 +230,11 @@ impl Vi {
     pub fn wait_receive(&mut self, most: Option<Duration>) -> Result<Completion, Error> {
         self.receives.wait(&self.memory, &self.link, most)
     }
+}
+
+/// A playout as the provider is told it; what no number holds is refused there.
+fn nanoseconds(playout: Duration) -> u64 {
+    u64::try_from(playout.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Drop for Vi {

@@ -526,6 +526,8 @@ fn channel(channel: &ChannelSpec, host: &Host) -> Result<(), Uncovered> {
         // There are none where the host sends.
         interface: _,
         streams: _,
+        // Of virtual interfaces.
+        playout: _,
         stagger: _,
         program: _,
         source,

@@ -54,6 +54,8 @@ pub(super) enum Event {
     Rung(Rung),
     /// A message reaches an adapter.
     Reach { node: u32, message: Message },
+    /// A message that came before its time may be seen now.
+    Played { vi: u32, number: u64 },
     /// Something is asked for at the desk.
     Asked,
     /// An adapter asked to be called; stale if it has asked anew since.
@@ -244,12 +246,9 @@ impl Cluster {
             () if reads => READ_REQUEST,
             () => Bytes::new(outgoing.posted.len()),
         };
-        if let Some(channel) = interface.channel
-            && !reads
-            && outgoing.answers.is_none()
-        {
+        if !reads && outgoing.answers.is_none() {
             outgoing.rung_at = Some(now);
-            channels[channel as usize].send(now, size);
+            interface.channel.inspect(|channel| channels[*channel as usize].send(now, size));
         }
         let (vi_there, number) = (interface.endpoint, interface.outgoing.next());
         let message = Message { vi: vi_there, number, size, directed: false, in_turn: false };
@@ -366,7 +365,7 @@ impl Cluster {
                 whose(message.vi).inspect(|vi| self.store(*vi, message.number));
             }
             ViaOutput::Received(message) => {
-                whose(message.vi).inspect(|vi| self.received(now, *vi, message.number, calendar));
+                whose(message.vi).inspect(|vi| self.come(now, *vi, message.number, calendar));
             }
             ViaOutput::Dropped(message) => {
                 let Some(vi) = whose(message.vi) else { return };
@@ -376,7 +375,7 @@ impl Cluster {
                 if let Some(arrival) = interface.arrivals.item(message.number) {
                     arrival.over = true;
                     let (of, void) = (arrival.of, arrival.void);
-                    of.into_iter().for_each(|(channel, _)| self.channels[channel as usize].lose());
+                    of.into_iter().for_each(|channel| self.channels[channel as usize].lose());
                     if breaks && !void {
                         self.break_off(now, vi, Fault::ReceiveQueueEmpty, calendar);
                     }

@@ -97,6 +97,10 @@ impl World for Cluster {
                 self.settle(now, node as usize, calendar);
             }
             Event::Adapter { .. } => {}
+            Event::Played { vi, number } => {
+                self.play(now, vi, number, calendar);
+                self.calm(now, calendar);
+            }
             Event::Asked => self.answer(now, calendar),
         }
         self.tell_programs();

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use laxity_units::Time;
+use laxity_units::{Bytes, Span, Time};
 use laxity_vi::provider::{Posted, ViQueues, Which};
 use laxity_vi::{Bandwidth, Completion, DEPTH, Fault, Operation, Reliability, Remote, State, Status};
 
@@ -73,7 +73,7 @@ pub(super) struct Outgoing {
     /// adapter's edge.
     pub(super) flaw: Option<Status>,
     pub(super) data: Vec<u8>,
-    /// When it was rung for, as a message of a channel.
+    /// When it was rung for, if it is a message: no read, and no answer to one.
     pub(super) rung_at: Option<Time>,
     /// The firmware is done with it.
     pub(super) sent: bool,
@@ -129,13 +129,18 @@ pub(super) struct Arrival {
     pub(super) kind: Kind,
     pub(super) immediate: Option<u32>,
     pub(super) data: Vec<u8>,
-    /// The channel that it is a message of, and when it was rung for.
-    pub(super) of: Option<(u32, Time)>,
+    pub(super) size: Bytes,
+    /// The channel that it is a message of.
+    pub(super) of: Option<u32>,
+    /// When it was rung for, if it is a message.
+    pub(super) rung_at: Option<Time>,
+    /// The firmware is done with it, and it may be seen from then on.
+    pub(super) held_until: Option<Time>,
     /// What the receive descriptor that it took completes with.
     pub(super) completion: Option<Completion>,
     /// Its connection has ended.
     pub(super) void: bool,
-    /// The firmware is done with it.
+    /// The firmware is done with it, and its program was told if it is to be.
     pub(super) over: bool,
 }
 
@@ -184,6 +189,8 @@ pub(super) struct Interface {
     /// RDMA that it takes: writes, reads.
     pub(super) access: [bool; 2],
     pub(super) bandwidth: Bandwidth,
+    /// How long after it was rung for a message may be seen here at the earliest.
+    pub(super) playout: Span,
     /// The completion queues of its process that hear of it.
     pub(super) announced: [Option<u32>; 2],
     pub(super) state: State,
@@ -220,12 +227,13 @@ pub(super) struct Made {
     pub(super) reliability: Reliability,
     pub(super) access: [bool; 2],
     pub(super) bandwidth: Bandwidth,
+    pub(super) playout: Span,
     pub(super) announced: [Option<u32>; 2],
 }
 
 impl Interface {
     pub(super) fn new(made: Made, share: usize, queues: ViQueues) -> Self {
-        let Made { owner, node, endpoint, tag, reliability, access, bandwidth, announced } = made;
+        let Made { owner, node, endpoint, tag, reliability, access, bandwidth, playout, announced } = made;
         Self {
             owner,
             node,
@@ -234,6 +242,7 @@ impl Interface {
             reliability,
             access,
             bandwidth,
+            playout,
             announced,
             state: State::Idle,
             peer: None,
@@ -326,7 +335,11 @@ impl Interface {
             outgoing.void = true;
             outgoing.flaw = outgoing.flaw.or(Some(Status::FLUSHED));
         });
-        self.arrivals.iter_mut().for_each(|arrival| arrival.void = true);
+        self.arrivals.iter_mut().for_each(|arrival| {
+            arrival.void = true;
+            // Nobody waits for what was held.
+            arrival.over |= arrival.held_until.is_some();
+        });
         [0, 1].map(|which| self.heard[which].wrapping_sub(self.completed[which]))
     }
 

@@ -2,7 +2,7 @@
 
 use laxity_engine::Calendar;
 use laxity_model::via::Message;
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 use laxity_vi::provider::{Posted, Which};
 use laxity_vi::{Completion, Fault, Operation, Reliability, Segment, Status};
 
@@ -53,8 +53,12 @@ impl Cluster {
             }
         };
         let (data, immediate) = (std::mem::take(&mut outgoing.data), outgoing.posted.immediate);
-        let of = channel.zip(outgoing.rung_at);
-        let arrival = Arrival { kind, immediate, data, of, completion: None, void: false, over: false };
+        let (of, rung_at) = (channel.filter(|_| outgoing.rung_at.is_some()), outgoing.rung_at);
+        let size = Bytes::new(data.len() as u64);
+        let (completion, held_until) = (None, None);
+        let (void, over) = (false, false);
+        let arrival =
+            Arrival { kind, immediate, data, size, of, rung_at, held_until, completion, void, over };
         let there = peer.and_then(|peer| self.interfaces[peer as usize].as_mut());
         match there.filter(|there| there.arrivals.len() < MOST_ARRIVALS) {
             Some(there) => {
@@ -66,7 +70,7 @@ impl Cluster {
                 self.carry(now, node, message, calendar);
             }
             None => {
-                of.into_iter().for_each(|(channel, _)| self.channels[channel as usize].lose());
+                of.into_iter().for_each(|channel| self.channels[channel as usize].lose());
                 self.lose(now, vi, message.number, kind, calendar);
             }
         }
@@ -159,6 +163,32 @@ impl Cluster {
         }
     }
 
+    /// A message is in, and waits for its time if it came before that, where it was stored: nothing of it is kept here but that.
+    pub(super) fn come(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
+        let Some(interface) = self.interfaces[vi as usize].as_mut() else { return };
+        let Some(arrival) = interface.arrivals.item(number) else { return };
+        let of_file = arrival.of.map_or(Span::ZERO, |channel| self.channels[channel as usize].playout());
+        let playout = interface.playout.max(of_file);
+        match arrival.rung_at.map(|rung_at| rung_at.saturating_add(playout)).filter(|due| *due > now) {
+            Some(due) => {
+                arrival.held_until = Some(due);
+                let data = std::mem::take(&mut arrival.data);
+                self.give_back(data);
+                calendar.schedule(due, Event::Played { vi, number });
+            }
+            None => self.received(now, vi, number, calendar),
+        }
+    }
+
+    /// The time of a message has come that was held, if nobody has ended its connection meanwhile: then it may be another of that number.
+    pub(super) fn play(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
+        let held = self.interface(vi).and_then(|own| own.arrivals.item(number));
+        let held = held.filter(|arrival| !arrival.over && arrival.held_until.is_some_and(|due| due <= now));
+        if held.is_some() {
+            self.received(now, vi, number, calendar);
+        }
+    }
+
     /// A message is in, and its program may see it.
     pub(super) fn received(&mut self, now: Time, vi: u32, number: u64, calendar: &mut Calendar<Event>) {
         let Some(interface) = self.interface(vi) else { return };
@@ -169,8 +199,8 @@ impl Cluster {
             return self.sweep(now, vi);
         }
         let (kind, takes, completion) = (arrival.kind, arrival.takes_descriptor(), arrival.completion.take());
-        if let Some((channel, rung_at)) = arrival.of {
-            let size = Bytes::new(arrival.data.len() as u64);
+        if let Some((channel, rung_at)) = arrival.of.zip(arrival.rung_at) {
+            let size = arrival.size;
             match completion.is_some_and(|completion| completion.status.is_error()) {
                 false => self.channels[channel as usize].receive(now, rung_at, size),
                 true => self.channels[channel as usize].lose(),

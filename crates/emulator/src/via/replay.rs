@@ -119,9 +119,9 @@ mod tests {
             2 => (few(), few(), 0..9000u64, any::<bool>()).prop_map(|(process, tag, length, brings)| {
                 ask(process, brings, Request::Register { base: 0, length, tag, write: true, read: true })
             }),
-            3 => (few(), few(), any::<bool>()).prop_map(move |(process, tag, brings)| {
+            3 => (few(), few(), any::<bool>(), 0..2000u64).prop_map(move |(process, tag, brings, playout)| {
                 let reliability = Reliability::Unreliable;
-                let create = Request::CreateVi { tag, reliability, write: true, read: true, bandwidth, queues: [None; 2] };
+                let create = Request::CreateVi { tag, reliability, write: true, read: true, bandwidth, queues: [None; 2], playout };
                 ask(process, brings, create)
             }),
             2 => (few(), few(), few()).prop_map(|(process, vi, host)| {

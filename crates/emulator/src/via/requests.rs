@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use laxity_engine::Calendar;
 use laxity_model::via::Vi;
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::{Bytes, Rate, Time};
+use laxity_units::{Bytes, Rate, Span, Time};
 use laxity_vi::provider::{Answer, CompletionEntries, Memory, Request, ViQueues};
 use laxity_vi::{Attributes, Bandwidth, DEPTH, Refusal, State};
 
@@ -228,7 +228,7 @@ impl Cluster {
                 let set = own.regions.set(handle, (tag, write, read));
                 if set { Ok(Answer::Done) } else { Err(Refusal::InvalidParameter) }
             }
-            (Request::SetVi { vi, tag, reliability, write, read, bandwidth }, None) => {
+            (Request::SetVi { vi, tag, reliability, write, read, bandwidth, playout }, None) => {
                 if !own.tags.contains(&tag) {
                     return Err(Refusal::InvalidTag);
                 }
@@ -238,6 +238,7 @@ impl Cluster {
                 self.renegotiate(now, process, vi, bandwidth)?;
                 let set = self.own(Some(process), vi)?;
                 (set.tag, set.reliability, set.access) = (tag, reliability, [write, read]);
+                set.playout = Span::from_ns(playout);
                 Ok(Answer::Done)
             }
             (Request::CreateVi { .. }, Some(Thing::Queues(queues))) => {
@@ -317,7 +318,8 @@ impl Cluster {
         request: Request,
         queues: ViQueues,
     ) -> Result<Answer, (Refusal, ViQueues)> {
-        let Request::CreateVi { tag, reliability, write, read, bandwidth, queues: announced } = request
+        let Request::CreateVi { tag, reliability, write, read, bandwidth, queues: announced, playout } =
+            request
         else {
             return Err((Refusal::InvalidParameter, queues));
         };
@@ -359,6 +361,7 @@ impl Cluster {
             reliability,
             access: [write, read],
             bandwidth,
+            playout: Span::from_ns(playout),
             announced,
         };
         let share = self.shares.enter(Share { node, process, reserved: None });

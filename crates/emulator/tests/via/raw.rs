@@ -60,8 +60,9 @@ impl Raw {
     /// A virtual interface, and its queues; `None` if there is none to be had.
     pub(crate) fn try_vi(&self, tag: u32, reliability: Reliability) -> Option<(u32, Memory)> {
         let bandwidth = Bandwidth::None;
-        let (write, read, queues) = (true, true, [None; 2]);
-        match self.ask(Request::CreateVi { tag, reliability, write, read, bandwidth, queues }, None) {
+        let (write, read, queues, playout) = (true, true, [None; 2], 0);
+        match self.ask(Request::CreateVi { tag, reliability, write, read, bandwidth, queues, playout }, None)
+        {
             (Answer::Made(vi), Some(file)) => Some((vi, Memory::map(&file, QUEUES).unwrap())),
             (Answer::Refused(Refusal::Resource), None) => None,
             (answer, _) => panic!("{answer:?}"),

@@ -147,6 +147,7 @@ fn channel(
         process,
         program,
         streams,
+        playout,
         mut source,
     } = part.into_inner();
     let name = cx.required(name, "name", &owner, "this channel");
@@ -179,6 +180,13 @@ fn channel(
         false => {
             let help = "remove this, or say how many copies there are by `count`";
             cx.foreign(streams.as_ref(), "one source sends on a channel", help).map(|()| 1)
+        }
+    };
+    let playout = match around.cluster {
+        true => cx.optional(playout).map(|playout| playout.map(|span| span.into_inner().get())),
+        false => {
+            let reason = "only virtual interfaces hold a message until its time";
+            cx.foreign(playout.as_ref(), reason, "remove this").map(|()| None)
         }
     };
     if around.cluster {
@@ -397,6 +405,7 @@ fn channel(
         interface: interface?,
         program: program?,
         streams: streams?,
+        playout: playout?,
         stagger: source.stagger,
         source: source.spec,
         name: name.get_ref().0.clone(),

@@ -183,6 +183,7 @@ impl Channels {
             process: unsaid(),
             program: unsaid(),
             streams: unsaid(),
+            playout: unsaid(),
             source: part(source),
         }));
     }
@@ -267,6 +268,7 @@ impl Channels {
             process: unsaid(),
             program: unsaid(),
             streams: unsaid(),
+            playout: unsaid(),
             source: part(source),
         }));
     }

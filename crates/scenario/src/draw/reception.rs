@@ -240,6 +240,7 @@ fn channel(dice: &mut Dice, n: u64, plan: &Plan) -> Drafted<RawChannel> {
             all => dice.maybe(0.7, |dice| name(plan.programs[dice.below(all) as usize].clone())),
         },
         streams: unsaid(),
+        playout: unsaid(),
         source: part(source),
     })
 }

@@ -12,11 +12,12 @@ use super::sketch::{
 use super::source::TRACES;
 use super::theme::{GROUPS, Theme};
 use crate::choice::{DoorbellsKind, FirmwareKind, FormulaWord, SourceKind};
+use crate::leaf::{Bounded, Interval};
 use crate::raw::{
     RawAdmission, RawChannel, RawGroup, RawRenegotiation, RawScenario, RawSizes, RawSource, RawVia,
     RawViaCosts,
 };
-use crate::written::{Entries, Part};
+use crate::written::{Entries, Part, Written};
 
 /// What the tables of such a scenario have to agree on.
 struct Plan {
@@ -56,8 +57,8 @@ pub(super) fn scenario(dice: &mut Dice, theme: &Theme, title: String) -> Drafted
         let window = dice.between(1, 5);
         let interval = plan.work * dice.between(4, 60);
         let contract = dice.chance(0.6).then(|| dice.rounded(interval));
-        channels.push(round(dice, ("ping", 0, 1, "pong"), window, contract));
-        channels.push(round(dice, ("pong", 1, 0, "ping"), window, contract));
+        channels.push(round(dice, ("ping", 0, 1, "pong"), window, contract, &plan));
+        channels.push(round(dice, ("pong", 1, 0, "ping"), window, contract, &plan));
     }
     let messages = dice.between(30, 400);
     let length = dice.rounded(plan.work * messages);
@@ -307,8 +308,15 @@ fn channel(dice: &mut Dice, n: u64, again: bool, plan: &Plan) -> Drafted<RawChan
         },
         program: unsaid(),
         streams: if streams == 1 { unsaid() } else { whole(streams) },
+        playout: playout(dice, plan),
         source: part(source),
     })
+}
+
+/// How long a message is held: mostly not, else from less to more than it takes.
+fn playout(dice: &mut Dice, plan: &Plan) -> Drawn<Option<Written<Bounded<Interval>>>> {
+    let work = plan.work;
+    dice.newest().maybe(0.2, |dice| quantity(work / 2 + dice.part_of(work * 40)))
 }
 
 /// One side of a ping-pong, with a contract for messages so far apart or with none.
@@ -317,6 +325,7 @@ fn round(
     (called, from, to, back): (&str, u64, u64, &str),
     window: u64,
     contract: Option<Span>,
+    plan: &Plan,
 ) -> Drafted<RawChannel> {
     let source: Drafted<RawSource> = table!(RawSource {
         kind: word::<SourceKind>("rounds"),
@@ -370,6 +379,7 @@ fn round(
         process: unsaid(),
         program: unsaid(),
         streams: unsaid(),
+        playout: playout(dice, plan),
         source: part(source),
     })
 }

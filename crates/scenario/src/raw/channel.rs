@@ -84,6 +84,9 @@ pub(crate) struct RawChannel {
     pub(crate) program: Option<Written<Name>>,
     /// A virtual interface: so many sources send on it, each as `source` says, by itself. Default 1.
     pub(crate) streams: Option<Written<Whole<1, 1000>>>,
+    /// A virtual interface: a message is with its program no sooner than so long after it was sent, so that all take as long as that if none takes longer
+    /// on its way. Default: as soon as it comes.
+    pub(crate) playout: Option<Written<Bounded<Interval>>>,
     /// What the application sends.
     #[schemars(required)]
     pub(crate) source: Option<Part<RawSource>>,

@@ -63,6 +63,8 @@ enum Event {
     Arrival { source: u32, size: Bytes },
     /// A program rings a doorbell.
     Ring { node: u32, doorbell: Doorbell },
+    /// A message that came before its time may be seen now.
+    Played { channel: u32, number: u64 },
     /// A program sees that a message has come.
     Taken { channel: u32, number: u64 },
     /// A program sees that a message of its was sent.
@@ -278,17 +280,21 @@ impl<'a> Cluster<'a> {
             }
             // Whoever returned credits does not wait for it.
             ViaOutput::Sent(_) => {}
+            ViaOutput::Received(message) if (message.vi as usize) < channels => {
+                let (channel, number) = (message.vi as usize, message.number);
+                let playout = self.experiment.channels[channel].playout;
+                let due = playout
+                    .zip(self.programs[channel].sent_at(number))
+                    .map(|(after, sent)| sent.saturating_add(after));
+                match due.filter(|due| *due > now) {
+                    Some(due) => calendar.schedule(due, Event::Played { channel: message.vi, number }),
+                    None => self.see(now, channel, number, calendar),
+                }
+            }
             ViaOutput::Received(message) => {
                 let channel = message.vi as usize % channels;
-                let credits = message.vi as usize >= channels;
-                let program = &self.programs[channel];
-                let process = if credits { program.sender } else { program.receiver };
-                let at = self.busy(process, now, self.spec.reap);
-                let event = match credits {
-                    true => Event::Credited { channel: channel as u32 },
-                    false => Event::Taken { channel: message.vi, number: message.number },
-                };
-                calendar.schedule(at, event);
+                let at = self.busy(self.programs[channel].sender, now, self.spec.reap);
+                calendar.schedule(at, Event::Credited { channel: channel as u32 });
             }
             ViaOutput::Dropped(message) => {
                 let channel = message.vi as usize;
@@ -305,6 +311,12 @@ impl<'a> Cluster<'a> {
                 self.trace_work(node, unit, what, message, (since, now));
             }
         }
+    }
+
+    /// A message is there for its program to see, which takes it as soon as it is free.
+    fn see(&mut self, now: Time, channel: usize, number: u64, calendar: &mut Calendar<Event>) {
+        let at = self.busy(self.programs[channel].receiver, now, self.spec.reap);
+        calendar.schedule(at, Event::Taken { channel: channel as u32, number });
     }
 
     /// A program has a message.
@@ -413,6 +425,7 @@ impl World for Cluster<'_> {
                 self.settle(now, node as usize, calendar);
             }
             Event::Adapter { .. } => {}
+            Event::Played { channel, number } => self.see(now, channel as usize, number, calendar),
             Event::Taken { channel, number } => self.taken(now, channel as usize, number, calendar),
             Event::Noted { channel } => {
                 let (i, counted) = (channel as usize, self.counts());

@@ -55,6 +55,10 @@
 //! **Delay** runs from the logical arrival until the receiving program has the message: the responses on the way, that of N without the
 //! message's own transmission, as the receiver has its first bit when it begins. **Jitter**: messages sent `I` apart are
 //! received at most `I` and the longest delay less the shortest apart, and θ is at most that difference over `I`.
+//!
+//! *Played out* ([`ChannelSpec::playout`]) a message that came waits in its program's memory until so long after its logical arrival, in nobody's way, and is then seen. So it is with its program by
+//! the longest of two: what it takes otherwise, and the playout with the response of the program, to which it comes no less evenly than without. If the first is no longer than the
+//! playout nothing of the way is left in the delay: the shortest and the longest differ by what its program does meanwhile.
 
 use laxity_model::source::{Sizes, SourceParameters};
 use laxity_model::via::{Doorbells, Firmware, FirmwareCosts, Limits, ViaConfig};
@@ -118,6 +122,8 @@ pub(crate) struct Path {
     pub(crate) taken_back: Span,
     /// The shortest delay.
     pub(crate) shortest: Span,
+    /// How long after it was sent it may be seen at the earliest.
+    pub(crate) playout: Option<Span>,
     /// If doorbells are told apart: the stage after which its doorbell is rung, and how much later than at least that may be done for its contract to be kept there.
     pub(crate) early: Option<(usize, Span)>,
 }
@@ -514,12 +520,14 @@ fn path(experiment: &Experiment, spec: &ViaSpec, i: usize, taken: Taken) -> Path
         // The transmission is NSDMA's and NRDMA's at once.
         Firmware::Parallel | Firmware::QualityOfService => shortest.saturating_sub(transmission),
     };
+    let played = channel.playout.map_or(Span::ZERO, |playout| playout.saturating_add(spec.reap));
     Path {
         flow: Flow { slots, urgent: channel.class == Class::RealTime, stages },
         critical,
         wire: spec.latency,
         taken_back: wire_begins,
-        shortest: shortest.saturating_add(spec.latency),
+        shortest: shortest.saturating_add(spec.latency).max(played),
+        playout: channel.playout,
         early: apart.then(|| (0, spec.least_interval(i, channel))),
     }
 }

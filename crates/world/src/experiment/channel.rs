@@ -60,6 +60,8 @@ pub struct ChannelSpec {
     pub program: usize,
     /// So many sources send on it, each by itself; 1 unless it is a virtual interface.
     pub streams: u32,
+    /// A message is with its program no sooner than so long after it was sent, as a virtual interface may have it; `None` for at once.
+    pub playout: Option<Span>,
     /// How far each of them starts further into its trace than the one before.
     pub stagger: Span,
     /// What is sent.

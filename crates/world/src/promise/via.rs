@@ -86,7 +86,14 @@ impl View {
                 whole.map_or(by_visits, |whole| whole.min(by_visits))
             }
         };
-        Some(longest.saturating_add(path.wire).saturating_sub(path.taken_back))
+        let longest = longest.saturating_add(path.wire).saturating_sub(path.taken_back);
+        // What comes before its time waits for that in its program's memory, in nobody's way, and then for the program to see it.
+        Some(match (path.playout, path.critical.last()) {
+            (Some(playout), Some(seen)) => {
+                longest.max(playout.saturating_add(responses[server_of(*seen)].urgent))
+            }
+            _ => longest,
+        })
     }
 }
 

@@ -6,7 +6,7 @@
 //! A message is *sent* when the adapter hears its doorbell, and *received* when the other program is told: what programs take to post and to see is theirs, and in no number here. Programs are let in
 //! by what units have left, which is no bound, so nothing is promised here. Rates are of the time from the first doorbell until the last reception.
 
-use laxity_units::{Bytes, Time};
+use laxity_units::{Bytes, Span, Time};
 
 use super::outcome::Counted;
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
@@ -21,6 +21,8 @@ pub struct Observed {
     answer: Option<u32>,
     meter: Meter,
     gaps: Gaps,
+    /// How long after it was sent a message may be seen at the earliest.
+    playout: Span,
     /// Whether a program ever was this channel.
     seen: bool,
     /// When the first was sent, and the last received.
@@ -39,6 +41,7 @@ impl Observed {
             },
             meter: Meter { deadline_at_receiver: channel.deadline, ..Meter::default() },
             gaps: Gaps::new(channel.vtick().map(|vtick| vtick.interval)),
+            playout: channel.playout.unwrap_or(Span::ZERO),
             seen: false,
             from: None,
             until: Time::ZERO,
@@ -58,6 +61,11 @@ impl Observed {
         all[place].seen = true;
         back.into_iter().for_each(|back| all[back as usize].seen = true);
         [Some(place as u32), back]
+    }
+
+    /// How long after it was rung for a message may be seen at the earliest.
+    pub fn playout(&self) -> Span {
+        self.playout
     }
 
     /// A program has rung for a message.

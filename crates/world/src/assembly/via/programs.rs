@@ -161,6 +161,12 @@ impl Program {
         self.unnoted.pop_front()
     }
 
+    /// When a message that has not ended was handed over.
+    pub(super) fn sent_at(&self, number: u64) -> Option<Time> {
+        let place = number.checked_sub(self.first)? as usize;
+        self.under_way.get(place)?.map(|handed| handed.at)
+    }
+
     /// A message is received or lost: which.
     pub(super) fn end(&mut self, number: u64) -> Option<Handed> {
         let place = number.checked_sub(self.first)? as usize;
