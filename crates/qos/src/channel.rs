@@ -14,6 +14,7 @@
 //! ```
 
 mod by_channel;
+mod closing;
 mod computing;
 mod cores;
 mod handler;

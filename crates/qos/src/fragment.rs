@@ -152,6 +152,11 @@ impl Reassembler {
     /// Fragments in a message, at most; a fragment that claims more is ignored.
     pub const MAX_FRAGMENTS: u32 = 1 << 20;
 
+    /// Messages of which something has come, and not all.
+    pub fn incomplete(&self) -> u64 {
+        self.open.len() as u64
+    }
+
     /// Takes fragment `index` of the `count` that make up `message`.
     ///
     /// Fragments that contradict themselves or what their message said before, duplicates, and fragments

@@ -62,7 +62,25 @@ impl<T> ByChannel<T> {
         self.all.push(value);
         self.channels.push(channel);
         self.next = self.next.max(channel.0.checked_add(1).expect("channel numbers fit"));
-        let place = self.all.len() - 1;
+        self.say_where(channel, self.all.len() - 1);
+    }
+
+    /// Takes the value of `channel` away, if it has one. Takes as long as there are values.
+    pub fn remove(&mut self, channel: ChannelId) -> Option<T> {
+        let place = self.find(channel)?;
+        let value = self.all.swap_remove(place);
+        self.channels.swap_remove(place);
+        // In a table of open addressing others are found past an entry, so one is not just left out.
+        self.direct.fill(NOWHERE);
+        self.table.iter_mut().for_each(|entry| entry.place = NOWHERE);
+        self.taken = 0;
+        for place in 0..self.channels.len() {
+            self.say_where(self.channels[place], place);
+        }
+        Some(value)
+    }
+
+    fn say_where(&mut self, channel: ChannelId, place: usize) {
         let entry = Entry {
             channel: channel.0,
             place: u32::try_from(place).expect("there are fewer values than numbers"),
@@ -200,6 +218,31 @@ mod tests {
             let in_order = (0..500).map(|number| (ChannelId(number * step), number));
             assert!(values.iter().map(|(channel, value)| (channel, *value)).eq(in_order));
             assert_eq!(values.next(), ChannelId(499 * step + 1));
+        }
+    }
+
+    /// Whatever is taken away, what is left is found and nothing else, and what comes back is found again.
+    #[test]
+    fn what_was_taken_away_is_not_there() {
+        for step in [1, 64, 1 << 16] {
+            let mut values = ByChannel::default();
+            (0..500).for_each(|number| values.insert(ChannelId(number * step), number));
+            for number in (0..500).filter(|number| number % 3 != 1) {
+                assert_eq!(values.remove(ChannelId(number * step)), Some(number));
+                assert_eq!(values.remove(ChannelId(number * step)), None);
+            }
+            let left = |values: &ByChannel<u32>| values.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+            assert_eq!(
+                left(&values),
+                (0..500).filter(|number| number % 3 == 1).collect::<Vec<_>>(),
+                "{step}"
+            );
+            assert!(
+                (0..500).all(|number| values.find(ChannelId(number * step)).is_some() == (number % 3 == 1))
+            );
+            values.insert(ChannelId(3 * step), 3);
+            assert_eq!((values[ChannelId(3 * step)], values[ChannelId(4 * step)]), (3, 4));
+            assert_eq!(values.next(), ChannelId(499 * step + 1), "no number is given twice by itself");
         }
     }
 

@@ -81,6 +81,10 @@ impl Cores {
         self.0.each(|core| core.cpu.group(groups));
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Core> {
+        self.0.iter()
+    }
+
     /// Whether a thread waits for one of them that was created for `link`.
     pub(super) fn have_thread_for(&self, link: LinkId) -> bool {
         self.0.iter().any(|core| core.link_threads.contains(&link))

@@ -21,6 +21,13 @@ pub(super) struct Handler {
     pub(super) new_thread: bool,
 }
 
+impl Handler {
+    /// Whether it has something to do, or waits for a buffer to do it.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.active || self.message.is_some()
+    }
+}
+
 /// The handler that has the CPU.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Running {

@@ -32,6 +32,8 @@ pub(super) struct Lane {
     pub(super) reassembler: Reassembler,
     /// Messages that wait for the channel's program.
     pub(super) inbox: Inbox,
+    /// Nothing more is accepted.
+    pub(super) closed: bool,
 }
 
 impl Lane {
@@ -48,6 +50,7 @@ impl Lane {
             unfinished: BTreeMap::new(),
             reassembler: Reassembler::default(),
             inbox: Inbox::default(),
+            closed: false,
         }
     }
 

@@ -68,6 +68,13 @@ pub(super) struct Inbox {
     left: Option<Span>,
 }
 
+impl Inbox {
+    /// Whether no message waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
+
 impl Subsystem {
     /// A message of `lane` is whole again: delivered unless its channel has a program, which has to take it first.
     pub(super) fn completed(

@@ -58,6 +58,8 @@ pub struct Subsystem {
     pub(super) lanes: Vec<Lane>,
     pub(super) handlers: Vec<Handler>,
     pub(super) free_handlers: Vec<usize>,
+    /// Lanes of channels that were [forgotten](Self::forget).
+    pub(super) free_lanes: Vec<usize>,
     pub(super) threads: u32,
     /// A message queue has got a place since it was last asked whether any had.
     pub(super) made_room: bool,
@@ -78,6 +80,7 @@ impl Subsystem {
             lanes: Vec::new(),
             handlers: Vec::new(),
             free_handlers: Vec::new(),
+            free_lanes: Vec::new(),
             threads: 0,
             made_room: false,
             cores: Cores::new(&config),
@@ -136,8 +139,17 @@ impl Subsystem {
     }
 
     fn add_lane(&mut self, id: ChannelId, config: ChannelConfig) -> usize {
-        self.lanes.push(Lane::new(id, config));
-        let lane = self.lanes.len() - 1;
+        let new = Lane::new(id, config);
+        let lane = match self.free_lanes.pop() {
+            Some(free) => {
+                self.lanes[free] = new;
+                free
+            }
+            None => {
+                self.lanes.push(new);
+                self.lanes.len() - 1
+            }
+        };
         // Received packets carry no state between them, so their handler is always the channel's.
         if self.config.processing == Processing::PerChannel || config.role != Role::Send {
             self.lanes[lane].handler = Some(self.add_handler(lane, None));
@@ -218,9 +230,10 @@ impl Subsystem {
         }
     }
 
-    /// The application sends a message of `size` bytes on `channel`.
+    /// The application sends a message of `size` bytes on `channel`. Panics if that is [closed](Self::close).
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
         let Channel { config, lane, excess, sent: id, .. } = self.channels[channel];
+        assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
         let best_effort = Tag::sharing(now, config.share);
         let real_time = config.class == Class::RealTime;
         if let Some(cause) = self.outside_contract(&config, size) {

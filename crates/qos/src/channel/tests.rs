@@ -1,6 +1,7 @@
 //! The subsystem, step by step, with steps that take no time.
 
 mod blocks;
+mod closing;
 mod early;
 mod link;
 mod links;

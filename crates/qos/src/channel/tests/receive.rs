@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn packet(class: Class, message: u64, index: u32, count: u32, deadline: u64) -> Packet {
+pub(super) fn packet(class: Class, message: u64, index: u32, count: u32, deadline: u64) -> Packet {
     let tag = Tag { class, logical_arrival: at(0), deadline: at(deadline), tick: Vtick::NONE, level: 4 };
     Packet {
         channel: ChannelId(9),
