@@ -45,13 +45,18 @@ impl Task {
         Some(Self { interval, service, weight })
     }
 
-    /// Demand of releases in `[0, t)`, the first at 0.
+    /// Demand of releases in `[0, t)`, the first at 0. That one counts at `t = 0`, too: who takes no time of its own waits all the same for what comes when it does.
     pub(super) fn demand(&self, t: u64) -> u128 {
-        if t <= self.interval && t > 0 {
+        if t <= self.interval {
             u128::from(self.service)
         } else {
             u128::from(t.div_ceil(self.interval)) * u128::from(self.service)
         }
+    }
+
+    /// The first release at `t` or later that `demand(t)` has not.
+    fn next_release(&self, t: u64) -> u64 {
+        t.max(1).div_ceil(self.interval).saturating_mul(self.interval)
     }
 
     pub(super) fn service(&self) -> u128 {
@@ -302,7 +307,7 @@ struct Window {
 impl Window {
     fn add(&mut self, task: Task) {
         self.demand += task.demand(self.t);
-        let released = self.t.div_ceil(task.interval).saturating_mul(task.interval);
+        let released = task.next_release(self.t);
         let index = u32::try_from(self.tasks.len()).expect("tasks fit in memory");
         self.tasks.push(task);
         self.schedule(released, index);
@@ -320,8 +325,7 @@ impl Window {
         self.demand = demand(&self.tasks, t);
         self.releases.clear();
         for index in 0..self.tasks.len() {
-            let released = t.div_ceil(self.tasks[index].interval).saturating_mul(self.tasks[index].interval);
-            self.schedule(released, index as u32);
+            self.schedule(self.tasks[index].next_release(t), index as u32);
         }
         self.tasks.len()
     }

@@ -42,6 +42,28 @@ proptest! {
     }
 }
 
+proptest! {
+    /// One by one they have what the sweep has, who takes nothing and whom nothing is ahead of included: he waits for what comes when he does (`exceeded/19`).
+    #[test]
+    fn the_sweep_has_the_response_time_of_each(
+        drawn in prop::collection::vec((1u64..2000, 0u64..3), 1..8),
+        above in prop::collection::vec((50u64..500, 0u64..8), 0..3),
+        constant in 0u128..3,
+    ) {
+        let above: Vec<Task> = above.iter().map(|(interval, service)| task(*interval, u128::from(*service))).collect();
+        let of = |(interval, service): &(u64, u64)| Claim { task: task(interval + 100, u128::from(*service)), limit: 5000 };
+        let claims: Vec<Claim> = drawn.iter().map(of).collect();
+        let effort = Effort::of(u64::MAX);
+        let mut swept = vec![None; claims.len()];
+        sweep(constant, &above, claims.iter().copied(), &effort, |place, r| swept[place] = r);
+        for (place, claim) in claims.iter().enumerate() {
+            let before: Vec<Task> = above.iter().copied().chain(claims[..place].iter().map(|claim| claim.task)).collect();
+            let alone = found(constant + claim.task.service(), &before, claim.limit);
+            prop_assert_eq!(swept[place], alone.ok(), "{}", place);
+        }
+    }
+}
+
 /// Ten thousand channels that are served every 50 ms, and below them one that takes minutes: the least that it may take is 250 s/(1 − 1/2), in which 100 million messages
 /// come, and the most 50 ms more. If it has those, or less than the least, nothing is counted; if it has 20 ms of them, each channel once, and what comes meanwhile.
 #[test]
@@ -155,9 +177,9 @@ fn a_response_beyond_the_limit_is_bounded_from_below() {
 }
 
 #[test]
-fn a_demand_counts_what_is_released_before() {
+fn a_demand_counts_what_is_released_before_and_at_the_start() {
     let task = task(10, 3);
-    assert_eq!([0, 1, 10, 11, 20, 21].map(|t| task.demand(t)), [0, 3, 3, 6, 6, 9]);
+    assert_eq!([0, 1, 10, 11, 20, 21].map(|t| task.demand(t)), [3, 3, 3, 6, 6, 9]);
 }
 
 #[test]
