@@ -292,7 +292,9 @@ fn worst(wanted: &Wanted, run: &Run, more: bool) -> Option<f64> {
     };
     match metric.owner() {
         Owner::Run => metric.of_run(run),
-        Owner::Channel => of(run.channels.iter().map(|c| (c.name.as_str(), metric.of_channel(c))).collect()),
+        // The worst of all is not known without one that nothing was carried of.
+        Owner::Channel if channels.is_empty() && run.channels.iter().any(|c| metric.is_starved(c)) => None,
+        Owner::Channel => of(run.channels.iter().map(|c| (c.name.as_str(), metric.judged(c))).collect()),
         Owner::Resource => {
             of(run.resources.iter().map(|r| (r.name.as_str(), metric.of_resource(r))).collect())
         }

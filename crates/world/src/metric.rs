@@ -113,6 +113,24 @@ pub fn dropped_messages(channel: &Channel) -> u64 {
     channel.drops.values().sum()
 }
 
+/// Whether anything went of which `field` counts what went wrong. Such a count is zero where nothing went at all, and would make a channel
+/// that carried nothing the best of all: it is no value to judge by.
+pub fn went(channel: &Channel, field: &str) -> bool {
+    match field {
+        "missed_packets" | "missed_messages" | "delivered_late" => carried(channel),
+        "drops" | "dropped_messages" | "dropped_packets" | "lost_packets" => channel.messages > 0,
+        // Both are of the whole run, of which the worst tells whether anything came of it.
+        "late_outside" => carried(channel) || channel.worst.or(channel.delivery_worst).is_some(),
+        "backlog" => channel.backlog != Some(0),
+        _ => true,
+    }
+}
+
+/// Whether anything of `channel` was transmitted in the window.
+fn carried(channel: &Channel) -> bool {
+    channel.packets > 0 || channel.completed > 0
+}
+
 /// What a figure's axis shows: a metric by its name.
 ///
 /// Of a channel: a number's name, one of [`DERIVED`], `drops.<cause>`, or a distribution's with a statistic (`laxity.min`). Of a
@@ -260,6 +278,30 @@ impl Metric {
             _ => None,
         };
         value.filter(|v| v.is_finite())
+    }
+
+    /// Its value for `channel` to judge by: [`Metric::of_channel`], but none where nothing [`went`].
+    pub fn judged(&self, channel: &Channel) -> Option<f64> {
+        self.of_channel(channel).filter(|_| went(channel, self.field()))
+    }
+
+    /// Whether `channel` has no value to judge by because nothing was carried of what it was offered, so that who asks for the worst of all channels must not do without it.
+    pub fn is_starved(&self, channel: &Channel) -> bool {
+        let its_own = match self.field() {
+            "laxity" | "worst" | "missed_packets" | "missed_messages" | "missed_share" | "used" => {
+                channel.deadline.is_some()
+            }
+            "delivered_late" | "delivery_worst" => channel.delivered_late.is_some(),
+            "delivery" => channel.delivered.is_some(),
+            "latency" | "sojourn" | "queueing" | "access" => true,
+            _ => false,
+        };
+        its_own && channel.messages > 0 && !carried(channel) && self.judged(channel).is_none()
+    }
+
+    /// The field of a channel that it is of.
+    fn field(&self) -> &str {
+        self.name.split('.').next().unwrap_or(&self.name)
     }
 
     /// Its value for `resource`; `None` if that has none, or if it is no resource's.

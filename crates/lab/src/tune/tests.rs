@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use laxity_world::results::{Channel, Refused};
+use laxity_world::results::{Channel, Refused, Summary};
 
 use super::grid::Grid;
 use super::*;
@@ -173,6 +173,7 @@ fn of_several_channels_the_worst_counts_and_of_circumstances_the_mean() {
     let run = |values: [(f64, u64); 2]| {
         let channel = |name: &str, (throughput, dropped_packets): (f64, u64)| Channel {
             name: name.into(),
+            messages: 10,
             throughput,
             dropped_packets,
             ..Channel::default()
@@ -192,6 +193,47 @@ fn of_several_channels_the_worst_counts_and_of_circumstances_the_mean() {
     refused.channels[1].refused = Some(Refused { reason: "no room".into(), ..Refused::default() });
     let refused = of(&[refused]);
     assert!(!refused.is_good() && refused.refused.unwrap().contains("`others` is refused: no room"));
+}
+
+/// Nothing is late of a channel of which nothing was carried, and the rest is all the better for it: a setting that starves one keeps no need by that, and is not the best.
+#[test]
+fn who_starves_a_channel_is_not_the_better_for_it() {
+    let of = |need: &str, carried: u64, offered: u64| {
+        let goal = scenario(
+            "\"1 ms\"",
+            &format!("{}[[tune.need]]\n{need}", MOST.replace("figure:received_per_second", "throughput")),
+        );
+        let latency = Summary { count: 3, p99: 0.001, ..Summary::default() };
+        let channel = |name: &str, messages: u64, completed: u64| Channel {
+            name: name.into(),
+            deadline: Some(0.1),
+            throughput: 5.0,
+            messages,
+            completed,
+            latency: (completed > 0).then(|| latency.clone()),
+            ..Channel::default()
+        };
+        let channels = vec![channel("packets", offered, carried), channel("others", 5, 5)];
+        setting(goal.tune.as_ref().unwrap(), &[0], &[Run { channels, ..Run::default() }]).needs[0]
+    };
+    let named = |metric: &str| format!("metric = \"{metric}\"\nat_most = 0\nchannels = [\"packets\"]");
+    for metric in ["missed_messages", "missed_packets", "late_outside"] {
+        assert_eq!(of(&named(metric), 0, 5), None, "{metric}");
+        assert_eq!(of(&named(metric), 5, 5), Some(0.0), "{metric}");
+    }
+    for metric in ["dropped_packets", "dropped_messages", "drops.message_queue", "lost_packets"] {
+        assert_eq!(of(&named(metric), 0, 0), None, "{metric}");
+        assert_eq!(of(&named(metric), 0, 5), Some(0.0), "{metric}");
+    }
+    // Of all that have it, one that was offered something and has it not is the worst; one that nothing was offered on is nobody's business.
+    for (need, value) in [
+        ("metric = \"latency.p99\"\nat_most = \"5 ms\"", 0.001),
+        ("metric = \"missed_messages\"\nat_most = 0", 0.0),
+    ] {
+        assert_eq!(of(need, 0, 5), None, "{need}");
+        assert_eq!(of(need, 0, 0), Some(value), "{need}");
+        assert_eq!(of(need, 5, 5), Some(value), "{need}");
+    }
 }
 
 #[test]

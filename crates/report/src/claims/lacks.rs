@@ -1,20 +1,14 @@
 //! What a channel's results lack, and why, in words that end a claim.
 
-use laxity_world::results::Channel;
+use laxity_world::metric;
+use laxity_world::results::{Channel, Computation};
 
 /// Why `field` of `channel` has no value to judge by, though `measured` says that there is one; `None` if it has.
 ///
-/// Counts of what went wrong are zero where nothing went at all, and would make a channel that carried nothing the best of
-/// all.
+/// Counts of what went wrong are none where nothing went at all: see [`metric::went`].
 pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<String> {
     let name = &channel.name;
-    let went = match field {
-        "missed_packets" | "missed_messages" | "delivered_late" => {
-            channel.packets > 0 || channel.completed > 0
-        }
-        "drops" | "dropped_packets" | "lost_packets" => channel.messages > 0,
-        _ => true,
-    };
+    let went = metric::went(channel, field);
     if measured && went {
         return None;
     }
@@ -43,4 +37,10 @@ pub(super) fn why(channel: &Channel, field: &str, measured: bool) -> Option<Stri
         }
         _ => format!("channel `{name}` has no `{field}`"),
     })
+}
+
+/// The same of an application that computes: none of its budgets is late where none was done.
+pub(super) fn why_not_computed(computation: &Computation, field: &str) -> Option<String> {
+    (field == "late" && computation.budgets == 0)
+        .then(|| format!("application `{}` was done with no budget in the window", computation.name))
 }

@@ -122,8 +122,16 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     let stages = stages.map(|(s, raw)| build.value(&format!("stage `{}`", s.name), raw)).collect();
     fields.insert("stages".into(), Dynamic::from_array(stages));
     let computations = run.computations.iter().zip(list(fields.remove("computations")));
-    let computations =
-        computations.map(|(c, raw)| build.value(&format!("application `{}`", c.name), raw)).collect();
+    let computations = computations.map(|(computation, raw)| {
+        let mut raw = raw.cast::<Map>();
+        for (field, value) in &mut raw {
+            if let Some(why) = lacks::why_not_computed(computation, field) {
+                *value = Absent::new(why).into();
+            }
+        }
+        build.value(&format!("application `{}`", computation.name), raw.into())
+    });
+    let computations = computations.collect();
     fields.insert("computations".into(), Dynamic::from_array(computations));
     let real_time = match fields.remove("real_time").filter(Dynamic::is_map) {
         // How well the clock was kept is of the platform, and what frames took is of what was emulated.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use laxity_scenario::claim::Stalls;
 use laxity_world::results::{
-    Axis, AxisPoint, Channel, Origin, Provenance, Refused, Resource, Results, Ruling, Run, Summary, Verdict,
+    Axis, AxisPoint, Channel, Computation, Origin, Provenance, Refused, Resource, Results, Ruling, Run,
+    Summary, Verdict,
 };
 
 use super::{Claim, ClaimError, Judge};
@@ -381,11 +382,27 @@ fn one_claim_with_an_error_leaves_the_others_judged() {
 }
 
 #[test]
+fn an_application_that_was_done_with_no_budget_was_late_with_none_and_kept_none() {
+    let mut results = results();
+    for (run, budgets) in results.runs.iter_mut().zip([0, 3]) {
+        run.computations = vec![Computation { name: "film".into(), budgets, ..Computation::default() }];
+    }
+    let ruling = |run: usize| {
+        let script = format!("runs[{run}].computation(\"film\").late == 0");
+        let judge = Judge::compile(&[claim(&script, None)]).unwrap();
+        judged_on(&judge, &results).unwrap_or_else(|error| panic!("{error}")).ruling
+    };
+    let Ruling::NotJudged { because } = ruling(0) else { panic!("judged") };
+    assert!(because.contains("`film` was done with no budget"), "{because}");
+    assert_eq!(ruling(1), Ruling::Holds);
+}
+
+#[test]
 fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
     let mut results = results();
     for run in &mut results.runs {
         let rt = &mut run.channels[0];
-        (rt.messages, rt.laxity) = (0, None);
+        (rt.messages, rt.laxity, rt.backlog) = (0, None, Some(0));
     }
     let on = |results: &Results, script: &str| {
         let judge = Judge::compile(&[claim(script, None)]).unwrap();
@@ -400,6 +417,8 @@ fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
         "runs.all(|r| r.rt.all(|c| c.worst <= c.bound))",
         "!runs.any(|r| r.rt.any(|c| c.laxity.min < 0))",
         "runs[0].rt[0].lost_packets == 0",
+        "runs[0].rt[0].late_outside == 0",
+        "runs[0].rt[0].backlog <= 3",
     ] {
         let Ruling::NotJudged { because } = on(&results, script) else { panic!("judged: {script}") };
         assert!(because.contains("channel `0` carried nothing"), "{script}: {because}");
@@ -408,6 +427,10 @@ fn a_channel_that_carried_nothing_has_missed_no_deadline_and_kept_none() {
     results.runs[0].channels[0].messages = 4;
     let of_first = |field: &str| format!("runs[0].rt[0].{field} == 0");
     assert!(matches!(on(&results, &of_first("missed_messages")), Ruling::NotJudged { .. }));
+    assert!(matches!(on(&results, &of_first("late_outside")), Ruling::NotJudged { .. }));
+    // Before the window something came of it, and was in time.
+    results.runs[0].channels[0].worst = Some(0.001);
+    assert_eq!(on(&results, &of_first("late_outside")), Ruling::Holds);
     assert_eq!(on(&results, &of_first("dropped_packets")), Ruling::Holds);
     // An element that decides does so whatever became of the others.
     assert_eq!(
