@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use laxity_world::causes;
 use laxity_world::metric::{Metric, Owner, metrics};
 use laxity_world::results::{Axis, Origin, Run};
+use laxity_world::{causes, figures};
 use serde_spanned::Spanned;
 
 use super::context::{Context, Reported};
@@ -225,6 +225,12 @@ fn figure(cx: &mut Context<'_>, part: Part<RawFigure>, axes: &[Axis]) -> Result<
 
 /// The metric of that name, or a report of what is near it.
 pub(crate) fn metric(cx: &mut Context<'_>, name: &Spanned<String>) -> Result<Metric, Reported> {
+    if let Some(figure) = name.get_ref().strip_prefix("figure:").filter(|figure| !figure.is_empty()) {
+        let have: Vec<String> = figures::ALL.iter().map(|(name, _)| (*name).to_string()).collect();
+        if !have.iter().any(|name| name == figures::plain(figure)) {
+            return Err(nothing_called(cx, &name.span(), "figure", figure, &have));
+        }
+    }
     name.get_ref().parse::<Metric>().map_err(|error| {
         let reason = format!("there is no metric `{}`", shown(name.get_ref()));
         let mut diagnostic = Diagnostic::new(cx.place(&name.span()), reason);

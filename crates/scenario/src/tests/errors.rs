@@ -209,6 +209,7 @@ shown! {
     figures {
         figure_of_no_axis: format!("{}\n[[figure]]\nx = \"laod\"\ny = \"throughput\"\nchannels = [\"video\"]", sweep("channel.bulk.burst", "1"));
         figure_of_no_metric: and("[[figure]]\ny = \"troughput\"");
+        figure_of_no_figure: and("[[figure]]\ny = \"figure:admited@2\"");
         curve_over_an_axis: format!("{}\n[[figure]]\nx = \"load\"\ny = \"latency.ccdf\"", sweep("channel.bulk.burst", "1"));
         figure_of_no_channel: and("[[figure]]\ny = \"throughput\"\nchannels = [\"vide\"]");
     }
