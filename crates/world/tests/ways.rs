@@ -15,6 +15,8 @@ struct Ways {
     /// By the number of the message's way.
     flows: BTreeMap<u64, Vec<(Time, Track, Flow)>>,
     due: Vec<(u64, Time)>,
+    /// Messages that were complete, or late.
+    ended: Vec<(String, u64)>,
     channels: Vec<(u64, String)>,
 }
 
@@ -33,8 +35,9 @@ impl Trace for Ways {
     }
 
     fn instant(&mut self, _: Track, name: &str, at: Time, arguments: Arguments<'_>) {
-        if name == "deadline" {
-            self.due.push((arguments[0].1, at));
+        match name {
+            "deadline" => self.due.push((arguments[0].1, at)),
+            ended => self.ended.push((ended.to_string(), arguments[0].1)),
         }
     }
 
@@ -121,4 +124,56 @@ fn named(ways: &Ways, track: Track) -> &str {
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
+}
+
+/// A frame of 1000 B is 80 us on the host's link and 800 on the port's, which comes to it as the host is done and holds it until the 2 ms are over in which the host was to be done: it sends for 800 us, and not for what the frame
+/// has waited and was held. Its message is complete once, and not at the host as well.
+#[test]
+fn a_port_is_shown_to_send_while_it_does() {
+    let text = r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        costs = { context_switch = "0 us", cache_miss = "0 us", first_packet = "0 us", packet = "0 us", link_scheduling = "0 us", hand_over = "0 us", interrupt = "0 us", receive_packet = "0 us", receive_message = "0 us" }
+        subsystem = { packet = "1000 B" }
+        [adapter]
+        kind = "null"
+        per_byte = "80 ns"
+        [admission]
+        formula = "off"
+        [node.a]
+        [node.b]
+        [node.sw]
+        kind = "switch"
+        [network.near]
+        joins = ["sw", "a"]
+        rate = "100 Mbit/s"
+        [network.far]
+        joins = ["sw", "b"]
+        rate = "10 Mbit/s"
+        [run]
+        time = "39 ms"
+        [[channel]]
+        name = "x"
+        class = "real_time"
+        from = "a"
+        to = "b"
+        max_message = "1000 B"
+        burst = 1
+        min_interval = "10 ms"
+        deadline = "2 ms"
+        source = { kind = "periodic" }
+        "#;
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut ways = Ways::default();
+    let run = observe(&scenario.first(), &mut ways, None);
+    let on = |name: &str| {
+        let spans = ways.spans.iter().filter(|(track, ..)| named(&ways, *track) == name);
+        spans.map(|(_, begin, end)| (begin.as_ps() / 1_000_000, end.as_ps() / 1_000_000)).collect::<Vec<_>>()
+    };
+    assert_eq!(on("node a link"), [0, 10_000, 20_000, 30_000].map(|at| (at, at + 80)));
+    assert_eq!(on("node sw.b link"), [2000, 12_000, 22_000, 32_000].map(|at| (at, at + 800)));
+    let [x] = &run.channels[..] else { panic!("it is one") };
+    assert_eq!((x.completed, x.missed_messages), (4, 0));
+    assert_eq!(ways.ended, [0, 1, 2, 3].map(|message| ("message complete".to_string(), message)));
 }

@@ -31,6 +31,10 @@ struct Seen {
     first: bool,
     /// To nowhere else.
     ends: bool,
+    /// By the last station that sends it, as its completion is measured.
+    departs: bool,
+    /// When a port began to send it.
+    began: Option<Time>,
 }
 
 /// A frame that leaves a station, for whoever looks at them.
@@ -78,6 +82,8 @@ struct LinkTrack {
     track: Track,
     /// When the link was last free: with several packets in the adapter the next begins then.
     free: Time,
+    /// Of a port of a switch: when it began with the frame that it sends. What it has it holds or keeps waiting, and it was handed to the adapter before.
+    began: Option<Time>,
 }
 
 impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
@@ -117,7 +123,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                     names.map(|name| track(&format!("link {name}"))).collect()
                 }
             };
-            let links = links.into_iter().map(|track| LinkTrack { track, free: Time::ZERO }).collect();
+            let links =
+                links.into_iter().map(|track| LinkTrack { track, free: Time::ZERO, began: None }).collect();
             let queue = track("link queue");
             self.nodes.push(Tracks { cpus, placed, links, queue });
         }
@@ -148,13 +155,21 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.departures
     }
 
-    /// A packet has departed from a node by a link, `first` where its message set out, and `ends` if it goes nowhere else.
+    /// A port begins with a frame.
+    #[inline]
+    pub(super) fn begun(&mut self, port: usize, now: Time) {
+        if self.trace.is_kept() {
+            self.nodes[port].links[0].began = Some(now);
+        }
+    }
+
+    /// A packet has departed from a node by a link, `first` where its message set out, `ends` if it goes nowhere else, and `departs` if nobody sends it on.
     pub(super) fn departed(
         &mut self,
         (node, link): (usize, LinkId),
         now: Time,
         packet: &Packet,
-        (first, ends): (bool, bool),
+        (first, ends, departs): (bool, bool, bool),
     ) {
         // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
         // word comes in: enough to tell runs apart that nobody has made alike on purpose.
@@ -164,7 +179,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             self.departures = mixed ^ (mixed >> 29);
         }
         if self.trace.is_kept() {
-            self.seen.push(Seen { station: node, link, packet: *packet, first, ends });
+            let began = self.nodes[node].links[usize::from(link.0)].began.take();
+            self.seen.push(Seen { station: node, link, packet: *packet, first, ends, departs, began });
         }
         if let Some(frames) = &mut self.frames {
             self.frame.clear();
@@ -190,7 +206,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
 
     /// Traces what has departed at `now`, and how long the queues of `nodes` are after it.
     pub(super) fn look_at(&mut self, now: Time, nodes: &[Node]) {
-        for Seen { station: node, link, packet, first, ends } in self.seen.drain(..) {
+        for Seen { station: node, link, packet, first, ends, departs, began } in self.seen.drain(..) {
             let tracks = &mut self.nodes[node];
             let arguments = [
                 ("channel", u64::from(packet.channel.0)),
@@ -200,7 +216,8 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             ];
             let cpu = tracks.cpu_that(packet.channel, |placed| placed.handler);
             let link = &mut tracks.links[usize::from(link.0)];
-            self.trace.span(link.track, "transmit", packet.handed.max(link.free), now, &arguments);
+            let began = began.unwrap_or_else(|| packet.handed.max(link.free));
+            self.trace.span(link.track, "transmit", began, now, &arguments);
             link.free = now;
             if packet.is_last() {
                 // Made, or passed on, by what the CPU did until then; a port of a switch has none.
@@ -219,8 +236,9 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             let host = nodes.get(node).and_then(Node::host);
             let waiting = host.map_or(0, |host| host.subsystem().link_queue().0);
             self.trace.level(tracks.queue, now, waiting as i64);
-            if packet.is_last() {
-                let late = now > packet.tag.deadline;
+            // Once, where its completion is measured, and late after the mark of its deadline: a station on the way has deadlines of its own.
+            if packet.is_last() && departs {
+                let late = now > packet.carried.due;
                 let name = if late { "message late" } else { "message complete" };
                 let track = self.channels[packet.channel.0 as usize];
                 self.trace.instant(track, name, now, &[("message", packet.message)]);

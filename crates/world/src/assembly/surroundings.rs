@@ -113,7 +113,10 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         calendar: &mut Calendar<Event>,
     ) -> impl FnMut(SwitchOutput) {
         move |output| match output {
-            SwitchOutput::Begun(packet, until) => self.begin(station, until, &packet, calendar),
+            SwitchOutput::Begun(packet, until) => {
+                self.observer.begun(station, now);
+                self.begin(station, until, &packet, calendar);
+            }
             SwitchOutput::Departed(packet) => self.depart(station, now, &packet, calendar),
             SwitchOutput::Discarded(packet) => self.meter(packet.channel).tally.lost_packets += 1,
         }
@@ -162,7 +165,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
         let (hop, leg) = self.legs.of(packet.channel.0 as usize, node);
         let leg = *leg;
-        self.observer.departed((node, leg.by), now, packet, (hop == 0, leg.next.is_none()));
+        self.observer.departed((node, leg.by), now, packet, (hop == 0, leg.next.is_none(), leg.departs));
         if !leg.cuts_through {
             self.send_on(hop, &leg, now, packet, calendar);
         }
