@@ -364,8 +364,8 @@ impl Adapter {
         }
     }
 
-    /// What each stage has done, transmitting ones first.
-    pub fn stages(&self) -> Vec<StageReport> {
-        each!(self, adapter => adapter.stages().collect())
+    /// What each stage has done by `now`, what is under way included, transmitting ones first.
+    pub fn stages(&self, now: Time) -> Vec<StageReport> {
+        each!(self, adapter => adapter.stages(now).collect())
     }
 }

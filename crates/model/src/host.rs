@@ -219,14 +219,29 @@ impl Host {
         number
     }
 
-    /// CPU time in which each application that computes did, since the start.
+    /// CPU time in which each application that computes did, since the start, in what is over.
     pub fn computed(&self) -> &[Span] {
         &self.account.computed
     }
 
-    /// CPU time by use since the start, of each core.
+    /// CPU time by use since the start, of each core, in what is over.
     pub fn uses(&self) -> &[Uses] {
         &self.account.uses
+    }
+
+    /// Both with what is under way at `now`: by core, and by application.
+    pub fn uses_until(&self, now: Time) -> (Vec<Uses>, Vec<Span>) {
+        let (mut uses, mut computed) = (self.account.uses.clone(), self.account.computed.clone());
+        for (uses, core) in uses.iter_mut().zip(self.cores.iter()) {
+            let Some(activity) = core.under_way() else { continue };
+            let (switching, working) = activity.spent(now);
+            uses.add(Use::Switch, switching);
+            uses.add(activity.used, working);
+            if let activity::Kind::Compute(application) = activity.kind {
+                computed[application as usize] += working;
+            }
+        }
+        (uses, computed)
     }
 
     /// The application of `channel` has a message to send. Here and below `around` is where

@@ -246,10 +246,12 @@ impl Switch {
         self.ports[port].flows[channel].most
     }
 
-    /// What `port` has been through.
-    pub fn report(&self, port: usize) -> PortReport {
+    /// What `port` has been through by `now`.
+    pub fn report(&self, port: usize, now: Time) -> PortReport {
         let port = &self.ports[port];
-        PortReport { waiting: port.queue.len(), ..port.report }
+        // All of a frame is counted when that begins to leave.
+        let left = if port.sending.is_some() { port.due.saturating_since(now) } else { Span::ZERO };
+        PortReport { busy: port.report.busy - left, waiting: port.queue.len(), ..port.report }
     }
 }
 

@@ -212,7 +212,7 @@ fn faults_lose_nothing_unaccounted_and_leave_no_buffer_behind() {
 /// Frames that have passed the last stage on their way in.
 fn received(node: &Node) -> u64 {
     node.adapter(LinkId::FIRST)
-        .stages()
+        .stages(Time::ZERO)
         .iter()
         .rfind(|stage| stage.name.starts_with("rx "))
         .map_or(0, |stage| stage.passed)

@@ -140,3 +140,38 @@ fn what_finds_no_room_is_lost_and_told() {
     let shared = network("memory = \"1999 B\"\nshared_memory = \"1000 B\"", &channels);
     assert_eq!(shared.channels[1].lost_packets, 0);
 }
+
+/// What is at one thing from before the window opens until after the run has ended is busy for all of it: a port whose frame takes 80 ms, a link, a stage and a CPU of which a packet does.
+#[test]
+fn what_is_under_way_at_an_edge_counts_for_what_lies_within() {
+    let fast = format!("costs = {{ {} }}", support::free());
+    let slow_cpu = fast.replace("first_packet = \"0 us\"", "first_packet = \"80 ms\"");
+    let line = "[node.a]\n[node.b]\n[node.s]\nkind = \"switch\"\n[network.n]\njoins = [\"s\", \"a\"]\nrate = \"1 Gbit/s\"\n\
+                [network.m]\njoins = [\"s\", \"b\"]\nrate = \"100 kbit/s\"";
+    let quick = "kind = \"null\"\nper_byte = \"1 ns\"";
+    let staged = "kind = \"generic\"\ntransmit = [{ name = \"dma\", phase = [{ per_byte = \"80 us\", medium = true }] }]";
+    let cases = [
+        (&fast, quick, line, "link@s.b"),
+        (&fast, "kind = \"null\"\nper_byte = \"80 us\"", "", "link"),
+        (&fast, staged, "", "dma"),
+        (&slow_cpu, quick, "", "cpu"),
+    ];
+    for (host, adapter, network, busy) in cases {
+        for (warmup, expected) in [("20 ms", 1.0), ("0 ms", 1.0), ("39 ms", 1.0)] {
+            let ends = if network.is_empty() { "" } else { "from = \"a\"\nto = \"b\"\n" };
+            let text = format!(
+                "title = \"a test\"\n[host]\nprofile = \"mc68040\"\nsubsystem = {{ packet = \"1000 B\" }}\n{host}\n[adapter]\n{adapter}\n\
+                 {network}\n[admission]\nformula = \"off\"\n[run]\ntime = \"40 ms\"\nwarmup = \"{warmup}\"\n[[channel]]\nname = \"z\"\n\
+                 class = \"best_effort\"\n{ends}max_message = \"1000 B\"\nburst = 1\nsource = {{ kind = \"periodic\", interval = \"1 h\" }}\n"
+            );
+            let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+            let run = run(&scenario.first());
+            let found = run.resources.iter().find(|resource| resource.name == busy).expect("it is there");
+            assert!(
+                (found.utilisation - expected).abs() < 1e-3,
+                "{busy} after {warmup}: {}",
+                found.utilisation
+            );
+        }
+    }
+}

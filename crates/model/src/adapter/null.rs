@@ -20,6 +20,8 @@ pub struct Null {
     queue: VecDeque<Slot>,
     /// When the packet at the front completes; `Time::MAX` if there is none.
     completes: Time,
+    /// And when it began.
+    began: Time,
     /// Says so when a transmission begins.
     announces: bool,
     busy: Span,
@@ -35,6 +37,7 @@ impl Null {
             costs,
             queue: VecDeque::new(),
             completes: Time::MAX,
+            began: Time::ZERO,
             announces: false,
             busy: Span::ZERO,
             passed: 0,
@@ -61,7 +64,8 @@ impl Null {
         true
     }
 
-    pub(super) fn reset(&mut self, _now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+    pub(super) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        self.busy += self.under_way(now);
         self.completes = Time::MAX;
         for packet in self.queue.drain(..) {
             around.tell(AdapterOutput::Response(Response::Failed(packet, Loss::Reset)));
@@ -76,8 +80,7 @@ impl Null {
         self.completes = Time::MAX;
         if let Some(&packet) = self.queue.front() {
             let time = self.costs.transmit(around.packets().at(packet).size);
-            self.busy += time;
-            self.completes = now + time;
+            (self.began, self.completes) = (now, now + time);
             if self.announces {
                 around.tell(AdapterOutput::Begun(packet, self.completes));
             }
@@ -86,6 +89,7 @@ impl Null {
 
     pub(super) fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.completes <= now {
+            self.busy += self.under_way(now);
             let packet = self.queue.pop_front().expect("a packet was in transmission");
             self.passed += 1;
             around.tell(AdapterOutput::Frame { packet, more: !self.queue.is_empty() });
@@ -99,9 +103,17 @@ impl Null {
         self.completes
     }
 
-    pub(super) fn stages(&self) -> impl Iterator<Item = StageReport> {
+    /// For how long the packet at the front has been in transmission at `now`.
+    fn under_way(&self, now: Time) -> Span {
+        match self.queue.is_empty() {
+            true => Span::ZERO,
+            false => now.min(self.completes).saturating_since(self.began),
+        }
+    }
+
+    pub(super) fn stages(&self, now: Time) -> impl Iterator<Item = StageReport> {
         let (waiting, longest) = (self.queue.len().saturating_sub(1), self.longest);
-        let (name, busy, passed) = ("link".into(), self.busy, self.passed);
+        let (name, busy, passed) = ("link".into(), self.busy + self.under_way(now), self.passed);
         std::iter::once(StageReport { name, busy, waiting, longest, passed })
     }
 }
@@ -167,7 +179,9 @@ mod tests {
             longest: 2,
             passed,
         };
-        assert_eq!((null.held(), null.stages()), (3, vec![report(15, 2, 0)]));
+        for (now, busy) in [(7, 0), (15, 8), (22, 15), (23, 15)] {
+            assert_eq!((null.held(), null.stages(at(now))), (3, vec![report(busy, 2, 0)]));
+        }
         null.timer(at(21));
         assert_eq!(null.poll_output(), None, "it is not done");
         for (packet, done, more) in [(sent[0], 22, true), (sent[1], 52, true), (sent[2], 65, false)] {
@@ -178,7 +192,7 @@ mod tests {
             assert_eq!(null.poll_output(), None);
         }
         assert_eq!(null.next_deadline(), None);
-        assert_eq!((null.held(), null.stages()), (0, vec![report(58, 0, 3)]));
+        assert_eq!((null.held(), null.stages(at(80))), (0, vec![report(58, 0, 3)]));
     }
 
     #[test]
@@ -192,6 +206,7 @@ mod tests {
             assert_eq!(null.poll_output(), Some(AdapterOutput::Response(failed)));
         }
         assert_eq!((null.next_deadline(), null.held()), (None, 0));
+        assert_eq!(null.stages(at(20))[0].busy, Span::from_us(4), "what is lost keeps the link no longer");
         null.receive(at(5), &packet(9, 5));
         assert_eq!(null.poll_output(), Some(AdapterOutput::Response(Response::Received(packet(9, 5)))));
         assert!(null.transmit(at(20), &packet(2, 5)), "it takes all");

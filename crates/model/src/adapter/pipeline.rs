@@ -173,9 +173,9 @@ impl Pipeline {
         &self.description
     }
 
-    /// What its stages have done, transmitting ones first.
-    pub fn stages(&self) -> impl Iterator<Item = StageReport> {
-        self.stations.iter().map(Station::report)
+    /// What its stages have done by `now`, transmitting ones first.
+    pub fn stages(&self, now: Time) -> impl Iterator<Item = StageReport> {
+        self.stations.iter().map(move |station| station.report(now))
     }
 
     pub(super) fn record(&mut self) {

@@ -159,6 +159,13 @@ impl Activity {
         switched
     }
 
+    /// What it has taken until `now` since it began or went on: the switch to its thread, and the work.
+    pub(super) fn spent(&self, now: Time) -> (Span, Span) {
+        let now = now.min(self.ends);
+        let switched = now.min(self.began + self.switch);
+        (switched.saturating_since(self.began), now.saturating_since(switched))
+    }
+
     /// A stretch of it, for a trace.
     pub(super) fn busy(&self, core: CoreId, used: Use, began: Time, ended: Time) -> Busy {
         let channel = match self.kind {

@@ -75,6 +75,11 @@ impl Core {
         }
     }
 
+    /// What it is at, since it began or went on with that: an interrupt, or a thread that none has stopped.
+    pub(super) fn under_way(&self) -> Option<&Activity> {
+        self.interrupt.as_ref().or(self.running.as_ref().filter(|_| self.interrupted.is_none()))
+    }
+
     /// When it next wants to be looked at; `Time::MAX` for never.
     #[inline]
     pub(super) fn due(&self) -> Time {

@@ -86,10 +86,11 @@ fn deadlines_order_what_waits() {
     }
     assert_eq!(begun.len(), 1, "the others wait: {begun:?}");
     assert!(matches!(begun[0], SwitchOutput::Begun(packet, until) if packet.message == 0 && until == at(10)));
-    assert_eq!(switch.report(0).waiting, 3);
+    assert_eq!([5, 9, 10].map(|now| switch.report(0, at(now)).busy), [5, 9, 10].map(Span::from_us));
+    assert_eq!(switch.report(0, at(5)).waiting, 3);
     assert_eq!(run(&mut switch, 0, 100), [(0, 10), (3, 14), (2, 17), (1, 22)]);
     let report = PortReport { busy: Span::from_us(22), passed: 4, lost: 0, waiting: 0, longest: 3 };
-    assert_eq!(switch.report(0), report);
+    assert_eq!(switch.report(0, at(100)), report);
 }
 
 /// It was due at 50 at the place before, and came at 3: it is held until then, and best effort that comes at 20 goes first.
@@ -144,7 +145,7 @@ fn room_is_reserved_owned_or_shared() {
     assert_eq!(run(&mut switch, 1, 100), [(6, 25), (9, 33)]);
     assert_eq!(run(&mut switch, 0, 100), [(0, 8), (7, 10)]);
     assert_eq!(lost, [2, 3, 5, 8]);
-    assert_eq!([switch.report(0).lost, switch.report(1).lost], [2, 2]);
+    assert_eq!([switch.report(0, at(100)).lost, switch.report(1, at(100)).lost], [2, 2]);
 }
 
 /// What exceeds its contract has no guarantee here either: it takes no reserved room, and waits behind best effort.

@@ -256,7 +256,7 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
 #[test]
 fn a_collision_costs_what_was_sent_of_a_frame() {
     let mut node = Told::new(Node::without_host(described()));
-    let busy = |node: &Node| node.adapter(LinkId::FIRST).stages()[1].busy.as_ps() / 1_000_000;
+    let busy = |node: &Node| node.adapter(LinkId::FIRST).stages(at(1000))[1].busy.as_ps() / 1_000_000;
     node.command(at(0), Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 29), ["13 Request"]);
     node.medium(at(30), Access::Granted);

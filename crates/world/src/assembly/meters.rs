@@ -34,7 +34,7 @@ pub(super) struct ComputingMeter {
 impl StageMeter {
     /// Those of an adapter, by its stages.
     pub(super) fn of(adapter: &Adapter) -> Vec<Self> {
-        vec![Self::default(); adapter.stages().len()]
+        vec![Self::default(); adapter.stages(Time::ZERO).len()]
     }
 }
 
@@ -125,7 +125,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         });
         let stages = adapters.flat_map(|(node, link, adapter)| {
             let suffix = self.experiment.suffix_of(node, link);
-            adapter.stages().into_iter().map(move |s| (format!("{}{suffix}", s.name), s.waiting))
+            adapter.stages(now).into_iter().map(move |s| (format!("{}{suffix}", s.name), s.waiting))
         });
         Live { now, channels: channels.collect(), stages: stages.collect() }
     }

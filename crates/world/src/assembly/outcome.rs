@@ -103,7 +103,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             }
             let adapters = self.experiment.links_of(i).zip(meters.next().expect("every node has meters"));
             let reports = adapters.flat_map(|(link, meters)| {
-                let stages = node.adapter(link).stages().into_iter().zip(meters);
+                let stages = node.adapter(link).stages(end).into_iter().zip(meters);
                 stages.map(move |(report, meter)| (link, report, meter))
             });
             for (n, (link, report, meter)) in reports.enumerate() {
@@ -131,7 +131,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         let mut figures = self.figures();
         for (i, ((from, to), ended)) in
-            opened.ports.iter().zip(&closed.ports).zip(self.switches.reports()).enumerate()
+            opened.ports.iter().zip(&closed.ports).zip(self.switches.reports(end)).enumerate()
         {
             let suffix = self.experiment.suffix(self.nodes.len() + i);
             resources.push(Resource {

@@ -7,7 +7,7 @@ use laxity_model::node::Node;
 use laxity_model::switch::{Flow, Switch};
 use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, LinkId, Reader, Role, Way};
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
-use laxity_units::Span;
+use laxity_units::{Span, Time};
 
 use crate::experiment::{Adapter, Chance, Experiment, MediumSpec, Network, Placement};
 use crate::promise::{Promise, held};
@@ -74,7 +74,7 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
         names.extend(cpu_names(experiment, number));
         for link in experiment.links_of(number) {
             let suffix = experiment.suffix_of(number, link);
-            let stages = adapter(experiment.adapter_of(number, link)).stages();
+            let stages = adapter(experiment.adapter_of(number, link)).stages(Time::ZERO);
             names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
         }
     }

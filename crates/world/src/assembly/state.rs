@@ -1,6 +1,5 @@
 //! What a world keeps beside its components: events to come, how things stood, who asked to be called when.
 
-use laxity_model::adapter::Adapter;
 use laxity_model::host::Uses;
 use laxity_model::node::Node;
 use laxity_model::switch::PortReport;
@@ -110,11 +109,13 @@ impl Snapshot {
     /// Adds what `nodes` and `switches` have come to.
     #[must_use]
     pub(super) fn with(mut self, nodes: &[Node], switches: &Switches) -> Self {
-        self.ports = switches.reports().collect();
+        let at = self.at;
+        self.ports = switches.reports(at).collect();
         for node in nodes {
-            self.uses.push(node.host().map_or_else(Vec::new, |host| host.uses().to_vec()));
-            self.computed.push(node.host().map_or_else(Vec::new, |host| host.computed().to_vec()));
-            let stages = node.adapters().flat_map(Adapter::stages);
+            let (uses, computed) = node.host().map(|host| host.uses_until(at)).unwrap_or_default();
+            self.uses.push(uses);
+            self.computed.push(computed);
+            let stages = node.adapters().flat_map(|adapter| adapter.stages(at));
             self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());
         }
         for host in nodes.iter().filter_map(Node::host) {

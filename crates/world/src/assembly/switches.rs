@@ -64,8 +64,8 @@ impl Switches {
         self.switches[switch].most(port, channel)
     }
 
-    /// What each port has been through, in the order of the stations.
-    pub(super) fn reports(&self) -> impl Iterator<Item = PortReport> {
-        self.places.iter().map(|(switch, port)| self.switches[*switch].report(*port))
+    /// What each port has been through by `now`, in the order of the stations.
+    pub(super) fn reports(&self, now: Time) -> impl Iterator<Item = PortReport> {
+        self.places.iter().map(move |(switch, port)| self.switches[*switch].report(*port, now))
     }
 }

@@ -249,11 +249,15 @@ impl Station {
         self.jobs.is_empty() && self.waiting == 0
     }
 
-    pub(super) fn report(&self) -> StageReport {
+    pub(super) fn report(&self, now: Time) -> StageReport {
         let prefix = if self.direction == Direction::Receive { "rx " } else { "" };
+        let under_way = |job: &Job| match job.at {
+            At::Running { since, ends } => now.min(ends).saturating_since(since),
+            At::Phase | At::Medium | At::Host | At::Telling | At::Next(_) | At::Leaving => Span::ZERO,
+        };
         StageReport {
             name: format!("{prefix}{}", self.stage.name),
-            busy: self.busy,
+            busy: self.busy + self.jobs.iter().map(under_way).sum(),
             waiting: self.waiting(),
             longest: self.longest,
             passed: self.passed,

@@ -49,7 +49,7 @@ fn a_received_frame_of_real_time_takes_the_buffer_of_one_that_waits() {
         adapter.receive(at(1), &packet(7, Class::RealTime, 0));
         adapter.receive(at(1), &packet(8, Class::BestEffort, 0));
         // One is served and one waits, whichever it is.
-        let waiting: Vec<_> = adapter.stages().iter().map(|stage| stage.waiting).collect();
+        let waiting: Vec<_> = adapter.stages(at(1)).iter().map(|stage| stage.waiting).collect();
         assert_eq!((adapter.buffers_in_use(), waiting), (2, vec![0, 1, 0]));
         assert_eq!(outcome(&mut adapter, 100), expected, "{overload:?}");
         assert_eq!((adapter.buffers_in_use(), adapter.held(), adapter.most_received()), (0, 0, 2));
@@ -122,7 +122,7 @@ fn lost(asks: Option<usize>, stop: Option<u64>, us: u64) -> (Loss, u64) {
         }
     }
     assert_eq!((received, adapter.held(), adapter.buffers_in_use()), (Some(Loss::Reset), 0, 0));
-    let busy = adapter.stages().into_iter().nth(1).expect("it is the second").busy;
+    let busy = adapter.stages(at(us)).into_iter().nth(1).expect("it is the second").busy;
     (sent.expect("it was lost"), busy.as_ps() / 1_000_000)
 }
 

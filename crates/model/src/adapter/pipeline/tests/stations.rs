@@ -196,7 +196,7 @@ fn a_full_queue_blocks_for_so_long() {
             (1, [70, 100, 130]),
         ]
     );
-    let reports = adapter.stages();
+    let reports = adapter.stages(at(1000));
     let report = |name: &str, busy, longest| StageReport {
         name: name.into(),
         busy: Span::from_us(busy),
@@ -341,7 +341,7 @@ fn an_adapter_is_its_family() {
             assert!(adapter.transmit(at(0), &packet), "there is room");
         }
         assert_eq!((adapter.held(), adapter.buffers_in_use()), (2, if described { 2 } else { 0 }));
-        assert_eq!(adapter.stages().iter().map(|stage| stage.waiting).collect::<Vec<_>>(), [1]);
+        assert_eq!(adapter.stages(at(0)).iter().map(|stage| stage.waiting).collect::<Vec<_>>(), [1]);
         adapter.reset(at(5));
         assert_eq!((adapter.held(), adapter.next_deadline()), (0, None));
         let failed = std::iter::from_fn(|| adapter.poll_output())
