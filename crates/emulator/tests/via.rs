@@ -104,6 +104,7 @@ fn it_is_the_same_under_every_firmware_and_without_stage_times() {
 }
 
 /// What is held is nobody's hindrance: its connection ends at once, and whoever comes in its place is told in time, and of nothing else.
+#[allow(clippy::disallowed_methods, reason = "how long it takes here is asked by no clock of an adapter")]
 fn hold(socket: &std::path::Path) {
     let nics = [0, 1].map(|node: u32| Nic::open(socket.with_file_name(node.to_string())).unwrap());
     let tags = [0, 1].map(|node: usize| nics[node].create_tag().unwrap());
@@ -117,7 +118,7 @@ fn hold(socket: &std::path::Path) {
     let meet = |from: &mut Vi, to: &Vi, discriminator: u64| {
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                nics[1].accept(nics[1].wait_connection(discriminator, PATIENCE).unwrap(), to).unwrap()
+                nics[1].accept(nics[1].wait_connection(discriminator, PATIENCE).unwrap(), to).unwrap();
             });
             from.connect(Address { host: 1, discriminator }, PATIENCE).unwrap();
         });
