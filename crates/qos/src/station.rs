@@ -16,6 +16,7 @@
 //! Nothing here knows hosts or adapters of the model: a station is numbers, and so every part of it can be tried out.
 
 mod open;
+mod rated;
 mod receive;
 mod ring;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use crate::admission::Term;
 use crate::costs::{Delay, LinkCosts};
 
 pub use open::{Closed, Open};
+pub use rated::{Line, Rated, Server, Unrated};
 pub use receive::{Endless, Group, Host, Incoming, Senders, Source, Spacing};
 pub use ring::Turns;
 pub use window::{Behind, Method};

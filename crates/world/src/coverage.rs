@@ -22,7 +22,7 @@
 //!
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
-//! `rates.rs` and `rated_host.rs` for links that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
+//! `rates.rs` and `rated_host.rs` for links and stages that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
 //! `coverage/station.rs` says which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
@@ -43,6 +43,8 @@ mod receiving;
 mod station;
 mod via;
 
+use std::sync::Arc;
+
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::node::DriverConfig;
@@ -53,7 +55,7 @@ use laxity_qos::channel::{
 };
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, EarlyPolicy, LEVELS};
-use laxity_qos::station::Link;
+use laxity_qos::station::{Link, Rated};
 
 use crate::experiment::{
     Adapter, Admission, Attached, ChannelSpec, ComputingSpec, Emulation, Experiment, Host, HostPlace,
@@ -90,6 +92,8 @@ pub(crate) struct Covered {
     pub(crate) further: Vec<Link>,
     /// The link is shared by rates in this order; at a port nothing else here says anything then but the link.
     pub(crate) rates: Option<Order>,
+    /// Stages by rates that have each packet as it is made.
+    pub(crate) row: Option<Row>,
     /// CPU and link both go by fixed priorities, else both by EDF.
     pub(crate) by_level: bool,
     /// Priorities that are told apart among guaranteed channels; `None` for EDF, which needs none.
@@ -98,6 +102,14 @@ pub(crate) struct Covered {
     pub(crate) ahead: bool,
     /// Packets with the adapter, at most.
     pub(crate) depth: u32,
+}
+
+/// The stages by rates of an adapter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) rated: Arc<Rated>,
+    /// Best effort with a rate goes by it there.
+    pub(crate) shared: bool,
 }
 
 impl Covered {
@@ -215,9 +227,12 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let mut stations: Vec<Result<Covered, Uncovered>> =
         nodes.iter().enumerate().map(covered).chain(ports).collect();
     for station in &mut stations {
-        if *test == Test::Demand && station.as_ref().is_ok_and(|covered| covered.levels.is_some()) {
-            *station =
-                Err(Uncovered("the demand test is about EDF; fixed priorities are admitted by `d_order`"));
+        let Ok(covered) = station else { continue };
+        if *test == Test::Demand && covered.levels.is_some() {
+            *station = Err(Uncovered(match covered.by_level || covered.is_levelled() {
+                true => "the demand test is about EDF; fixed priorities are admitted by `d_order`",
+                false => "the demand test is about EDF, and not about adapters that go by another order",
+            }));
         }
     }
     for channel in channels {
@@ -320,7 +335,7 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     };
     let (link, levels) = ((*link).into(), levels(by_level));
     let (model, further) = (ResourceModel::Ideal, Vec::new());
-    Ok(Covered { model, link, further, rates, by_level, levels, ahead: false, depth: 1 })
+    Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead: false, depth: 1 })
 }
 
 fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
@@ -413,7 +428,7 @@ fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let link = LinkCosts::default().into();
     let (levels, further) = (levels(by_level), Vec::new());
     let by_level = by_level && !levelled;
-    Ok(Covered { model, link, further, rates, by_level, levels, ahead, depth: *depth })
+    Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead, depth: *depth })
 }
 
 /// Whether a host's link may be shared by rates in `order`: `laxity_qos::admission::RatedHost` has the proof.

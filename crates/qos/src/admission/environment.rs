@@ -27,6 +27,8 @@ pub enum ResourceModel {
     Apart,
     /// As `O2`, in the same way.
     ApartByThread,
+    /// As `Handed`, in the same way: the adapter's stages go by rates.
+    ApartHanded,
     /// A core of several, with the calls of the link scheduler in what a packet costs: what is left is the core ([`CoresTable`](super::CoresTable)).
     Core,
 }

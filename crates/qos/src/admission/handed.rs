@@ -33,16 +33,30 @@ use super::trajectory::Charges;
 
 /// The charges of a host that hands over.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
-    let apart = population.largest_packet.map(|_| ps(environment.link.apart(population.smallest_packet)));
-    let hears = ps(environment.host.link_scheduling) + ps(environment.link.hears());
-    let masked = apart.map_or(0, |apart| hears.div_ceil(apart.max(1)));
-    let (stretch, pending) = stolen(environment, apart.unwrap_or(u128::MAX), masked)?;
+    let (stretch, pending) = completions(environment, population)?;
     let switch = ps(environment.host.switch());
     let crossing = crossing(environment, population, stretch, switch, 0);
     let wait = wait(environment, population, (stretch, pending))
         .with(once_behind(environment, population))
         .and("the crossing packet's second share", crossing);
     Ok(Charges { on_cpu: false, ..of_cpu(environment, (stretch, wait)) })
+}
+
+/// The same of the first phase alone: a message is through when its last packet is handed over.
+pub(super) fn charges_of_cpu(
+    environment: &Environment,
+    population: &Population,
+) -> Result<Charges, Impossible> {
+    let (stretch, pending) = completions(environment, population)?;
+    Ok(of_cpu(environment, (stretch, wait(environment, population, (stretch, pending)))))
+}
+
+/// What completions take of who hands packets over: `α`, and once.
+fn completions(environment: &Environment, population: &Population) -> Result<(Ratio, u128), Impossible> {
+    let apart = population.largest_packet.map(|_| ps(environment.link.apart(population.smallest_packet)));
+    let hears = ps(environment.host.link_scheduling) + ps(environment.link.hears());
+    let masked = apart.map_or(0, |apart| hears.div_ceil(apart.max(1)));
+    stolen(environment, apart.unwrap_or(u128::MAX), masked)
 }
 
 /// The same of a core of several ([`super::cores`]), whose link says how close together completions are, whoever sends.

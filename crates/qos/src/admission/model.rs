@@ -42,6 +42,7 @@ impl Shared {
             ResourceModel::Handed => handed::charges(environment, population),
             ResourceModel::Apart => o1::charges_of_cpu(environment, population),
             ResourceModel::ApartByThread => o2::charges_of_cpu(environment, population),
+            ResourceModel::ApartHanded => handed::charges_of_cpu(environment, population),
             ResourceModel::Core => handed::charges_of_core(environment, population),
         }?;
         let mut shared = Self {
@@ -101,9 +102,11 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
     let blocks = n.div_ceil(super::population::packets_per_block(environment.block_real_time, n));
     let switches = match environment.model {
         ResourceModel::Ideal => 0,
-        ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart | ResourceModel::Core => {
-            u128::from(blocks)
-        }
+        ResourceModel::O1
+        | ResourceModel::Handed
+        | ResourceModel::Apart
+        | ResourceModel::ApartHanded
+        | ResourceModel::Core => u128::from(blocks),
         ResourceModel::O2 | ResourceModel::ApartByThread | ResourceModel::O3 => u128::from(blocks + n),
     };
     let cpu = super::population::protocol(environment, request.role(), n) + switches * ps(host.switch());

@@ -164,6 +164,7 @@ pub(super) fn service(environment: &Environment, message: Bytes) -> Breakdown {
         ResourceModel::Ideal
         | ResourceModel::O1
         | ResourceModel::Handed
+        | ResourceModel::ApartHanded
         | ResourceModel::Apart
         | ResourceModel::Core => symbols.o1_service(),
         // Of O3 they have no formula.
@@ -176,9 +177,11 @@ pub(super) fn wait(environment: &Environment, population: &Population) -> Breakd
     let symbols = Symbols::new(environment, population.largest_message);
     match environment.model {
         ResourceModel::Ideal => Breakdown::default().and("L_xmit(S) of a lower packet", symbols.full),
-        ResourceModel::O1 | ResourceModel::Handed | ResourceModel::Apart | ResourceModel::Core => {
-            symbols.o1_wait()
-        }
+        ResourceModel::O1
+        | ResourceModel::Handed
+        | ResourceModel::Apart
+        | ResourceModel::ApartHanded
+        | ResourceModel::Core => symbols.o1_wait(),
         ResourceModel::O2 | ResourceModel::ApartByThread | ResourceModel::O3 => symbols.o2_wait(),
     }
 }

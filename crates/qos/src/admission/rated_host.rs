@@ -42,13 +42,19 @@
 //! ```
 //!
 //! where `b` is when all that have a rate are through together, each coming up to `R` before it has all come. A channel that a newcomer makes late anywhere refuses it.
+//!
+//! # Stages that have each packet as it is made
+//!
+//! Where the adapter schedules the link the CPU does not come between two packets: it hands each over as a handler has made it, and hears of it afterwards. The CPU is what [`super::handed`] has of its first phase, and what is behind it is a row of
+//! stages, `T_j` being (4) of [`crate::station::Rated`], or `R_j + b` with what [`crate::station::Open`] takes once and for each packet, where that tells real time from best effort everywhere.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use laxity_units::Span;
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Refusal};
-use super::environment::{Environment, EnvironmentError, Interference, Request};
+use super::environment::{Environment, EnvironmentError, Interference, Request, ResourceModel};
 use super::least::least;
 use super::rates::{Behind, Early, Pays, RateRequest, RateTable};
 use super::table::{AdmissionTable, Test};
@@ -56,6 +62,7 @@ use super::terms::{Breakdown, ps, span};
 use crate::channel::Role;
 use crate::costs::LinkCosts;
 use crate::discipline::{Order, Sharing};
+use crate::station::Rated;
 
 /// Every promise that such a host has made.
 #[derive(Debug, Clone)]
@@ -89,6 +96,15 @@ impl RatedHost {
         let sharing = Sharing { speed: server.speed, ..sharing };
         let link = RateTable::new(order, packet, sharing).ok_or(Unrated::Order)?;
         let link = link.before(Behind { depth, once: server.once });
+        Ok(Self { cpu, link, sends: BTreeMap::new() })
+    }
+
+    /// The same where each packet is handed to stages as it is made; of `sharing` as much counts.
+    pub fn of_stages(environment: Environment, rated: Arc<Rated>, sharing: Sharing) -> Result<Self, Unrated> {
+        let environment = Environment { model: ResourceModel::ApartHanded, ..environment };
+        let packet = environment.packet;
+        let cpu = AdmissionTable::with_test(environment, Test::Demand).map_err(Unrated::Environment)?;
+        let link = RateTable::of_stages(rated, packet, sharing).ok_or(Unrated::Order)?;
         Ok(Self { cpu, link, sends: BTreeMap::new() })
     }
 
@@ -232,6 +248,7 @@ mod tests {
     use super::*;
     use crate::admission::tests::of_round_figures;
     use crate::admission::{Above, Reason, ResourceModel};
+    use crate::station::{Line, Link, Open, Station};
     use crate::traffic::TrafficSpec;
 
     fn us(us: u64) -> Span {
@@ -291,6 +308,36 @@ mod tests {
         let again = RateRequest { pays: Pays::Before(us(5)), ..asked };
         let Decision::Admitted { bound, .. } = next.request(again) else { panic!("it fits") };
         assert_eq!(bound, us(26 + 100 + 23) + Span::from_ps(2));
+    }
+
+    /// What hands packets over is interrupted each 20 us, for 1, which three times may be pending, two and one that came in a handing over: `α = 20/19` and `R = α (10 + 10 + 3)`. A packet is 20 in the one stage, where one may be in the server: 40 for all that comes, or 100 and 20 by its rate.
+    #[test]
+    fn stages_that_are_handed_packets_take_nothing_of_the_cpu() {
+        let of_link = Station::of_link(LinkCosts::new(Span::ZERO, Span::from_ns(20)));
+        let open = Arc::new(Open::new(of_link, Bytes::new(1000)).unwrap());
+        let line = Line::Rates(Order::VirtualClock, LinkCosts::default());
+        let table = |alike| {
+            let environment = Environment { link: Link::Open(open.clone()), ..host(u32::MAX, Vec::new()) };
+            let rated = Rated::new(open.clone(), &[line], Span::ZERO, alike).unwrap();
+            let sharing = Sharing {
+                speed: LinkCosts::default(),
+                flows: Vec::new(),
+                without: Bytes::ZERO,
+                frame: Span::ZERO,
+                groups: Vec::new(),
+            };
+            RatedHost::of_stages(environment, Arc::new(rated), sharing).unwrap()
+        };
+        let made = Span::from_ps(2 * 10_526_316 + 3_157_895);
+        let bound = |alike, asked| match table(alike).request(asked) {
+            Decision::Admitted { bound, .. } => bound,
+            Decision::Refused(refusal) => panic!("{refusal:?}"),
+        };
+        assert_eq!(bound(true, asks(1, 100, 200)), made + us(40));
+        assert_eq!(bound(false, asks(1, 100, 200)), made + us(120) + Span::from_ps(2));
+        // Twice as much as its interval has.
+        let refused = table(true).request(asks(6, 100, 900));
+        assert!(matches!(refused, Decision::Refused(_)), "{refused:?}");
     }
 
     /// With two packets in the adapter there may be two before: `R` counts completions closer, and the link 23 more.

@@ -22,20 +22,24 @@
 //! What exceeds a contract, and best effort without a share, has no rate and goes when nothing else waits: one packet of it may have been begun. Clocks are counted in
 //! 2⁻³² ps and rounded up, which is [`ROUNDING`] at most.
 
+mod row;
 #[cfg(test)]
 mod tests;
 mod together;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use laxity_units::{Bytes, Span};
 
+use row::Late;
 pub(super) use together::{Coming, through};
 
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::environment::Request;
 use super::terms::{Breakdown, ps};
 use crate::discipline::{Latency, Order, Share, Sharing};
+use crate::station::Rated;
 use crate::virtual_clock::Vtick;
 
 /// What clocks are off by.
@@ -90,6 +94,8 @@ pub struct RateTable {
     late: BTreeMap<AdmissionId, Span>,
     /// What stands behind the queue, if it is no link alone.
     behind: Behind,
+    /// The stages that it is the first by rates of, if they are an adapter's.
+    row: Option<Arc<Rated>>,
 }
 
 /// What a queue that is shared by rates has behind it: see [`super::rated_host`].
@@ -129,8 +135,17 @@ impl RateTable {
     pub fn new(order: Order, packet: Bytes, sharing: Sharing) -> Option<Self> {
         let behind = Behind { depth: 1, once: Span::ZERO };
         let late = BTreeMap::new();
-        let channels = Vec::new();
-        order.has_latency().then_some(Self { order, packet, sharing, channels, next_id: 0, late, behind })
+        let (channels, row) = (Vec::new(), None);
+        order.has_latency().then_some(Self {
+            order,
+            packet,
+            sharing,
+            channels,
+            next_id: 0,
+            late,
+            behind,
+            row,
+        })
     }
 
     /// The same before what is no link alone.
@@ -191,13 +206,13 @@ impl RateTable {
 
     /// Every channel's bound, in the order in which they were admitted.
     pub fn bounds(&self) -> Vec<Bound> {
-        let latencies = self.order.latencies(&self.sharing);
+        let latencies = self.latencies(&self.sharing);
         let own = self.sharing.flows.iter().zip(latencies).skip(self.others());
         let together = self.together(&self.channels, &self.sharing);
         let lower = self.lower(&self.sharing);
-        let of = |(channel, (share, latency)): (&Channel, (&Share, Option<Latency>))| {
+        let of = |(channel, (share, latency)): (&Channel, (&Share, Option<Late>))| {
             let latency = latency.expect("it was admitted");
-            let promised = self.promised(channel, share, self.behind(latency, &self.sharing), together);
+            let promised = self.promised(channel, share, latency, together);
             let bound = promised.bound();
             let (wait, service) = match promised {
                 Promised::ByRate(_) => {
@@ -226,7 +241,7 @@ impl RateTable {
 
     /// What a channel hands on to the next link: see [`Pays::Before`].
     pub fn handed_on(&self, asked: &RateRequest) -> Span {
-        self.order.handed_on(&self.share(asked))
+        self.last().handed_on(&self.share(asked))
     }
 
     /// A bound in words: what others cost, and what the channel takes by itself.
@@ -256,7 +271,7 @@ impl RateTable {
     /// The bound of `asked` beside all others, which are still in time.
     fn kept_beside(&self, asked: &RateRequest) -> Result<Span, Refusal> {
         let sharing = self.beside(asked);
-        if !self.order.fits(&sharing) {
+        if let Some(sharing) = self.overloaded(&sharing) {
             let excess = Deficit::Share(sharing.excess().max(1));
             return Err(Refusal::new(Resource::Link, excess, Reason::Overload, Claimant::Newcomer));
         }
@@ -272,7 +287,7 @@ impl RateTable {
         sharing: &Sharing,
         newcomer: Option<AdmissionId>,
     ) -> Result<Span, Refusal> {
-        let latencies = self.order.latencies(sharing);
+        let latencies = self.latencies(sharing);
         let together = self.together(channels, sharing);
         let flows = sharing.flows.iter().zip(latencies).skip(self.others());
         let mut last = Span::ZERO;
@@ -284,7 +299,7 @@ impl RateTable {
             let Some(latency) = latency else {
                 return Err(Refusal::new(Resource::Link, Deficit::Unbounded, Reason::NoRoomInFrames, whose));
             };
-            last = self.promised(channel, share, self.behind(latency, sharing), together).bound();
+            last = self.promised(channel, share, latency, together).bound();
             if whose != Claimant::Newcomer && last > channel.asked.request.deadline() {
                 let late = Deficit::Time(last - channel.asked.request.deadline());
                 return Err(Refusal::new(Resource::Deadline, late, Reason::Late, whose));
@@ -298,7 +313,7 @@ impl RateTable {
         &self,
         channel: &Channel,
         share: &Share,
-        latency: Latency,
+        Late { latency, more }: Late,
         together: Option<Span>,
     ) -> Promised {
         let Channel { id, asked } = channel;
@@ -307,7 +322,7 @@ impl RateTable {
             Pays::Everywhere | Pays::First => latency.of_bucket(share),
             Pays::Before(before) => latency.of_next(before, share),
         };
-        let by_rate = by_rate.saturating_add(ROUNDING);
+        let by_rate = by_rate.saturating_add(ROUNDING).saturating_add(more);
         match together.filter(|together| *together < by_rate && asked.pays == Pays::Everywhere) {
             Some(together) => Promised::Together(together.saturating_add(late)),
             None => Promised::ByRate(by_rate.saturating_add(late)),
@@ -324,6 +339,9 @@ impl RateTable {
     /// What is under way when nothing with a rate waits, at most: at a port an item without one, or nobody's rate would be waited for; else as many as there may be, of
     /// anybody.
     fn lower(&self, sharing: &Sharing) -> Span {
+        if let Some(open) = self.row.as_ref().and_then(|row| row.alike()) {
+            return open.once().iter().fold(Span::ZERO, |once, term| once.saturating_add(term.cost));
+        }
         match self.behind {
             Behind { depth: 1, once: Span::ZERO } => sharing.without(),
             Behind { depth, once } => sharing.longest().saturating_mul(u64::from(depth)).saturating_add(once),
@@ -332,7 +350,8 @@ impl RateTable {
 
     /// By when all are through, if `channels` are all that come; nothing where somebody may send anything.
     fn together(&self, channels: &[Channel], sharing: &Sharing) -> Option<Span> {
-        if !self.order.serves_rates_first() || self.others() > 0 {
+        let alike = self.row.as_ref().is_none_or(|row| row.alike().is_some());
+        if !self.order.serves_rates_first() || self.others() > 0 || !alike {
             return None;
         }
         let coming = |Channel { id, asked }: &Channel| {
@@ -350,8 +369,8 @@ impl RateTable {
     /// `S`: what the largest message takes.
     fn message(&self, asked: &RateRequest) -> Span {
         let fragmentation = asked.request.spec().fragmentation(self.packet);
-        let whole = self.sharing.speed.transmit(self.packet).saturating_mul(fragmentation.packets() - 1);
-        whole.saturating_add(self.sharing.speed.transmit(fragmentation.last()))
+        let whole = self.takes(self.packet).saturating_mul(fragmentation.packets() - 1);
+        whole.saturating_add(self.takes(fragmentation.last()))
     }
 
     /// Everybody, and `asked` last.

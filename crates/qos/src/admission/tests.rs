@@ -468,6 +468,7 @@ proptest! {
             ResourceModel::Handed => handed::charges(&environment, &all),
             ResourceModel::Apart => o1::charges_of_cpu(&environment, &all),
             ResourceModel::ApartByThread => o2::charges_of_cpu(&environment, &all),
+            ResourceModel::ApartHanded => handed::charges_of_cpu(&environment, &all),
             ResourceModel::Core => handed::charges_of_core(&environment, &all),
         };
         if let Ok(charges) = charges {

@@ -37,6 +37,9 @@
 //! c(n) = s_a(n) + s_b(n),   what was inside: s_a(S) + (p + 2) (s_b(S) + w_b).
 //! ```
 //!
+//! If `b` goes by another order than it came, others of the level pass ours there. They were handed over since, so they are charged; whatever then has the resource at `a` when one of them wants it is of the level and charged itself, or is best effort, which comes to a place and keeps it until ours has left, so
+//! there are no more of those than `p`, of which ours has one.
+//!
 //! On a token ring all this is work of the last cluster while the token is there: it is stretched, and the latency comes once
 //! ([`super::Turns`]).
 //!
@@ -156,6 +159,16 @@ impl Open {
         &self.station
     }
 
+    /// The stages that are one server, in order.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.groups.iter()
+    }
+
+    /// The largest packet.
+    pub(super) fn largest(&self) -> Bytes {
+        self.largest
+    }
+
     /// `L` of a packet of up to `size`.
     pub fn charge(&self, size: Bytes) -> u128 {
         if self.fed {
@@ -181,7 +194,7 @@ impl Open {
         self.station.hears
     }
 
-    fn most(&self, of: impl Fn(Bytes) -> u128) -> u128 {
+    pub(super) fn most(&self, of: impl Fn(Bytes) -> u128) -> u128 {
         self.station.most(self.largest, of)
     }
 
@@ -199,7 +212,7 @@ impl Open {
     }
 
     /// What may be inside when a packet of the level comes.
-    fn inside(&self, group: &Range<usize>) -> u128 {
+    pub(super) fn inside(&self, group: &Range<usize>) -> u128 {
         let stages = &self.station.stages[group.clone()];
         let work = match stages {
             [before, last] => {

@@ -243,14 +243,18 @@ fn transmit(dice: &mut Dice, theme: &Theme, counted: bool) -> Vec<Drafted<RawSta
     let stages = dice.between(1, 3);
     let shared = matches!(theme.place, Place::Ring(_) | Place::Ethernet(_)) || dice.chance(0.6);
     if theme.tidy {
-        return (0..stages).map(|n| tidy(dice, n, n + 1 == stages, shared)).collect();
+        return (0..stages).map(|n| tidy(dice, theme, n, n + 1 == stages, shared)).collect();
     }
     let at = |n| Spot { first_received: false, last: n + 1 == stages, counted };
     (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, at(n))).collect()
 }
 
+/// Orders that tell real time from best effort without a rate, and are no host's.
+const OTHERWISE: [&str; 9] =
+    ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "hsfq", "drr", "fifo_plus", "hop_laxity"];
+
 /// A stage that knows who is urgent, with a prefetch before the last one perhaps, so that any number of packets may be in it.
-fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> {
+fn tidy(dice: &mut Dice, theme: &Theme, n: u64, last: bool, shared: bool) -> Drafted<RawStage> {
     let plain = |takes: &str, order: &'static str, priority: u64, slots: Option<u64>| {
         table!(RawQueue {
             takes: scalar(word::<Takes>(takes)),
@@ -266,11 +270,17 @@ fn tidy(dice: &mut Dice, n: u64, last: bool, shared: bool) -> Drafted<RawStage> 
         })
     };
     let prefetched = last && n > 0 && dice.chance(0.5);
+    let otherwise = theme.rated && dice.further().chance(0.7);
+    let otherwise = otherwise.then(|| dice.further().pick(&OTHERWISE));
     let queues = match (prefetched, dice.below(3)) {
-        (true, _) => vec![plain("all", "fifo", 0, Some(dice.between(1, 3)))],
-        (false, 0) => vec![plain("all", dice.pick(&["edf", "multiclass_edf"]), 0, None)],
+        (true, _) => vec![plain("all", otherwise.unwrap_or("fifo"), 0, Some(dice.between(1, 3)))],
+        (false, 0) => {
+            let order = dice.pick(&["edf", "multiclass_edf"]);
+            vec![plain("all", otherwise.unwrap_or(order), 0, None)]
+        }
         (false, _) => {
             let order = dice.pick(&["fifo", "fifo", "edf", "multiclass_edf", "edf", "fixed_priority"]);
+            let order = otherwise.unwrap_or(order);
             vec![plain("real_time", order, 0, None), plain("best_effort", "fifo", 1, None)]
         }
     };

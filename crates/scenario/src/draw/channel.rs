@@ -191,7 +191,9 @@ impl Channels {
     /// The interval, or of the order of what all of them take at once.
     fn deadline(&self, dice: &mut Dice, theme: &Theme, interval: Span, all: Span) -> Span {
         let some = match dice.below(6) {
-            0..5 if theme.demand && theme.by_rate => interval + dice.part_of(interval * 2),
+            0..5 if theme.demand && (theme.by_rate || theme.rated && theme.paradigm == "adapter") => {
+                interval + dice.part_of(interval * 2)
+            }
             0..3 if theme.demand && dice.chance(0.5) => interval + dice.part_of(interval * 2),
             0..3 => interval,
             3 => all * 2 + dice.part_of(all),
@@ -236,6 +238,11 @@ impl Channels {
         let count = dice.pick(&[1, 1, 1, 2, 3]);
         let share = match theme.scheduling == Scheduling::Anything {
             true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
+            // A queue of the adapter may go by it.
+            false if theme.rated && dice.further().chance(0.2) => {
+                let interval = interval * dice.further().between(1, 20);
+                quantity(Rate::of(size, interval))
+            }
             false => unsaid(),
         };
         self.drafted.push(table!(RawChannel {

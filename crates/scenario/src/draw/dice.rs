@@ -13,6 +13,7 @@ pub(super) struct Dice {
     /// All times are multiples of it, so that events of different channels fall on the same instant.
     grid: Option<Span>,
     aside: Option<Box<Dice>>,
+    further: Option<Box<Dice>>,
 }
 
 impl Dice {
@@ -24,10 +25,12 @@ impl Dice {
         let later = Seed::new(seed).stream(&format!("scenario {number}, later"));
         let latest = Seed::new(seed).stream(&format!("scenario {number}, latest"));
         let newest = Seed::new(seed).stream(&format!("scenario {number}, newest"));
-        let newest = Self { stream: newest, grid, aside: None };
-        let latest = Self { stream: latest, grid, aside: Some(Box::new(newest)) };
-        let aside = Self { stream: later, grid, aside: Some(Box::new(latest)) };
-        Self { stream, grid, aside: Some(Box::new(aside)) }
+        let further = Seed::new(seed).stream(&format!("scenario {number}, further"));
+        let beside =
+            |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
+        let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
+        let further = Some(Box::new(beside(further, None)));
+        Self { further, ..beside(stream, Some(aside)) }
     }
 
     /// Dice for what came to the format later: with them what was drawn before is drawn as it was, and what is known of a scenario by its
@@ -48,6 +51,14 @@ impl Dice {
     pub(super) fn newest(&mut self) -> &mut Dice {
         match self.aside {
             Some(ref mut aside) => aside.newest(),
+            None => self,
+        }
+    }
+
+    /// And for what came after that.
+    pub(super) fn further(&mut self) -> &mut Dice {
+        match self.further {
+            Some(ref mut further) => further,
             None => self,
         }
     }

@@ -79,6 +79,8 @@ pub(super) struct Theme {
     pub(super) crowd: bool,
     /// A described adapter knows who is urgent.
     pub(super) tidy: bool,
+    /// Queues of a described adapter that knows that go by an order of their own among what has a deadline.
+    pub(super) rated: bool,
     /// A host has an adapter of another kind than the rest, which may be one that no analysis covers.
     pub(super) mixed: bool,
     /// The second host of a line has an adapter for each side.
@@ -179,6 +181,13 @@ impl Theme {
                 link.per_byte = link.per_byte.min(Span::from_ns((150_000 / packet).max(1)));
             }
         }
+        // By the demand test such an adapter has a bound only if it keeps rates apart and has each packet at once; then deadlines are mostly beyond intervals.
+        let rated = adapter == AdapterTheme::Generic && dice.further().chance(0.4);
+        let tested = match (rated, paradigm) {
+            (false, _) => None,
+            (true, "adapter") => Some(dice.further().chance(0.7)),
+            (true, _) => Some(false).filter(|_| dice.further().chance(0.9)),
+        };
         Self {
             place,
             adapter,
@@ -189,7 +198,10 @@ impl Theme {
             off,
             by_rate,
             groups,
-            demand: !off && dice.chance(if by_rate { 0.8 } else { 0.3 }),
+            demand: {
+                let drawn = !off && dice.chance(if by_rate { 0.8 } else { 0.3 });
+                tested.map_or(drawn, |tested| !off && tested)
+            },
             careless,
             in_phase: dice.chance(0.5),
             packet: Bytes::new(packet),
@@ -200,6 +212,7 @@ impl Theme {
             decays: dice.chance(0.2),
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
+            rated,
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
             divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
                 && dice.chance(0.4),

@@ -1,7 +1,8 @@
 //! Which adapters have a bound that have each packet as it is made, and so queues of their own in the order of its choosing: `laxity_qos::station::open` has the
 //! proof.
 //!
-//! What it takes of their queues is that real time goes before best effort in each, by deadline or as it came. Where they have one queue for both, a host that makes packets no
+//! What it takes of their queues is that real time goes before best effort in each, by deadline, as it came, or by rates and in whatever order else (`lines.rs`). Where they have one queue for both, first come, first served, or by rates and
+//! best effort has one, a host that makes packets no
 //! faster than the adapter is done with them cannot fill it (*fed by a slower host* there).
 
 use std::sync::Arc;
@@ -10,9 +11,9 @@ use laxity_model::adapter::{Description, Queue, Stage};
 use laxity_qos::channel::{LinkId, MessageOverflow, Order};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Tag};
-use laxity_qos::station::{Closed, Link, Open, Station};
+use laxity_qos::station::{Closed, Line, Link, Open, Rated, Station, Unrated};
 use laxity_qos::virtual_clock::Vtick;
-use laxity_units::Time;
+use laxity_units::{Span, Time};
 
 use super::Uncovered;
 use super::faults::faults_at;
@@ -22,6 +23,17 @@ use super::station::{largest, plain, row};
 use crate::experiment::Experiment;
 use crate::promise::makes;
 
+/// Stages that have each packet at once.
+struct AtOnce {
+    open: Open,
+    /// They go by the same order as the host, not just by class.
+    ranked: bool,
+    /// Some stage has one queue for real time and best effort, in which neither goes before the other.
+    filled: bool,
+    /// Best effort goes by a rate in some.
+    shared: bool,
+}
+
 /// An adapter that has each packet at once, and whether it goes by the same order as the host, not just by class.
 pub(super) fn open(
     experiment: &Experiment,
@@ -29,6 +41,73 @@ pub(super) fn open(
     description: &Description,
     window: &Window,
 ) -> Result<(Open, bool), Uncovered> {
+    let AtOnce { open, ranked, filled, shared: _ } = at_once(experiment, node, description, window)?;
+    if filled {
+        // Whoever comes later passes nobody in one queue for all.
+        let one_queue = |stage: &Stage| matches!(&stage.queues[..], [queue] if queue.order == Order::Fifo && queue.spread == 1);
+        let passing = !description.transmit.iter().skip(1).all(one_queue);
+        return Ok((fed(experiment, node, open, passing)?, true));
+    }
+    Ok((open, ranked))
+}
+
+/// The same with stages that keep rates apart, so that nothing is asked of what others send: `laxity_qos::station::Rated` has the proof.
+pub(super) fn rated(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: &Window,
+) -> Result<(Arc<Rated>, bool), Uncovered> {
+    let AtOnce { open, ranked: _, filled, shared } = at_once(experiment, node, description, window)?;
+    let host = experiment.host(node);
+    let spacing = match host.subsystem.preemption.immediate {
+        true => Span::ZERO,
+        false => makes(experiment, node).saturating_add(host.costs.transmit(host.subsystem.link.paradigm)),
+    };
+    if held_up(experiment, node)? {
+        return Err(Uncovered("what keeps a part of the adapter makes its rates uneven"));
+    }
+    let lines: Vec<Line> = description.transmit.iter().map(line).collect();
+    let rated = Rated::new(Arc::new(open), &lines, spacing, !filled).map_err(|unrated| {
+        Uncovered(match unrated {
+            Unrated::None => "no stage of the adapter goes by rates",
+            Unrated::Order => "no analysis covers stages by rates beside stages by another order",
+            Unrated::Fluid => "the fluid server of WFQ is told that the adapter's stage is faster than it is",
+            Unrated::HeldUp => {
+                "an order that reckons with the stage's speed is not told of the stage behind that holds it up"
+            }
+            Unrated::Slow => {
+                "a stage that is first come, first served may be slower than packets come to it, and best effort fills it"
+            }
+            Unrated::Medium => "no analysis covers stages by rates before a medium that stations share",
+        })
+    })?;
+    Ok((Arc::new(rated), shared))
+}
+
+/// What the queues of `stage` are to rates.
+fn line(stage: &Stage) -> Line {
+    let order = |queue: &Queue, alone: bool| match queue.order {
+        Order::Fifo if alone => Line::Fifo,
+        Order::Fifo => Line::Before,
+        order if order.serves_rates_first() => Line::Rates(order, stage.speed()),
+        _ => Line::Other,
+    };
+    match (lines(stage), &stage.queues[..]) {
+        (_, [queue]) => order(queue, true),
+        (Ok((queues, real_time, best_effort)), [_, _]) if real_time < best_effort => {
+            order(queues[real_time], false)
+        }
+        _ => Line::Other,
+    }
+}
+
+fn at_once(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: &Window,
+) -> Result<AtOnce, Uncovered> {
     if experiment.host(node).driver.reset_after.is_some() {
         return Err(Uncovered("the driver resets the adapter while it does what it was given"));
     }
@@ -39,7 +118,7 @@ pub(super) fn open(
     if description.transmit.iter().any(|stage| stage.ahead.is_some()) {
         return Err(Uncovered("without a window, no analysis covers a stage that chooses so far ahead"));
     }
-    let (station, _) = row(experiment, node, description, window)?;
+    let (station, passing) = row(experiment, node, description, window)?;
     let best_effort = best_effort(experiment, node);
     let (last, before) = description.transmit.split_last().ok_or(Uncovered("an adapter without stages"))?;
     let prefetched = station.stages.last().is_some_and(|stage| stage.places.is_some());
@@ -47,7 +126,7 @@ pub(super) fn open(
         return Err(Uncovered("no analysis covers a prefetch into several queues"));
     }
     let alone = if prefetched { None } else { Some(last) };
-    let (mut ranked, mut filled) = (true, false);
+    let (mut ranked, mut filled) = (!passing.alike, passing.shared);
     for stage in before.iter().chain(alone) {
         let (lines, real_time, best) = lines(stage)?;
         let fifo = lines[real_time].order == Order::Fifo;
@@ -71,13 +150,7 @@ pub(super) fn open(
             Closed::Token => "the token leaves while the adapter has frames for it",
         })
     })?;
-    if filled {
-        // Whoever comes later passes nobody in one queue for all.
-        let one_queue = |stage: &Stage| matches!(&stage.queues[..], [queue] if queue.order == Order::Fifo && queue.spread == 1);
-        let passing = !description.transmit.iter().skip(1).all(one_queue);
-        return Ok((fed(experiment, node, open, passing)?, true));
-    }
-    Ok((open, ranked))
+    Ok(AtOnce { open, ranked, filled, shared: passing.shared })
 }
 
 /// A null device that has each packet as it is made, and whether it goes by the order of the host.
@@ -109,10 +182,15 @@ fn fed(experiment: &Experiment, node: usize, open: Open, passing: bool) -> Resul
     let spacing = makes(experiment, node).saturating_add(over);
     let immediate = host.subsystem.preemption.immediate;
     let ahead = !host.subsystem.early.horizon.is_zero();
-    let held_up = !incoming(experiment, node)?.held.is_zero()
-        || faults_at(experiment, (node, LinkId::FIRST)).next().is_some();
-    let fed = if immediate || ahead || held_up { None } else { open.fed(spacing, passing) };
+    let fed =
+        if immediate || ahead || held_up(experiment, node)? { None } else { open.fed(spacing, passing) };
     fed.ok_or(Uncovered("best effort may fill the adapter's queue before whoever has a deadline"))
+}
+
+/// Whether what comes in, or a fault, may keep what goes out from a part of the adapter.
+fn held_up(experiment: &Experiment, node: usize) -> Result<bool, Uncovered> {
+    let stands_still = faults_at(experiment, (node, LinkId::FIRST)).next().is_some();
+    Ok(!incoming(experiment, node)?.held.is_zero() || stands_still)
 }
 
 /// The queues of `stage` in the order of their priority, and which are real time's and best effort's.

@@ -7,6 +7,18 @@
 //! *In turn.* Let a packet have `a` before it in its queue, of `D` that are under way, and `Q − 1` other queues be served in turn with it. Between two of its
 //! queue each of the others is served once, so `(a + 1)(Q − 1) ≤ D (Q − 1)` packets pass, whoever they are. That is so as long as nobody
 //! waits for a place behind those queues.
+//!
+//! *Another order than the host's.* Within a level any order will do (`laxity_qos::admission`), so a queue may go by whatever it likes among what is real time, if all of that is one level: by rates
+//! (VirtualClock, WFQ, WF2Q+, SCFQ, SFQ, H-SFQ, DRR), by what packets carry (FIFO+, hop laxity), or by deadlines where the host has levels. Three things are asked of it.
+//!
+//! * *It serves what is of the level before what is not*, and at once. Best effort has no rate unless it says a `share`, and what has none goes when nothing else waits, as what exceeds a contract does. Best effort that
+//!   has one and waits in the same queue is served between ([`Passing::shared`]): it takes no more than its rate, but nobody knows how soon, and in a window it has a place each time that it is through. There only a slow host
+//!   helps ([`super::at_once`]), or queues of their own.
+//! * *It holds nothing back.* Stop-and-go, HRR and RCSP let a server idle that could serve, and a busy period is no longer one.
+//! * *Nothing is early there.* A queue by rates takes what is ahead of its time like anything else, and it would be of no level.
+//!
+//! What that comes to is, as of a link by rates, when all that have a rate are through together (`admission/rates/together.rs`), with a window or without. Packets that pass the last one of a message are handed over before it has left, and are of
+//! messages that have come by then, so they are counted among those of the level, whoever passes whom: `x` of (1) in `laxity_qos::station::window` goes on to the end.
 
 use laxity_model::adapter::{
     CommandQueue, Description, Overload, Phase, Queue, Selection, Stage, Takes, Tells,
@@ -38,6 +50,8 @@ pub(super) struct Kind {
     class: Class,
     from: u8,
     to: u8,
+    /// It has a rate where rates are shared.
+    rated: bool,
 }
 
 /// Who passes whom.
@@ -47,6 +61,10 @@ pub(super) struct Passing {
     pub(super) urgent: bool,
     /// Whoever they are, so many pass a packet at most.
     pub(super) packets: u64,
+    /// Real time passes real time in another order than the host's: to a bound all of it is one level.
+    pub(super) alike: bool,
+    /// Best effort passes real time for having a rate.
+    pub(super) shared: bool,
 }
 
 /// A queue, as far as it matters here.
@@ -60,9 +78,9 @@ struct Line {
 /// What `node` sends, whose host goes by levels or not.
 pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec<Kind> {
     let lowest = LEVELS as u8 - 1;
-    let kind = |class, from, to| Kind { class, from, to };
     let mut kinds = Vec::new();
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&node)) {
+        let kind = |class, from, to| Kind { class, from, to, rated: !channel.share.is_none() };
         kinds.push(match (channel.class, channel.level) {
             (class, Some(level)) => kind(class, level, level),
             (Class::BestEffort, None) => kind(Class::BestEffort, lowest, lowest),
@@ -70,10 +88,10 @@ pub(super) fn kinds(experiment: &Experiment, node: usize, by_level: bool) -> Vec
             (Class::RealTime, None) => kind(Class::RealTime, 0, 0),
         });
         if channel.message_overflow == MessageOverflow::BestEffort {
-            kinds.push(kind(Class::BestEffort, lowest, lowest));
+            kinds.push(Kind { rated: false, ..kind(Class::BestEffort, lowest, lowest) });
         }
     }
-    kinds.sort_unstable_by_key(|kind| (kind.class == Class::BestEffort, kind.from, kind.to));
+    kinds.sort_unstable_by_key(|kind| (kind.class == Class::BestEffort, kind.from, kind.to, kind.rated));
     kinds.dedup();
     kinds
 }
@@ -92,7 +110,12 @@ impl Kind {
 
 impl Passing {
     pub(super) fn and(self, other: Self) -> Self {
-        Self { urgent: self.urgent | other.urgent, packets: self.packets.saturating_add(other.packets) }
+        Self {
+            urgent: self.urgent | other.urgent,
+            packets: self.packets.saturating_add(other.packets),
+            alike: self.alike | other.alike,
+            shared: self.shared | other.shared,
+        }
     }
 
     pub(super) fn is_none(self) -> bool {
@@ -169,6 +192,12 @@ impl Window {
         Ok((passing, places))
     }
 
+    /// What has a rate and no guarantee.
+    fn rated(&self) -> impl Iterator<Item = Tag> {
+        let rated = self.kinds.iter().filter(|kind| kind.class == Class::BestEffort && kind.rated);
+        rated.flat_map(|kind| kind.tags())
+    }
+
     fn passing(&self, lines: &[Line], selection: Selection) -> Result<Passing, Uncovered> {
         let of = |tag: &Tag| lines.iter().position(|line| line.takes.admits(tag));
         let place = |line: usize| (lines[line].priority, line);
@@ -181,7 +210,10 @@ impl Window {
             if tag.class == Class::BestEffort {
                 continue;
             }
-            passing.urgent |= self.ordered(lines[own].order)?;
+            let way = self.ordered(lines[own].order)?;
+            passing.urgent |= way != Way::AsCome;
+            passing.alike |= matches!(way, Way::ByRate | Way::Otherwise);
+            passing.shared |= way == Way::ByRate && self.rated().any(|tag| of(&tag) == Some(own));
             for other in self.tags().filter(|_| selection == Selection::Priority) {
                 let line = of(&other).ok_or(Uncovered("a class has no queue"))?;
                 if place(line) >= place(own) {
@@ -208,36 +240,36 @@ impl Window {
         Ok(passing)
     }
 
-    /// Whether in a queue of this order the urgent pass.
-    fn ordered(&self, order: Order) -> Result<bool, Uncovered> {
+    /// Which real time passes which in a queue of this order.
+    fn ordered(&self, order: Order) -> Result<Way, Uncovered> {
         match order {
-            Order::Fifo => Ok(false),
+            Order::Fifo => Ok(Way::AsCome),
+            // Even alone: see `stage`.
+            _ if order.holds() => Err(Uncovered("no analysis covers an adapter that holds packets back")),
             _ if !self.nothing_early => {
                 Err(Uncovered("a queue in the adapter takes what is ahead of its time for urgent"))
             }
-            Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(true),
-            Order::FixedPriority if self.by_level => Ok(true),
-            Order::Edf | Order::MultiClassEdf | Order::FixedPriority => {
-                Err(Uncovered("host and adapter go by different orders"))
-            }
-            Order::VirtualClock
-            | Order::WeightedFair
-            | Order::WorstCaseFair
-            | Order::SelfClocked
-            | Order::StartTimeFair
-            | Order::HierarchicalFair
-            | Order::DeficitRoundRobin => {
-                Err(Uncovered("no analysis covers an adapter that is shared by rates"))
-            }
-            // Even alone: see `stage`.
-            Order::StopAndGo | Order::HierarchicalRoundRobin | Order::RateControlled => {
-                Err(Uncovered("no analysis covers an adapter that holds packets back"))
-            }
-            Order::FifoPlus | Order::HopLaxity => {
-                Err(Uncovered("no analysis covers an adapter that goes by what packets carry"))
-            }
+            Order::Edf | Order::MultiClassEdf if !self.by_level => Ok(Way::Urgent),
+            Order::FixedPriority if self.by_level => Ok(Way::Urgent),
+            // Levels that nobody gave out may set best effort before what has a deadline.
+            Order::FixedPriority => Err(Uncovered("host and adapter go by different orders")),
+            _ if order.serves_rates_first() => Ok(Way::ByRate),
+            _ => Ok(Way::Otherwise),
         }
     }
+}
+
+/// Which real time passes which in a queue; best effort without a rate passes none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// None.
+    AsCome,
+    /// Who is more urgent at the host.
+    Urgent,
+    /// Any, and what else has a rate is between.
+    ByRate,
+    /// Any.
+    Otherwise,
 }
 
 /// Whether the servers of `stage` are done in the order in which they began.

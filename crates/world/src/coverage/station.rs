@@ -10,18 +10,18 @@ use laxity_model::adapter::{
     Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Resource,
     ResponseQueue, Stage, Takes, Tells,
 };
-use laxity_qos::admission::ResourceModel;
+use laxity_qos::admission::{ResourceModel, Test};
 use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, PacketOverflow};
 use laxity_qos::costs::{Delay, LinkCosts};
 use laxity_qos::station::{self, Behind, Link, Overtaking, Station};
 use laxity_units::{Bytes, Span};
 
-use super::at_once::open;
+use super::at_once::{open, rated};
 use super::incoming::{incoming, sources, told};
 use super::lines::{Passing, Window, kinds};
 use super::medium::medium;
 use super::policing::lenient;
-use super::{Covered, Uncovered};
+use super::{Covered, Row, Uncovered};
 use crate::experiment::{ChannelSpec, Experiment, Host, Task};
 
 /// What analysis covers `node`, whose adapter is described and whose host goes by `host`: with packets in a window, or, where the
@@ -51,11 +51,36 @@ pub(super) fn covered(
         if depth < u32::MAX && most == depth {
             return Err(Uncovered("packets that the adapter schedules wait for a window before that"));
         }
-        return at_once(!host.ahead);
+        let by_rates = rated(experiment, node, description, &window(u32::MAX, !host.ahead));
+        let by_rates = by_rates.and_then(|(rated, shared)| match host.by_level {
+            true => Err(Uncovered("stages by rates are analysed behind a CPU that goes by multi-class EDF")),
+            false => Ok(Row { rated, shared }),
+        });
+        let row = |at_once: Covered, row| Covered {
+            model: ResourceModel::ApartHanded,
+            levels: None,
+            row: Some(row),
+            ..at_once
+        };
+        // That has no test of one level, and deadlines beyond intervals.
+        let by_demand = experiment.admission.test == Test::Demand;
+        return match (at_once(!host.ahead), by_rates) {
+            (Ok(alike), Ok(by_rates)) if alike.levels.is_some() && by_demand => Ok(row(alike, by_rates)),
+            (Ok(open), _) => Ok(open),
+            (Err(_), Ok(by_rates)) => {
+                let link = Link::Open(by_rates.rated.stages());
+                Ok(row(Covered { link, ..host.clone() }, by_rates))
+            }
+            (Err(_), Err(why)) if goes_by_rates(description) => Err(why),
+            (Err(why), Err(_)) => Err(why),
+        };
     }
-    let behind = behind(experiment, node, description, &window(most, held))
-        .map(|behind| Link::Behind(Arc::new(behind)));
-    let behind = behind.map(|link| Covered { link, depth: most, ..host.clone() });
+    let behind = behind(experiment, node, description, &window(most, held)).map(|(behind, alike)| {
+        let link = Link::Behind(Arc::new(behind));
+        // Of a CPU by levels that is told apart from its link it is all one in which order packets go there.
+        let levels = if alike && !host.is_levelled() { Some(1) } else { host.levels };
+        Covered { link, levels, depth: most, ..host.clone() }
+    });
     if host.model != ResourceModel::O1 || most == depth {
         return behind;
     }
@@ -69,6 +94,12 @@ pub(super) fn covered(
         (_, Ok(open)) => Ok(open),
         (behind, Err(_)) => behind,
     }
+}
+
+/// Whether a stage goes by rates.
+fn goes_by_rates(description: &Description) -> bool {
+    let mut queues = description.transmit.iter().flat_map(|stage| &stage.queues);
+    queues.any(|queue| queue.order.serves_rates_first())
 }
 
 /// Packets that are under way at `node`, at most: `depth`, or as many as there are buffers for, each having one until it is complete.
@@ -92,14 +123,17 @@ fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     if all < u64::from(depth) { all.max(1) as u32 } else { depth }
 }
 
-/// What is behind the link scheduler of `node`, with so many packets under way.
+/// What is behind the link scheduler of `node`, with so many packets under way, and whether real time is one level there.
 fn behind(
     experiment: &Experiment,
     node: usize,
     description: &Description,
     window: &Window,
-) -> Result<Behind, Uncovered> {
+) -> Result<(Behind, bool), Uncovered> {
     let (mut station, passing) = row(experiment, node, description, window)?;
+    if passing.shared {
+        return Err(Uncovered("best effort with a rate of its own passes real time within the adapter"));
+    }
     let own = own(experiment, node, &description.transmit_buffers);
     station.buffers = window.buffers(&description.transmit_buffers, own, passing)?;
     let releases = description.transmit.iter().flat_map(|stage| &stage.phases).any(|phase| phase.releases);
@@ -109,10 +143,15 @@ fn behind(
     if !passing.is_none() && station.stages[0].places.is_some() {
         return Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"));
     }
+    if passing.urgent && experiment.host(node).driver.reset_after.is_some() {
+        return Err(Uncovered(
+            "packets that others pass in the adapter may be there until the driver resets it",
+        ));
+    }
     let largest = largest(experiment, node);
     let behind = Behind::new(station, window.depth, largest);
     patient(experiment.host(node), &behind, largest)?;
-    Ok(behind)
+    Ok((behind, passing.alike))
 }
 
 /// The stages of `node` as the proofs see them, and who may overtake whom.

@@ -10,7 +10,7 @@ use laxity_qos::admission::{
 };
 use laxity_qos::channel::{Block, Config, LinkId, MessageOverflow, Reader, Role};
 use laxity_qos::costs::{HostCosts, LinkCosts};
-use laxity_qos::discipline::{Class, Group, LEVELS, Order, Share, Sharing};
+use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
 use laxity_qos::station::Link;
 use laxity_units::{Bytes, Span};
 
@@ -24,7 +24,7 @@ use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, other_links, promising};
 use super::station::{Asked, GoesBy, Station};
-use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
+use crate::coverage::{Coverage, Covered, Row, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Division, Experiment, Host, Placement, SourceSpec};
 
 /// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
@@ -55,15 +55,25 @@ impl Tables {
         let table = |node: usize| {
             let by_rates = coverage.stations[node].as_ref().ok().and_then(|covered| covered.rates);
             if let (Some(order), Some(outlet)) = (by_rates, experiment.outlet(node)) {
-                let sharing = sharing(experiment, formula, node, (outlet.config.link, outlet.config.frame))?;
+                let speed = (outlet.config.link, outlet.config.frame);
+                let sharing = sharing(experiment, formula, node, speed, true)?;
                 let table = RateTable::new(order, experiment.packet(), sharing);
                 let table = table.ok_or(Uncovered("no latency is known of the order at a port"))?;
                 return Ok(Station::Rates(table));
             }
             if let Some(order) = by_rates {
                 let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
-                let sharing = sharing(experiment, formula, node, (LinkCosts::default(), Span::ZERO))?;
-                return rated(environment, order, sharing);
+                let speed = (LinkCosts::default(), Span::ZERO);
+                let sharing = sharing(experiment, formula, node, speed, true)?;
+                return rated(RatedHost::new(environment, order, sharing));
+            }
+            if let Some(Row { rated: stages, shared }) =
+                coverage.stations[node].clone().ok().and_then(|c| c.row)
+            {
+                let environment = environment(experiment, coverage, formula, (node, LinkId::FIRST))?;
+                let speed = (LinkCosts::default(), Span::ZERO);
+                let sharing = sharing(experiment, formula, node, speed, shared)?;
+                return rated(RatedHost::of_stages(environment, stages, sharing));
             }
             if coverage.stations[node].as_ref().is_ok_and(Covered::is_levelled) {
                 return levelled(environment(experiment, coverage, formula, (node, LinkId::FIRST))?);
@@ -305,17 +315,15 @@ impl Tables {
     }
 }
 
-/// The table of a host whose link is shared by rates.
-fn rated(environment: Environment, order: Order, sharing: Sharing) -> Result<Station, Uncovered> {
-    RatedHost::new(environment, order, sharing).map(|table| Station::Host(Box::new(table))).map_err(
-        |unrated| {
-            Uncovered(match unrated {
-                Unrated::Environment(_) => "the host is out of range",
-                Unrated::Order => "no latency is known of the order at a host's link",
-                Unrated::NothingLeft => "work above the handlers takes all of the CPU",
-            })
-        },
-    )
+/// The table of a host whose link is shared by rates, or stages of its adapter.
+fn rated(table: Result<RatedHost, Unrated>) -> Result<Station, Uncovered> {
+    table.map(|table| Station::Host(Box::new(table))).map_err(|unrated| {
+        Uncovered(match unrated {
+            Unrated::Environment(_) => "the host is out of range",
+            Unrated::Order => "no latency is known of the order at a host's link",
+            Unrated::NothingLeft => "work above the handlers takes all of the CPU",
+        })
+    })
 }
 
 /// The table of a host whose CPU goes by levels, and its link by deadlines.
@@ -328,12 +336,13 @@ fn levelled(environment: Environment) -> Result<Station, Uncovered> {
         .map_err(|_| Uncovered("the host is out of range"))
 }
 
-/// Who shares the link of `station` by rates without a guarantee, a link of that speed and with frames as short as that.
+/// Who shares the link of `station` by rates without a guarantee, a link of that speed and with frames as short as that; `shares` says whether any does.
 fn sharing(
     experiment: &Experiment,
     formula: Formula,
     station: usize,
     (speed, frame): (LinkCosts, Span),
+    shares: bool,
 ) -> Result<Sharing, Uncovered> {
     if formula != Formula::Corrected {
         return Err(Uncovered("the papers' formulas are of deadlines, and not of rates"));
@@ -343,7 +352,7 @@ fn sharing(
     let mut sharing = Sharing { speed, flows: Vec::new(), without: Bytes::ZERO, frame, groups };
     for channel in experiment.channels.iter().filter(|channel| channel.senders().contains(&station)) {
         let largest = channel.spec.max_message.min(packet);
-        if channel.class == Class::BestEffort && !channel.share.is_none() {
+        if shares && channel.class == Class::BestEffort && !channel.share.is_none() {
             // Whoever is not held to what it declares may send anything.
             let kept = experiment.host(channel.route[0]).subsystem.enforcement;
             sharing.flows.push(Share {
@@ -373,7 +382,7 @@ pub(super) fn environment(
     formula: Formula,
     (node, at): (usize, LinkId),
 ) -> Result<Environment, Uncovered> {
-    let Covered { model, link, further, rates: _, by_level: _, levels, ahead, depth } =
+    let Covered { model, link, further, rates: _, row: _, by_level: _, levels, ahead, depth } =
         coverage.stations[node].clone()?;
     if formula != Formula::Corrected && !further.is_empty() {
         return Err(Uncovered("the papers' host has one adapter"));
@@ -454,7 +463,7 @@ pub(super) fn environment(
 /// What `host` pays for: where it hands packets over as it makes them, that is part of making one.
 fn costs(host: &Host, model: ResourceModel) -> HostCosts {
     let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
-    if model != ResourceModel::Handed {
+    if !matches!(model, ResourceModel::Handed | ResourceModel::ApartHanded) {
         return costs;
     }
     let over = costs.transmit(host.subsystem.link.paradigm);

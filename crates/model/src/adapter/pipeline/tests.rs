@@ -5,6 +5,7 @@ mod cells;
 mod choosing;
 mod losses;
 mod policing;
+mod rates;
 mod responses;
 mod rings;
 mod stations;
