@@ -191,8 +191,9 @@ fn worst(
         Share { tick, burst: KILO, largest: KILO, smallest: Bytes::new(100), level: 31, group: None };
     let table = table(&stages, spacing, vec![greedy]);
     let bound = table.least_deadline(&asks(2, interval)).expect("there is room for it");
-    let (mut handed, mut now, mut messages): (Vec<(Time, discipline::Request)>, _, Vec<(Time, usize)>) =
-        (Vec::new(), Time::ZERO, Vec::new());
+    let mut handed: Vec<(Time, discipline::Request)> = Vec::new();
+    let mut messages: Vec<(Time, usize)> = Vec::new();
+    let mut now = Time::ZERO;
     let mut hand = |now: &mut Time, flow: u32, size: u64, tag: Tag| {
         let request = discipline::Request {
             flow: ChannelId(flow),
@@ -233,21 +234,21 @@ fn worst(
 /// Half of what is promised is found by chance, so not much of it is for nothing; but of DRR a sixth, which has everybody's turn worth what the slowest flow needs for a packet.
 #[test]
 fn a_row_of_stages_comes_close_to_its_promises() {
-    for order in 0..ORDERS.len() {
+    for (place, order) in ORDERS.into_iter().enumerate() {
         let mut closest = 0.0f64;
-        let mut state = order as u64 + 1;
+        let mut state = place as u64 + 1;
         let mut draw = |n: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % n
         };
         for _ in 0..400 {
             let wants: Vec<(u8, u64, u64)> = (0..60).map(|_| (draw(3) as u8, 0, draw(2) * 900)).collect();
-            let (worst, bound) = worst((order, order), [(1, 0), (9, 0), (1, 0), (11, 0)], 0, &wants);
+            let (worst, bound) = worst((place, place), [(1, 0), (9, 0), (1, 0), (11, 0)], 0, &wants);
             assert!(worst <= bound);
             closest = closest.max(worst.as_secs_f64() / bound.as_secs_f64());
         }
-        let expected = if ORDERS[order] == Order::DeficitRoundRobin { 0.15 } else { 0.49 };
-        assert!(closest >= expected, "{:?}: {closest}", ORDERS[order]);
+        let expected = if order == Order::DeficitRoundRobin { 0.15 } else { 0.49 };
+        assert!(closest >= expected, "{order:?}: {closest}");
     }
 }
 
