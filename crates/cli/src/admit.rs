@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use laxity_qos::admission::{Formula, Test};
+use laxity_qos::admission::Test;
 use laxity_qos::channel::Order;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::Span;
 use laxity_world::experiment::{Experiment, LocalDeadline, Refusal, Task};
-use laxity_world::promise::{self, Fit, Hop, Promise, Room};
+use laxity_world::promise::{self, Advice, Fit, Hop, Promise, Room};
 use laxity_world::text::clean;
 
 use crate::Exit;
@@ -84,6 +84,7 @@ impl Answer {
         }
         let mut exit = Exit::Holds;
         let undelivered = promise::undelivered(experiment, promises.formula);
+        let mut advice = Advice::of(experiment, promises.formula);
         for (i, (channel, answer)) in experiment.channels.iter().zip(&promises.channels).enumerate() {
             let name = clean(&channel.name);
             match answer {
@@ -92,7 +93,7 @@ impl Answer {
                     exit = exit.max(refused(
                         &mut text,
                         experiment,
-                        promises.formula,
+                        &mut advice,
                         i,
                         (&refusal.in_words(experiment), answer),
                     ));
@@ -106,10 +107,10 @@ impl Answer {
                             refusal.missing
                         ),
                     };
-                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (&reason, answer)));
+                    exit = exit.max(refused(&mut text, experiment, &mut advice, i, (&reason, answer)));
                 }
                 Promise::Unconnected(reason) => {
-                    exit = exit.max(refused(&mut text, experiment, promises.formula, i, (reason, answer)));
+                    exit = exit.max(refused(&mut text, experiment, &mut advice, i, (reason, answer)));
                 }
                 Promise::Connected(connection) => {
                     text += &format!("\nchannel {name}: admitted\n");
@@ -161,13 +162,13 @@ impl Answer {
 fn refused(
     text: &mut String,
     experiment: &Experiment,
-    formula: Formula,
+    advice: &mut Advice<'_>,
     i: usize,
     (reason, answer): (&str, &Promise),
 ) -> Exit {
     let channel = &experiment.channels[i];
     *text += &format!("\nchannel {}: refused\n  {reason}\n", clean(&channel.name));
-    let Fit { shortfall, interval, room } = promise::fit(experiment, formula, i, answer);
+    let Fit { shortfall, interval, room } = advice.fit(i, answer);
     if !room.is_empty() {
         let least = |Room { key, has, least }: &Room| format!("`{key} = {least}`, which is {has}");
         let all: Vec<String> = room.iter().map(least).collect();

@@ -38,7 +38,7 @@ pub(crate) use arrivals::by_sender;
 pub(crate) use backlog::held;
 pub use computing::of_computing;
 pub(crate) use departures::makes;
-pub use refusal::{Fit, Shortfall, fit, shortfall, undelivered};
+pub use refusal::{Advice, Fit, Shortfall, fit, shortfall, undelivered};
 pub use room::Room;
 pub use via::Connection;
 

@@ -4,8 +4,8 @@ use laxity_model::adapter::{Own, Pool};
 use laxity_qos::admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::experiment::{Adapter, Experiment};
-use laxity_world::promise::{self, Promise, shortfall};
+use laxity_world::experiment::{Adapter, ChannelSpec, Experiment};
+use laxity_world::promise::{self, Advice, Promise, shortfall};
 
 /// Three equal channels on a slow host, the last with a deadline of its own.
 fn scenario(deadline: &str) -> Experiment {
@@ -380,4 +380,45 @@ fn an_adapter_with_room_for_all_that_comes_in_keeps_its_bound() {
     ] {
         assert_eq!(kept(adapter, &receive), (bound, 0), "{adapter} {receive}");
     }
+}
+
+/// All who are refused are asked beside the same others, whoever was asked before: asking leaves nothing behind.
+#[test]
+fn what_one_is_told_does_not_hang_on_who_was_asked_before() {
+    let mut experiment = scenario("30 ms");
+    let (first, last) = (experiment.channels[0].clone(), experiment.channels[2].clone());
+    let mut asks = |name: &str, interval: u64, deadline: u64| {
+        let mut channel = last.clone();
+        channel.name = name.into();
+        channel.spec.min_interval = Span::from_ms(interval);
+        channel.deadline = Some(Span::from_ms(deadline));
+        experiment.channels.push(channel);
+    };
+    asks("hasty", 40, 1);
+    asks("late", 400, 390);
+    asks("often", 2, 2);
+    asks("hasty too", 40, 1);
+    experiment.channels.push(promise_of_its_own(first));
+    let promises = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
+    let refused: Vec<usize> = (0..promises.len()).filter(|i| promises[*i].is_refused()).collect();
+    assert!(refused.len() >= 3 && refused.len() < promises.len() - 1, "{refused:?}");
+    let mut advice = Advice::of(&experiment, Formula::Corrected);
+    for i in refused.iter().chain(refused.iter().rev()).copied() {
+        let told = advice.fit(i, &promises[i]);
+        assert_eq!(told, promise::fit(&experiment, Formula::Corrected, i, &promises[i]), "{i}");
+        assert_eq!(advice.shortfall(i), told.shortfall);
+        // And it is true: with that deadline it would be admitted where it stands.
+        if let Some(least) = told.shortfall.admissible {
+            let mut changed = experiment.clone();
+            changed.channels[i].deadline = Some(least);
+            let answer = promise::promises(&changed, Formula::Corrected).unwrap().channels;
+            assert!(!answer[i].is_refused(), "{i}: {least}");
+        }
+    }
+}
+
+/// `channel` by another name.
+fn promise_of_its_own(mut channel: ChannelSpec) -> ChannelSpec {
+    channel.name = "another".into();
+    channel
 }

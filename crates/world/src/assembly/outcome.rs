@@ -15,7 +15,7 @@ use super::{Assembly, Outside, Said, parts};
 use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Refusal};
 use crate::measure::Tally;
-use crate::promise::{self, Hop, Promise};
+use crate::promise::{self, Advice, Hop, Promise};
 use crate::results::{Channel, Computation, Refused, Resource, Run, Stage};
 
 /// What a host did that is not part of the world it belongs to.
@@ -151,7 +151,9 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         }
         let ended = self.snapshot(end);
         let edges = Edges { opened: &opened, closed: &closed, ended: &ended };
-        let channels = (0..self.around.meters.len()).map(|i| self.channel(i, &edges, hosts)).collect();
+        let mut advice = advice(self.experiment);
+        let channels =
+            (0..self.around.meters.len()).map(|i| self.channel(i, &edges, hosts, &mut advice)).collect();
         let computations = self.computations(&edges);
         let simulated = end.as_secs_f64();
         let run =
@@ -206,7 +208,13 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         figures
     }
 
-    fn channel(&mut self, i: usize, edges: &Edges<'_>, hosts: &[HostReport]) -> Channel {
+    fn channel(
+        &mut self,
+        i: usize,
+        edges: &Edges<'_>,
+        hosts: &[HostReport],
+        advice: &mut Option<Advice<'_>>,
+    ) -> Channel {
         let window = edges.closed.at.saturating_since(edges.opened.at).as_secs_f64();
         let (spec, curves) = (&self.experiment.channels[i], self.experiment.curves);
         let mut meter = std::mem::take(&mut self.around.meters[i]);
@@ -236,7 +244,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             deadline: meter.deadline.map(Span::as_secs_f64),
             bound,
             bound_papers: papers.filter(|p| Some(*p) != bound),
-            refused: refused(self.experiment, i, &self.promises[i]),
+            refused: refused(self.experiment, i, &self.promises[i], advice),
             no_bound: self.no_bound(i, &whole),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
             worst_found: None,
@@ -376,8 +384,18 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     }
 }
 
+/// Whom channels of `experiment` ask that admission refused; nobody if it is off.
+pub(super) fn advice(experiment: &Experiment) -> Option<Advice<'_>> {
+    experiment.admission.formula.map(|formula| Advice::of(experiment, formula))
+}
+
 /// What channel `i`, if admission refused it, would have needed.
-pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> Option<Refused> {
+pub(super) fn refused(
+    experiment: &Experiment,
+    i: usize,
+    promise: &Promise,
+    advice: &mut Option<Advice<'_>>,
+) -> Option<Refused> {
     let reason = match promise {
         Promise::Refused(refusal) => refusal.in_words(experiment),
         Promise::Unreceived(refusal) if refusal.whose == i => refusal.missing.to_string(),
@@ -392,7 +410,7 @@ pub(super) fn refused(experiment: &Experiment, i: usize, promise: &Promise) -> O
         | Promise::Received(_)
         | Promise::Connected(_) => return None,
     };
-    let shortfall = promise::shortfall(experiment, experiment.admission.formula?, i);
+    let shortfall = advice.as_mut()?.shortfall(i);
     Some(Refused {
         reason,
         admissible: shortfall.admissible.map(Span::as_secs_f64),

@@ -39,17 +39,85 @@ pub struct Fit {
 
 /// What would be admitted in place of channel `index`, to which admission by `formula` gave the answer `refused`.
 pub fn fit(experiment: &Experiment, formula: Formula, index: usize, refused: &Promise) -> Fit {
-    let mut beside = Beside::all_others(experiment, formula, index);
-    let (interval, shortfall) = (beside.least_interval(), beside.shortfall().unwrap_or_default());
-    let room = beside.room_in_adapter(refused);
-    let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
-    Fit { shortfall, interval, room }
+    Advice::of(experiment, formula).fit(index, refused)
 }
 
 /// How far channel `index` of `experiment`, which admission by `formula` refused, is from being admitted beside all the
 /// other channels.
 pub fn shortfall(experiment: &Experiment, formula: Formula, index: usize) -> Shortfall {
-    Beside::all_others(experiment, formula, index).shortfall().unwrap_or_default()
+    Advice::of(experiment, formula).shortfall(index)
+}
+
+/// What channels are told that admission refused.
+///
+/// Who is refused is in nobody's way, so whoever was is asked beside the same others: their tables are made once, when the first
+/// asks, and not for each.
+pub struct Advice<'a> {
+    experiment: &'a Experiment,
+    formula: Formula,
+    all: Option<All>,
+}
+
+/// What hosts and ports have admitted of all channels.
+struct All {
+    /// `None` where none can be had.
+    tables: Option<Tables>,
+    /// Which channels are in them.
+    admitted: Vec<bool>,
+}
+
+impl<'a> Advice<'a> {
+    /// To those whom admission by `formula` refused of `experiment`'s channels.
+    pub fn of(experiment: &'a Experiment, formula: Formula) -> Self {
+        Self { experiment, formula, all: None }
+    }
+
+    /// What would be admitted in place of channel `index`, to which the answer was `refused`.
+    pub fn fit(&mut self, index: usize, refused: &Promise) -> Fit {
+        let (experiment, formula) = (self.experiment, self.formula);
+        self.beside_all_others(index, |mut beside| {
+            let (interval, shortfall) = (beside.least_interval(), beside.shortfall().unwrap_or_default());
+            let room = beside.room_in_adapter(refused);
+            let room = room.unwrap_or_else(|| room::least(experiment, formula, index, refused));
+            Fit { shortfall, interval, room }
+        })
+    }
+
+    /// How far channel `index`, which was refused, is from being admitted.
+    pub fn shortfall(&mut self, index: usize) -> Shortfall {
+        self.beside_all_others(index, |mut beside| beside.shortfall().unwrap_or_default())
+    }
+
+    fn beside_all_others<T>(&mut self, index: usize, ask: impl FnOnce(Beside<'_>) -> T) -> T {
+        let (experiment, formula) = (self.experiment, self.formula);
+        let beside = |tables| Beside { experiment, formula, index, tables };
+        if experiment.via.is_some() || !experiment.interfaces.is_empty() {
+            return ask(beside(None));
+        }
+        let all = self.all.get_or_insert_with(|| All::of(experiment, formula, None));
+        if all.admitted[index] {
+            // It was refused for what is not in tables.
+            return ask(beside(All::of(experiment, formula, Some(index)).tables.as_mut()));
+        }
+        ask(beside(all.tables.as_mut()))
+    }
+}
+
+impl All {
+    /// All of `experiment` but channel `without`, in their order.
+    fn of(experiment: &Experiment, formula: Formula, without: Option<usize>) -> Self {
+        let mut admitted = vec![false; experiment.channels.len()];
+        let mut admit = || -> Option<Tables> {
+            let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
+            for (i, other) in experiment.channels.iter().enumerate().filter(|(i, _)| Some(*i) != without) {
+                if let Some(request) = super::request(other).ok()? {
+                    admitted[i] = tables.admit(experiment, other, request).is_ok();
+                }
+            }
+            Some(tables)
+        };
+        Self { tables: admit(), admitted }
+    }
 }
 
 /// Everybody but a channel that was refused.
@@ -58,18 +126,10 @@ struct Beside<'a> {
     formula: Formula,
     index: usize,
     /// With the others in them; `None` where there are no tables, or none can be had.
-    tables: Option<Tables>,
+    tables: Option<&'a mut Tables>,
 }
 
-impl<'a> Beside<'a> {
-    fn all_others(experiment: &'a Experiment, formula: Formula, index: usize) -> Self {
-        let tables = match experiment.via.is_none() && experiment.interfaces.is_empty() {
-            true => beside_all_others(experiment, formula, index),
-            false => None,
-        };
-        Self { experiment, formula, index, tables }
-    }
-
+impl Beside<'_> {
     /// Room in the adapter where it comes in, if that is what it lacks: however many packets a channel may have elsewhere, there it is all that come in.
     fn room_in_adapter(&self, refused: &Promise) -> Option<Vec<Room>> {
         let Promise::Refused(Refused { node, refusal }) = refused else { return None };
@@ -186,17 +246,6 @@ fn between(mut short: Span, mut long: Span, fits: &mut dyn FnMut(Span) -> bool) 
 pub(super) fn fits(experiment: &Experiment, formula: Formula, index: usize) -> bool {
     let promises = super::promises(experiment, formula);
     promises.is_ok_and(|promises| !promises.channels[index].is_refused())
-}
-
-/// The tables with all channels but `index` in them.
-fn beside_all_others(experiment: &Experiment, formula: Formula, index: usize) -> Option<Tables> {
-    let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
-    for (_, other) in experiment.channels.iter().enumerate().filter(|(i, _)| *i != index) {
-        if let Some(request) = super::request(other).ok()? {
-            let _ = tables.admit(experiment, other, request);
-        }
-    }
-    Some(tables)
 }
 
 /// The same of a virtual interface: the least delay that all of its way could keep.

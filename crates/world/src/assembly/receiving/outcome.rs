@@ -7,7 +7,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Span, Time};
 
 use super::{Receiving, ReceivingHost, Snapshot};
-use crate::assembly::outcome::{no_bound, refused};
+use crate::assembly::outcome::{advice, no_bound, refused};
 use crate::measure::Tally;
 use crate::prediction;
 use crate::results::{Channel, Resource, Run};
@@ -113,7 +113,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
             deadline: spec.deadline.map(Span::as_secs_f64),
             bound: self.promises[i].bound().map(Span::as_secs_f64),
-            refused: refused(self.experiment, i, &self.promises[i]),
+            refused: refused(self.experiment, i, &self.promises[i], &mut advice(self.experiment)),
             no_bound: no_bound(self.experiment, i, &self.promises[i]),
             worst: meter.worst.map(Span::as_secs_f64),
             offered: rate(counted.offered.get() as f64),

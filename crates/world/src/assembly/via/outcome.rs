@@ -118,7 +118,7 @@ impl Counted<'_> {
             deadline: spec.deadline.map(Span::as_secs_f64),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
-            refused: outcome::refused(experiment, i, promise),
+            refused: outcome::refused(experiment, i, promise, &mut outcome::advice(experiment)),
             no_bound: outcome::no_bound(experiment, i, promise),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
