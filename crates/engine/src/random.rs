@@ -20,7 +20,11 @@
 //! finaliser. Logarithms are `libm`'s, since the standard library's are the platform's and differ in the last
 //! bit. The tests hold values of all of this: a dependency that changes a bit fails there and not in a result.
 
+mod exponentials;
+
 use laxity_units::Span;
+
+pub use exponentials::Exponentials;
 
 /// The seed of a run, from which the stream of every component is derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -112,8 +116,14 @@ impl Stream {
     ///
     /// The longest is 36.8 times `mean`, as the unit has 53 bits, or [`Span::MAX`] if that is less.
     pub fn exponential(&mut self, mean: Span) -> Span {
+        whole(self.standard_exponential() * mean.as_ps() as f64)
+    }
+
+    /// An exponentially distributed number of mean one.
+    #[inline]
+    fn standard_exponential(&mut self) -> f64 {
         // One minus the unit is in (0, 1], of which the logarithm is finite.
-        whole(-libm::log(1.0 - self.unit()) * mean.as_ps() as f64)
+        -libm::log(1.0 - self.unit())
     }
 
     /// A number normally distributed with mean zero and deviation one.

@@ -31,7 +31,7 @@ mod programs;
 mod tests;
 mod ticks;
 
-use laxity_engine::Stream;
+use laxity_engine::{Exponentials, Stream};
 use laxity_qos::channel::Dropped;
 use laxity_qos::discipline::Class;
 use laxity_qos::reception::{Operations, Policy, Sharing};
@@ -94,10 +94,11 @@ impl Cost {
     }
 
     /// One of these, by chance from `random`.
-    pub fn draw(self, random: &mut Stream) -> Span {
+    #[inline]
+    pub fn draw(self, random: &mut Exponentials) -> Span {
         match self {
             Cost::Fixed(span) => span,
-            Cost::Exponential(mean) => random.exponential(mean),
+            Cost::Exponential(mean) => random.draw(mean),
         }
     }
 }
@@ -225,7 +226,7 @@ pub struct InterfaceReport {
 #[derive(Debug)]
 pub struct Receiver {
     costs: ReceptionCosts,
-    random: Stream,
+    random: Exponentials,
     interfaces: Vec<Interface>,
     /// What the CPU does.
     running: Option<Running>,
@@ -274,7 +275,7 @@ impl Receiver {
         let programs = Programs::new(vec![ProgramConfig::of(costs.program)], Vec::new());
         let mut receiver = Self {
             costs,
-            random,
+            random: random.into(),
             interfaces,
             running: None,
             stopped: [None; Level::COUNT],
