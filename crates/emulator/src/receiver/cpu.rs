@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
-use laxity_engine::{Epoch, Stream};
+use laxity_engine::{Epoch, Exponentials};
 use laxity_machine::ring::Producer;
 use laxity_machine::signal::Interrupt;
 use laxity_model::reception::{Arrived, Command, Cost, Pool, Ready, Reception, ReceptionCosts, Turn};
@@ -46,7 +46,7 @@ pub(super) struct Cpu<'a> {
     epoch: Epoch,
     costs: ReceptionCosts,
     pace: Pace,
-    random: Stream,
+    random: Exponentials,
     line: Interrupt,
     outcomes: Producer<Outcome>,
     workshop: Workshop,
@@ -86,7 +86,7 @@ impl<'a> Cpu<'a> {
             epoch,
             costs: experiment.host(0).reception,
             pace: experiment.emulation.pace,
-            random: experiment.chance(Chance::ReceptionCosts),
+            random: experiment.chance(Chance::ReceptionCosts).into(),
             line,
             outcomes,
             workshop: Workshop::new(experiment.emulation.transfer, largest.unwrap_or(Bytes::new(1))),

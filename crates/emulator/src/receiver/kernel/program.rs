@@ -8,7 +8,7 @@ use std::fs;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use laxity_engine::{Epoch, Stream};
+use laxity_engine::{Epoch, Exponentials};
 use laxity_machine::ring::Producer;
 use laxity_model::reception::Cost;
 use laxity_units::{Span, Time};
@@ -57,7 +57,7 @@ pub(super) struct Program<'a> {
     socket: UdpSocket,
     done: Producer<Done>,
     cost: Cost,
-    random: Stream,
+    random: Exponentials,
     beside: Beside,
     datagram: Vec<u8>,
     core: usize,
@@ -81,7 +81,7 @@ impl<'a> Program<'a> {
             socket,
             done,
             cost: experiment.host(0).reception.program,
-            random: experiment.chance(Chance::ReceptionCosts),
+            random: experiment.chance(Chance::ReceptionCosts).into(),
             beside: Beside::calibrate(&epoch),
             datagram: vec![0; sizes.max().unwrap_or(0).max(64) as usize],
             core,
