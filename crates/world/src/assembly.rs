@@ -306,7 +306,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     fn offer(&mut self, now: Time, channel: usize, size: Bytes, calendar: &mut Calendar<Event>) {
-        let sender = self.experiment.channels[channel].route[0];
+        let sender = self.around.legs.sender(channel);
         self.around.offered(now, channel, size);
         let id = ChannelId(channel as u32);
         self.nodes[sender].offer(now, id, size, &mut self.around.of(sender, now, calendar));

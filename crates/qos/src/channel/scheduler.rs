@@ -379,9 +379,22 @@ impl Subsystem {
     }
 
     /// An idle handler takes the next message of its queue, if there is one.
+    /// Gives `handler`, whose lane that is, another message: into its hands if it has nothing to do, without a way through the queue.
+    #[inline]
+    pub(super) fn hand(&mut self, now: Time, lane: usize, handler: usize, message: Message) {
+        let (messages, state) = (&mut self.lanes[lane].messages, &mut self.handlers[handler]);
+        if messages.is_empty() && !state.is_at_work() {
+            state.message = Some(message);
+            self.activate(now, handler);
+        } else {
+            messages.push_back(message);
+            self.take_message(now, handler);
+        }
+    }
+
     pub(super) fn take_message(&mut self, now: Time, index: usize) {
         let handler = &mut self.handlers[index];
-        if handler.message.is_some() || handler.active {
+        if handler.is_at_work() {
             return;
         }
         if let Some(message) = self.lanes[handler.lane].messages.pop_front() {

@@ -269,10 +269,7 @@ impl Subsystem {
         let cut = self.cut(&config, size);
         let message = Message { id, size, sent: now, due_from, tag, made: 0, cut };
         match self.lanes[lane].handler {
-            Some(handler) => {
-                self.lanes[lane].messages.push_back(message);
-                self.take_message(now, handler);
-            }
+            Some(handler) => self.hand(now, lane, handler, message),
             None => {
                 self.lanes[lane].unfinished.insert(id, message.packets());
                 let handler = self.add_handler(lane, Some(message));

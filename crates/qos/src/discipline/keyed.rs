@@ -30,9 +30,14 @@ fn last_due<'a>(tags: impl Iterator<Item = &'a Tag>) -> Option<Time> {
 }
 
 /// Smallest key first; equal keys first in, first out, which a bare heap does not promise.
+///
+/// The first item is not in the heap but lies here, for most queues have one or none most of the time: such a one moves once, needs no memory of its
+/// own, and is compared with nothing.
 #[derive(Debug, Clone)]
 pub(super) struct Keyed<T, K = Time> {
-    heap: BinaryHeap<Reverse<Entry<T, K>>>,
+    /// None only if there is nothing in the heap either.
+    first: Option<Entry<T, K>>,
+    others: BinaryHeap<Reverse<Entry<T, K>>>,
     arrivals: u64,
 }
 
@@ -62,35 +67,50 @@ impl<T, K: Ord> Ord for Entry<T, K> {
 
 impl<T, K: Ord + Copy> Keyed<T, K> {
     pub(super) fn new() -> Self {
-        Self { heap: BinaryHeap::new(), arrivals: 0 }
+        Self { first: None, others: BinaryHeap::new(), arrivals: 0 }
     }
 
+    #[inline]
     pub(super) fn push(&mut self, key: K, tag: Tag, item: T) {
-        self.heap.push(Reverse(Entry { key: (key, self.arrivals), tag, item }));
+        let entry = Entry { key: (key, self.arrivals), tag, item };
         self.arrivals += 1;
+        match &mut self.first {
+            None => self.first = Some(entry),
+            Some(first) => {
+                let later = if entry < *first { std::mem::replace(first, entry) } else { entry };
+                self.others.push(Reverse(later));
+            }
+        }
+    }
+
+    #[inline]
+    fn pop_entry(&mut self) -> Option<Entry<T, K>> {
+        let entry = self.first.take()?;
+        if !self.others.is_empty() {
+            self.first = self.others.pop().map(|Reverse(entry)| entry);
+        }
+        Some(entry)
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Tag, T)> {
-        if self.heap.is_empty() {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(entry)| (entry.tag, entry.item))
+        self.pop_entry().map(|entry| (entry.tag, entry.item))
     }
 
     /// The first item with its key.
+    #[inline]
     pub(super) fn pop_keyed(&mut self) -> Option<(K, Tag, T)> {
-        self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.tag, entry.item))
+        self.pop_entry().map(|entry| (entry.key.0, entry.tag, entry.item))
     }
 
     #[inline]
     pub(super) fn first(&self) -> Option<K> {
-        self.heap.peek().map(|Reverse(entry)| entry.key.0)
+        self.first.as_ref().map(|entry| entry.key.0)
     }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.heap.len()
+        usize::from(self.first.is_some()) + self.others.len()
     }
 
     /// Removes the last best-effort item: linear, for what is rare.
@@ -100,7 +120,8 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
 
     /// The deadline of the item that has a guarantee and is due last: linear too, as is the next.
     pub(super) fn latest(&self) -> Option<Time> {
-        last_due(self.heap.iter().map(|Reverse(entry)| &entry.tag))
+        let others = self.others.iter().map(|Reverse(entry)| entry);
+        last_due(self.first.iter().chain(others).map(|entry| &entry.tag))
     }
 
     /// Removes that item; of several the one that would be served last.
@@ -111,16 +132,24 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
 
     /// Removes the last item with such a tag.
     fn remove_last(&mut self, such: impl Fn(&Tag) -> bool) -> Option<T> {
-        let mut entries = std::mem::take(&mut self.heap).into_vec();
+        let mut entries = std::mem::take(&mut self.others).into_vec();
         let found = entries.iter().enumerate().filter(|(_, Reverse(entry))| such(&entry.tag));
         let last = found.max_by(|(_, Reverse(a)), (_, Reverse(b))| a.cmp(b)).map(|(n, _)| n);
-        let removed = last.map(|n| entries.swap_remove(n));
-        self.heap = entries.into();
-        removed.map(|Reverse(entry)| entry.item)
+        let removed = last.map(|n| entries.swap_remove(n).0);
+        self.others = entries.into();
+        // All others come after the first.
+        match removed {
+            Some(entry) => Some(entry.item),
+            None if self.first.as_ref().is_some_and(|first| such(&first.tag)) => {
+                self.pop().map(|(_, item)| item)
+            }
+            None => None,
+        }
     }
 
     /// Removes everything, in no order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Tag, T)> {
-        self.heap.drain().map(|Reverse(entry)| (entry.tag, entry.item))
+        let others = self.others.drain().map(|Reverse(entry)| entry);
+        self.first.take().into_iter().chain(others).map(|entry| (entry.tag, entry.item))
     }
 }

@@ -1,7 +1,10 @@
 //! What a frame needs to know of its way, from each station of its channel's route to the next.
 //!
 //! All of it follows from the experiment, over half a dozen of its tables. A frame asks at every station it leaves, and in a network of a
-//! thousand hosts each of those tables would be another miss of the cache; here it is a line or two.
+//! thousand hosts each of those tables would be another miss of the cache; here it is a line or two. Channels that go the same way with frames
+//! of the same length have the same legs, and share them: ten thousand channels have a hundred thousand, a thousand of them different.
+
+use std::collections::HashMap;
 
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
@@ -9,7 +12,7 @@ use laxity_units::Span;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// One station of a channel's route, and the way on from there.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Leg {
     pub(super) station: u32,
     /// The station that is next; none behind the last.
@@ -35,7 +38,10 @@ pub(super) struct Leg {
 /// The legs of all channels.
 #[derive(Debug)]
 pub(super) struct Legs {
+    /// All that differ.
     all: Vec<Leg>,
+    /// The legs of a channel in order, behind those of the channel before.
+    ways: Vec<u32>,
     /// Per channel where its own begin; at the end, how many there are.
     first: Vec<u32>,
 }
@@ -43,21 +49,38 @@ pub(super) struct Legs {
 impl Legs {
     /// Those of `experiment`, whose stations hear of a frame so long after its last bit.
     pub(super) fn new(experiment: &Experiment, notices: &[Span]) -> Self {
-        let (mut all, mut first) = (Vec::new(), vec![0]);
+        let number = |count: usize| u32::try_from(count).expect("there are fewer hops");
+        let (mut all, mut ways, mut first) = (Vec::new(), Vec::new(), vec![0]);
+        let mut known = HashMap::new();
         for channel in &experiment.channels {
-            all.extend((0..channel.route.len()).map(|hop| leg(experiment, channel, hop, notices)));
-            first.push(u32::try_from(all.len()).expect("there are fewer hops"));
+            ways.extend((0..channel.route.len()).map(|hop| {
+                let leg = leg(experiment, channel, hop, notices);
+                *known.entry(leg).or_insert_with(|| {
+                    all.push(leg);
+                    number(all.len() - 1)
+                })
+            }));
+            first.push(number(ways.len()));
         }
-        Self { all, first }
+        Self { all, ways, first }
     }
 
     /// The leg of a channel from `station`, which is on its route, and the how-manyth it is.
     #[inline]
     pub(super) fn of(&self, channel: usize, station: usize) -> (usize, &Leg) {
-        let own = &self.all[self.first[channel] as usize..self.first[channel + 1] as usize];
-        let hop = own.iter().position(|leg| leg.station as usize == station);
-        let hop = hop.expect("a packet keeps to its route");
-        (hop, &own[hop])
+        let mut own = self.way(channel).enumerate();
+        own.find(|(_, leg)| leg.station as usize == station).expect("a packet keeps to its route")
+    }
+
+    /// The station that sends on a channel.
+    #[inline]
+    pub(super) fn sender(&self, channel: usize) -> usize {
+        self.way(channel).next().expect("a channel has a route").station as usize
+    }
+
+    fn way(&self, channel: usize) -> impl Iterator<Item = &Leg> {
+        let own = self.first[channel] as usize..self.first[channel + 1] as usize;
+        self.ways[own].iter().map(|leg| &self.all[*leg as usize])
     }
 }
 
