@@ -100,9 +100,12 @@ pub fn run_within(experiment: &Experiment, length: RunLength, events: u64) -> Op
 fn fill(experiment: &Experiment, index: usize) -> Run {
     let mut figures = BTreeMap::new();
     if let Some(formula) = experiment.admission.formula
-        && let Ok(admitted) = promise::fill(experiment, index, formula, FILL_LIMIT)
+        && let Ok(filled) = promise::fill(experiment, index, formula, FILL_LIMIT)
     {
-        figures.insert("admitted".into(), admitted as f64);
+        figures.insert("admitted".into(), filled.admitted as f64);
+        if filled.stopped {
+            figures.insert("fill_stopped".into(), 1.0);
+        }
     }
     Run { figures, ..Run::default() }
 }

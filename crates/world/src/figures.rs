@@ -14,6 +14,7 @@ pub fn plain(name: &str) -> &str {
 /// each is.
 pub const ALL: &[(&str, &str)] = &[
     ("admitted", "channels that a fill admitted"),
+    ("fill_stopped", "1 of a fill that was stopped before a copy was refused, so that there may be more"),
     ("refused", "channels that were refused"),
     (
         "papers_throughput",

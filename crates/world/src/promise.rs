@@ -305,8 +305,25 @@ pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Pro
         .map_or_else(|| vec![Promise::BestEffort; experiment.channels.len()], |promises| promises.channels)
 }
 
-/// How many copies of channel `index` are admitted after all others; stops at `limit`.
-pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64) -> Result<u64, Uncovered> {
+/// What came of filling hosts with copies of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filled {
+    /// So many copies were admitted.
+    pub admitted: u64,
+    /// None was refused: it was stopped, and there may be more.
+    pub stopped: bool,
+}
+
+/// Looks that a fill may take, some half a minute, where each copy takes the square of those before it.
+const MOST_LOOKS: u64 = 1 << 34;
+
+/// How many copies of channel `index` are admitted after all others, up to `limit`.
+pub fn fill(
+    experiment: &Experiment,
+    index: usize,
+    formula: Formula,
+    limit: u64,
+) -> Result<Filled, Uncovered> {
     let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
     if let Some(why) = tables.unbounded(&experiment.channels[index]) {
         return Err(why);
@@ -319,8 +336,25 @@ pub fn fill(experiment: &Experiment, index: usize, formula: Formula, limit: u64)
         }
     }
     let channel = &experiment.channels[index];
-    let Some(copy) = request(channel)? else { return Ok(0) };
-    Ok((0..limit).take_while(|_| tables.admit(experiment, channel, copy).is_ok()).count() as u64)
+    let Some(copy) = request(channel)? else { return Ok(Filled { admitted: 0, stopped: false }) };
+    let steep = tables.looks_at_pairs(channel);
+    let (mut admitted, mut asks, mut wait, mut looks) = (0, 0, 1, 0);
+    while admitted < limit && looks < MOST_LOOKS {
+        if tables.admit(experiment, channel, copy).is_err() {
+            return Ok(Filled { admitted, stopped: false });
+        }
+        admitted += 1;
+        looks += if steep { admitted * admitted } else { 0 };
+        // To ask for many costs as much as for one, and is in vain where each has to be looked at.
+        if admitted < asks {
+            continue;
+        }
+        let further = tables.admit_alike(experiment, channel, copy, limit - admitted);
+        admitted += further;
+        wait = if further > 0 { 1 } else { wait * 2 };
+        asks = admitted + wait;
+    }
+    Ok(Filled { admitted, stopped: true })
 }
 
 /// `T_service` of the first channel's largest message at its sender, by `formula`.

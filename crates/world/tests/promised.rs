@@ -3,7 +3,7 @@
 use laxity_qos::admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::promise::{self, Promise};
+use laxity_world::promise::{self, Filled, Promise};
 
 fn promises(text: &str) -> Vec<Promise> {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
@@ -65,4 +65,27 @@ fn a_port_has_room_for_what_may_be_there() {
     let Promise::Admitted(hops) = &promises(text)[0] else { panic!("it fits") };
     let rooms: Vec<u64> = hops.iter().map(|hop| hop.backlog).collect();
     assert_eq!(rooms, [10, 30, 30]);
+}
+
+/// How many copies of a channel of 64 B every `interval`, due by `deadline`, a host takes beside what is said `further`, and by which test.
+fn filled(interval: &str, deadline: &str, test: &str, further: &str) -> Filled {
+    let text = format!(
+        "title = \"full\"\n[host]\nprofile = \"mc68040\"\nsubsystem = {{ packet = \"4 KiB\" }}\n[adapter]\nkind = \"null\"\n\
+         startup = \"40 us\"\nper_byte = \"50 ns\"\n[admission]\nfill = \"c\"\ntest = \"{test}\"\n[run]\npackets = 1\n\
+         [[channel]]\nname = \"c\"\nclass = \"real_time\"\nmax_message = \"64 B\"\nburst = 1\nmin_interval = \"{interval}\"\n\
+         deadline = \"{deadline}\"\nsource = {{ kind = \"periodic\" }}\n{further}"
+    );
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    promise::fill(&scenario.first(), 0, Formula::Corrected, 100_000).unwrap()
+}
+
+/// One by one the third took a minute and a half: each looks at all before it.
+#[test]
+fn a_fill_of_small_channels_ends() {
+    for test in ["d_order", "demand"] {
+        // As many as were counted one by one.
+        assert_eq!(filled("10 s", "10 s", test, ""), Filled { admitted: 13_789, stopped: false });
+        assert_eq!(filled("60 s", "60 s", test, ""), Filled { admitted: 82_755, stopped: false });
+        assert_eq!(filled("1 h", "1 h", test, ""), Filled { admitted: 100_000, stopped: true });
+    }
 }

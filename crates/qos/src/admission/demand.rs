@@ -189,7 +189,7 @@ impl Host<'_> {
     }
 
     /// From where on nothing fails; `None` if there is no such point that can be named.
-    fn horizon<'a>(&self, streams: impl Iterator<Item = &'a Stream>) -> Option<u64> {
+    pub(super) fn horizon<'a>(&self, streams: impl Iterator<Item = &'a Stream>) -> Option<u64> {
         let (mut used, mut once) = (0u128, self.constant);
         for task in self.activations {
             used += (task.service() * WHOLE).div_ceil(u128::from(task.interval()));

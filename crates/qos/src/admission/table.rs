@@ -50,6 +50,7 @@
 //! The proof needs that `W` is the same for all channels. A per-channel `W`, with the blocks of lower
 //! channels only, would be tighter under fixed priorities and unproven under EDF.
 
+mod alike;
 mod at_deadlines;
 mod by_demand;
 mod by_order;
@@ -332,9 +333,7 @@ impl AdmissionTable {
             let above = self.above() + place;
             match self.test {
                 Test::DOrder => {
-                    let constant = self.shared.as_ref().map_or(0, Shared::constant);
-                    channel.at_deadline =
-                        constant + task.service() + demand(&self.tasks[..above], channel.deadline());
+                    channel.at_deadline = self.at_own_deadline(above, &task, channel.deadline());
                     for lower in &mut self.channels[place..] {
                         lower.at_deadline += task.demand(lower.deadline());
                     }
@@ -345,6 +344,12 @@ impl AdmissionTable {
             self.tasks.insert(above, task);
         }
         Decision::Admitted { id, priority: place, bound: Span::from_ps(bound) }
+    }
+
+    /// What `task` waits for, itself included, by its own deadline below the first `above` tasks.
+    fn at_own_deadline(&self, above: usize, task: &Task, deadline: u64) -> u128 {
+        let constant = self.shared.as_ref().map_or(0, Shared::constant);
+        constant + task.service() + demand(&self.tasks[..above], deadline)
     }
 
     /// Takes over what changed for all channels.

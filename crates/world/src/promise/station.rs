@@ -64,6 +64,30 @@ impl Station {
         }
     }
 
+    /// How many copies of `asked`, and of `most`, it would surely admit one after the other; none where that is not told at once.
+    pub(super) fn alike(&self, asked: &Asked, most: u64) -> u64 {
+        match self {
+            Station::Ordered(table) => table.alike(&asked.rate.request, most),
+            Station::Several(_)
+            | Station::Rates(_)
+            | Station::Host(_)
+            | Station::Levelled(_)
+            | Station::Cores(_) => 0,
+        }
+    }
+
+    /// Admits so many, no more than that.
+    pub(super) fn request_alike(&mut self, asked: &Asked, number: u64) {
+        match self {
+            Station::Ordered(table) => table.request_alike(asked.rate.request, number),
+            Station::Several(_)
+            | Station::Rates(_)
+            | Station::Host(_)
+            | Station::Levelled(_)
+            | Station::Cores(_) => assert_eq!(number, 0, "nothing is told at once here"),
+        }
+    }
+
     pub(super) fn release(&mut self, id: AdmissionId) -> bool {
         match self {
             Station::Ordered(table) => table.release(id),
