@@ -245,7 +245,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             bound,
             bound_papers: papers.filter(|p| Some(*p) != bound),
             refused: refused(self.experiment, i, &self.promises[i], advice),
-            no_bound: self.no_bound(i, &whole),
+            no_bound: self.no_bound(i, &whole, advice),
             worst: meter.worst.map(Span::as_secs_f64).filter(|_| real_time),
             worst_found: None,
             offered: rate(counted.offered),
@@ -280,8 +280,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     }
 
     /// Why channel `i` has no bound; where that is for collisions, with how probable they and late messages were.
-    fn no_bound(&self, i: usize, whole: &Tally) -> String {
-        let why = no_bound(self.experiment, i, &self.promises[i]);
+    fn no_bound(&self, i: usize, whole: &Tally, advice: &mut Option<Advice<'_>>) -> String {
+        let why = no_bound(self.experiment, i, &self.promises[i], advice);
         let csma = self.around.networks.media().filter_map(|(medium, _)| match medium.report() {
             MediumReport::Csma(report) => Some(report),
             MediumReport::PointToPoint(_) | MediumReport::TokenRing(_) => None,
@@ -421,7 +421,12 @@ pub(super) fn refused(
 }
 
 /// Why channel `i`, if it asks for a deadline, has no bound; empty if it has one, or asks for none.
-pub(super) fn no_bound(experiment: &Experiment, i: usize, promise: &Promise) -> String {
+pub(super) fn no_bound(
+    experiment: &Experiment,
+    i: usize,
+    promise: &Promise,
+    advice: &mut Option<Advice<'_>>,
+) -> String {
     match promise {
         Promise::Unbounded(why, _) => return why.0.into(),
         Promise::BestEffort if experiment.channels[i].deadline.is_some() => {}
@@ -430,10 +435,8 @@ pub(super) fn no_bound(experiment: &Experiment, i: usize, promise: &Promise) -> 
             if experiment.via.is_some() && experiment.channels[i].class == Class::RealTime => {}
         _ => return String::new(),
     }
-    match experiment.admission.formula {
+    match advice {
         None => "admission is off".into(),
-        Some(formula) => {
-            promise::promises(experiment, formula).err().map_or("", |uncovered| uncovered.0).into()
-        }
+        Some(advice) => advice.uncovered().map_or("", |uncovered| uncovered.0).into(),
     }
 }

@@ -56,6 +56,8 @@ pub struct Advice<'a> {
     experiment: &'a Experiment,
     formula: Formula,
     all: Option<All>,
+    /// Why there is no bound for anybody.
+    uncovered: Option<Option<Uncovered>>,
 }
 
 /// What hosts and ports have admitted of all channels.
@@ -69,7 +71,7 @@ struct All {
 impl<'a> Advice<'a> {
     /// To those whom admission by `formula` refused of `experiment`'s channels.
     pub fn of(experiment: &'a Experiment, formula: Formula) -> Self {
-        Self { experiment, formula, all: None }
+        Self { experiment, formula, all: None, uncovered: None }
     }
 
     /// What would be admitted in place of channel `index`, to which the answer was `refused`.
@@ -86,6 +88,12 @@ impl<'a> Advice<'a> {
     /// How far channel `index`, which was refused, is from being admitted.
     pub fn shortfall(&mut self, index: usize) -> Shortfall {
         self.beside_all_others(index, |mut beside| beside.shortfall().unwrap_or_default())
+    }
+
+    /// Why nobody is promised anything, if so.
+    pub fn uncovered(&mut self) -> Option<Uncovered> {
+        let (experiment, formula) = (self.experiment, self.formula);
+        *self.uncovered.get_or_insert_with(|| super::promises(experiment, formula).err())
     }
 
     fn beside_all_others<T>(&mut self, index: usize, ask: impl FnOnce(Beside<'_>) -> T) -> T {

@@ -10,6 +10,7 @@ use super::{Receiving, ReceivingHost, Snapshot};
 use crate::assembly::outcome::{advice, no_bound, refused};
 use crate::measure::Tally;
 use crate::prediction;
+use crate::promise::Advice;
 use crate::results::{Channel, Resource, Run};
 
 /// Reads one of the uses of the CPU.
@@ -44,8 +45,12 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             uses: uses.map(|(name, of)| (name.to_string(), share(of))).into(),
             ..Resource::default()
         };
+        let mut advice = advice(self.experiment);
         let channels: Vec<Channel> = (0..self.meters.len())
-            .map(|i| self.channel(i, &opened.tallies[i], &closed.tallies[i], &ended.tallies[i], window, end))
+            .map(|i| {
+                let tallies = (&opened.tallies[i], &closed.tallies[i], &ended.tallies[i]);
+                self.channel(i, tallies, window, end, &mut advice)
+            })
             .collect();
         let mut figures = BTreeMap::new();
         let left = if self.receiver.spins() { 0.0 } else { 1.0 - reception };
@@ -95,11 +100,10 @@ impl<H: ReceivingHost> Receiving<'_, H> {
     fn channel(
         &mut self,
         i: usize,
-        opened: &Tally,
-        closed: &Tally,
-        ended: &Tally,
+        (opened, closed, ended): (&Tally, &Tally, &Tally),
         window: f64,
         end: Time,
+        advice: &mut Option<Advice<'_>>,
     ) -> Channel {
         let spec = &self.experiment.channels[i];
         let mut meter = std::mem::take(&mut self.meters[i]);
@@ -113,8 +117,8 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             reserved: real_time.then(|| spec.spec.rate().bytes_per_sec_f64()),
             deadline: spec.deadline.map(Span::as_secs_f64),
             bound: self.promises[i].bound().map(Span::as_secs_f64),
-            refused: refused(self.experiment, i, &self.promises[i], &mut advice(self.experiment)),
-            no_bound: no_bound(self.experiment, i, &self.promises[i]),
+            refused: refused(self.experiment, i, &self.promises[i], advice),
+            no_bound: no_bound(self.experiment, i, &self.promises[i], advice),
             worst: meter.worst.map(Span::as_secs_f64),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),

@@ -101,7 +101,7 @@ impl Observed {
         let window = from.map_or(0.0, |from| until.saturating_since(from).as_secs_f64());
         let (opened, ended) = (Tally::default(), meter.tally.clone());
         let counted = Counted { opened: &opened, closed: &ended, ended: &ended, window, end };
-        let told = counted.channel(experiment, i, (meter, &gaps), &Promise::BestEffort);
+        let told = counted.channel(experiment, i, (meter, &gaps), &Promise::BestEffort, &mut None);
         seen.then(|| Channel { no_bound: NO_BOUND.into(), ..told })
     }
 }

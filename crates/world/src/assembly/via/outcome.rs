@@ -7,7 +7,7 @@ use super::super::outcome;
 use super::{Cluster, Observed, Snapshot};
 use crate::experiment::Experiment;
 use crate::measure::{Gaps, Meter, Tally};
-use crate::promise::Promise;
+use crate::promise::{Advice, Promise};
 use crate::results::{Channel, Resource, Run};
 
 /// What came of the adapters of `experiment` that served programs of their own until `end`, and of those `channels` that some of them were.
@@ -58,9 +58,11 @@ impl Cluster<'_> {
         let opened = self.window.opened.take().unwrap_or_else(|| ended.clone());
         let closed = self.window.closed.take().unwrap_or_else(|| ended.clone());
         let window = closed.at.saturating_since(opened.at).as_secs_f64();
+        let mut advice = outcome::advice(self.experiment);
         let channels: Vec<Channel> = (0..self.meters.len())
             .map(|i| {
-                self.channel(i, (&opened.tallies[i], &closed.tallies[i], &ended.tallies[i]), window, end)
+                let tallies = (&opened.tallies[i], &closed.tallies[i], &ended.tallies[i]);
+                self.channel(i, tallies, window, end, &mut advice)
             })
             .collect();
         let mut run = Run { simulated: end.as_secs_f64(), window, channels, ..Run::default() };
@@ -81,10 +83,11 @@ impl Cluster<'_> {
         (opened, closed, ended): (&Tally, &Tally, &Tally),
         window: f64,
         end: Time,
+        advice: &mut Option<Advice<'_>>,
     ) -> Channel {
         let counted = Counted { opened, closed, ended, window, end };
         let meter = std::mem::take(&mut self.meters[i]);
-        counted.channel(self.experiment, i, (meter, &self.gaps[i]), &self.promises[i])
+        counted.channel(self.experiment, i, (meter, &self.gaps[i]), &self.promises[i], advice)
     }
 }
 
@@ -105,6 +108,7 @@ impl Counted<'_> {
         i: usize,
         (mut meter, gaps): (Meter, &Gaps),
         promise: &Promise,
+        advice: &mut Option<Advice<'_>>,
     ) -> Channel {
         let Self { opened, closed, ended, window, end } = *self;
         let spec = &experiment.channels[i];
@@ -118,8 +122,8 @@ impl Counted<'_> {
             deadline: spec.deadline.map(Span::as_secs_f64),
             delivery_bound: promise.delivery_bound().map(Span::as_secs_f64),
             delivery_worst: meter.delivery_worst.map(Span::as_secs_f64),
-            refused: outcome::refused(experiment, i, promise, &mut outcome::advice(experiment)),
-            no_bound: outcome::no_bound(experiment, i, promise),
+            refused: outcome::refused(experiment, i, promise, advice),
+            no_bound: outcome::no_bound(experiment, i, promise, advice),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
             messages: counted.messages,
