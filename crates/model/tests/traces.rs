@@ -277,6 +277,11 @@ fn a_bad_text_names_line_column_reason_and_remedy() {
 fn what_cannot_be_opened_is_an_error_too() {
     let error = read(&shipped("")).unwrap_err();
     assert!(error.reason().contains("directory"), "{error}");
+    #[cfg(unix)]
+    for device in ["/dev/zero", "/dev/null"] {
+        let error = read(std::path::Path::new(device)).unwrap_err();
+        assert!(error.reason().contains("not a regular file"), "{error}");
+    }
     let error = read(&shipped("no such trace")).unwrap_err();
     assert!(
         error.to_string().ends_with("there is no such file; valid is a readable file that holds a trace"),

@@ -33,13 +33,25 @@ pub struct Disk;
 impl Files for Disk {
     fn open(&self, path: &Path) -> io::Result<Opened<'_>> {
         // Asked first: on some systems opening a directory succeeds, on others it is a matter of permission.
+        // A pipe without a writer would block before there is anything to say, and a device may have no end.
         let metadata = std::fs::metadata(path)?;
         if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        if !metadata.is_file() && !is_handed_over(path) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, NOT_REGULAR));
+        }
         let file = std::fs::File::open(path)?;
         Ok(Opened { length: Some(metadata.len()), bytes: Box::new(file) })
     }
+}
+
+/// What is no file on a disk.
+const NOT_REGULAR: &str = "it is not a regular file (a pipe, a device or a socket)";
+
+/// Whether `path` is what the caller has open, as standard input is: whoever names that means to hand something over.
+pub(crate) fn is_handed_over(path: &Path) -> bool {
+    ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|open| path.starts_with(open))
 }
 
 /// Files in memory, by path; no directories.

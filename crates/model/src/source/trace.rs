@@ -198,6 +198,10 @@ fn read_file(path: &Path, name: &str) -> Result<Trace, Fault> {
     if metadata.is_dir() {
         return Err(Fault::new(Position::Whole, "it is a directory", error::ANY));
     }
+    if !metadata.is_file() {
+        let reason = "it is not a regular file, but a pipe, a device or a socket";
+        return Err(Fault::new(Position::Whole, reason, error::ANY));
+    }
     if metadata.len() > limits.bytes {
         let reason = format!("it has {} bytes, and the reader stops at {}", metadata.len(), limits.bytes);
         return Err(Fault::new(Position::Whole, reason, text::TOO_LONG));

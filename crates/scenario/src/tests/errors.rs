@@ -274,5 +274,45 @@ fn a_directory_is_no_scenario() {
 #[test]
 fn an_endless_file_is_refused() {
     let error = Scenario::load(Path::new("/dev/zero"), &Unread).unwrap_err().to_string();
-    assert!(error.contains("larger than 1 MiB"), "{error}");
+    assert!(error.contains("not a regular file"), "{error}");
+}
+
+/// The scenario in memory, and all that it names on the disk.
+#[cfg(unix)]
+struct Beside(Memory);
+
+#[cfg(unix)]
+impl crate::files::Files for Beside {
+    fn open(&self, path: &Path) -> std::io::Result<crate::files::Opened<'_>> {
+        match self.0.contains_key(path) {
+            true => self.0.open(path),
+            false => crate::files::Disk.open(path),
+        }
+    }
+}
+
+/// A pipe into which nobody writes would be waited for, and a device read without an end; what this process was handed is read.
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_refused_where_it_is_named() {
+    let pipe = std::env::temp_dir().join(format!("laxity-pipe-{}", std::process::id()));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    let error_of = |what: &str| {
+        let text = with("\"bursty\"", &format!("\"recorded\", trace = \"{what}\""));
+        let files = Beside(memory(&text));
+        let read = Scenario::read(Path::new("experiments/test.toml"), &files, &Unread);
+        read.map(|_| ()).unwrap_err().to_string()
+    };
+    for what in [pipe.to_str().expect("its name is text"), "/dev/zero", "/dev/null"] {
+        let error = error_of(what);
+        assert!(error.contains("not a regular file") && error.contains("experiments/test.toml:"), "{error}");
+        let error = Scenario::load(Path::new(what), &Unread).unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
+    assert!(error_of("/").contains("this is a directory"));
+    std::fs::remove_file(&pipe).expect("it was made");
+    // What this process was handed is meant; it may be a pipe.
+    assert!(crate::files::is_handed_over(Path::new("/dev/fd/63")));
+    assert!(crate::files::is_handed_over(Path::new("/dev/stdin")) && !crate::files::is_handed_over(&pipe));
 }
