@@ -241,6 +241,11 @@ impl Switch {
         self.ports[port].due.named()
     }
 
+    /// Frames that wait at `port`, held ones included, beside the one that it sends.
+    pub fn waiting(&self, port: usize) -> usize {
+        self.ports[port].queue.len()
+    }
+
     /// The most frames of `channel` with a guarantee that were at `port` at a time. Panics if it was not opened there.
     pub fn most(&self, port: usize, channel: ChannelId) -> u64 {
         self.ports[port].flows[channel].most

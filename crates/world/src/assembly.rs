@@ -361,6 +361,14 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         }
     }
 
+    /// Something has come to a port or left it.
+    #[inline]
+    fn look_at_port(&mut self, port: usize, now: Time) {
+        if self.around.observer.is_kept() {
+            self.around.observer.waits(port, now, self.switches.waiting(port));
+        }
+    }
+
     /// Schedules the next call of a node, if that has changed.
     #[inline]
     fn ask(&mut self, node: usize, calendar: &mut Calendar<Event>) {
@@ -456,7 +464,10 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 }
                 match self.switches.has(node) {
                     false => self.nodes[node].timer(now, &mut self.around.of(node, now, calendar)),
-                    true => self.switches.timer(now, node, &mut self.around.of_port(node, now, calendar)),
+                    true => {
+                        self.switches.timer(now, node, &mut self.around.of_port(node, now, calendar));
+                        self.look_at_port(node, now);
+                    }
                 }
                 self.acted(node, now, calendar);
             }
@@ -475,8 +486,9 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                         self.nodes[node].receive_at(now, link, &packet, tell);
                     }
                     true => {
-                        let tell = &mut self.around.of_port(node, now, calendar);
-                        self.switches.receive(now, node, &packet, tell);
+                        let around = &mut self.around;
+                        self.switches.receive(now, node, &packet, &mut around.of_port(node, now, calendar));
+                        self.look_at_port(node, now);
                     }
                 }
                 self.acted(node, now, calendar);

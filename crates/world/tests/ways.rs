@@ -18,6 +18,7 @@ struct Ways {
     /// Messages that were complete, or late.
     ended: Vec<(String, u64)>,
     channels: Vec<(u64, String)>,
+    levels: Vec<(Track, Time, i64)>,
 }
 
 impl Trace for Ways {
@@ -41,7 +42,9 @@ impl Trace for Ways {
         }
     }
 
-    fn level(&mut self, _: Track, _: Time, _: i64) {}
+    fn level(&mut self, track: Track, at: Time, value: i64) {
+        self.levels.push((track, at, value));
+    }
 
     fn flow(&mut self, track: Track, at: Time, id: u64, flow: Flow) {
         self.flows.entry(id).or_default().push((at, track, flow));
@@ -173,6 +176,12 @@ fn a_port_is_shown_to_send_while_it_does() {
     };
     assert_eq!(on("node a link"), [0, 10_000, 20_000, 30_000].map(|at| (at, at + 80)));
     assert_eq!(on("node sw.b link"), [2000, 12_000, 22_000, 32_000].map(|at| (at, at + 800)));
+    // It waits while it is held, and not while it is sent.
+    let levels = ways.levels.iter().filter(|(track, ..)| named(&ways, *track) == "node sw.b link queue");
+    let waits: Vec<_> = levels.map(|(_, at, waiting)| (at.as_ps() / 1_000_000, *waiting)).collect();
+    let expected: Vec<_> =
+        (0..4).flat_map(|n| [(80, 1), (2000, 0), (2800, 0)].map(|(at, of)| (10_000 * n + at, of))).collect();
+    assert_eq!(waits, expected);
     let [x] = &run.channels[..] else { panic!("it is one") };
     assert_eq!((x.completed, x.missed_messages), (4, 0));
     assert_eq!(ways.ended, [0, 1, 2, 3].map(|message| ("message complete".to_string(), message)));

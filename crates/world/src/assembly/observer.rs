@@ -155,6 +155,17 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.departures
     }
 
+    /// Whether anybody keeps what is traced.
+    #[inline]
+    pub(super) fn is_kept(&self) -> bool {
+        self.trace.is_kept()
+    }
+
+    /// So many frames wait at a port, beside the one that it sends.
+    pub(super) fn waits(&mut self, port: usize, now: Time, waiting: usize) {
+        self.trace.level(self.nodes[port].queue, now, waiting as i64);
+    }
+
     /// A port begins with a frame.
     #[inline]
     pub(super) fn begun(&mut self, port: usize, now: Time) {
@@ -204,7 +215,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         self.trace.is_kept() && !self.seen.is_empty()
     }
 
-    /// Traces what has departed at `now`, and how long the queues of `nodes` are after it.
+    /// Traces what has departed at `now`, and how long the link queues of hosts are after it.
     pub(super) fn look_at(&mut self, now: Time, nodes: &[Node]) {
         for Seen { station: node, link, packet, first, ends, departs, began } in self.seen.drain(..) {
             let tracks = &mut self.nodes[node];
@@ -233,9 +244,11 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
                     self.trace.instant(track, "deadline", packet.carried.due, &[("message", packet.message)]);
                 }
             }
-            let host = nodes.get(node).and_then(Node::host);
-            let waiting = host.map_or(0, |host| host.subsystem().link_queue().0);
-            self.trace.level(tracks.queue, now, waiting as i64);
+            // What waits at a port is told of whenever something comes or goes there.
+            if let Some(of_host) = nodes.get(node) {
+                let waiting = of_host.host().map_or(0, |host| host.subsystem().link_queue().0);
+                self.trace.level(tracks.queue, now, waiting as i64);
+            }
             // Once, where its completion is measured, and late after the mark of its deadline: a station on the way has deadlines of its own.
             if packet.is_last() && departs {
                 let late = now > packet.carried.due;

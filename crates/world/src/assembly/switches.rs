@@ -58,6 +58,12 @@ impl Switches {
         self.switches[switch].next_deadline(port)
     }
 
+    /// Frames that wait at `station`, beside the one that it sends.
+    pub(super) fn waiting(&self, station: usize) -> usize {
+        let (switch, port) = self.place(station);
+        self.switches[switch].waiting(port)
+    }
+
     /// The most frames of `channel` with a guarantee that were at `station` at a time.
     pub(super) fn most(&self, station: usize, channel: ChannelId) -> u64 {
         let (switch, port) = self.place(station);
