@@ -383,25 +383,12 @@ impl Subsystem {
     #[inline]
     pub(super) fn hand(&mut self, now: Time, lane: usize, handler: usize, message: Message) {
         let (messages, state) = (&mut self.lanes[lane].messages, &mut self.handlers[handler]);
-        if messages.is_empty() && !state.is_at_work() {
-            state.message = Some(message);
-            self.activate(now, handler);
-        } else {
-            messages.push_back(message);
-            self.take_message(now, handler);
+        if state.is_at_work() {
+            return messages.push_back(message);
         }
-    }
-
-    pub(super) fn take_message(&mut self, now: Time, index: usize) {
-        let handler = &mut self.handlers[index];
-        if handler.is_at_work() {
-            return;
-        }
-        if let Some(message) = self.lanes[handler.lane].messages.pop_front() {
-            self.made_room = true;
-            handler.message = Some(message);
-            self.activate(now, index);
-        }
+        debug_assert!(messages.is_empty(), "who has done with a message takes the next");
+        state.message = Some(message);
+        self.activate(now, handler);
     }
 
     pub(super) fn activate(&mut self, now: Time, index: usize) {
