@@ -65,6 +65,8 @@
 
 mod far;
 
+use std::hint::select_unpredictable;
+
 use laxity_units::{Span, Time};
 
 use far::Far;
@@ -315,11 +317,19 @@ impl<E: Copy> Calendar<E> {
 /// on what it is. So nothing branches on it here: both places are written, even where they are one.
 #[inline(always)]
 fn sink_among_few<E: Copy>(heap: &mut [Entry<E>], key: u128, event: E) {
+    if let [root, other] = heap {
+        // Two, the fewest that are in any order, change places or do not.
+        let (waits, at) = (other.event, other.key());
+        let is_less = at < key;
+        root.set(select_unpredictable(is_less, at, key), select_unpredictable(is_less, waits, event));
+        other.set(select_unpredictable(is_less, key, at), select_unpredictable(is_less, event, waits));
+        return;
+    }
     let (mut place, mut least) = (0, key);
     for (child, entry) in heap.iter().enumerate().skip(1) {
         let is_less = entry.key() < least;
-        place = std::hint::select_unpredictable(is_less, child, place);
-        least = std::hint::select_unpredictable(is_less, entry.key(), least);
+        place = select_unpredictable(is_less, child, place);
+        least = select_unpredictable(is_less, entry.key(), least);
     }
     let risen = heap[place].event;
     heap[0].set(least, risen);

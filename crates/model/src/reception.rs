@@ -320,7 +320,7 @@ impl Receiver {
         let output = &mut self.output;
         let lost = |packet, cause| output.push((now, Reception::dropped(packet, cause)));
         self.interfaces[interface].accept(now, packet, lost);
-        if self.is_deaf() {
+        if self.is_deaf(now, interface) {
             return !self.output.is_empty();
         }
         self.signal_is_known &= self.is_quiet;
@@ -334,10 +334,12 @@ impl Receiver {
         self.react(now);
     }
 
-    /// Whether a packet that comes now changes neither what the CPU does nor when that ends: it is busy, and no adapter interrupts.
+    /// Whether a packet that comes now at `interface` changes neither what the CPU does nor when that ends: no adapter interrupts, and the CPU is busy, or it rests and begins nothing
+    /// there before the next signal.
     #[inline]
-    fn is_deaf(&self) -> bool {
-        self.is_quiet && self.running.is_some() && !self.changes
+    fn is_deaf(&self, now: Time, interface: usize) -> bool {
+        let rests = || now < self.next && self.interfaces[interface].ready == Ready::OnSignal;
+        self.is_quiet && !self.changes && (self.running.is_some() || rests())
     }
 
     /// `interface` is told to go by another policy. What was begun under the last one is finished first: a routine, a batch.

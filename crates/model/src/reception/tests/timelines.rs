@@ -112,6 +112,32 @@ fn a_quota_leaves_the_rest_of_a_period_to_others() {
     assert_eq!(bench.receiver.uses(us(70)).reception(), Span::from_us(15));
 }
 
+/// A host that rests is not called for what only waits; but what comes at the instant of a tick comes before whoever else does then.
+#[test]
+fn a_packet_for_a_host_at_rest_waits_for_the_tick_and_one_at_its_instant_begins_it() {
+    let costs = ReceptionCosts { poll: Cost::NONE, protocol: Cost::Fixed(Span::from_us(3)), ..THESIS };
+    let config = InterfaceConfig {
+        sharing: Sharing::Weighted { real_time: 1, best_effort: 1 },
+        slots_best_effort: 2,
+        handshake: false,
+        buffers: None,
+        early_drop: false,
+        ticks: Some(Ticks::Hard(Span::from_us(20))),
+        ..interface(Policy::Clocked(Clocked { quota: 2 }))
+    };
+    let comes = |stream, class, at| Arrived { class, ..packet(stream, us(at)) };
+    let mut bench = Bench::new(costs, vec![config]);
+    assert!(!bench.receiver.arrive(us(1), 0, comes(1, Class::BestEffort, 1)), "nothing came of it");
+    assert!(!bench.receiver.arrive(us(1), 0, comes(2, Class::RealTime, 1)));
+    bench.run_to(us(30));
+    assert_eq!(bench.delivered(), [(2, 23), (1, 26)]);
+    // The tick at 40 is heard when the first is there: real time comes a moment later, to a batch that has begun.
+    assert!(bench.receiver.arrive(us(40), 0, comes(3, Class::BestEffort, 40)));
+    bench.receiver.arrive(us(40), 0, comes(4, Class::RealTime, 40));
+    bench.run_to(us(60));
+    assert_eq!(bench.delivered()[2..], [(3, 43), (4, 46)]);
+}
+
 #[test]
 fn without_a_buffer_a_packet_is_refused_at_its_first_command_or_wasted_at_its_last() {
     for (early_drop, early, wasted) in [(true, 1, 0), (false, 0, 1)] {
