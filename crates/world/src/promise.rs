@@ -340,16 +340,16 @@ pub fn fill(
     let steep = tables.looks_at_pairs(channel);
     let (mut admitted, mut asks, mut wait, mut looks) = (0, 0, 1, 0);
     while admitted < limit && looks < MOST_LOOKS {
-        if tables.admit(experiment, channel, copy).is_err() {
+        let Ok(last) = tables.admit(experiment, channel, copy) else {
             return Ok(Filled { admitted, stopped: false });
-        }
+        };
         admitted += 1;
         looks += if steep { admitted * admitted } else { 0 };
         // To ask for many costs as much as for one, and is in vain where each has to be looked at.
         if admitted < asks {
             continue;
         }
-        let further = tables.admit_alike(experiment, channel, copy, limit - admitted);
+        let further = tables.admit_alike(experiment, &last, limit - admitted);
         admitted += further;
         wait = if further > 0 { 1 } else { wait * 2 };
         asks = admitted + wait;

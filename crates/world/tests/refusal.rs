@@ -398,7 +398,7 @@ fn what_one_is_told_does_not_hang_on_who_was_asked_before() {
     asks("late", 400, 390);
     asks("often", 2, 2);
     asks("hasty too", 40, 1);
-    experiment.channels.push(promise_of_its_own(first));
+    experiment.channels.push(ChannelSpec { name: "another".into(), ..first });
     let promises = promise::promises(&experiment, Formula::Corrected).unwrap().channels;
     let refused: Vec<usize> = (0..promises.len()).filter(|i| promises[*i].is_refused()).collect();
     assert!(refused.len() >= 3 && refused.len() < promises.len() - 1, "{refused:?}");
@@ -415,10 +415,4 @@ fn what_one_is_told_does_not_hang_on_who_was_asked_before() {
             assert!(!answer[i].is_refused(), "{i}: {least}");
         }
     }
-}
-
-/// `channel` by another name.
-fn promise_of_its_own(mut channel: ChannelSpec) -> ChannelSpec {
-    channel.name = "another".into();
-    channel
 }

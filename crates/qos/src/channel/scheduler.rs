@@ -378,7 +378,6 @@ impl Subsystem {
         }
     }
 
-    /// An idle handler takes the next message of its queue, if there is one.
     /// Gives `handler`, whose lane that is, another message: into its hands if it has nothing to do, without a way through the queue.
     #[inline]
     pub(super) fn hand(&mut self, now: Time, lane: usize, handler: usize, message: Message) {

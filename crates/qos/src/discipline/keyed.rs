@@ -138,13 +138,9 @@ impl<T, K: Ord + Copy> Keyed<T, K> {
         let removed = last.map(|n| entries.swap_remove(n).0);
         self.others = entries.into();
         // All others come after the first.
-        match removed {
-            Some(entry) => Some(entry.item),
-            None if self.first.as_ref().is_some_and(|first| such(&first.tag)) => {
-                self.pop().map(|(_, item)| item)
-            }
-            None => None,
-        }
+        let removed =
+            removed.or_else(|| if such(&self.first.as_ref()?.tag) { self.pop_entry() } else { None });
+        removed.map(|entry| entry.item)
     }
 
     /// Removes everything, in no order.

@@ -2,7 +2,7 @@
 //!
 //! All of it follows from the experiment, over half a dozen of its tables. A frame asks at every station it leaves, and in a network of a
 //! thousand hosts each of those tables would be another miss of the cache; here it is a line or two. Channels that go the same way with frames
-//! of the same length have the same legs, and share them: ten thousand channels have a hundred thousand, a thousand of them different.
+//! of the same length have the same legs, and share them: those that differ are far fewer than channels and hops.
 
 use std::collections::HashMap;
 
