@@ -137,7 +137,7 @@ impl Answer {
                 Promise::Unbounded(why, hops) => {
                     exit = exit.max(Exit::NotJudged);
                     text += &format!("\nchannel {name}: nothing can be promised: {}\n", why.0);
-                    hops.iter().for_each(|hop| at_host(&mut text, experiment, hop, true));
+                    at_hosts(&mut text, experiment, hops, true);
                 }
                 Promise::Admitted(hops) => {
                     text += &format!("\nchannel {name}: admitted\n");
@@ -150,7 +150,7 @@ impl Answer {
                             why.0
                         );
                     }
-                    hops.iter().for_each(|hop| at_host(&mut text, experiment, hop, hops.len() > 1));
+                    at_hosts(&mut text, experiment, hops, hops.len() > 1);
                 }
             }
         }
@@ -227,17 +227,33 @@ fn along_the_way(text: &mut String, experiment: &Experiment, promise: &Promise, 
             true => (hop.kept, "bound"),
             false => (hop.local_deadline, "local deadline"),
         };
-        term(text, 4, cost, &format!("{what} at {}", experiment.place(hop.node)));
+        term(text, 4, cost, &format!("{what} at {}", place(experiment, hops, i)));
         if !hop.way.is_zero() {
             term(text, 4, hop.way, "longest way to the next");
         }
     }
 }
 
+/// Where one of the `hops` of a channel is, and the how-manyth time if it has been there before.
+fn place(experiment: &Experiment, hops: &[Hop], i: usize) -> String {
+    let place = experiment.place(hops[i].node);
+    match hops[..i].iter().filter(|before| before.node == hops[i].node).count() {
+        0 => place,
+        before => format!("{place}, time {}", before + 1),
+    }
+}
+
+/// What each host promises, by its name if they are several.
+fn at_hosts(text: &mut String, experiment: &Experiment, hops: &[Hop], several: bool) {
+    for (i, hop) in hops.iter().enumerate() {
+        let place = if several { format!(" at {}", place(experiment, hops, i)) } else { String::new() };
+        at_host(text, experiment, hop, &place);
+    }
+}
+
 /// What one host promises: the printed parts add up line by line, each sum first, what it is made of below it.
-fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, one_of_many: bool) {
+fn at_host(text: &mut String, experiment: &Experiment, hop: &Hop, place: &str) {
     let Hop { bound, wait, service, .. } = hop;
-    let place = if one_of_many { format!(" at {}", experiment.place(hop.node)) } else { String::new() };
     let level = bound.level.map_or_else(String::new, |level| format!(", on level {level}"));
     term(text, 2, bound.bound, &format!("bound{place}, of a deadline of {}{level}", bound.deadline));
     let others =

@@ -60,9 +60,9 @@ impl<'a, W: Write> Capture<'a, W> {
 
     /// A packet left a station. Panics if it does not begin with a header, or is of no channel of the experiment.
     pub fn record(&mut self, departed: Departed<'_>) {
-        let Departed { station, at, priority, bytes: packet } = departed;
+        let Departed { station, hop, at, priority, bytes: packet } = departed;
         let (header, _) = Header::decode(packet).expect("packets of a run have headers");
-        self.wrap(station, &header, priority, packet);
+        self.wrap(hop, &header, priority, packet);
         let (experiment, frames) = (self.experiment, &mut self.frames);
         let interface = self
             .interfaces
@@ -79,10 +79,9 @@ impl<'a, W: Write> Capture<'a, W> {
         self.frames.finish()
     }
 
-    /// Makes the frame in which `packet` leaves `station`.
-    fn wrap(&mut self, station: usize, header: &Header, priority: u8, packet: &[u8]) {
+    /// Makes the frame in which `packet` leaves the station at `hop` of its way.
+    fn wrap(&mut self, hop: usize, header: &Header, priority: u8, packet: &[u8]) {
         let channel = &self.experiment.channels[header.channel as usize];
-        let hop = channel.hop(station).expect("a packet keeps to its route");
         let is_host = |station: &usize| *station < self.experiment.nodes.len();
         // A switch hands on what hosts address to one another; a host that relays makes a frame of its own.
         let (before, after) = channel.route.split_at(hop + 1);

@@ -46,7 +46,7 @@ use switches::Switches;
 use window::Window;
 
 use crate::coverage::notices;
-use crate::experiment::{Chance, Experiment, Fault, Placement, RunLength, Task};
+use crate::experiment::{Chance, Experiment, Fault, Laps, Placement, RunLength, Task};
 use crate::measure::{Meter, Punctuality, Tally};
 use crate::promise::{self, Promise};
 use crate::results::Run;
@@ -188,9 +188,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let formula = experiment.admission.formula;
         let promises = promise::of_channels(experiment, formula);
         let papers = promise::of_channels(experiment, formula.map(|_| Formula::Papers));
-        let placement = Placement::new(experiment);
+        let (placement, laps) = (Placement::new(experiment), Laps::new(experiment));
         let mut nodes: Vec<Node> = (0..experiment.nodes.len())
-            .map(|node| parts::node(experiment, &placement, node, !elsewhere.hosts.contains(&node)))
+            .map(|node| parts::node(experiment, (&placement, &laps), node, !elsewhere.hosts.contains(&node)))
             .collect();
         let groups = groups(experiment);
         nodes.iter_mut().for_each(|node| node.group(&groups));
@@ -203,7 +203,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let notices = notices(experiment);
         let around = Surroundings {
             experiment,
-            legs: Legs::new(experiment, &notices),
+            legs: Legs::new(experiment, &laps, &notices),
+            laps,
             networks,
             flying: Slots::default(),
             meters: Vec::new(),
@@ -218,7 +219,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let mut assembly = Self {
             experiment,
             asked: vec![Asked::default(); experiment.stations()],
-            switches: Switches::new(experiment, &promises),
+            switches: Switches::new(experiment, &around.laps, &promises),
             nodes,
             media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
@@ -238,7 +239,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn open_channels(&mut self, placement: &Placement, notices: &[Span], elsewhere: Elsewhere<'_>) {
         let experiment = self.experiment;
         for (i, spec) in experiment.channels.iter().enumerate() {
-            parts::open(&mut self.nodes, experiment, placement, i, &self.promises[i], notices);
+            let found = (placement, &self.around.laps);
+            parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
             let through = |hops| {
                 let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
                 Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))
@@ -410,7 +412,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     fn snapshot(&self, at: Time) -> Snapshot {
-        Snapshot::of_meters(at, &self.around.meters).with(&self.nodes, &self.switches)
+        Snapshot::of_meters(at, &self.around.meters).with(&self.nodes, &self.switches, &self.around.laps)
     }
 
     /// What has come of a channel so far, as far as hosts are here.

@@ -32,6 +32,7 @@
 //! seen to: that such a block is not longer than others, and that the moment at which what is early turns current is not
 //! missed (`Subsystem::next_wakeup`).
 
+mod again;
 mod at_once;
 mod cores;
 mod faults;
@@ -226,8 +227,12 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let ports = outlets.iter().map(|outlet| port(outlet, &switches[outlet.switch]));
     let mut stations: Vec<Result<Covered, Uncovered>> =
         nodes.iter().enumerate().map(covered).chain(ports).collect();
-    for station in &mut stations {
+    for (place, station) in stations.iter_mut().enumerate() {
         let Ok(covered) = station else { continue };
+        if let Err(why) = again::counted(experiment, place, covered) {
+            *station = Err(why);
+            continue;
+        }
         if *test == Test::Demand && covered.levels.is_some() {
             *station = Err(Uncovered(match covered.by_level || covered.is_levelled() {
                 true => "the demand test is about EDF; fixed priorities are admitted by `d_order`",
@@ -281,8 +286,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
 fn medium(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
     for (network, Network { medium, members, .. }) in experiment.networks.iter().enumerate() {
         let sends = |channel: &ChannelSpec| {
-            let from = channel.hop_from(node);
-            from.is_some_and(|hop| channel.ways.get(hop).is_none_or(|way| *way == network))
+            channel.passages_from(node).any(|hop| channel.ways.get(hop).is_none_or(|way| *way == network))
         };
         match medium {
             MediumSpec::PointToPoint => {}

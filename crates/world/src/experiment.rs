@@ -4,6 +4,7 @@ mod chance;
 mod channel;
 mod computing;
 mod cores;
+mod laps;
 mod topology;
 mod via;
 
@@ -22,9 +23,10 @@ use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span};
 
 pub use chance::Chance;
-pub use channel::{ChannelSpec, SourceSpec};
+pub use channel::{ChannelSpec, ForEver, SourceSpec};
 pub use computing::{BudgetSpec, ComputingSpec};
 pub use cores::{ChannelCores, Placed, Placement};
+pub use laps::Laps;
 pub use topology::{Attached, Forwarding, MediumSpec, Network, NodeSpec, Outlet, SwitchSpec};
 pub use via::{Renegotiation, ViaSpec};
 

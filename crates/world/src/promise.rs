@@ -77,6 +77,8 @@ pub enum Promise {
 /// What one host promises a channel, with all channels in place.
 #[derive(Debug, Clone)]
 pub struct Hop {
+    /// Which hop of the channel's route it is.
+    pub hop: usize,
     /// The host.
     pub node: usize,
     /// What the channel does there.
@@ -166,9 +168,9 @@ impl Promise {
         }
     }
 
-    /// What host `node` promises, if the channel is admitted there and passes it.
-    pub fn at(&self, node: usize) -> Option<&Hop> {
-        self.hops().iter().find(|hop| hop.node == node)
+    /// What is promised at that hop of the channel's route, if it is admitted there.
+    pub fn at(&self, hop: usize) -> Option<&Hop> {
+        self.hops().iter().find(|other| other.hop == hop)
     }
 }
 
@@ -230,7 +232,7 @@ struct All<'a> {
 
 impl All<'_> {
     /// What is promised to channel `i` where it has `reserved`; how many of its packets there may be is for others to say.
-    fn hop(&self, i: usize, (node, role, id, asked): &Reserved) -> Hop {
+    fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
         let (experiment, node) = (self.experiment, *node);
         let bound = self.bounds[node][id];
         let test = experiment.admission.test_with(self.formula);
@@ -249,6 +251,7 @@ impl All<'_> {
             || experiment.order(node) == Order::FixedPriority;
         let (wait, service) = self.tables.terms(node, asked, &bound);
         Hop {
+            hop: *hop,
             node,
             role: *role,
             bound,
@@ -256,19 +259,18 @@ impl All<'_> {
             service,
             local_deadline: if by_bound { bound.bound } else { requested },
             kept: if ordered { bound.bound } else { requested },
-            way: way_from(experiment, &experiment.channels[i], node, &self.notices),
+            way: way_from(experiment, &experiment.channels[i], *hop, &self.notices),
             backlog: 0,
             frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
         }
     }
 }
 
-/// The longest way of `channel` from `node` until the next of its route hears of it, who does so late by one of `notices`; zero from
+/// The longest way of `channel` from its station at `hop` until the next of its route hears of it, who does so late by one of `notices`; zero from
 /// the last.
-fn way_from(experiment: &Experiment, channel: &ChannelSpec, node: usize, notices: &[Span]) -> Span {
-    let hop = channel.hop(node).filter(|hop| *hop < channel.ways.len());
-    let way = |hop| experiment.longest_way(channel, hop).saturating_add(notices[channel.route[hop + 1]]);
-    hop.map_or(Span::ZERO, way)
+fn way_from(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Span]) -> Span {
+    let way = |next: &usize| experiment.longest_way(channel, hop).saturating_add(notices[*next]);
+    channel.route.get(hop + 1).map_or(Span::ZERO, way)
 }
 
 /// What the channels of a host that receives are promised, in their order.

@@ -282,7 +282,7 @@ fn best_effort(scene: &mut Scene, known: &Knowledge<'_>, random: &mut Stream) {
     let player = &ground.players[channel];
     let size = opening::size(player, ground.packet, random);
     match random.below(8) {
-        0 => scene.plays[channel] = ground.flood(size, scene.length),
+        0 => scene.plays[channel] = ground.flood(channel, size, scene.length),
         1 => scene.plays[channel] = Play::silence(),
         _ => {
             let (from, to) = match random.below(3) {

@@ -125,13 +125,15 @@ impl Ground {
         })
     }
 
-    /// Best effort of messages of `size` without end, in a run of `length`. What comes in at an interface is so much that it
-    /// never has an empty slot for long, and a virtual interface has all of its send queue in use.
-    pub(super) fn flood(&self, size: Bytes, length: Span) -> Play {
-        match (&self.experiment.via, self.experiment.interfaces.is_empty()) {
-            (Some(via), _) => Play::Window(size, via.depth.unwrap_or(1).max(1)),
-            (None, true) => Play::Flood(size),
-            (None, false) => Play::Stream(size, (length / FLOOD).max(Span::from_ns(1))),
+    /// Best effort of messages of `size` on `channel` without end, in a run of `length`. What comes in at an interface is so much that it
+    /// never has an empty slot for long, and a virtual interface has all of its send queue in use. Where nothing slows down who sends, time would not go on.
+    pub(super) fn flood(&self, channel: usize, size: Bytes, length: Span) -> Play {
+        let Experiment { via, interfaces, channels, .. } = &self.experiment;
+        let slowed = || interfaces.is_empty() && self.experiment.sends_for_ever(&channels[channel]).is_none();
+        match via {
+            Some(via) => Play::Window(size, via.depth.unwrap_or(1).max(1)),
+            None if slowed() => Play::Flood(size),
+            None => Play::Stream(size, (length / FLOOD).max(Span::from_ns(1))),
         }
     }
 

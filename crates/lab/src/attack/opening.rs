@@ -47,7 +47,7 @@ pub(super) fn draw(ground: &Ground, target: usize, random: &mut Stream) -> Scene
             let before = if all.is_some() { before } else { random.below(2) == 0 };
             regular(player, first, before && channel != target, scene.length)
         } else {
-            best_effort(ground, player, scene.length, random)
+            best_effort(ground, channel, scene.length, random)
         };
     }
     scene
@@ -85,14 +85,15 @@ fn regular(player: &Player, at: Time, before: bool, length: Span) -> Play {
     Play::Script(Arc::from(messages))
 }
 
-fn best_effort(ground: &Ground, player: &Player, length: Span, random: &mut Stream) -> Play {
+fn best_effort(ground: &Ground, channel: usize, length: Span, random: &mut Stream) -> Play {
+    let player = &ground.players[channel];
     let largest = player.spec.max_message;
     let smallest = player.spec.min_message;
     match random.below(6) {
-        0..=2 => ground.flood(largest, length),
+        0..=2 => ground.flood(channel, largest, length),
         3 => {
             let size = if random.below(2) == 0 { smallest } else { player.block.max(smallest) };
-            ground.flood(size, length)
+            ground.flood(channel, size, length)
         }
         4 => {
             let at = ground.release.saturating_sub(Span::from_ps(random.below(2)));

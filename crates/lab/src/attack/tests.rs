@@ -234,3 +234,20 @@ fn what_is_written_runs_to_the_same_worst() {
         assert_eq!(told.and_then(Span::from_secs_f64), Some(found.worst));
     }
 }
+
+/// Best effort that never waits for a buffer would send for ever at one instant if it had no end.
+#[test]
+fn a_flood_that_nothing_slows_down_comes_at_intervals() {
+    let other = |name: &str, overflow: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"best_effort\"\nmax_message = \"1 kB\"\nburst = 1\n\
+             packet_overflow = \"{overflow}\"\nsource = {{ kind = \"periodic\", interval = \"5 ms\" }}\n"
+        )
+    };
+    let channels = [text(O1, "50 us"), other("waits", "block"), other("decays", "decay")];
+    let experiment = only(&channels.concat());
+    let ground = Ground::new(&experiment, &laxity_world::run(&experiment), u64::MAX).unwrap();
+    let (size, length) = (Bytes::new(1000), Span::from_ms(40));
+    assert_eq!(ground.flood(2, size, length), Play::Flood(size));
+    assert_eq!(ground.flood(3, size, length), Play::Stream(size, Span::from_us(10)));
+}

@@ -3,6 +3,8 @@
 use laxity_qos::reception::{Context as Routine, Operations};
 use laxity_units::Bytes;
 
+use laxity_world::experiment::ForEver;
+
 use super::*;
 
 /// Refuses drivers that may take back what a cut-through switch has begun to send on.
@@ -163,26 +165,20 @@ pub(super) fn takes_time(cx: &mut Context<'_>, experiment: &Experiment) -> Resul
         return Ok(());
     }
     for channel in experiment.channels.iter().filter(|channel| channel.source.is_endless()) {
-        let sender = channel.route[0];
-        let free = experiment.host(sender).costs.first_packet.is_zero();
-        let link_is_free = match experiment.adapter_of(sender, experiment.link_out(channel, 0)) {
-            Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
-            Adapter::Described(_) => false,
-        };
-        let (reason, help) = match channel.packet_overflow {
-            PacketOverflow::DecayDeadline => (
+        let (reason, help) = match experiment.sends_for_ever(channel) {
+            Some(ForEver::Decays) => (
                 "makes packets for ever, for its handler never waits for a buffer",
                 "say `packet_overflow = \"block\"` on the channel, or give it a source with a rate",
             ),
-            PacketOverflow::Drop if free => (
+            Some(ForEver::Drops) => (
                 "drops messages for ever at one instant: making a packet takes the host no time",
                 "say `packet_overflow = \"block\"` on the channel, or give `first_packet` a cost",
             ),
-            PacketOverflow::Block if free && link_is_free => (
+            Some(ForEver::Free) => (
                 "sends for ever at one instant: neither host nor adapter take any time",
                 "give `first_packet` or the adapter a cost, or the channel a source with a rate",
             ),
-            PacketOverflow::Drop | PacketOverflow::Block => continue,
+            None => continue,
         };
         return Err(cx.fault(&WHOLE, format!("channel `{}` {reason}", channel.name), help));
     }

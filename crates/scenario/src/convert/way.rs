@@ -318,10 +318,6 @@ impl Graph {
                         "name a host behind it",
                     ));
                 }
-                if places[..at].contains(place) && matches!(self.places[*place], Place::Node(_)) {
-                    let reason = format!("the route comes to `{name}` twice");
-                    return Err(cx.fault(span, reason, "let a channel pass each host once"));
-                }
                 if at > 0 && self.network(places[at - 1], *place).is_none() {
                     let reason = format!("nothing joins `{}` and `{name}`", self.names[places[at - 1]]);
                     return Err(cx.fault(
@@ -329,11 +325,6 @@ impl Graph {
                         reason,
                         "join them by a `[network.NAME]`, or name what is between",
                     ));
-                }
-                let passage = |at: usize| (places[at], places.get(at + 1));
-                if (0..at).any(|before| passage(before) == passage(at)) {
-                    let reason = format!("the route leaves `{name}` twice by the same port");
-                    return Err(cx.fault(span, reason, "let a channel pass each port once"));
                 }
             }
             routes.push(self.route(&places).expect("what joins them was looked for"));

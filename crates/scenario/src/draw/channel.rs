@@ -7,13 +7,13 @@ use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::Refusal;
 
 use super::dice::Dice;
-use super::nodes::HOSTS;
-use super::sketch::{Drafted, Drawn, name, part, quantity, table, that, this, unsaid, whole, word};
+use super::nodes::{HOSTS, switches_between};
+use super::sketch::{Drafted, Drawn, name, names, part, quantity, table, that, this, unsaid, whole, word};
 use super::source::{Contract, source};
 use super::theme::{GROUPS, Place, Scheduling, Theme};
 use crate::leaf::Name;
 use crate::raw::{NodeName, RawChannel};
-use crate::written::Written;
+use crate::written::{List, Written};
 
 /// The channels, and what the run's length has to know of them.
 pub(super) struct Channels {
@@ -151,15 +151,14 @@ impl Channels {
         // As a rate, rounded down to bits, the interval comes out no shorter.
         let as_rate = dice.chance(0.1) && interval > Span::from_us(100);
         let by_hand = if theme.scheduling == Scheduling::Anything { 0.15 } else { 0.01 };
-        let (from, to) = ends(dice, theme);
+        let (from, to, route) = way(dice, theme);
         let rate = Rate::from_bits_per_sec(Rate::of(kind.size, interval).bits_per_sec().max(2) - 1);
         self.drafted.push(table!(RawChannel {
             name: name(called),
             class: word::<Class>("real_time"),
             from: from,
             to: to,
-            // The way that is found is as good as one that is written; tests of routes have some.
-            route: unsaid(),
+            route: route,
             count: if kind.count == 1 { unsaid() } else { whole(kind.count) },
             max_message: quantity(kind.size),
             min_message: smallest.map_or_else(unsaid, quantity),
@@ -234,7 +233,7 @@ impl Channels {
         self.floods |= floods(&source);
         self.sends |= sends(&source);
         self.rate += packets as f64 / interval.as_secs_f64();
-        let (from, to) = ends(dice, theme);
+        let (from, to, route) = way(dice, theme);
         let count = dice.pick(&[1, 1, 1, 2, 3]);
         let share = match theme.scheduling == Scheduling::Anything {
             true => dice.maybe(0.4, |dice| quantity(Rate::of(size, interval * dice.between(1, 20)))),
@@ -250,8 +249,7 @@ impl Channels {
             class: word::<Class>("best_effort"),
             from: from,
             to: to,
-            // The way that is found is as good as one that is written; tests of routes have some.
-            route: unsaid(),
+            route: route,
             count: if count == 1 { unsaid() } else { whole(count) },
             max_message: quantity(size),
             min_message: smallest.map_or_else(unsaid, quantity),
@@ -308,6 +306,33 @@ fn sends(source: &Drafted<crate::raw::RawSource>) -> bool {
 }
 
 type End = Drawn<Option<Written<NodeName>>>;
+
+/// Where the channel begins and ends, or the way that it goes, which may come to a host again.
+fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<Name>>>>) {
+    let (from, to) = ends(dice, theme);
+    let Place::Nodes { hosts, switches, ring } = theme.place else { return (from, to, unsaid()) };
+    let dice = dice.ways();
+    if !dice.chance(0.1) {
+        return (from, to, unsaid());
+    }
+    let mut host = dice.below(hosts) as usize;
+    let mut way = vec![HOSTS[host]];
+    for _ in 0..dice.between(1, 4) {
+        let next = match switches {
+            // In a line.
+            0 if !ring && host == 0 => 1,
+            0 if !ring && host + 1 == hosts as usize => host - 1,
+            0 if !ring => dice.pick(&[host - 1, host + 1]),
+            0 => (host + dice.between(1, hosts - 1) as usize) % hosts as usize,
+            // A frame comes back by the link on which it went to the switch, too.
+            _ => dice.below(hosts) as usize,
+        };
+        way.extend(switches_between((hosts, switches), host, next));
+        way.push(HOSTS[next]);
+        host = next;
+    }
+    (unsaid(), unsaid(), names(way.into_iter().map(String::from).collect()))
+}
 
 /// Where the channel begins and ends.
 fn ends(dice: &mut Dice, theme: &Theme) -> (End, End) {

@@ -26,11 +26,12 @@ impl Dice {
         let latest = Seed::new(seed).stream(&format!("scenario {number}, latest"));
         let newest = Seed::new(seed).stream(&format!("scenario {number}, newest"));
         let further = Seed::new(seed).stream(&format!("scenario {number}, further"));
+        let ways = Seed::new(seed).stream(&format!("scenario {number}, ways"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let further = Some(Box::new(beside(further, None)));
-        Self { further, ..beside(stream, Some(aside)) }
+        let further = Self { further: Some(Box::new(beside(ways, None))), ..beside(further, None) };
+        Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
     }
 
     /// Dice for what came to the format later: with them what was drawn before is drawn as it was, and what is known of a scenario by its
@@ -61,6 +62,11 @@ impl Dice {
             Some(ref mut further) => further,
             None => self,
         }
+    }
+
+    /// And for ways that are written.
+    pub(super) fn ways(&mut self) -> &mut Dice {
+        self.further().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -73,6 +73,16 @@ pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Opti
     (entries(drafted), Some(several(common, drawn)))
 }
 
+/// The switches that frames from one host to another pass, by their places in [`HOSTS`].
+pub(super) fn switches_between((hosts, switches): (u64, u64), from: usize, to: usize) -> Vec<&'static str> {
+    let at = |host: usize| SWITCHES[usize::from(switches > 1 && host >= hosts as usize / 2)];
+    match switches {
+        0 => Vec::new(),
+        _ if at(from) == at(to) => vec![at(from)],
+        _ => vec![at(from), at(to)],
+    }
+}
+
 fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     let copied = name == HOSTS[3];
     // What is common is somebody's: else a word that has no bound would stand in a file that has one.

@@ -27,7 +27,7 @@ pub(crate) struct RawChannel {
     pub(crate) from: Option<Written<NodeName>>,
     /// The node that receives, if any does. Default the last.
     pub(crate) to: Option<Written<NodeName>>,
-    /// The way through named nodes, both ends and switches included. Default: fewest hops.
+    /// The way through named nodes, both ends and switches included; it may come to a node again. Default: fewest hops.
     pub(crate) route: Option<List<Written<Name>>>,
     /// How many such channels there are; more than one are called `name-1`, `name-2` … and have random
     /// streams of their own. Default 1, or one for each node that sends or receives by the same name.

@@ -81,7 +81,7 @@ fn adapters_are_laid_over_what_they_have_in_common() {
 fn a_channel_leaves_by_the_adapter_that_leads_on() {
     let experiment = right(BRIDGE).first();
     let [up, down] = &experiment.channels[..] else { panic!("there are two") };
-    let bridge = up.hop(node(&experiment, "bridge")).expect("it passes");
+    let bridge = up.passages(node(&experiment, "bridge")).next().expect("it passes");
     assert_eq!((experiment.link_out(up, bridge), experiment.link_out(down, 0)), (LinkId(0), LinkId(1)));
     assert_eq!(
         experiment.link_to(up.route[bridge], up.ways[bridge - 1]),

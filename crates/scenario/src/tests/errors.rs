@@ -137,7 +137,7 @@ shown! {
         unlike_links: networks::network("").replace("joins = [\"sx\", \"server\", \"desk\"]", "joins = [\"sx\", \"server\", \"desk\"]\n[network.fast]\njoins = [\"desk\", \"server\"]\nrate = \"1 Gbit/s\"");
         no_way: networks::network("").replace("[network.trunk]\njoins = [\"sw\", \"sx\"]", "[network.trunk]\njoins = [\"sx\", \"desk\"]").replace("\"server\", \"desk\"]", "\"server\"]");
         not_joined: networks::network("").replace("from = \"cam\"\nto = \"server\"", "route = [\"cam\", \"sx\", \"server\"]");
-        through_itself: networks::network("").replace("from = \"cam\"\nto = \"server\"", "route = [\"desk\", \"sx\", \"server\", \"sx\", \"server\"]");
+        to_itself: networks::network("").replace("from = \"cam\"\nto = \"server\"", "route = [\"desk\", \"desk\", \"sx\", \"server\"]");
         ends_at_a_switch: networks::network("").replace("to = \"server\"", "to = \"sx\"");
         by_number: networks::network("").replace("to = \"server\"", "to = 1");
         by_name_without_names: and("[[channel]]\nname = \"x\"\nclass = \"best_effort\"\nmax_message = \"1 KiB\"\nburst = 1\nsource = { kind = \"none\" }\nto = \"server\"");

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use laxity_qos::channel::LinkId;
+use laxity_qos::channel::{ChannelId, LinkId};
 use laxity_units::Span;
 
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{ChannelSpec, Experiment, Laps};
 
 /// One station of a channel's route, and the way on from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,6 +33,8 @@ pub(super) struct Leg {
     pub(super) departs: bool,
     /// Whether the last station of the route receives.
     pub(super) received: bool,
+    /// Whether the next has been passed before, and knows the channel by another number from now on.
+    pub(super) turns: bool,
 }
 
 /// The legs of all channels.
@@ -40,21 +42,29 @@ pub(super) struct Leg {
 pub(super) struct Legs {
     /// All that differ.
     all: Vec<Leg>,
-    /// The legs of a channel in order, behind those of the channel before.
+    /// The legs of a lap in order, behind those of the lap before.
     ways: Vec<u32>,
-    /// Per channel where its own begin; at the end, how many there are.
+    /// Per lap where its own begin; at the end, how many there are.
     first: Vec<u32>,
+    /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
+    further: Vec<u32>,
 }
 
 impl Legs {
     /// Those of `experiment`, whose stations hear of a frame so long after its last bit.
-    pub(super) fn new(experiment: &Experiment, notices: &[Span]) -> Self {
+    pub(super) fn new(experiment: &Experiment, laps: &Laps, notices: &[Span]) -> Self {
         let number = |count: usize| u32::try_from(count).expect("there are fewer hops");
         let (mut all, mut ways, mut first) = (Vec::new(), Vec::new(), vec![0]);
-        let mut known = HashMap::new();
-        for channel in &experiment.channels {
-            ways.extend((0..channel.route.len()).map(|hop| {
-                let leg = leg(experiment, channel, hop, notices);
+        let (mut known, mut further) = (HashMap::new(), Vec::new());
+        for lap in 0..laps.len() {
+            let (channel, hops) = laps.lap(experiment, ChannelId(number(lap)));
+            let channel = &experiment.channels[channel];
+            if lap >= experiment.channels.len() {
+                further.push(number(hops.start));
+            }
+            ways.extend(hops.clone().map(|hop| {
+                let turns = hop + 1 == hops.end && hops.end < channel.route.len();
+                let leg = Leg { turns, ..leg(experiment, channel, hop, notices) };
                 *known.entry(leg).or_insert_with(|| {
                     all.push(leg);
                     number(all.len() - 1)
@@ -62,14 +72,19 @@ impl Legs {
             }));
             first.push(number(ways.len()));
         }
-        Self { all, ways, first }
+        Self { all, ways, first, further }
     }
 
-    /// The leg of a channel from `station`, which is on its route, and the how-manyth it is.
+    /// The leg from `station`, which is on it, of the lap of that number, and the how-manyth of its channel it is.
     #[inline]
-    pub(super) fn of(&self, channel: usize, station: usize) -> (usize, &Leg) {
-        let mut own = self.way(channel).enumerate();
-        own.find(|(_, leg)| leg.station as usize == station).expect("a packet keeps to its route")
+    pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg) {
+        let lap = number.0 as usize;
+        let mut own = self.way(lap).enumerate();
+        let found = own.find(|(_, leg)| leg.station as usize == station);
+        let (hop, leg) = found.expect("a packet keeps to its route");
+        let firsts = self.first.len() - 1 - self.further.len();
+        let before = if lap < firsts { 0 } else { self.further[lap - firsts] as usize };
+        (before + hop, leg)
     }
 
     /// The station that sends on a channel.
@@ -78,8 +93,8 @@ impl Legs {
         self.way(channel).next().expect("a channel has a route").station as usize
     }
 
-    fn way(&self, channel: usize) -> impl Iterator<Item = &Leg> {
-        let own = self.first[channel] as usize..self.first[channel + 1] as usize;
+    fn way(&self, lap: usize) -> impl Iterator<Item = &Leg> {
+        let own = self.first[lap] as usize..self.first[lap + 1] as usize;
         self.ways[own].iter().map(|leg| &self.all[*leg as usize])
     }
 }
@@ -102,5 +117,6 @@ fn leg(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Sp
         cuts_through: next.is_some_and(|next| experiment.cuts_through(next)),
         departs: hop + 1 == channel.senders().len(),
         received: channel.received,
+        turns: false,
     }
 }

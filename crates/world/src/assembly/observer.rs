@@ -42,6 +42,8 @@ struct Seen {
 pub struct Departed<'a> {
     /// From where.
     pub station: usize,
+    /// Which hop of its channel's route that is.
+    pub hop: usize,
     /// When.
     pub at: Time,
     /// What a VLAN's tag says of how urgent it is (see [`Tag::priority`](laxity_qos::discipline::Tag::priority)).
@@ -174,30 +176,32 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
         }
     }
 
-    /// A packet has departed from a node by a link, `first` where its message set out, `ends` if it goes nowhere else, and `departs` if nobody sends it on.
+    /// A packet of `channel` has departed from a node by a link, on that hop of its way, `ends` if it goes nowhere else, and `departs` if nobody sends it on.
     pub(super) fn departed(
         &mut self,
-        (node, link): (usize, LinkId),
+        (node, link, hop): (usize, LinkId, usize),
         now: Time,
-        packet: &Packet,
-        (first, ends, departs): (bool, bool, bool),
+        (channel, packet): (ChannelId, &Packet),
+        (ends, departs): (bool, bool),
     ) {
         // A multiplication by an odd number loses nothing, and the shift brings what is high down to where the next
         // word comes in: enough to tell runs apart that nobody has made alike on purpose.
-        let who = (node as u64) << 32 | u64::from(packet.channel.0);
+        let who = (node as u64) << 32 | u64::from(channel.0);
         for word in [now.as_ps(), who, packet.message, u64::from(packet.index)] {
             let mixed = (self.departures ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             self.departures = mixed ^ (mixed >> 29);
         }
         if self.trace.is_kept() {
             let began = self.nodes[node].links[usize::from(link.0)].began.take();
-            self.seen.push(Seen { station: node, link, packet: *packet, first, ends, departs, began });
+            let packet = Packet { channel, ..*packet };
+            self.seen.push(Seen { station: node, link, packet, first: hop == 0, ends, departs, began });
         }
         if let Some(frames) = &mut self.frames {
             self.frame.clear();
-            self.frame.extend(Header::from(packet).encode());
+            self.frame.extend(Header::from(&Packet { channel, ..*packet }).encode());
             self.frame.resize(self.frame.len() + packet.size.get() as usize, 0);
-            frames(Departed { station: node, at: now, priority: packet.tag.priority(), bytes: &self.frame });
+            let priority = packet.tag.priority();
+            frames(Departed { station: node, hop, at: now, priority, bytes: &self.frame });
         }
     }
 

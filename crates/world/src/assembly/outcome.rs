@@ -6,7 +6,7 @@ use laxity_engine::trace::Trace;
 use laxity_model::host::{Use, Uses};
 use laxity_model::network::MediumReport;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Counters, LinkId};
+use laxity_qos::channel::{Counters, LinkId};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
@@ -305,10 +305,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
 
     /// The most packets of channel `i` at a station and the bound on them there, where the first is most of the second.
     fn backlog(&self, i: usize) -> Option<(u64, u64)> {
-        let id = ChannelId(i as u32);
-        let of = |hop: &Hop| match self.nodes.get(hop.node) {
-            Some(node) => Some((node.host()?.subsystem().most_buffers(id), hop.backlog)),
-            None => Some((self.switches.most(hop.node, id), hop.backlog)),
+        let of = |hop: &Hop| {
+            let id = self.around.laps.at(i, hop.hop);
+            match self.nodes.get(hop.node) {
+                Some(node) => Some((node.host()?.subsystem().most_buffers(id), hop.backlog)),
+                None => Some((self.switches.most(hop.node, id), hop.backlog)),
+            }
         };
         let hops = self.promises[i].hops();
         let share = |(most, bound): &(u64, u64)| (u128::from(*most) << 64) / u128::from((*bound).max(1));

@@ -5,17 +5,17 @@ use laxity_model::host::Host;
 use laxity_model::network::{Csma, Impairments, Medium, PointToPoint, TokenRing};
 use laxity_model::node::Node;
 use laxity_model::switch::{Flow, Switch};
-use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, LinkId, Reader, Role, Way};
+use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, Reader, Role, Way};
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::{Span, Time};
 
-use crate::experiment::{Adapter, Chance, Experiment, MediumSpec, Network, Placement};
+use crate::experiment::{Adapter, Chance, Experiment, Laps, MediumSpec, Network, Placement};
 use crate::promise::{Promise, held};
 
 /// A node of the experiment, without channels; without a host if that is elsewhere.
 pub(super) fn node(
     experiment: &Experiment,
-    placement: &Placement,
+    (placement, laps): (&Placement, &Laps),
     number: usize,
     host_is_here: bool,
 ) -> Node {
@@ -38,7 +38,7 @@ pub(super) fn node(
             node.steer(link, &attached.interrupts);
         }
         for (i, application) in host.computing.iter().enumerate() {
-            let flow = ChannelId((experiment.channels.len() + i) as u32);
+            let flow = ChannelId((laps.len() + i) as u32);
             node.compute(application.config(flow, placement.of_computing(number, i)));
         }
     }
@@ -48,8 +48,10 @@ pub(super) fn node(
 
 /// The groups of the experiment's channels.
 pub fn groups(experiment: &Experiment) -> Groups {
-    let members = experiment.channels.iter().enumerate();
-    let members = members.filter_map(|(i, channel)| Some((ChannelId(i as u32), channel.group?)));
+    let laps = Laps::new(experiment);
+    let numbers = (0..laps.len()).map(|number| ChannelId(number as u32));
+    let members =
+        numbers.filter_map(|number| Some((number, experiment.channels[laps.channel(number)].group?)));
     Groups::new(experiment.groups.iter().map(Group::from).collect(), members)
 }
 
@@ -118,25 +120,26 @@ pub(super) fn impairments(
 
 /// Channel `i` as its sender opens it, given what admission promised.
 pub fn channel_config(experiment: &Experiment, i: usize, promise: &Promise) -> ChannelConfig {
-    config_at(experiment, i, promise, experiment.channels[i].route[0])
+    config_at(experiment, i, promise, 0)
 }
 
-fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> ChannelConfig {
+/// The same where it is at that hop of its way.
+fn config_at(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -> ChannelConfig {
     let spec = &experiment.channels[i];
-    let hop = promise.at(node);
-    let level = match hop.and_then(|hop| hop.bound.level) {
+    let promised = promise.at(hop);
+    let level = match promised.and_then(|hop| hop.bound.level) {
         Some(level) => level as u8,
         None if spec.class == Class::BestEffort => LEVELS as u8 - 1,
         None => 0,
     };
     ChannelConfig {
         class: spec.class,
-        link: spec.hop(node).map_or(LinkId::FIRST, |hop| experiment.link_out(spec, hop)),
+        link: experiment.link_out(spec, hop),
         role: Role::Send,
         core: CoreId::FIRST,
         application: CoreId::FIRST,
         spec: spec.spec,
-        deadline: local_deadline(experiment, i, promise, node),
+        deadline: local_deadline(experiment, i, promise, hop),
         level: spec.level.unwrap_or(level),
         share: spec.share,
         way: Way {
@@ -151,15 +154,15 @@ fn config_at(experiment: &Experiment, i: usize, promise: &Promise, node: usize) 
     }
 }
 
-/// By what EDF orders channel `i` at `node`: what admission found, else what was asked for.
-fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, node: usize) -> Span {
-    let found = promise.at(node).map(|hop| hop.local_deadline);
+/// By what EDF orders channel `i` at `hop`: what admission found, else what was asked for.
+fn local_deadline(experiment: &Experiment, i: usize, promise: &Promise, hop: usize) -> Span {
+    let found = promise.at(hop).map(|hop| hop.local_deadline);
     found.or(experiment.channels[i].deadline).unwrap_or(Span::MAX)
 }
 
 /// Packets of channel `i` that a station past the first may have to hold: see there.
-fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, node: usize, notice: Span) -> u64 {
-    held(experiment, i, node, notice, |station| local_deadline(experiment, i, promise, station))
+fn held_packets(experiment: &Experiment, i: usize, promise: &Promise, hop: usize, notice: Span) -> u64 {
+    held(experiment, i, hop, notice, |hop| local_deadline(experiment, i, promise, hop))
 }
 
 /// What adapters are told of channel `i`, if it has a contract.
@@ -173,39 +176,39 @@ fn contract(experiment: &Experiment, i: usize, notices: &[Span]) -> Option<Contr
     Some(Contract { spec: channel.spec, packets, beyond: whole.saturating_sub(due) })
 }
 
-/// Opens channel `i` at every node that it passes; the nodes number their channels alike.
+/// Opens channel `i` at every node that it passes, once for each time; the nodes number their channels alike.
 ///
 /// `notices` says how late each hears of a frame.
 pub(super) fn open(
     nodes: &mut [Node],
     experiment: &Experiment,
-    placement: &Placement,
+    (placement, laps): (&Placement, &Laps),
     i: usize,
     promise: &Promise,
     notices: &[Span],
 ) {
     let contract = contract(experiment, i, notices);
-    for (number, role) in experiment.hops(&experiment.channels[i]) {
+    for (hop, (number, role)) in experiment.hops(&experiment.channels[i]).enumerate() {
         let Some(node) = nodes.get_mut(number) else { continue };
+        let id = laps.at(i, hop);
         if let Some(contract) = &contract {
-            for link in experiment.links_at(&experiment.channels[i], number) {
-                node.establish(link, ChannelId(i as u32), contract);
+            for link in experiment.links_at(&experiment.channels[i], hop) {
+                node.establish(link, id, contract);
             }
         }
         if node.host().is_none() {
             continue;
         }
-        let config = config_at(experiment, i, promise, number);
+        let config = config_at(experiment, i, promise, hop);
         let packet_slots = match role {
             Role::Send => config.packet_slots,
             Role::Relay | Role::Receive => {
-                config.packet_slots.max(held_packets(experiment, i, promise, number, notices[number]))
+                config.packet_slots.max(held_packets(experiment, i, promise, hop, notices[number]))
             }
         };
         let ends_here = role == Role::Receive;
         let reader = experiment.channels[i].reader_at(experiment.host(number).speedup).filter(|_| ends_here);
-        let id = ChannelId(i as u32);
-        let placed = placement.of(number, id);
+        let placed = placement.of(number, ChannelId(i as u32));
         let reader = reader.map(|reader| Reader { core: placed.reader, ..reader });
         let (core, application) = (placed.handler, placed.application);
         node.open_as(id, ChannelConfig { role, core, application, packet_slots, reader, ..config });
@@ -214,7 +217,11 @@ pub(super) fn open(
 
 /// The switches of the experiment with the channels open that are established, and for each port its switch and its place
 /// there.
-pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Switch>, Vec<(usize, usize)>) {
+pub(super) fn switches(
+    experiment: &Experiment,
+    laps: &Laps,
+    promises: &[Promise],
+) -> (Vec<Switch>, Vec<(usize, usize)>) {
     let mut configs = vec![Vec::new(); experiment.switches.len()];
     let mut places = Vec::new();
     for outlet in &experiment.outlets {
@@ -226,19 +233,20 @@ pub(super) fn switches(experiment: &Experiment, promises: &[Promise]) -> (Vec<Sw
     let groups = groups(experiment);
     switches.iter_mut().for_each(|switch| switch.group(&groups));
     for (i, (channel, promise)) in experiment.channels.iter().zip(promises).enumerate() {
-        for &station in channel.route.iter().filter(|station| **station >= experiment.nodes.len()) {
-            let (switch, port) = places[station - experiment.nodes.len()];
-            let config = config_at(experiment, i, promise, station);
+        let ports = channel.route.iter().map(|station| station.checked_sub(experiment.nodes.len()));
+        for (hop, port) in ports.enumerate().filter_map(|(hop, port)| Some((hop, port?))) {
+            let (switch, port) = places[port];
+            let config = config_at(experiment, i, promise, hop);
             // What was promised nothing takes its room from what there is for all.
             let reserved = match promise {
-                Promise::Admitted(_) | Promise::Unbounded(..) if promise.at(station).is_some() => {
-                    held_packets(experiment, i, promise, station, Span::ZERO)
+                Promise::Admitted(_) | Promise::Unbounded(..) if promise.at(hop).is_some() => {
+                    held_packets(experiment, i, promise, hop, Span::ZERO)
                 }
                 _ => 0,
             };
             let (tick, level) = (config.share, config.level);
             let flow = Flow { class: config.class, deadline: config.deadline, tick, level, reserved };
-            switches[switch].open(port, ChannelId(i as u32), flow);
+            switches[switch].open(port, laps.at(i, hop), flow);
         }
     }
     (switches, places)

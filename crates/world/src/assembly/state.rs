@@ -3,10 +3,11 @@
 use laxity_model::host::Uses;
 use laxity_model::node::Node;
 use laxity_model::switch::PortReport;
-use laxity_qos::channel::{ChannelId, LinkId, Slot};
+use laxity_qos::channel::{LinkId, Slot};
 use laxity_units::{Span, Time};
 
 use super::switches::Switches;
+use crate::experiment::Laps;
 use crate::measure::{Meter, Tally};
 
 /// What can happen in an [`Assembly`]. What there is to say of it is one number each time, so that an event is two words, which stay in registers;
@@ -108,7 +109,7 @@ impl Snapshot {
 
     /// Adds what `nodes` and `switches` have come to.
     #[must_use]
-    pub(super) fn with(mut self, nodes: &[Node], switches: &Switches) -> Self {
+    pub(super) fn with(mut self, nodes: &[Node], switches: &Switches, laps: &Laps) -> Self {
         let at = self.at;
         self.ports = switches.reports(at).collect();
         for node in nodes {
@@ -119,8 +120,8 @@ impl Snapshot {
             self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());
         }
         for host in nodes.iter().filter_map(Node::host) {
-            for (ChannelId(channel), counters) in host.subsystem().all_counters() {
-                let tally = &mut self.tallies[channel as usize];
+            for (number, counters) in host.subsystem().all_counters() {
+                let tally = &mut self.tallies[laps.channel(number)];
                 *tally = std::mem::take(tally).with(counters);
             }
         }

@@ -22,7 +22,7 @@ use super::state::{Arriving, Event, Snapshot};
 use super::switches::Switches;
 use super::window::Window;
 use super::{Notice, Outside};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Laps};
 use crate::measure::Meter;
 
 /// All of an assembly that is not a node or a source.
@@ -30,6 +30,7 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) experiment: &'a Experiment,
     pub(super) networks: Networks,
     pub(super) legs: Legs,
+    pub(super) laps: Laps,
     /// Frames on their way from one node to the next.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
@@ -77,14 +78,15 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
                 self.answer(now, channel, size, answer);
             }
             NodeOutput::Host(Output::Delivered(delivery)) => {
-                let meter = &mut self.meters[delivery.channel.0 as usize];
+                let channel = self.laps.channel(delivery.channel);
+                let meter = &mut self.meters[channel];
                 meter.deliver(now, &delivery, self.window.counts());
                 let from = if meter.from_arrival { delivery.sent } else { delivery.due_from };
                 if let Some(punctuality) = &mut meter.punctuality {
                     punctuality.arrive(now, delivery.message, from);
                 }
-                self.observer.delivered(node, now, delivery.channel, delivery.message);
-                self.tell_delivered(now, delivery.channel, delivery.message);
+                self.observer.delivered(node, now, ChannelId(channel as u32), delivery.message);
+                self.tell_delivered(now, channel, delivery.message);
             }
             NodeOutput::Host(Output::Busy(busy)) => self.observer.busy(node, &busy),
             NodeOutput::Host(Output::Computed(done)) => {
@@ -123,7 +125,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     }
 
     fn meter(&mut self, channel: ChannelId) -> &mut Meter {
-        &mut self.meters[channel.0 as usize]
+        &mut self.meters[self.laps.channel(channel)]
     }
 
     /// An application has a message for `channel`.
@@ -155,17 +157,18 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         self.outside.notice(now, notice);
     }
 
-    fn tell_delivered(&mut self, now: Time, channel: ChannelId, message: u64) {
+    fn tell_delivered(&mut self, now: Time, channel: usize, message: u64) {
         if O::TELLS {
-            self.outside.notice(now, Notice::Delivered { channel: channel.0 as usize, message });
+            self.outside.notice(now, Notice::Delivered { channel, message });
         }
     }
 
     /// A packet leaves `node`: for the next of its route, and if this is the last that sends it, for the meters.
     fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let (hop, leg) = self.legs.of(packet.channel.0 as usize, node);
-        let leg = *leg;
-        self.observer.departed((node, leg.by), now, packet, (hop == 0, leg.next.is_none(), leg.departs));
+        let (hop, leg) = self.legs.of(packet.channel, node);
+        let (leg, channel) = (*leg, self.laps.channel(packet.channel));
+        let id = ChannelId(channel as u32);
+        self.observer.departed((node, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
         if !leg.cuts_through {
             self.send_on(hop, &leg, now, packet, calendar);
         }
@@ -174,14 +177,14 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
         self.window.through += 1;
         let counted = self.window.counts();
-        let meter = &mut self.meters[packet.channel.0 as usize];
+        let meter = &mut self.meters[channel];
         let completes = meter.depart(now, packet, counted);
         let from = if meter.from_arrival { packet.sent } else { packet.due_from };
         if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !leg.received) {
             punctuality.arrive(now, packet.message, from);
         }
         if completes && hop == 0 && leg.next.is_none() {
-            self.tell_delivered(now, packet.channel, packet.message);
+            self.tell_delivered(now, channel, packet.message);
         }
         self.look_at_window(now);
     }
@@ -189,10 +192,10 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
     /// it goes on now.
     fn begin(&mut self, station: usize, until: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let (hop, leg) = self.legs.of(packet.channel.0 as usize, station);
+        let (hop, leg) = self.legs.of(packet.channel, station);
         let leg = *leg;
         if leg.cuts_through {
-            let channel = &self.experiment.channels[packet.channel.0 as usize];
+            let channel = &self.experiment.channels[self.laps.channel(packet.channel)];
             let at = until - self.experiment.head_start(channel, hop, packet.size);
             self.send_on(hop, &leg, at, packet, calendar);
         }
@@ -203,12 +206,17 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let Some(node) = leg.next else { return };
         // The way takes its time, so what is on time there is later by that.
         let later = packet.tag.deadline.saturating_add(leg.longest);
+        let laps = &self.laps;
         let mut fly = |at: Time, flying: &mut Slots| {
             let frame = flying.put(packet);
-            flying.at_mut(frame).tag.deadline = later;
+            let flies = flying.at_mut(frame);
+            flies.tag.deadline = later;
+            if leg.turns {
+                flies.channel = laps.after(packet.channel);
+            }
             calendar.schedule(at + leg.takes, Event::Reach(Arriving::new(node, leg.into, frame)));
         };
-        let way = leg.impaired.then(|| self.experiment.channels[packet.channel.0 as usize].ways[hop]);
+        let way = leg.impaired.then(|| self.experiment.channels[laps.channel(packet.channel)].ways[hop]);
         let ends = (leg.station as usize, node as usize);
         let impairments = way.and_then(|way| self.networks.impairments(self.experiment, way, ends));
         let Some(impairments) = impairments else { return fly(now, &mut self.flying) };
@@ -238,8 +246,9 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn ask(&mut self, nodes: &[Node], switches: &Switches) {
         self.unasked = false;
         for edge in [&mut self.window.opened, &mut self.window.closed] {
-            *edge =
-                edge.take().map(|edge| if edge.uses.is_empty() { edge.with(nodes, switches) } else { edge });
+            *edge = edge
+                .take()
+                .map(|edge| if edge.uses.is_empty() { edge.with(nodes, switches, &self.laps) } else { edge });
         }
     }
 }

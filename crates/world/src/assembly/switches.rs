@@ -5,7 +5,7 @@ use laxity_qos::channel::{ChannelId, Packet};
 use laxity_units::Time;
 
 use super::parts;
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Laps};
 use crate::promise::Promise;
 
 /// All switches of an experiment.
@@ -19,8 +19,8 @@ pub(super) struct Switches {
 
 impl Switches {
     /// The switches of `experiment`, with the channels open that pass them.
-    pub(super) fn new(experiment: &Experiment, promises: &[Promise]) -> Self {
-        let (switches, places) = parts::switches(experiment, promises);
+    pub(super) fn new(experiment: &Experiment, laps: &Laps, promises: &[Promise]) -> Self {
+        let (switches, places) = parts::switches(experiment, laps, promises);
         Self { switches, places, first: experiment.nodes.len() }
     }
 

@@ -37,8 +37,10 @@ pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> R
     }
     let placement = Placement::new(experiment);
     let hears = |link: LinkId| experiment.nodes[node].adapters[usize::from(link.0)].interrupts[0];
-    for (number, channel) in (0..).zip(&experiment.channels) {
-        let Some(hop) = channel.hop(node) else { continue };
+    let passages = (0..)
+        .zip(&experiment.channels)
+        .flat_map(|(number, channel)| channel.passages(node).map(move |hop| (number, channel, hop)));
+    for (number, channel, hop) in passages {
         let placed = placement.of(node, ChannelId(number));
         if channel.reader.is_some() && placed.reader != placed.handler {
             return Err(Uncovered(

@@ -34,9 +34,10 @@ pub(super) fn lenient(
     if queues.any(|queue| queue.late == Late::Drop && !queue.margin.is_zero()) {
         return Err(Uncovered("the adapter drops what might still be in time"));
     }
-    for channel in experiment.channels.iter().filter(|channel| channel.class == Class::RealTime) {
-        let Some(hop) = channel.hop(node) else { continue };
-        let sends = channel.senders().contains(&node);
+    let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
+    for (channel, hop) in guaranteed.flat_map(|channel| channel.passages(node).map(move |hop| (channel, hop)))
+    {
+        let sends = hop < channel.senders().len();
         let sees = |policing: &Option<Policing>, so: bool| policing.filter(|_| so);
         let policing = [sees(transmit_policing, sends), sees(receive_policing, hop > 0)];
         if policing.into_iter().flatten().any(|policing| !lets_through(experiment, channel, hop, policing)) {

@@ -110,12 +110,13 @@ fn under_way(experiment: &Experiment, node: usize, depth: u32) -> u32 {
     }
     let mut all = 0u64;
     for channel in &experiment.channels {
-        match channel.hop(node) {
-            Some(0) if channel.packet_overflow != PacketOverflow::DecayDeadline => {
+        let mut passages = channel.passages(node);
+        match (passages.next(), passages.next()) {
+            (Some(0), None) if channel.packet_overflow != PacketOverflow::DecayDeadline => {
                 let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
                 all = all.saturating_add(channel.packet_slots.saturating_mul(lanes));
             }
-            None => {}
+            (None, _) => {}
             _ => return depth,
         }
     }
@@ -309,7 +310,7 @@ fn answers(
     window: &Window,
 ) -> Result<(), Uncovered> {
     let said = description.interface.responses.iter().filter(|queue| queue.answers != Answers::Received);
-    let comes_in = |channel: &ChannelSpec| channel.hop(node).is_some_and(|hop| hop > 0);
+    let comes_in = |channel: &ChannelSpec| channel.comes_to(node);
     let received = experiment.channels.iter().any(comes_in);
     let phases = || description.transmit.iter().flat_map(|stage| &stage.phases);
     let each = 1 + phases().filter(|phase| phase.tells != Tells::Nothing).count() as u64;

@@ -10,14 +10,14 @@ use laxity_qos::traffic::TrafficSpec;
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
-use super::{Carries, ChannelCores, Refusal};
+use super::{Adapter, Carries, ChannelCores, Experiment, Refusal};
 
 /// One channel.
 #[derive(Debug, Clone)]
 pub struct ChannelSpec {
     /// Name, unique; copies are called `name-1`, `name-2` …
     pub name: String,
-    /// The stations it passes, each once, the sender first: a node, ports of switches, other nodes.
+    /// The stations it passes, the sender first: a node, ports of switches, other nodes; one more than once if it turns back.
     pub route: Vec<usize>,
     /// The networks over which it goes from each of them to the next.
     pub ways: Vec<usize>,
@@ -68,15 +68,39 @@ pub struct ChannelSpec {
     pub source: SourceSpec,
 }
 
+/// Why a source without end would send for ever at one instant: nothing slows it down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForEver {
+    /// Its handler never waits for a buffer.
+    Decays,
+    /// It drops messages, and making a packet takes no time.
+    Drops,
+    /// Neither its host nor its adapter take any time.
+    Free,
+}
+
+impl Experiment {
+    /// Whether `channel` would send for ever at one instant if its source had no end.
+    pub fn sends_for_ever(&self, channel: &ChannelSpec) -> Option<ForEver> {
+        let sender = channel.route[0];
+        let free = self.host(sender).costs.first_packet.is_zero();
+        let link_is_free = match self.adapter_of(sender, self.link_out(channel, 0)) {
+            Adapter::Null(link) => link.transmit(channel.spec.max_message).is_zero(),
+            Adapter::Described(_) => false,
+        };
+        match channel.packet_overflow {
+            PacketOverflow::DecayDeadline => Some(ForEver::Decays),
+            PacketOverflow::Drop if free => Some(ForEver::Drops),
+            PacketOverflow::Block if free && link_is_free => Some(ForEver::Free),
+            PacketOverflow::Drop | PacketOverflow::Block => None,
+        }
+    }
+}
+
 impl ChannelSpec {
     /// The stations that send what it carries: all of its route but one that receives.
     pub fn senders(&self) -> &[usize] {
         &self.route[..self.route.len() - usize::from(self.received)]
-    }
-
-    /// Which hop of its route it is that `station` sends over; `None` where it ends, or never comes.
-    pub fn hop_from(&self, station: usize) -> Option<usize> {
-        self.senders().iter().position(|other| *other == station)
     }
 
     /// What its source `stream` of several sends.
@@ -97,11 +121,6 @@ impl ChannelSpec {
         let faster = |span: Span| Delay::fixed(span).divided(speedup).fixed;
         let reader = self.reader?;
         Some(Reader { work: faster(reader.work), per_byte: faster(reader.per_byte), ..reader })
-    }
-
-    /// Which hop of its route `station` is.
-    pub fn hop(&self, station: usize) -> Option<usize> {
-        self.route.iter().position(|other| *other == station)
     }
 }
 

@@ -71,9 +71,9 @@ impl Experiment {
         self.outlets.get(station.checked_sub(self.nodes.len())?)
     }
 
-    /// The links of `node` by which `channel` comes in or leaves; the first if it does neither.
-    pub fn links_at(&self, channel: &ChannelSpec, node: usize) -> BTreeSet<LinkId> {
-        let hop = channel.hop(node).unwrap_or(0);
+    /// The links of the node at that hop of `channel` by which it comes in or leaves; the first if it does neither.
+    pub fn links_at(&self, channel: &ChannelSpec, hop: usize) -> BTreeSet<LinkId> {
+        let node = channel.route[hop];
         let ways = channel.ways.iter().take(hop + 1).skip(hop.saturating_sub(1));
         let links: BTreeSet<LinkId> = ways.map(|way| self.link_to(node, *way)).collect();
         if links.is_empty() { BTreeSet::from([LinkId::FIRST]) } else { links }

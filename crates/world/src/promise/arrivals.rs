@@ -110,8 +110,11 @@ pub(crate) fn by_sender(experiment: &Experiment, node: usize, from: (usize, usiz
     // What has no guarantee: who sends it, how far it is pushed together on its way, and through which ports, with its smallest and largest frames.
     let mut hosts: BTreeMap<usize, Span> = BTreeMap::new();
     let (mut ports, mut sizes) = (BTreeSet::new(), (Bytes::new(u64::MAX), Bytes::ZERO));
-    for channel in &experiment.channels {
-        let Some(at) = comes_by(channel, node, from) else { continue };
+    let comes = experiment
+        .channels
+        .iter()
+        .flat_map(|channel| comes_by(channel, node, from).map(move |at| (channel, at)));
+    for (channel, at) in comes {
         let (sender, before) = channel.route[..at].split_first()?;
         // Without traffic enforcement nothing is as it is declared.
         if !experiment.host(*sender).subsystem.enforcement {
@@ -144,7 +147,9 @@ pub(crate) fn by_sender(experiment: &Experiment, node: usize, from: (usize, usiz
     let mut others = Vec::new();
     for (host, pushed) in hosts {
         let counts = |channel: &ChannelSpec| {
-            unguaranteed(channel) && channel.route[0] == host && comes_by(channel, node, from).is_some()
+            unguaranteed(channel)
+                && channel.route[0] == host
+                && comes_by(channel, node, from).next().is_some()
         };
         let departures = Departures::by_host(experiment, host, counts)?.pushed(pushed);
         others.push(Departures {

@@ -14,42 +14,41 @@ use crate::experiment::Experiment;
 /// Says at each of the `hops` of channel `i` how many of its packets there may be.
 pub(super) fn backlogs(experiment: &Experiment, i: usize, notices: &[Span], hops: &mut [Hop]) {
     let channel = &experiment.channels[i];
-    let known: Vec<(usize, Span)> = hops.iter().map(|hop| (hop.node, hop.local_deadline)).collect();
-    let local = |station: usize| {
-        let own = known.iter().find(|(node, _)| *node == station).map(|(_, local)| *local);
+    let known: Vec<(usize, Span)> = hops.iter().map(|hop| (hop.hop, hop.local_deadline)).collect();
+    let local = |hop: usize| {
+        let own = known.iter().find(|(of, _)| *of == hop).map(|(_, local)| *local);
         own.or(channel.deadline).unwrap_or(Span::MAX)
     };
     for hop in hops {
         hop.backlog = match hop.role {
             // Whoever makes packets waits for one of these.
             Role::Send => channel.packet_slots,
-            Role::Relay | Role::Receive => held(experiment, i, hop.node, notices[hop.node], local),
+            Role::Relay | Role::Receive => held(experiment, i, hop.hop, notices[hop.node], local),
         };
     }
 }
 
-/// Packets of channel `i` that `node`, past the first of its way, may have to hold, who hears of them late by up to `notice`; `local` says the local deadlines of the
-/// stations up to this.
+/// Packets of channel `i` that the station of hop `at` of its way, past the first, may have to hold, who hears of them late by up to `notice`; `local` says the local deadlines of
+/// the hops up to this.
 pub(crate) fn held(
     experiment: &Experiment,
     i: usize,
-    node: usize,
+    at: usize,
     notice: Span,
     local: impl Fn(usize) -> Span,
 ) -> u64 {
     let channel = &experiment.channels[i];
-    let at = channel.hop(node).unwrap_or(0);
     if channel.class == Class::BestEffort || at == 0 {
         return 0;
     }
-    let (mut stay, mut ahead) = (local(node).saturating_add(notice), 0);
+    let (mut stay, mut ahead) = (local(at).saturating_add(notice), 0);
     let interval = channel.spec.min_interval;
     for hop in (0..at).rev() {
         let before = channel.route[hop];
         let network = &experiment.networks[channel.ways[hop]];
         let head_start = experiment.head_start(channel, hop, experiment.packet());
         let on_the_way = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
-        stay = stay.saturating_add(local(before)).saturating_add(on_the_way);
+        stay = stay.saturating_add(local(hop)).saturating_add(on_the_way);
         ahead = experiment.horizon(before).div_ceil(interval).min(u64::from(channel.spec.burst));
         if hop == 0 || experiment.holds(before) {
             break;

@@ -39,7 +39,7 @@ pub(super) fn table(
             above.extend(receptions(experiment, node, Some(link))?);
         }
         Ok(Environment {
-            best_effort: channels.filter_map(without).collect(),
+            best_effort: channels.flat_map(without).collect(),
             slice: left.map(|(_, application)| application.slice).max().unwrap_or_default(),
             interference: above,
             ..common.clone()
@@ -62,7 +62,7 @@ pub(super) fn table(
 fn sent(experiment: &Experiment, (node, link): (usize, LinkId)) -> Option<(Bytes, Bytes)> {
     let packet = experiment.packet();
     let leaves = |channel: &&ChannelSpec| {
-        channel.hop_from(node).is_some_and(|hop| experiment.link_out(channel, hop) == link)
+        channel.passages_from(node).any(|hop| experiment.link_out(channel, hop) == link)
     };
     let sizes = experiment.channels.iter().filter(leaves).map(|channel| {
         let spec = &channel.spec;

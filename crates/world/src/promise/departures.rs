@@ -46,7 +46,8 @@ impl Departures {
         cost: Span,
     ) -> Result<Self, Uncovered> {
         let by_link = Self { burst: 1, interval: frames_apart(experiment, from, sizes) };
-        let by_host = Self::by_host(experiment, from.0, |channel| comes_by(channel, node, from).is_some());
+        let comes = |channel: &ChannelSpec| comes_by(channel, node, from).next().is_some();
+        let by_host = Self::by_host(experiment, from.0, comes);
         let ways = [Some(by_link), by_host];
         let best =
             ways.into_iter().flatten().filter(|way| !way.interval.is_zero()).min_by_key(|way| way.busy(cost));
@@ -109,13 +110,13 @@ impl Departures {
 /// The least that a handler at `node` takes for a packet, whatever bytes it has.
 pub(crate) fn makes(experiment: &Experiment, node: usize) -> Span {
     let costs = &experiment.host(node).costs;
-    let relays = experiment.channels.iter().any(|channel| channel.hop(node).is_some_and(|hop| hop > 0));
+    let relays = experiment.channels.iter().any(|channel| channel.comes_to(node));
     let made = costs.first_packet.min(costs.packet);
     if relays { made.min(costs.receive_packet) } else { made }
 }
 
-/// Packets of channel `i` that may be at `node`, which sends them, and not complete; `None` if that has no end.
-pub(super) fn room(experiment: &Experiment, i: usize, node: usize) -> Option<u64> {
+/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete; `None` if that has no end.
+pub(super) fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64> {
     let channel = &experiment.channels[i];
     // Of copies nobody knows yet how many there will be.
     if matches!(experiment.task, Task::Fill(_)) || channel.packet_overflow == PacketOverflow::DecayDeadline {
@@ -125,14 +126,18 @@ pub(super) fn room(experiment: &Experiment, i: usize, node: usize) -> Option<u64
     // A relay has room for what may come ahead of its time; no station's part is longer than the whole.
     let stations = channel.route.len() as u64;
     let local = |_| channel.deadline.map_or(Span::MAX, |deadline| deadline.saturating_mul(stations));
-    let passing = super::held(experiment, i, node, notices(experiment)[node], local);
+    let passing = super::held(experiment, i, hop, notices(experiment)[channel.route[hop]], local);
     Some(channel.packet_slots.max(passing).saturating_mul(lanes))
 }
 
-/// At which hop of its way `channel` comes in at `node` from a station over a network, if it does.
-pub(super) fn comes_by(channel: &ChannelSpec, node: usize, from: (usize, usize)) -> Option<usize> {
-    let mut hops = channel.route.windows(2).zip(&channel.ways);
-    hops.position(|(hop, way)| (hop[0], *way) == from && hop[1] == node).map(|before| before + 1)
+/// At which hops of its way `channel` comes in at `node` from a station over a network.
+pub(super) fn comes_by(
+    channel: &ChannelSpec,
+    node: usize,
+    from: (usize, usize),
+) -> impl Iterator<Item = usize> {
+    let hops = (1..).zip(channel.route.windows(2).zip(&channel.ways));
+    hops.filter(move |(_, (hop, way))| (hop[0], **way) == from && hop[1] == node).map(|(at, _)| at)
 }
 
 /// `B`: packets of `counted` channels that may be between a handler of `node` and their completion, if only such as start there are sent.
@@ -147,7 +152,8 @@ pub(super) fn buffers(
     }
     let sent = |channel: &&ChannelSpec| channel.senders().contains(&node) && counted(channel);
     experiment.channels.iter().filter(sent).try_fold(0u64, |all, channel| {
-        let own = channel.route[0] == node && channel.packet_overflow != PacketOverflow::DecayDeadline;
+        let own =
+            channel.passages_from(node).eq([0]) && channel.packet_overflow != PacketOverflow::DecayDeadline;
         let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
         own.then(|| all.saturating_add(channel.packet_slots.saturating_mul(lanes)))
     })

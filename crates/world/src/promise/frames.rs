@@ -60,7 +60,7 @@ impl Inside {
     pub(super) fn of(experiment: &Experiment, node: usize, covered: &Covered) -> Option<Self> {
         let [attached] = &experiment.nodes.get(node)?.adapters[..] else { return None };
         let Adapter::Described(description) = &experiment.adapters[attached.adapter] else { return None };
-        if !experiment.channels.iter().any(|channel| channel.hop(node).is_some_and(|hop| hop > 0)) {
+        if !experiment.channels.iter().any(|channel| channel.comes_to(node)) {
             return None;
         }
         let frames = Frames::of(experiment, node, description);
@@ -147,7 +147,7 @@ impl Counts<'_> {
     /// `G`: of guaranteed channels.
     fn guaranteed(&self, span: Span) -> Option<u64> {
         let channels = self.experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
-        let come_in = channels.filter_map(|channel| Some((channel, channel.hop(self.node)?)));
+        let come_in = channels.flat_map(|channel| channel.passages(self.node).map(move |hop| (channel, hop)));
         let of = |(channel, hop)| Some(within(of_channel(self.experiment, channel, hop)?, span));
         let by_contract =
             come_in.filter(|(_, hop)| *hop > 0).try_fold(0u64, |all, one| Some(all.saturating_add(of(one)?)));

@@ -99,11 +99,11 @@ impl Links {
 
 /// The links by which guaranteed channels leave `node`; if none does, the first, for what ends there.
 pub(super) fn promising(experiment: &Experiment, node: usize) -> BTreeSet<LinkId> {
-    let out = |channel: &ChannelSpec| {
-        let hop = channel.hop_from(node)?;
-        (channel.class == Class::RealTime).then(|| experiment.link_out(channel, hop))
+    let out = |channel: &'_ ChannelSpec| {
+        channel.passages_from(node).map(|hop| experiment.link_out(channel, hop)).collect::<Vec<_>>()
     };
-    let links: BTreeSet<LinkId> = experiment.channels.iter().filter_map(out).collect();
+    let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
+    let links: BTreeSet<LinkId> = guaranteed.flat_map(out).collect();
     if links.is_empty() { BTreeSet::from([LinkId::FIRST]) } else { links }
 }
 
@@ -115,13 +115,13 @@ pub(super) fn other_links(
 ) -> Result<Vec<OtherLink>, Uncovered> {
     let mut others = Vec::new();
     for (link, behind) in (0..).map(LinkId).zip(links).filter(|(link, _)| *link != at) {
-        let leaves = |i: &usize| {
-            let channel = &experiment.channels[*i];
-            channel.hop_from(node).is_some_and(|hop| experiment.link_out(channel, hop) == link)
+        let leaves = |(i, channel): (usize, &ChannelSpec)| {
+            let hops = channel.passages_from(node).filter(|hop| experiment.link_out(channel, *hop) == link);
+            hops.map(|hop| (i, hop)).collect::<Vec<_>>()
         };
-        let sent: Vec<usize> = (0..experiment.channels.len()).filter(leaves).collect();
+        let sent: Vec<(usize, usize)> = experiment.channels.iter().enumerate().flat_map(leaves).collect();
         let packet = experiment.packet();
-        let spec = |i: &usize| experiment.channels[*i].spec;
+        let spec = |(i, _): &(usize, usize)| experiment.channels[*i].spec;
         let Some(smallest) = sent.iter().map(|i| spec(i).smallest_packet(packet)).min() else { continue };
         let largest = sent.iter().map(|i| spec(i).max_message.min(packet)).max().unwrap_or(packet);
         let apart = behind.apart(smallest);
@@ -131,7 +131,7 @@ pub(super) fn other_links(
             ));
         }
         let buffers =
-            sent.iter().try_fold(0u64, |all, i| Some(all.saturating_add(room(experiment, *i, node)?)));
+            sent.iter().try_fold(0u64, |all, (i, hop)| Some(all.saturating_add(room(experiment, *i, *hop)?)));
         others.push(OtherLink { apart, longest: behind.transmit(largest), buffers });
     }
     Ok(others)

@@ -8,7 +8,7 @@ use laxity_qos::reception::bound;
 use laxity_units::Span;
 
 use super::room::{self, Room};
-use super::table::Tables;
+use super::table::{Reserved, Tables};
 use super::via::Before;
 use super::{Promise, Refused};
 use crate::coverage::{Uncovered, coverage, receiving};
@@ -144,7 +144,8 @@ impl Beside<'_> {
         let channel = &self.experiment.channels[self.index];
         let lacks = refusal.reason == Reason::NoRoomInAdapter;
         let inside = self.tables.as_ref().filter(|_| lacks)?.inside(*node)?;
-        Some(inside.rooms(self.experiment, channel, channel.hop(*node)?))
+        // No analysis covers an adapter of stages that a channel passes twice.
+        Some(inside.rooms(self.experiment, channel, channel.passages(*node).next()?))
     }
 
     fn shortfall(&mut self) -> Option<Shortfall> {
@@ -167,8 +168,8 @@ impl Beside<'_> {
             return Some(Shortfall { admissible: None, largest: largest(&wait, &service, None) });
         };
         let bounds = tables.bounds();
-        let slowest = reserved.iter().max_by_key(|(node, _, id, _)| bounds[*node][id].bound);
-        let largest = slowest.and_then(|(node, _, id, asked)| {
+        let slowest = reserved.iter().max_by_key(|reserved| bounds[reserved.node][&reserved.id].bound);
+        let largest = slowest.and_then(|Reserved { node, id, asked, .. }| {
             let (wait, service) = tables.terms(*node, asked, &bounds[*node][id]);
             largest(&wait, &service, Some(bounds[*node][id]))
         });

@@ -29,8 +29,19 @@ use super::station::{Asked, GoesBy, Station};
 use crate::coverage::{Coverage, Covered, Row, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Division, Experiment, Host, Placement, SourceSpec};
 
-/// A reservation: the host, what the channel does there, its place in the table, and what it asked for.
-pub(super) type Reserved = (usize, Role, AdmissionId, Asked);
+/// A reservation.
+pub(super) struct Reserved {
+    /// Which hop of the channel's route it is for.
+    pub(super) hop: usize,
+    /// The host.
+    pub(super) node: usize,
+    /// What the channel does there.
+    pub(super) role: Role,
+    /// Its place in the table.
+    pub(super) id: AdmissionId,
+    /// What it asked for.
+    pub(super) asked: Asked,
+}
 
 /// The tables of all hosts that an analysis covers.
 pub(super) struct Tables {
@@ -152,7 +163,7 @@ impl Tables {
             let inside = self.inside[node].as_ref().filter(|_| hop > 0);
             let loses = inside.and_then(|inside| inside.refuses(experiment, channel, hop));
             match loses.map_or_else(|| host.request(&asked), Err) {
-                Ok(id) => reserved.push((node, role, id, asked)),
+                Ok(id) => reserved.push(Reserved { hop, node, role, id, asked }),
                 Err(refusal) => {
                     self.give_up(reserved);
                     return Err(Refused { node, refusal });
@@ -177,7 +188,7 @@ impl Tables {
 
     /// Takes back what is reserved.
     pub(super) fn give_up(&mut self, reserved: Vec<Reserved>) {
-        for (node, _, id, _) in reserved {
+        for Reserved { node, id, .. } in reserved {
             self.table(node).release(id);
         }
     }
@@ -365,7 +376,7 @@ fn sharing(
                 level: LEVELS as u8 - 1,
                 group: channel.group,
             });
-        } else if best_effort(experiment, channel, (station, LinkId::FIRST)).is_some() {
+        } else if best_effort(experiment, channel, (station, LinkId::FIRST)).next().is_some() {
             sharing.without = sharing.without.max(packet);
         }
     }
@@ -398,7 +409,7 @@ pub(super) fn environment(
         return Err(Uncovered("the papers' adapter is a delay and has no stages"));
     }
     let best_effort =
-        experiment.channels.iter().filter_map(|c| best_effort(experiment, c, (node, at))).collect();
+        experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
     if experiment.outlet(node).is_some() {
         // A port is a host that pays for nothing: what is left is its link.
         return Ok(Environment {
@@ -478,19 +489,21 @@ fn costs(host: &Host, model: ResourceModel) -> HostCosts {
     }
 }
 
-/// What a channel has at a node without a guarantee: all of it, or what exceeds its contract. To a link of the node, one of another is elsewhere.
+/// What a channel has at a node without a guarantee each time that it passes: all of it, or what exceeds its contract. To a link of the node, one of another is elsewhere.
 pub(super) fn best_effort(
     experiment: &Experiment,
     channel: &ChannelSpec,
     (node, link): (usize, LinkId),
-) -> Option<BestEffort> {
-    let (_, role) = experiment.hops(channel).find(|(other, _)| *other == node)?;
+) -> impl Iterator<Item = BestEffort> {
     let excess = channel.message_overflow == MessageOverflow::BestEffort;
-    (channel.class == Class::BestEffort || excess).then_some(BestEffort {
+    let hops = experiment.hops(channel).enumerate();
+    let here =
+        hops.filter(move |(_, (other, _))| *other == node && (channel.class == Class::BestEffort || excess));
+    here.map(move |(hop, (_, role))| BestEffort {
         max_message: channel.spec.max_message,
         min_message: channel.spec.min_message,
         role,
-        elsewhere: channel.hop(node).is_some_and(|hop| experiment.link_out(channel, hop) != link),
+        elsewhere: experiment.link_out(channel, hop) != link,
         program: match role {
             Role::Receive => {
                 let reader = reader(experiment, channel, node);
@@ -561,10 +574,9 @@ pub(super) fn looks(experiment: &Experiment, node: usize) -> Option<Interference
 pub(super) fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
     let host = experiment.host(node);
     let Config { early, link, .. } = &host.subsystem;
-    let is_held = |channel: &&ChannelSpec| {
-        channel.class == Class::RealTime && experiment.hops(channel).any(|(hop, _)| hop == node)
-    };
-    let channels = experiment.channels.iter().filter(is_held).map(|channel| channel.spec.min_interval);
+    let is_held = |channel: &&ChannelSpec| channel.class == Class::RealTime;
+    let channels = experiment.channels.iter().filter(is_held);
+    let channels = channels.flat_map(|channel| channel.passages(node).map(|_| channel.spec.min_interval));
     let budgets = host.computing.iter().filter_map(|application| application.budget);
     let queues = [*early, link.early];
     Timers::new(host.costs.timer, &queues).interference(channels, budgets.map(|budget| budget.period))

@@ -1,5 +1,7 @@
 //! Copies of one channel by the thousand, as a fill asks for them: together where every host on their way can tell how many.
 
+use std::collections::BTreeSet;
+
 use super::super::station::{GoesBy, Station};
 use super::{Reservation, Reserved, Tables};
 use crate::experiment::{ChannelSpec, Division, Experiment};
@@ -14,18 +16,21 @@ impl Tables {
         last: &Reservation,
         most: u64,
     ) -> u64 {
-        let ordered = |(node, ..): &Reserved| self.goes_by(*node) == GoesBy::Either;
-        if experiment.admission.division == Division::Shared || !last.reserved.iter().all(ordered) {
+        let ordered = |reserved: &Reserved| self.goes_by(reserved.node) == GoesBy::Either;
+        // Where a copy asks twice, it has the less room the second time.
+        let nodes: BTreeSet<usize> = last.reserved.iter().map(|reserved| reserved.node).collect();
+        let once = nodes.len() == last.reserved.len();
+        if experiment.admission.division == Division::Shared || !once || !last.reserved.iter().all(ordered) {
             return 0;
         }
-        let room = |(node, _, _, asked): &Reserved| {
+        let room = |Reserved { node, asked, .. }: &Reserved| {
             self.hosts[*node].as_ref().map_or(0, |host| host.alike(asked, most))
         };
         let number = last.reserved.iter().map(room).min().unwrap_or(0);
         if number > 0 {
-            last.reserved
-                .iter()
-                .for_each(|(node, _, _, asked)| self.table(*node).request_alike(asked, number));
+            for Reserved { node, asked, .. } in &last.reserved {
+                self.table(*node).request_alike(asked, number);
+            }
         }
         number
     }

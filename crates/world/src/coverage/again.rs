@@ -1,0 +1,34 @@
+//! A station that a channel comes to more than once.
+//!
+//! To a table each time is a request of its own: a message that comes back is one of a channel whose logical arrivals here are those of the first time, later by the local deadlines and the
+//! longest ways between the two, and as far apart as its contract says. It waits like any other, and the first time waits for it like for any other. So what sums over
+//! requests holds as it is: the host with one null adapter, under O1, O2 and O3 and by deadlines or levels, and the port of a switch. What comes in
+//! is counted hop by hop (`promise/arrivals.rs`), and so are best effort and timers. What other analyses count by channel (flows that share a rate, frames in an adapter of stages, cores, several links)
+//! has not been looked at with one that counts twice.
+
+use laxity_qos::admission::ResourceModel;
+
+use super::{Covered, Uncovered};
+use crate::experiment::{Adapter, Experiment};
+
+/// Refuses `station`, which is so covered, if a channel comes to it again and that analysis does not count it twice.
+pub(super) fn counted(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {
+    if !experiment.channels.iter().any(|channel| channel.passages(station).nth(1).is_some()) {
+        return Ok(());
+    }
+    let one_null_adapter = experiment.nodes.get(station).is_none_or(|node| match &node.adapters[..] {
+        [attached] => matches!(experiment.adapters[attached.adapter], Adapter::Null(_)),
+        _ => false,
+    });
+    let by_requests = matches!(
+        covered.model,
+        ResourceModel::O1 | ResourceModel::O2 | ResourceModel::O3 | ResourceModel::Ideal
+    );
+    let plain = covered.rates.is_none() && covered.row.is_none() && !covered.is_levelled();
+    match one_null_adapter && by_requests && plain && experiment.cores(station) == 1 {
+        true => Ok(()),
+        false => Err(Uncovered(
+            "a channel that comes again is analysed at a null adapter and a port by deadlines or levels",
+        )),
+    }
+}
