@@ -1,7 +1,7 @@
 //! What an event costs in a network of a thousand hosts and ten thousand channels, against that of one host alone.
 //!
 //! Hosts are alike and send the same: each ten channels of two packets every 100 ms. In the network they are at fifty switches, joined by
-//! one, and a hundred of them receive what all send. The same number of events is timed of both, after as many that are
+//! one, and a hundred more receive what all send. The same number of events is timed of both, after as many that are
 //! not, in turns; processor time where the system tells it.
 //!
 //! `cargo bench -p laxity-lab --bench networks`, or with `-- --quick` for fewer.
@@ -46,24 +46,29 @@ fn alone() -> String {
 }
 
 fn network() -> String {
+    let each = HOSTS / RECEIVERS;
     let mut text = format!(
-        "{HOST}[node.h]\ncount = {HOSTS}\n[node.r]\ncount = {RECEIVERS}\n[node.core]\nkind = \"switch\"\n[node.sw]\nkind = \
-         \"switch\"\ncount = {SWITCHES}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
+        "{HOST}[node.r]\ncount = {RECEIVERS}\n[node.core]\nkind = \"switch\"\n[node.sw]\nkind = \"switch\"\ncount = \
+         {SWITCHES}\n[network]\nrate = \"1 Gbit/s\"\nframing = \"ethernet\"\n"
     );
     let mut add = |line: String| writeln!(text, "{line}").expect("a string takes all");
-    for switch in 1..=SWITCHES {
-        let at = |all: usize, name: &str| -> Vec<String> {
-            (1..=all).filter(|i| i % SWITCHES + 1 == switch).map(|i| format!("\"{name}-{i}\"")).collect()
-        };
-        let hosts = [at(HOSTS, "h"), at(RECEIVERS, "r")].concat().join(", ");
-        add(format!("[network.a{switch}]\njoins = [\"sw-{switch}\", {hosts}]"));
+    // Those that send to receiver 7 are h7-1, h7-2 and so on, each at another switch.
+    for receiver in 1..=RECEIVERS {
+        add(format!("[node.h{receiver}]\ncount = {each}"));
+    }
+    let senders = (0..HOSTS).map(|i| format!("h{}-{}", i % RECEIVERS + 1, i / RECEIVERS + 1));
+    let nodes: Vec<String> = senders.chain((1..=RECEIVERS).map(|i| format!("r-{i}"))).collect();
+    for switch in 0..SWITCHES {
+        let at = |i: &usize| (i / RECEIVERS + i) % SWITCHES == switch;
+        let joined: Vec<String> = (0..nodes.len()).filter(at).map(|i| format!("\"{}\"", nodes[i])).collect();
+        add(format!("[network.a{switch}]\njoins = [\"sw-{}\", {}]", switch + 1, joined.join(", ")));
     }
     add("[network.trunk]\njoins = [\"core\", \"sw\"]\nrate = \"100 Gbit/s\"".into());
-    // A channel from `h` is one from each of them, or as many as are counted.
+    // The channels of a name are from each of its nodes in turn.
     for receiver in 1..=RECEIVERS {
-        let count = 10 * HOSTS / RECEIVERS;
         add(format!(
-            "[[channel]]\nname = \"c{receiver}\"\ncount = {count}\nfrom = \"h\"\nto = \"r-{receiver}\"{CHANNEL}"
+            "[[channel]]\nname = \"c{receiver}\"\ncount = {}\nfrom = \"h{receiver}\"\nto = \"r-{receiver}\"{CHANNEL}",
+            10 * each
         ));
     }
     text

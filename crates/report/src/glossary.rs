@@ -127,7 +127,8 @@ pub fn claims_reference() -> String {
     let mut text = format!("# What a claim can say\n\n{MADE}");
     text += "A claim is a [Rhai](https://rhai.rs) expression over finished results; `holds` decides it and `shows` gives the figures. \
              `laxity explain WORD` prints any of this.\n\n\
-             Comparing what is absent has no answer, and the claim is *not judged*: neither green nor red. An unknown name is an \
+             Comparing what is absent has no answer, and the claim is *not judged*: neither green nor red. Nor has what \
+             a channel carried to which nothing was sent, but that it adds nothing to a sum and is not more than anything. An unknown name is an \
              error, found before anything runs. Times are in seconds and sizes in bytes; `/` divides really.\n\n\
              ```toml\n[[claim]]\nid = \"on-time\"\nsays = \"Every frame is sent by its deadline\"\n\
              holds = 'runs.all(|r| r.rt.all(|c| c.on_time == 1 && c.worst <= c.bound))'\nshows = 'ms(runs[0].channel(\"camera\").worst)'\n```\n\n\

@@ -118,12 +118,19 @@ pub fn dropped_messages(channel: &Channel) -> u64 {
 pub fn went(channel: &Channel, field: &str) -> bool {
     match field {
         "missed_packets" | "missed_messages" | "delivered_late" => carried(channel),
+        // That a channel gets nothing through is a result where it wanted to, and where nobody sent it says nothing.
+        field if is_carried(field) => channel.messages > 0 || carried(channel),
         "drops" | "dropped_messages" | "dropped_packets" | "lost_packets" => channel.messages > 0,
         // Both are of the whole run, of which the worst tells whether anything came of it.
         "late_outside" => carried(channel) || channel.worst.or(channel.delivery_worst).is_some(),
         "backlog" => channel.backlog != Some(0),
         _ => true,
     }
+}
+
+/// Whether `field` says how much a channel carried.
+pub fn is_carried(field: &str) -> bool {
+    matches!(field, "throughput" | "packets" | "completed" | "delivered")
 }
 
 /// Whether anything of `channel` was transmitted in the window.

@@ -15,12 +15,23 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, INT, ImmutableString, P
 pub(super) type Answer<T> = Result<T, Box<EvalAltResult>>;
 
 /// A value that the results do not have, in words.
+///
+/// What a channel *carried* is nothing where nobody sent: a zero that was measured, and that shows nothing. It adds nothing to a sum, and is not more than anything; but whatever it would make true
+/// (`a.throughput == b.throughput` of two channels without a source) has no answer.
 #[derive(Debug, Clone)]
-pub(super) struct Absent(Rc<str>);
+pub(super) struct Absent {
+    why: Rc<str>,
+    idle: bool,
+}
 
 impl Absent {
     pub(super) fn new(why: impl Into<Rc<str>>) -> Self {
-        Self(why.into())
+        Self { why: why.into(), idle: false }
+    }
+
+    /// What somebody carried who was given nothing.
+    pub(super) fn idle(why: impl Into<Rc<str>>) -> Self {
+        Self { why: why.into(), idle: true }
     }
 
     /// Why `value` is none, if it is none.
@@ -28,7 +39,12 @@ impl Absent {
         if value.is_unit() {
             return Some("a metric was not measured".into());
         }
-        value.read_lock::<Absent>().map(|absent| absent.0.to_string())
+        value.read_lock::<Absent>().map(|absent| absent.why.to_string())
+    }
+
+    /// Whether `value` is what an idle channel carried.
+    pub(super) fn is_idle(value: &Dynamic) -> bool {
+        value.read_lock::<Absent>().is_some_and(|absent| absent.idle)
     }
 
     /// Whether that is what an evaluation ended in.
@@ -40,7 +56,7 @@ impl Absent {
     pub(super) fn cause(error: &EvalAltResult) -> Option<String> {
         match error.unwrap_inner() {
             EvalAltResult::ErrorRuntime(value, _) => {
-                value.read_lock::<Absent>().map(|absent| absent.0.to_string())
+                value.read_lock::<Absent>().map(|absent| absent.why.to_string())
             }
             // `xs[0]` of an empty list asks for something of nothing, as `max(xs)` does.
             EvalAltResult::ErrorArrayBounds(0, ..) => Some("an element of an empty list".into()),
@@ -104,7 +120,7 @@ pub(super) fn register(engine: &mut Engine) {
     engine.register_indexer_get(|(): &mut (), name: ImmutableString| -> Answer<Dynamic> {
         absent(format!("`{name}` of a metric that was not measured"))
     });
-    engine.register_fn("call", |value: &mut Absent| -> Answer<Dynamic> { absent(value.0.to_string()) });
+    engine.register_fn("call", |value: &mut Absent| -> Answer<Dynamic> { absent(value.why.to_string()) });
     for operator in ["+", "-", "*", "/", "%", "**"] {
         pair::<Absent, INT>(engine, operator);
         pair::<INT, Absent>(engine, operator);
@@ -122,12 +138,12 @@ pub(super) fn register(engine: &mut Engine) {
     for function in
         ["-", "+", "abs", "sqrt", "floor", "ceiling", "round", "int", "to_int", "to_float", "ln", "exp"]
     {
-        engine.register_fn(function, |value: Absent| -> Answer<FLOAT> { absent(value.0.to_string()) });
+        engine.register_fn(function, |value: Absent| -> Answer<FLOAT> { absent(value.why.to_string()) });
         engine.register_fn(function, |(): ()| -> Answer<FLOAT> { absent("a metric was not measured") });
     }
     for function in ["all", "any", "some", "map", "filter", "column", "where", "len"] {
         engine.register_fn(function, |value: &mut Absent, _: Dynamic| -> Answer<Array> {
-            absent(value.0.to_string())
+            absent(value.why.to_string())
         });
     }
 }
@@ -136,8 +152,14 @@ fn pair<A: Clone + Into<Dynamic> + 'static, B: Clone + Into<Dynamic> + 'static>(
     engine: &mut Engine,
     operator: &'static str,
 ) {
-    engine.register_fn(operator, |a: A, b: B| -> Answer<FLOAT> {
-        let why = Absent::of(&a.into()).or_else(|| Absent::of(&b.into()));
-        absent(why.unwrap_or_default())
+    engine.register_fn(operator, move |a: A, b: B| -> Answer<Dynamic> {
+        let (a, b) = (a.into(), b.into());
+        if operator == "+" && (Absent::is_idle(&a) || Absent::is_idle(&b)) {
+            let (none, other) = if Absent::is_idle(&a) { (&a, &b) } else { (&b, &a) };
+            if Absent::of(other).is_none() || Absent::is_idle(other) {
+                return Ok(if Absent::is_idle(other) { none.clone() } else { other.clone() });
+            }
+        }
+        absent(Absent::of(&a).or_else(|| Absent::of(&b)).unwrap_or_default())
     });
 }

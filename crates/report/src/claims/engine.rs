@@ -165,13 +165,18 @@ fn register_shapes(engine: &mut Engine, answers: &Answers) {
             give.give(shaped())
         });
     }
-    let statistics: [Statistic; 4] =
-        [("max", shape::max), ("min", shape::min), ("mean", shape::mean), ("sum", |xs| xs.iter().sum())];
+    let statistics: [Statistic; 3] = [("max", shape::max), ("min", shape::min), ("mean", shape::mean)];
     for (name, of) in statistics {
         engine.register_fn(name, move |list: Array| -> Answer<f64> {
             Ok(of(&shape::numbers(&list, 1).map_err(in_call(name))?))
         });
     }
+    engine.register_fn("sum", |list: Array| -> Answer<f64> {
+        // Who was given nothing adds nothing to what others carried.
+        let some: Array = list.iter().filter(|x| !Absent::is_idle(x)).cloned().collect();
+        let all = if some.is_empty() { list } else { some };
+        Ok(shape::numbers(&all, 1).map_err(in_call("sum"))?.iter().sum())
+    });
     engine.register_fn("spread", |list: Array| -> Answer<f64> {
         let values = shape::numbers(&list, 2).map_err(in_call("spread"))?;
         Ok(interval(&values).expect("there are two").half)

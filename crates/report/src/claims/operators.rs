@@ -23,7 +23,7 @@ pub(super) fn register(engine: &mut Engine, answers: &Answers) {
         engine.register_fn(name, move |a: INT, b: INT| give.give(Ok(wanted(a.cmp(&b)))));
         let of = |answers: &Answers| {
             let give = answers.clone();
-            move |a: &Dynamic, b: &Dynamic| give.give(compare(name, a, b).map(wanted))
+            move |a: &Dynamic, b: &Dynamic| give.give(decide(name, wanted, a, b))
         };
         let decide = of(answers);
         engine.register_fn(name, move |a: INT, b: FLOAT| decide(&a.into(), &b.into()));
@@ -57,6 +57,18 @@ const ORDERS: [Order; 6] = [
 fn divide(a: FLOAT, b: FLOAT) -> Answer<FLOAT> {
     let quotient = a / b;
     if quotient.is_finite() { Ok(quotient) } else { absent(format!("`{a} / {b}` is not a finite number")) }
+}
+
+/// The answer of an operator. That what nobody sent is not more than something is so; whatever else holds of it would of any run.
+fn decide(operator: &str, wanted: fn(Ordering) -> bool, a: &Dynamic, b: &Dynamic) -> Answer<bool> {
+    let zero = |side: &Dynamic| if Absent::is_idle(side) { Dynamic::from(0 as INT) } else { side.clone() };
+    let idle = (Absent::is_idle(a), Absent::is_idle(b));
+    match idle {
+        (false, false) => compare(operator, a, b).map(wanted),
+        _ if a.is_unit() || b.is_unit() => compare(operator, a, b).map(wanted),
+        _ if idle != (true, true) && !wanted(compare(operator, &zero(a), &zero(b))?) => Ok(false),
+        _ => absent(Absent::of(a).or_else(|| Absent::of(b)).unwrap_or_default()),
+    }
 }
 
 fn compare(operator: &str, a: &Dynamic, b: &Dynamic) -> Answer<Ordering> {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use laxity_scenario::diagnostic::nearest;
 use laxity_world::results::{Axis, AxisPoint, Results, Run};
-use laxity_world::{causes, figures};
+use laxity_world::{causes, figures, metric};
 use rhai::{Array, Dynamic, Engine, FLOAT, INT, ImmutableString, Map};
 
 use super::absent::{Absent, Answer, absent};
@@ -101,8 +101,10 @@ fn record_of(run: &Run, vocabulary: &Vocabulary) -> Record {
     for (channel, raw) in run.channels.iter().zip(list(fields.remove("channels"))) {
         let mut raw = raw.cast::<Map>();
         for (field, value) in &mut raw {
-            if let Some(why) = lacks::why(channel, field, !value.is_unit()) {
-                *value = Absent::new(why).into();
+            let measured = !value.is_unit();
+            if let Some(why) = lacks::why(channel, field, measured) {
+                let idle = measured && metric::is_carried(field);
+                *value = if idle { Absent::idle(why) } else { Absent::new(why) }.into();
             }
         }
         let record = build.value(&format!("channel `{}`", channel.name), raw.into());

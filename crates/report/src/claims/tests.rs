@@ -1,5 +1,7 @@
 //! Every helper from a script's side, and every way in which a claim cannot be judged.
 
+mod idle;
+
 use std::collections::BTreeMap;
 
 use laxity_scenario::claim::Stalls;

@@ -1,0 +1,57 @@
+//! What channels carried that nobody sent on: measured, and no evidence of anything.
+
+use super::*;
+
+/// Neither channel of the first two runs was given a message, and that of best effort was in the third.
+fn ruling(script: &str) -> Ruling {
+    let mut results = results();
+    for (n, run) in results.runs.iter_mut().enumerate() {
+        for channel in &mut run.channels {
+            channel.messages = u64::from(n > 2);
+            if n < 3 {
+                (channel.packets, channel.completed, channel.throughput) = (0, 0, 0.0);
+            }
+        }
+    }
+    results.runs[2].channels[1].messages = 7;
+    let judge = Judge::compile(&[claim(script, None)]).unwrap();
+    judged_on(&judge, &results).unwrap_or_else(|error| panic!("{error}")).ruling
+}
+
+#[test]
+fn what_holds_of_nothing_is_not_judged() {
+    for script in [
+        "runs[0].be[0].throughput == runs[1].be[0].throughput",
+        "near(runs[0].be[0].throughput, runs[1].be[0].throughput, 0.01)",
+        "near(runs[0].be[0].throughput, 0, 0.01)",
+        "runs[0].rt[0].throughput >= runs[0].be[0].throughput",
+        "runs[0].be[0].packets == 0",
+        "runs[0].be[0].completed != 5",
+        "runs[0].be[0].throughput <= 100",
+        "100 > runs[0].be[0].throughput",
+        "!(runs[0].be[0].throughput == 0)",
+        "sum(runs[0].channels.map(|c| c.throughput)) == 0",
+        "runs[0].be[0].throughput + runs[0].rt[0].throughput == 0",
+        "runs[0].be[0].throughput * 2 == 0",
+        "max(runs[0].channels.map(|c| c.packets)) < 3",
+    ] {
+        let Ruling::NotJudged { because } = ruling(script) else { panic!("judged: {script}") };
+        assert!(because.contains("carried nothing in the window"), "{script}: {because}");
+    }
+}
+
+#[test]
+fn what_was_not_carried_is_not_more_than_anything_and_adds_nothing() {
+    assert_eq!(ruling("runs[0].be[0].throughput > 0"), Ruling::Contradicted);
+    assert_eq!(ruling("runs[0].channels.filter(|c| c.completed > 0).len() == 0"), Ruling::Holds);
+    assert_eq!(ruling("runs[0].be[0].throughput == 5"), Ruling::Contradicted);
+    // With a run in which both carried 500 and 1000 or more.
+    assert_eq!(ruling("sum([runs[0].be[0].throughput, runs[4].rt[0].throughput]) == 500"), Ruling::Holds);
+    assert_eq!(ruling("runs[0].be[0].throughput + runs[4].rt[0].throughput == 500"), Ruling::Holds);
+    assert_eq!(ruling("runs[4].rt[0].throughput + runs[0].be[0].throughput == 500"), Ruling::Holds);
+}
+
+#[test]
+fn who_sent_and_got_nothing_through_has_carried_nothing() {
+    assert_eq!(ruling("runs[2].be[0].throughput == 0 && runs[2].be[0].packets < 1"), Ruling::Holds);
+}
