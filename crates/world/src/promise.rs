@@ -11,6 +11,7 @@ mod computing;
 mod cores;
 mod departures;
 mod division;
+mod environment;
 mod frames;
 mod leg;
 mod links;

@@ -7,8 +7,8 @@ use laxity_qos::channel::{ChannelId, CoreId, LinkId};
 use laxity_qos::station::Link;
 use laxity_units::Bytes;
 
+use super::environment::{best_effort, environment, receptions, timers};
 use super::station::Station;
-use super::table::{best_effort, environment, receptions, timers};
 use crate::coverage::{Coverage, Uncovered};
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 

@@ -29,8 +29,8 @@ use laxity_units::Span;
 
 use super::arrivals::{arrivals, by_contract};
 use super::departures::{Departures, buffers};
+use super::environment::{looks, timers};
 use super::room::Room;
-use super::table::{looks, timers};
 use crate::coverage::{Covered, Frames};
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
 

@@ -9,8 +9,8 @@ use laxity_qos::admission::{Buffers, Early, Pays, Program, RateRequest, Request}
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 
+use super::environment::reader;
 use super::station::Asked;
-use super::table::reader;
 use crate::experiment::{ChannelSpec, Experiment, Placement};
 
 /// Where a channel has come to.

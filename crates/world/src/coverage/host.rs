@@ -1,0 +1,177 @@
+//! Which analysis covers a host, by what its CPU and its links are told to do.
+
+use laxity_model::node::DriverConfig;
+use laxity_qos::admission::ResourceModel;
+use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemption, Processing};
+use laxity_qos::costs::LinkCosts;
+use laxity_qos::discipline::{EarlyPolicy, LEVELS};
+
+use super::{Covered, Uncovered};
+use crate::experiment::{ComputingSpec, Emulation, Host, HostPlace, Pace};
+
+/// Whether what a host takes is what its profile says.
+pub(super) fn clock_of_host(emulation: &Emulation) -> Result<(), Uncovered> {
+    let Emulation { host, pace, transfer: _, core: _, host_core: _ } = emulation;
+    match (host, pace) {
+        (HostPlace::Model, _) | (HostPlace::Thread, Pace::Profile) => Ok(()),
+        (HostPlace::Thread, Pace::Native) => {
+            Err(Uncovered("a host at its own pace takes what it takes, and the profile says nothing of it"))
+        }
+        (HostPlace::Kernel, _) => {
+            Err(Uncovered("a real kernel takes what it takes, and the profile says nothing of it"))
+        }
+    }
+}
+
+/// What a host that is so told to work is to an analysis; its link is for others to say.
+pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
+    let Host {
+        profile: _,
+        // Of timers, too: see `promise/table.rs`.
+        costs: _,
+        speedup: _,
+        applications: _,
+        subsystem,
+        ideal,
+        computing,
+        // See `patient`.
+        driver: _,
+        reception: _,
+        pool: _,
+    } = host;
+    let Config { cores, processing, order, early, preemption, link: link_config, packet: _, enforcement } =
+        subsystem;
+    let Preemption { real_time, early: early_block, best_effort: _, immediate } = preemption;
+    // Ahead on the link is one more lower packet with the adapter; `early` of the link may be anything.
+    let LinkConfig { paradigm, core: _, order: link_order, early: _, depth, frame: _, speed: _ } =
+        link_config;
+    let model = match (paradigm, immediate) {
+        (LinkParadigm::O1, true) if *ideal => ResourceModel::Ideal,
+        (_, true) => return Err(Uncovered("immediate preemption is analysed for ideal resources under O1")),
+        (LinkParadigm::O1, false) => ResourceModel::O1,
+        (LinkParadigm::O2, false) => ResourceModel::O2,
+        (LinkParadigm::O3, false) => ResourceModel::O3,
+        (LinkParadigm::Adapter, false) => ResourceModel::Handed,
+    };
+    let scheduled = *paradigm != LinkParadigm::Adapter;
+    let (by_level, at_link) = (by_level(*order), by_level(*link_order));
+    // Nothing ever waits at the host's link, unless it is held there.
+    let passes = !scheduled && !link_order.holds();
+    let rates = Some(*link_order).filter(|order| scheduled && order.has_latency());
+    if let Some(order) = rates {
+        by_rates(order, model, by_level, *processing)?;
+    }
+    // The set-up of thesis chapter 3.
+    let levelled = matches!(model, ResourceModel::O1 | ResourceModel::O2)
+        && (by_level, at_link, rates) == (Some(true), Some(false), None);
+    let model = match model {
+        ResourceModel::O2 if levelled => ResourceModel::ApartByThread,
+        _ if rates.is_some() || levelled => ResourceModel::Apart,
+        ResourceModel::O1 if *cores > 1 => ResourceModel::Core,
+        model => model,
+    };
+    let one_order = passes || rates.is_some() || levelled || by_level == at_link;
+    let by_level = by_level.filter(|_| one_order).ok_or(Uncovered(
+        "bounds hold for CPU and link both under multi-class EDF, both under fixed priorities, or, under O1 or O2, the one by these and the other by EDF",
+    ))?;
+    let EarlyPolicy { horizon, above_best_effort: _ } = early;
+    let ahead = !horizon.is_zero();
+    if ahead && rates.is_some() {
+        return Err(Uncovered(
+            "no analysis covers handlers that work ahead before a link that is shared by rates",
+        ));
+    }
+    if ahead && early_block != real_time {
+        return Err(Uncovered("early handlers are analysed if they yield as often as current ones"));
+    }
+    if ahead && *real_time == Block::Never {
+        return Err(Uncovered(
+            "a handler that works ahead and never yields does so for as long as messages come",
+        ));
+    }
+    // Who computes what is left is one more lower block; a budget is one more deadline (see `promise/computing.rs`).
+    let budgeted = |ComputingSpec { name: _, core: _, slice: _, budget }: &ComputingSpec| budget.is_some();
+    if by_level && computing.iter().any(budgeted) {
+        return Err(Uncovered("levels of budgets are not those that admission proves bounds for"));
+    }
+    if !enforcement {
+        return Err(Uncovered("without traffic enforcement nothing bounds what the others send"));
+    }
+    let link = LinkCosts::default().into();
+    let (levels, further) = (levels(by_level), Vec::new());
+    let by_level = by_level && !levelled;
+    Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead, depth: *depth })
+}
+
+/// Whether a host's link may be shared by rates in `order`: `laxity_qos::admission::RatedHost` has the proof.
+fn by_rates(
+    order: Order,
+    model: ResourceModel,
+    by_level: Option<bool>,
+    processing: Processing,
+) -> Result<(), Uncovered> {
+    let why = match (model, by_level, processing) {
+        _ if !order.goes_by_what_is_served() => {
+            "an order that reckons with the link's speed, or with frames of time, is not told of the CPU between two packets"
+        }
+        (ResourceModel::O1, Some(false), Processing::PerChannel) => return Ok(()),
+        (ResourceModel::O1, Some(false), Processing::PerMessage) => {
+            "a thread for each message lets messages pass each other before a link that is shared by rates"
+        }
+        (ResourceModel::O1, Some(true) | None, _) => {
+            "a link that is shared by rates is analysed behind a CPU that goes by multi-class EDF"
+        }
+        _ => {
+            "a link that is shared by rates is analysed where completions interrupt and start the next packet (O1)"
+        }
+    };
+    Err(Uncovered(why))
+}
+
+/// Whether who goes by `order` goes by fixed priorities, or by EDF of current work before best effort; no promise is made from
+/// the others.
+pub(super) fn by_level(order: Order) -> Option<bool> {
+    match order {
+        Order::MultiClassEdf => Some(false),
+        Order::FixedPriority => Some(true),
+        Order::Edf
+        | Order::Fifo
+        | Order::VirtualClock
+        | Order::WeightedFair
+        | Order::WorstCaseFair
+        | Order::SelfClocked
+        | Order::StartTimeFair
+        | Order::HierarchicalFair
+        | Order::DeficitRoundRobin
+        | Order::StopAndGo
+        | Order::HierarchicalRoundRobin
+        | Order::RateControlled
+        | Order::FifoPlus
+        | Order::HopLaxity => None,
+    }
+}
+
+/// Levels that real-time channels share under fixed priorities; the last one is best effort's.
+pub(super) fn levels(by_level: bool) -> Option<u32> {
+    by_level.then_some(LEVELS as u32 - 1)
+}
+
+/// A driver must not give up a null device while it does what it was given.
+pub(super) fn patient(host: &Host, link: LinkCosts) -> Result<(), Uncovered> {
+    let Config { packet, link: LinkConfig { depth, .. }, .. } = &host.subsystem;
+    // Responses that an interrupt has announced are not found again.
+    let DriverConfig { watchdog: _, reset_after } = host.driver;
+    let longest = link.transmit(*packet).saturating_mul(u64::from(*depth));
+    match reset_after.is_some_and(|after| after <= longest) {
+        true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
+        false => Ok(()),
+    }
+}
+
+/// Threads that process: the analyses know both, and charge the creation of one for every message.
+pub(crate) fn thread_per_message(processing: Processing) -> bool {
+    match processing {
+        Processing::PerChannel => false,
+        Processing::PerMessage => true,
+    }
+}

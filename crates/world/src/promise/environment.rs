@@ -1,0 +1,222 @@
+//! What a table is told of its station: costs, policies, who is there without a guarantee, and what is above all handlers.
+
+use laxity_model::adapter::Notification;
+use laxity_model::host::Applications;
+use laxity_qos::admission::{Above, BestEffort, Environment, Formula, Interference, ResourceModel, Timers};
+use laxity_qos::channel::{Block, Config, LinkId, MessageOverflow, Reader, Role};
+use laxity_qos::costs::HostCosts;
+use laxity_qos::discipline::Class;
+use laxity_qos::station::Link;
+use laxity_units::Span;
+
+use super::arrivals::arrivals;
+use super::departures::{Departures, makes};
+use super::links::other_links;
+use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
+use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
+
+/// The program that takes the messages of `channel` at `node`, where it ends.
+pub(super) fn reader(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<Reader> {
+    let ends_here = channel.received && channel.route.last() == Some(&node);
+    channel.reader_at(experiment.host(node).speedup).filter(|_| ends_here)
+}
+
+pub(super) fn environment(
+    experiment: &Experiment,
+    coverage: &Coverage,
+    formula: Formula,
+    (node, at): (usize, LinkId),
+) -> Result<Environment, Uncovered> {
+    let Covered { model, link, further, rates: _, row: _, by_level: _, levels, ahead, depth } =
+        coverage.stations[node].clone()?;
+    if formula != Formula::Corrected && !further.is_empty() {
+        return Err(Uncovered("the papers' host has one adapter"));
+    }
+    if formula != Formula::Corrected && model == ResourceModel::O3 {
+        return Err(Uncovered("the papers have no formula for link scheduling by O3"));
+    }
+    let links: Vec<Link> = std::iter::once(link).chain(further).collect();
+    let link = links[usize::from(at.0)].clone();
+    if formula != Formula::Corrected && !link.is_alone() {
+        return Err(Uncovered("the papers' adapter is a delay and has no stages"));
+    }
+    let best_effort =
+        experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
+    if experiment.outlet(node).is_some() {
+        // A port is a host that pays for nothing: what is left is its link.
+        return Ok(Environment {
+            host: HostCosts::default(),
+            link,
+            packet: experiment.packet(),
+            model,
+            block_real_time: Block::Packets(1),
+            block_best_effort: Block::Packets(1),
+            depth,
+            thread_per_message: false,
+            makes: None,
+            ahead,
+            levels,
+            best_effort,
+            slice: Span::ZERO,
+            interference: Vec::new(),
+            others: Vec::new(),
+            formula,
+        });
+    }
+    let host = experiment.host(node);
+    let config = &host.subsystem;
+    if formula != Formula::Corrected && !host.computing.is_empty() {
+        return Err(Uncovered("the papers have the CPU to themselves"));
+    }
+    if ahead && experiment.channels.iter().any(|channel| reader(experiment, channel, node).is_some()) {
+        return Err(Uncovered("handlers that work ahead may fill the queue of a program"));
+    }
+    let left = host.computing.iter().filter(|application| application.budget.is_none());
+    Ok(Environment {
+        // Each response interrupts, or is found by a look, which is paid for by itself (`looks`) and costs no more then.
+        host: costs(host, model),
+        link,
+        packet: config.packet,
+        model,
+        block_real_time: config.preemption.real_time,
+        block_best_effort: config.preemption.best_effort,
+        depth,
+        thread_per_message: thread_per_message(config.processing),
+        makes: Some(makes(experiment, node)),
+        ahead,
+        levels,
+        best_effort,
+        slice: left.map(|application| application.slice).max().unwrap_or_default(),
+        others: other_links(experiment, (node, at), &links)?,
+        interference: match formula {
+            // They do not know any.
+            Formula::Papers | Formula::Printed => Vec::new(),
+            Formula::Corrected => {
+                let above = applications(experiment, node)?.into_iter();
+                above
+                    .chain(receptions(experiment, node, None)?)
+                    .chain(looks(experiment, node))
+                    .chain(stalls(experiment, (node, at)))
+                    .chain(timers(experiment, node))
+                    .collect()
+            }
+        },
+        formula,
+    })
+}
+
+/// What `host` pays for: where it hands packets over as it makes them, that is part of making one.
+fn costs(host: &Host, model: ResourceModel) -> HostCosts {
+    let costs = host.costs.interrupted_for_each().with_packets_of(host.subsystem.packet);
+    if !matches!(model, ResourceModel::Handed | ResourceModel::ApartHanded) {
+        return costs;
+    }
+    let over = costs.transmit(host.subsystem.link.paradigm);
+    HostCosts {
+        first_packet: costs.first_packet + over,
+        packet: costs.packet + over,
+        receive_packet: costs.receive_packet + over,
+        link_scheduling: over,
+        ..costs
+    }
+}
+
+/// What a channel has at a node without a guarantee each time that it passes: all of it, or what exceeds its contract. To a link of the node, one of another is elsewhere.
+pub(super) fn best_effort(
+    experiment: &Experiment,
+    channel: &ChannelSpec,
+    (node, link): (usize, LinkId),
+) -> impl Iterator<Item = BestEffort> {
+    let excess = channel.message_overflow == MessageOverflow::BestEffort;
+    let hops = experiment.hops(channel).enumerate();
+    let here =
+        hops.filter(move |(_, (other, _))| *other == node && (channel.class == Class::BestEffort || excess));
+    here.map(move |(hop, (_, role))| BestEffort {
+        max_message: channel.spec.max_message,
+        min_message: channel.spec.min_message,
+        role,
+        elsewhere: experiment.link_out(channel, hop) != link,
+        program: match role {
+            Role::Receive => {
+                let reader = reader(experiment, channel, node);
+                reader.map_or(Span::ZERO, |reader| reader.takes(channel.spec.max_message))
+            }
+            Role::Send | Role::Relay => Span::ZERO,
+        },
+    })
+}
+
+/// Applications on the same CPU take it before any handler.
+fn applications(experiment: &Experiment, node: usize) -> Result<Vec<Interference>, Uncovered> {
+    let host = experiment.host(node);
+    let of = |channel: &ChannelSpec| match &channel.source {
+        SourceSpec::None
+        | SourceSpec::Continuous(_)
+        | SourceSpec::Closed { .. }
+        | SourceSpec::Rounds { .. } => None,
+        SourceSpec::Timed { parameters, .. } => Some(
+            parameters
+                .envelope()
+                .map(|envelope| Interference {
+                    above: Above::Thread,
+                    cost: host.costs.switch() + host.costs.send_call * u64::from(envelope.batch),
+                    adapter: Span::ZERO,
+                    burst: envelope.extra,
+                    interval: envelope.every,
+                })
+                .ok_or(Uncovered("an application on this CPU sends at times that nothing bounds")),
+        ),
+    };
+    match host.applications {
+        Applications::Separate => Ok(Vec::new()),
+        Applications::Shared => {
+            experiment.channels.iter().filter(|channel| channel.route[0] == node).filter_map(of).collect()
+        }
+    }
+}
+
+/// Every packet that comes in interrupts, and may keep what goes out from a resource of the adapter before. What its way through that
+/// adapter and jitter push together comes at once. By the adapter of that link, or by any.
+pub(super) fn receptions(
+    experiment: &Experiment,
+    node: usize,
+    link: Option<LinkId>,
+) -> Result<Vec<Interference>, Uncovered> {
+    let comes_in = incoming(experiment, node)?;
+    let cost = experiment.host(node).costs.interrupted_for_each().interrupt;
+    let all = cost.saturating_add(comes_in.held);
+    if all.is_zero() {
+        return Ok(Vec::new());
+    }
+    let of = |Departures { burst, interval }: Departures| {
+        let burst = u32::try_from(burst).map_err(|_| Uncovered("too many packets may come together"))?;
+        Ok(Interference { above: Above::Interrupt, cost, adapter: comes_in.held, burst, interval })
+    };
+    arrivals(experiment, (node, link), all, comes_in.notice)?.into_iter().map(of).collect()
+}
+
+/// A host that looks for responses does so whether there are any or not.
+pub(super) fn looks(experiment: &Experiment, node: usize) -> Option<Interference> {
+    let (cost, interval) = (experiment.host(node).costs.poll, polls(experiment.adapter(node).notification()));
+    let looks = !cost.is_zero() && !interval.is_zero();
+    looks.then_some(Interference { above: Above::Interrupt, cost, adapter: Span::ZERO, burst: 1, interval })
+}
+
+/// What is ahead of its time at `node` is waited for by timers, and so are periods of applications.
+pub(super) fn timers(experiment: &Experiment, node: usize) -> Vec<Interference> {
+    let host = experiment.host(node);
+    let Config { early, link, .. } = &host.subsystem;
+    let is_held = |channel: &&ChannelSpec| channel.class == Class::RealTime;
+    let channels = experiment.channels.iter().filter(is_held);
+    let channels = channels.flat_map(|channel| channel.passages(node).map(|_| channel.spec.min_interval));
+    let budgets = host.computing.iter().filter_map(|application| application.budget);
+    let queues = [*early, link.early];
+    Timers::new(host.costs.timer, &queues).interference(channels, budgets.map(|budget| budget.period))
+}
+
+fn polls(notification: Notification) -> Span {
+    match notification {
+        Notification::Interrupt => Span::ZERO,
+        Notification::Poll(period) => period,
+    }
+}
