@@ -185,6 +185,37 @@ fn frames_are_whole_and_say_who_sent_what_to_whom() {
     assert_eq!((on("camera"), on("near"), on("hall.far")), (10, 10, 20));
 }
 
+/// A film that is shown to a host and comes back to the camera: each passage is a frame of who sent it then, to who is next, with one hop fewer to live behind each host.
+#[test]
+fn what_turns_back_is_seen_each_time() {
+    let back = NETWORK.replace(
+        "from = \"camera\"\nto = \"far\"",
+        "route = [\"camera\", \"hall\", \"near\", \"hall\", \"camera\", \"hall\", \"near\"]",
+    );
+    let (frames, names) = captured(&experiment(&back));
+    let seen = frames.iter().filter_map(|frame| {
+        let parsed = SlicedPacket::from_ethernet(&frame.bytes).expect("it is a frame");
+        let Some(NetSlice::Ipv4(ip)) = &parsed.net else { panic!("it is not IPv4") };
+        let ends = [ip.header().source(), ip.header().destination()].map(|address| names[&address].as_str());
+        let (to, from) = (frame.bytes[5], frame.bytes[11]);
+        (ends == ["camera", "near"]).then(|| (frame.interface.as_str(), from, to, ip.header().ttl()))
+    });
+    let mut seen: Vec<_> = seen.step_by(2).take(6).collect();
+    seen.sort_by_key(|(.., hops)| std::cmp::Reverse(*hops));
+    let (camera, near) = (1, 3);
+    assert_eq!(
+        seen,
+        [
+            ("camera", camera, near, 64),
+            ("hall.near", camera, near, 64),
+            ("near", near, camera, 63),
+            ("hall.camera", near, camera, 63),
+            ("camera", camera, near, 62),
+            ("hall.near", camera, near, 62),
+        ]
+    );
+}
+
 #[test]
 fn what_nobody_receives_is_addressed_to_nobody() {
     let (frames, names) = captured(&experiment(ALONE));

@@ -186,3 +186,63 @@ fn a_port_is_shown_to_send_while_it_does() {
     assert_eq!((x.completed, x.missed_messages), (4, 0));
     assert_eq!(ways.ended, [0, 1, 2, 3].map(|message| ("message complete".to_string(), message)));
 }
+
+/// What comes back to where it began is one message of one channel all the way, on every core that it passes with the same name: two hosts of two cores, between which it goes there, back and there again.
+#[test]
+fn what_turns_back_is_one_message() {
+    let text = r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        cores = 2
+        subsystem = { packet = "1000 B" }
+        [adapter]
+        kind = "null"
+        per_byte = "50 ns"
+        [admission]
+        formula = "off"
+        [node.a]
+        [node.b]
+        [network.wire]
+        joins = ["a", "b"]
+        [run]
+        time = "95 ms"
+        [[channel]]
+        name = "first"
+        class = "best_effort"
+        from = "a"
+        to = "b"
+        max_message = "1000 B"
+        burst = 1
+        source = { kind = "none" }
+        [[channel]]
+        name = "rounds"
+        class = "real_time"
+        route = ["a", "b", "a", "b"]
+        max_message = "1000 B"
+        burst = 1
+        min_interval = "10 ms"
+        deadline = "2 ms"
+        source = { kind = "periodic" }
+        "#;
+    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut ways = Ways::default();
+    let run = observe(&scenario.first(), &mut ways, None);
+    assert_eq!((run.channels[1].delivered, run.channels[1].delivered_late), (Some(9), Some(0)));
+    let expected = [
+        ("node a cpu 1", Flow::Begins),
+        ("node a link", Flow::Passes),
+        ("node b cpu 1", Flow::Passes),
+        ("node b link", Flow::Passes),
+        ("node a cpu 1", Flow::Passes),
+        ("node a link", Flow::Passes),
+        ("node b cpu 1", Flow::Ends),
+    ];
+    let whole: Vec<_> = ways.flows.iter().filter(|(_, flow)| flow.len() == expected.len()).collect();
+    assert_eq!(whole.len(), 9);
+    for (id, flow) in whole {
+        assert_eq!(id >> 40, 1, "it is a message of the second channel");
+        let seen: Vec<_> = flow.iter().map(|(_, track, flow)| (named(&ways, *track), *flow)).collect();
+        assert_eq!(seen, expected);
+    }
+}

@@ -60,7 +60,9 @@ impl Placement {
             core
         };
         for (number, ChannelSpec { route, cores: said, .. }) in (0..).zip(&experiment.channels) {
-            for &node in route.iter().filter(|node| cores(**node) > 1) {
+            // Where a channel comes again it is on the core that it has.
+            let comes = |(hop, node): &(usize, &usize)| cores(**node) > 1 && !route[..*hop].contains(*node);
+            for (_, &node) in route.iter().enumerate().filter(comes) {
                 let handler = said.handler.unwrap_or_else(|| next(node));
                 let placed = Placed {
                     handler,
