@@ -57,7 +57,7 @@ use laxity_qos::station::{Link, Rated};
 
 use crate::experiment::{
     Adapter, Admission, Attached, ChannelSpec, Experiment, Host, MediumSpec, Network, NodeSpec, Outlet,
-    SourceSpec, SwitchSpec,
+    SourceSpec, SwitchSpec, Task,
 };
 
 pub(crate) use faults::stalls;
@@ -262,8 +262,8 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     if !matches!(covered.model, ResourceModel::O1 | ResourceModel::Ideal | ResourceModel::Core) {
         return Err(Uncovered("hosts with several adapters are analysed under O1"));
     }
-    if covered.levels.is_some() {
-        return Err(Uncovered("tables of several links agree on deadlines and not on levels"));
+    if let Some(levels) = covered.levels {
+        agree(experiment, node, levels)?;
     }
     medium(experiment, node)?;
     let link = |attached: &Attached| {
@@ -279,6 +279,19 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     let mut links = experiment.nodes[node].adapters.iter().map(link).collect::<Result<Vec<_>, _>>()?;
     let further = links.split_off(1);
     Ok(Covered { link: links.remove(0), further, ..covered.clone() })
+}
+
+/// Whether the tables of several links would give everybody the same level. All have the same channels in the same order, by their deadlines; but which of them share a level,
+/// where there are too few, hangs on their bounds, and those each table has for itself.
+fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
+    let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
+    let asking: usize = guaranteed.map(|channel| channel.passages(node).count()).sum();
+    // Nobody knows yet how many copies there will be.
+    let known = !matches!(experiment.task, Task::Fill(_));
+    match known && asking <= levels as usize {
+        true => Ok(()),
+        false => Err(Uncovered("more channels than levels are not the same to the tables of several links")),
+    }
 }
 
 /// Whether frames of `node` have a link of their own, wherever its channels go.

@@ -3,7 +3,8 @@
 //! A channel is admitted if every table has room for it: that of its own link with all that it does, the others with what it takes of the CPU
 //! ([`Request::by_another_link`](laxity_qos::admission::Request::by_another_link)). EDF goes by the latest of the bounds that they have for it, which is what the channel is promised: by
 //! `D_order` a table's bounds hold under any local deadlines between its own bound and what was asked for. Under the demand test EDF goes by what was asked for,
-//! which is the same in all of them.
+//! which is the same in all of them. Where levels order instead, all tables have the channels in the same order, and as there are no more of them than levels, each has the level of its place
+//! in all of them; nothing goes by a deadline then, and what is promised is the own link's bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +78,9 @@ impl Links {
         let of = |(id, (link, names)): (&AdmissionId, &(LinkId, Vec<AdmissionId>))| {
             let at = |table: usize| bounds[table][&names[table]];
             let own = at(self.place(*link));
+            debug_assert!((0..names.len()).all(|table| at(table).level == own.level), "levels agree");
             let latest = match self.tables[0].1.test() {
+                _ if own.level.is_some() => own.bound,
                 Test::DOrder => (0..names.len()).map(|table| at(table).bound).max().unwrap_or(own.bound),
                 Test::Demand => own.bound,
             };
