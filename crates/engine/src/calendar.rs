@@ -73,6 +73,8 @@ use far::Far;
 
 /// How many children an entry has.
 const CHILDREN: usize = 4;
+/// With fewer entries than this all that they are about is in the cache.
+const MANY: usize = 64;
 /// With more entries than this in the heap, it is worth parting what is far off from what is near.
 const CROWD: usize = 2048;
 
@@ -236,6 +238,13 @@ impl<E: Copy> Calendar<E> {
         self.hole = true;
         self.now = first.time;
         (self.now, first.event)
+    }
+
+    /// What comes behind the event just taken if nothing is scheduled before it; only where many are to come.
+    #[inline(always)]
+    pub(crate) fn behind(&self) -> Option<&E> {
+        let children = self.heap.get(1..=CHILDREN).filter(|_| self.heap.len() > MANY)?;
+        Some(&children[least_of_four(children).0].event)
     }
 
     /// [`Calendar::next_time`] for a driver, which pops next and so may fill the hole.

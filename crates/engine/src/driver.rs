@@ -103,6 +103,9 @@ pub fn run<W: World, C: Clock>(
                     let (now, event) = calendar.take_due();
                     lateness.record(late);
                     events += 1;
+                    if let Some(event) = calendar.behind() {
+                        world.ahead(event);
+                    }
                     world.handle(now, event, calendar);
                 }
                 None if next.is_none() && limits.until == Time::MAX => break Stop::Drained,

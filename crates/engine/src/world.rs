@@ -28,6 +28,13 @@ pub trait World {
         let _ = (now, calendar);
     }
 
+    /// `event` is probably next: a hint to have its memory fetched while another is handled, which must change nothing. Told only where many are
+    /// to come.
+    #[inline(always)]
+    fn ahead(&self, event: &Self::Event) {
+        let _ = event;
+    }
+
     /// Whether the run has reached its end by the world's own judgement.
     fn is_finished(&self) -> bool {
         false

@@ -196,3 +196,36 @@ fn nothing_to_come_and_no_limit_is_the_end() {
     let again = run(&mut world, &mut calendar, &mut VirtualClock, limit);
     assert_eq!((again.stop, again.now), (Stop::Until, Time::from_ns(3)), "a limit in the past leaves now");
 }
+
+/// What was handled, in order, and what was said to be next when so many had been.
+#[derive(Default)]
+struct Told {
+    handled: Vec<u64>,
+    ahead: std::cell::RefCell<Vec<(usize, u64)>>,
+}
+
+impl World for Told {
+    type Event = u64;
+
+    fn handle(&mut self, _: Time, event: u64, _: &mut Calendar<u64>) {
+        self.handled.push(event);
+    }
+
+    fn ahead(&self, event: &u64) {
+        self.ahead.borrow_mut().push((self.handled.len(), *event));
+    }
+}
+
+/// While an event is handled, the one behind it is named, where so many are to come that they may lie anywhere.
+#[test]
+fn what_is_next_is_said_ahead() {
+    let (mut world, mut calendar) = (Told::default(), Calendar::new());
+    let mut random = Seed::new(1).stream("times");
+    for event in 0..300 {
+        calendar.schedule(Time::from_ns(random.below(1 << 40)), event);
+    }
+    run(&mut world, &mut calendar, &mut VirtualClock, Limits::NONE);
+    let ahead = world.ahead.into_inner();
+    assert_eq!(ahead.iter().map(|(handled, _)| *handled).collect::<Vec<_>>(), (0..236).collect::<Vec<_>>());
+    assert!(ahead.iter().all(|(handled, event)| world.handled[handled + 1] == *event));
+}

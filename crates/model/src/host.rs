@@ -28,8 +28,8 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
 use laxity_qos::channel::{
-    ChannelId, Computed, Computing, Config, CoreId, Delivery, LinkId, LinkParadigm, Packet, Sent, Slot,
-    Subsystem, Thread,
+    ChannelId, Computed, Computing, Config, CoreId, Delivery, Label, LinkId, LinkParadigm, Packet, Sent,
+    Slot, Subsystem, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::few::Few;
@@ -185,6 +185,13 @@ impl Host {
     /// The subsystem, to look at.
     pub fn subsystem(&self) -> &Subsystem {
         &self.subsystem
+    }
+
+    /// A message comes for a channel, which is kept there.
+    #[inline]
+    pub(crate) fn fetch_sender(&self, channel: ChannelId, label: Label) {
+        self.senders.fetch(channel, label);
+        self.subsystem.fetch(channel, label);
     }
 
     /// Says which groups of channels have a rate together, before the run.

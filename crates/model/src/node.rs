@@ -15,19 +15,18 @@
 mod device;
 mod driver;
 mod mailbox;
+mod opening;
 mod watchdog;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, CoreId, LinkId, Packet, Slot, Slots};
-use laxity_qos::costs::LinkCosts;
+use laxity_qos::channel::{ChannelId, Label, LinkId, Packet, Slot, Slots};
 use laxity_qos::few::Few;
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Time};
 
-use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Contract, Loss, Passage, Response};
+use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
 use crate::around::Around;
 use crate::host::{Endless, Entry, Host, Interrupt, Output};
 use device::{Device, of_adapter, of_host};
-use driver::Driver;
 pub use driver::{DriverConfig, DriverReport};
 pub use watchdog::{Look, Watchdog};
 
@@ -69,98 +68,25 @@ pub struct Node {
 }
 
 impl Node {
-    /// Joins the two.
-    pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
-        let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
-        let due = host.due();
-        let devices = Few::one(Device { driver, adapter });
-        Self { host: Some(host), devices, packets: Slots::default(), due }
-    }
-
-    /// Gives the host another adapter, on which a packet takes what `speed` says; before the run. Channels are opened by the link
-    /// that is answered. Panics without a host: one that is elsewhere has one adapter.
-    pub fn add_adapter(&mut self, driver: DriverConfig, adapter: Adapter, speed: LinkCosts) -> LinkId {
-        let host = self.host.as_mut().expect("the node has a host");
-        let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
-        self.devices.push(Device { driver, adapter });
-        host.add_link(speed)
-    }
-
-    /// The response queues of the adapter of `link` interrupt these cores of the host, in turn; before the run. Panics without a host, or such
-    /// a core.
-    pub fn steer(&mut self, link: LinkId, cores: &[CoreId]) {
-        self.host.as_mut().expect("the node has a host").steer(link, cores);
-    }
-
-    /// An adapter whose host is elsewhere, and has a driver of its own.
-    pub fn without_host(adapter: Adapter) -> Self {
-        let driver = Driver::new(DriverConfig::default(), &adapter, None);
-        let devices = Few::one(Device { driver, adapter });
-        Self { host: None, devices, packets: Slots::default(), due: Time::MAX }
-    }
-
-    /// Says which groups of channels have a rate together, before the run.
-    pub fn group(&mut self, groups: &laxity_qos::discipline::Groups) {
-        self.host.iter_mut().for_each(|host| host.group(groups));
-        self.devices.each(|device| device.adapter.group(groups));
-    }
-
-    /// Opens a channel at the host, before the run; panics without one.
-    pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
-        self.host.as_mut().expect("the node has a host").open(config)
-    }
-
-    /// The same by a number of the channel's own, which it has at every host of its way.
-    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
-        self.host.as_mut().expect("the node has a host").open_as(id, config);
-    }
-
-    /// The adapter of a link is told of a channel that is established through it, before the run.
-    pub fn establish(&mut self, link: LinkId, id: ChannelId, contract: &Contract) {
-        self.device(link).adapter.establish(id, contract);
-    }
-
-    /// Adds an application that computes at the host, before the run; panics without one.
-    pub fn compute(&mut self, config: Computing) {
-        let host = self.host.as_mut().expect("the node has a host");
-        host.compute(config);
-        self.due = self.due.min(host.due());
-    }
-
-    /// Also puts out what the CPU does, for a trace.
-    pub fn record_cpu(&mut self) {
-        if let Some(host) = &mut self.host {
-            host.record();
+    /// Something comes for a channel, which its host keeps there.
+    #[inline]
+    pub fn fetch(&self, channel: ChannelId, label: Label) {
+        if let Some(host) = &self.host {
+            host.subsystem().fetch(channel, label);
         }
     }
 
-    /// Also puts out how long packets are in each stage of adapters.
-    pub fn record_stages(&mut self) {
-        self.devices.each(|device| device.adapter.record());
+    /// A message comes for it.
+    #[inline]
+    pub fn fetch_sender(&self, channel: ChannelId, label: Label) {
+        if let Some(host) = &self.host {
+            host.fetch_sender(channel, label);
+        }
     }
 
     #[inline]
     fn device(&mut self, link: LinkId) -> &mut Device {
         &mut self.devices[usize::from(link.0)]
-    }
-
-    /// The medium of that adapter is a link of its own: it asks nobody.
-    pub fn own_the_link(&mut self, link: LinkId) {
-        self.device(link).adapter.own_the_link();
-    }
-
-    /// Also puts out when a packet begins to leave by `link`. Panics if its adapter is described: then the medium knows it, and nobody
-    /// before.
-    pub fn announce_packets(&mut self, link: LinkId) {
-        match &mut self.device(link).adapter {
-            Adapter::Null(adapter) => adapter.announce(),
-            Adapter::Pipeline(_) => panic!("a described adapter does not know when a packet will have left"),
-        }
-    }
-
-    /// Frames on the medium of `link` take at least `span`.
-    pub fn pad_frames_to(&mut self, link: LinkId, span: Span) {
-        self.device(link).adapter.pad_frames_to(span);
     }
 
     /// The host, to look at, if it is here.

@@ -22,7 +22,7 @@
 //! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
 //! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
 
-use laxity_qos::channel::{ByChannel, ChannelId, Packet, Slot, Slots};
+use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot, Slots};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
 use laxity_qos::virtual_clock::Vtick;
@@ -60,13 +60,13 @@ pub struct Flow {
 
 /// What a switch does to the world around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum SwitchOutput {
+pub enum SwitchOutput<'p> {
     /// The first bit of a frame leaves, and when the last will.
-    Begun(Packet, Time),
+    Begun(&'p Packet, Time),
     /// The last bit of a frame has left.
-    Departed(Packet),
+    Departed(&'p Packet),
     /// There was no room for a frame.
-    Discarded(Packet),
+    Discarded(&'p Packet),
 }
 
 /// Whose room a frame takes.
@@ -77,12 +77,22 @@ enum Room {
     Shared,
 }
 
+/// A frame at a port.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    slot: Slot,
+    /// Which of those that leave here its channel is.
+    flow: Label,
+    room: Room,
+    /// When it came.
+    came: Time,
+}
+
 #[derive(Debug)]
 struct Port {
     link: LinkCosts,
-    /// With when each came.
-    queue: Discipline<(Slot, Room, Time)>,
-    sending: Option<(Slot, Room)>,
+    queue: Discipline<Frame>,
+    sending: Option<Frame>,
     /// When the last bit of what is sent leaves, or a held frame may; `Time::MAX` for neither.
     due: Time,
     memory: Memory,
@@ -90,8 +100,10 @@ struct Port {
     report: PortReport,
 }
 
-/// A channel that leaves by a port, as it is there.
+/// A channel that leaves by a port, as it is there. A port of a large switch has thousands, and each frame looks at one of them when it comes and
+/// when it goes: at one line of memory.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Leaving {
     flow: Flow,
     /// Reserved places that are taken.
@@ -101,6 +113,8 @@ struct Leaving {
     /// The most of them that there ever were.
     most: u64,
 }
+
+const _: () = assert!(size_of::<Leaving>() == 64, "a channel at a port is a line");
 
 /// What a port has been through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -183,11 +197,29 @@ impl Switch {
         self.ports[port].flows.insert(channel, Leaving { flow, used: 0, here: 0, most: 0 });
     }
 
+    /// Where a channel is at `port`, for frames that are to come there; none if it does not leave by it.
+    pub fn label(&self, port: usize, channel: ChannelId) -> Label {
+        self.ports[port].flows.label(channel)
+    }
+
+    /// A frame comes for the channel that is kept there at `port`.
+    #[inline]
+    pub fn fetch(&self, port: usize, label: Label) {
+        self.ports[port].flows.fetch(label);
+    }
+
     /// A frame is there for `port`. Here and below `tell` hears what the switch does. Panics if its channel was not opened.
-    pub fn receive(&mut self, now: Time, port: usize, packet: &Packet, tell: &mut impl FnMut(SwitchOutput)) {
+    pub fn receive(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: &Packet,
+        tell: &mut impl FnMut(SwitchOutput<'_>),
+    ) {
         let Self { ports, shared, packets } = self;
         let port = &mut ports[port];
-        let leaving = &mut port.flows[packet.channel];
+        let flow = port.flows.labelled(packet.carried.label, packet.channel);
+        let leaving = &mut port.flows[flow];
         let mut packet = *packet;
         packet.tag = tag(&leaving.flow, &packet.tag, now);
         packet.arrive();
@@ -201,28 +233,29 @@ impl Switch {
             Room::Shared
         } else {
             port.report.lost += 1;
-            tell(SwitchOutput::Discarded(packet));
+            tell(SwitchOutput::Discarded(&packet));
             return;
         };
         if guaranteed {
             leaving.here += 1;
             leaving.most = leaving.most.max(leaving.here);
         }
-        port.queue.enqueue(now, &Request::of(&packet), (packets.put(&packet), room, now));
+        let frame = Frame { slot: packets.put(&packet), flow, room, came: now };
+        port.queue.enqueue(now, &Request::of(&packet), frame);
         port.start(now, packets, tell);
         port.report.longest = port.report.longest.max(port.queue.len());
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named for `port` has come.
-    pub fn timer(&mut self, now: Time, port: usize, tell: &mut impl FnMut(SwitchOutput)) {
+    pub fn timer(&mut self, now: Time, port: usize, tell: &mut impl FnMut(SwitchOutput<'_>)) {
         let Self { ports, shared, packets } = self;
         let port = &mut ports[port];
         if port.due > now {
             return;
         }
-        if let Some((slot, room)) = port.sending.take() {
-            let packet = packets.take(slot);
-            let leaving = &mut port.flows[packet.channel];
+        if let Some(Frame { slot, flow, room, .. }) = port.sending.take() {
+            let packet = packets.free(slot);
+            let leaving = &mut port.flows[flow];
             leaving.here -= u64::from(packet.tag.class == Class::RealTime);
             match room {
                 Room::Reserved => leaving.used -= 1,
@@ -262,11 +295,11 @@ impl Switch {
 
 impl Port {
     /// Begins the next frame, if the link is free and one may go.
-    fn start(&mut self, now: Time, packets: &mut Slots, tell: &mut impl FnMut(SwitchOutput)) {
+    fn start(&mut self, now: Time, packets: &mut Slots, tell: &mut impl FnMut(SwitchOutput<'_>)) {
         if self.sending.is_some() {
             return;
         }
-        let Some((_, (slot, room, came))) = self.queue.select(now) else {
+        let Some((_, frame)) = self.queue.select(now) else {
             if self.queue.is_empty() {
                 self.queue.idle();
             }
@@ -274,11 +307,11 @@ impl Port {
             return;
         };
         if let Some(usual) = self.queue.usual_wait() {
-            packets.at_mut(slot).waited(now.since(came), usual);
+            packets.at_mut(frame.slot).waited(now.since(frame.came), usual);
         }
-        let packet = *packets.at(slot);
+        let packet = packets.at(frame.slot);
         let time = self.link.transmit(packet.size);
-        self.sending = Some((slot, room));
+        self.sending = Some(frame);
         self.due = now + time;
         self.report.busy += time;
         tell(SwitchOutput::Begun(packet, self.due));

@@ -28,7 +28,7 @@ mod slots;
 mod step;
 mod subsystem;
 
-pub use by_channel::ByChannel;
+pub use by_channel::{ByChannel, Label};
 pub use computing::{Budget, Computed, Computing};
 pub use cores::{CoreId, Taken};
 pub use link::LinkId;

@@ -6,6 +6,7 @@
 //! for it. The code that a simulation schedules with is the code that a service runs.
 
 pub mod admission;
+pub mod ahead;
 pub mod channel;
 pub mod costs;
 pub mod discipline;

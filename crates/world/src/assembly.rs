@@ -7,6 +7,7 @@ mod legs;
 mod meters;
 mod networks;
 mod observer;
+mod opening;
 mod outcome;
 mod outside;
 mod parts;
@@ -26,8 +27,9 @@ use laxity_model::host::Endless;
 use laxity_model::node::Node;
 use laxity_model::source::Source;
 use laxity_qos::admission::Formula;
-use laxity_qos::channel::{ChannelId, Slots};
-use laxity_units::{Bytes, Span, Time};
+use laxity_qos::ahead::fetch;
+use laxity_qos::channel::{ChannelId, Label, Slots};
+use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
 use legs::Legs;
@@ -49,7 +51,7 @@ use window::Window;
 
 use crate::coverage::notices;
 use crate::experiment::{Chance, Experiment, Fault, Laps, Placement, RunLength};
-use crate::measure::{Meter, Punctuality, Tally};
+use crate::measure::Tally;
 use crate::promise::{self, Promise};
 
 /// Takes every packet that leaves a station: which of them, when, and the packet's bytes, header
@@ -65,6 +67,14 @@ pub struct Elsewhere<'a> {
     pub channels: &'a [usize],
 }
 
+/// A message that a source sends next.
+#[derive(Debug, Clone, Copy)]
+struct Coming {
+    size: Bytes,
+    /// Where the host that sends it keeps its channel.
+    label: Label,
+}
+
 /// An experiment assembled: what the engine runs.
 pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     experiment: &'a Experiment,
@@ -75,8 +85,8 @@ pub struct Assembly<'a, 'f, T: Trace, O: Outside> {
     /// When each medium is to be called.
     media_asked: Vec<Asked>,
     sources: Vec<Option<Source>>,
-    /// Per channel: size of the message that its source sends next.
-    coming: Vec<Bytes>,
+    /// Per channel: what its source sends next.
+    coming: Vec<Coming>,
     /// Per channel: what its application sends without end, until the run starts.
     endless: Vec<Option<Endless>>,
     /// What hears the nodes.
@@ -138,6 +148,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             computing: meters::of_computing(experiment),
             window: Window::of(length),
             unasked: false,
+            soon: None,
             observer,
             outside,
             handles: Vec::new(),
@@ -149,7 +160,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             nodes,
             media_asked: vec![Asked::default(); experiment.networks.len()],
             sources: Vec::new(),
-            coming: vec![Bytes::ZERO; experiment.channels.len()],
+            coming: vec![Coming { size: Bytes::ZERO, label: Label::NONE }; experiment.channels.len()],
             endless: Vec::new(),
             around,
             promises,
@@ -159,45 +170,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             restless: Vec::new(),
         };
         assembly.open_channels(&placement, &notices, elsewhere);
+        assembly.ask_for_labels();
         assembly
-    }
-
-    fn open_channels(&mut self, placement: &Placement, notices: &[Span], elsewhere: Elsewhere<'_>) {
-        let experiment = self.experiment;
-        for (i, spec) in experiment.channels.iter().enumerate() {
-            let found = (placement, &self.around.laps);
-            parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
-            let through = |hops| {
-                let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
-                Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))
-            };
-            let deadline = through(spec.senders().len());
-            let deadline_at_receiver = through(spec.senders().len() + 1);
-            let from_arrival = elsewhere.channels.contains(&i);
-            let whole = if spec.received { deadline_at_receiver } else { deadline };
-            let enforced = experiment.host(spec.route[0]).subsystem.enforcement && !from_arrival;
-            let contract = enforced.then_some(spec.spec);
-            let host_is_here = self.nodes[spec.route[0]].host().is_some();
-            let punctuality = whole.map(|whole| Punctuality::new(whole, contract));
-            let punctuality = match host_is_here {
-                true => punctuality,
-                false => punctuality.map(Punctuality::told_later),
-            };
-            let endless = spec.source.is_endless();
-            let meter = Meter {
-                deadline,
-                deadline_at_receiver,
-                from_arrival,
-                endless,
-                punctuality,
-                ..Meter::default()
-            };
-            self.around.meters.push(meter);
-            let sends = host_is_here && !from_arrival && self.is_established(i);
-            let chance = || experiment.chance(Chance::Source(i));
-            self.sources.push(spec.source.source(chance()).filter(|_| sends));
-            self.endless.push(spec.source.endless(chance()).filter(|_| sends));
-        }
     }
 
     /// Whether a channel may send: one that admission refused does not exist, or nobody's bound would hold.
@@ -231,7 +205,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
         let Some(source) = &mut self.sources[channel] else { return };
         if let Some(arrival) = source.next_arrival() {
-            self.coming[channel] = arrival.size;
+            self.coming[channel].size = arrival.size;
             calendar.schedule(arrival.at, Event::Arrival(channel as u64));
         }
     }
@@ -286,6 +260,12 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         }
         if self.around.observer.has_seen() {
             self.around.observer.look_at(now, &self.nodes);
+        }
+        if let Some((station, channel, label)) = self.around.soon.take() {
+            match self.switches.has(station as usize) {
+                true => self.switches.fetch(station as usize, label),
+                false => self.nodes[station as usize].fetch(channel, label),
+            }
         }
     }
 
@@ -381,7 +361,7 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
         match event {
             Event::Arrival(channel) => {
                 let channel = channel as usize;
-                let size = self.coming[channel];
+                let size = self.coming[channel].size;
                 self.schedule_arrival(channel, calendar);
                 self.offer(now, channel, size, calendar);
             }
@@ -428,6 +408,18 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             Event::Breaks(number) => self.fault(now, number as usize, true, calendar),
             Event::Heals(number) => self.fault(now, number as usize, false, calendar),
             Event::Window => self.look_at_window(now),
+        }
+    }
+
+    #[inline]
+    fn ahead(&self, event: &Event) {
+        // Only the source knows that it will send: a frame on its way is heard of when it begins to leave.
+        if let Event::Arrival(channel) = *event {
+            let channel = channel as usize;
+            fetch(&self.sources[channel]);
+            fetch(&self.around.meters[channel]);
+            let node = &self.nodes[self.around.legs.sender(channel)];
+            node.fetch_sender(ChannelId(channel as u32), self.coming[channel].label);
         }
     }
 

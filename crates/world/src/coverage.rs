@@ -281,7 +281,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     Ok(Covered { link: links.remove(0), further, ..covered.clone() })
 }
 
-/// Whether the tables of several links would give everybody the same level. All have the same channels in the same order, by their deadlines; but which of them share a level,
+/// Whether the tables of several links, which have the same channels in the same order, give everybody the same level: there is one for each. Which of them share one,
 /// where there are too few, hangs on their bounds, and those each table has for itself.
 fn agree(experiment: &Experiment, node: usize, levels: u32) -> Result<(), Uncovered> {
     let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);

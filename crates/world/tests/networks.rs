@@ -231,3 +231,29 @@ fn what_is_lost_on_a_later_lap_is_its_channels() {
     let both = network("memory = \"1000 B\"", &(rounds + &other));
     assert_eq!(told(&both), [Some((Some(0), 100)), Some((Some(100), 0))]);
 }
+
+/// Three times over the trunk, which delays what it carries by 7 us: 793 and 21. Its last lap is the second, of which hops are told from those of the first.
+#[test]
+fn what_happens_on_a_way_happens_on_every_lap() {
+    let there_and_back = ["a", "sw", "sx", "c", "sx", "sw", "a", "sw", "sx", "c"];
+    let delays = "impairments = { delay = \"7 us\" }";
+    let rounds = over(&there_and_back, "rounds", 1000, "best_effort");
+    let run = network_with("", delays, &rounds);
+    assert_eq!(delivery(&run.channels[0]), (814.0, 814.0, 100));
+    // Behind another of other laps, which it does not meet.
+    let other = over(&["b", "sw", "b", "sw", "b"], "other", 1000, "best_effort");
+    let run = network_with("", delays, &(other + &rounds));
+    assert_eq!([0, 1].map(|n| delivery(&run.channels[n]).1), [346.0, 814.0]);
+}
+
+/// Four times 173, over three laps. Another, of four, is between a host and its switch: three times two links of 85, a switch of 3 and 5 to be received, or passed on.
+#[test]
+fn a_message_has_as_many_laps_as_it_takes() {
+    let rounds = over(&["a", "sw", "b", "sw", "a", "sw", "b", "sw", "a"], "rounds", 1000, "best_effort");
+    let run = network("", &rounds);
+    assert_eq!(delivery(&run.channels[0]), (692.0, 692.0, 100));
+    let other = over(&["c", "sx", "c", "sx", "c", "sx", "c"], "other", 1000, "best_effort");
+    let both = network("", &(rounds + &other));
+    assert_eq!(delivery(&both.channels[0]), (692.0, 692.0, 100));
+    assert_eq!(delivery(&both.channels[1]), (534.0, 534.0, 100));
+}

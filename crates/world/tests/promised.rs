@@ -128,3 +128,18 @@ fn levels_order_several_links_without_a_deadline_of_the_other() {
     }
     assert_eq!(by_level[1].1, by_deadline[1].1);
 }
+
+/// A thread for each message is created for each, in 100 us on a host of ten times that speed.
+#[test]
+fn a_thread_for_each_message_is_created() {
+    let bound = |processing: &str| {
+        let text = format!(
+            "title = \"threads\"\n[host]\nprofile = \"mc68040\"\nspeedup = 10\nsubsystem = {{ packet = \"1500 B\", processing = \"{processing}\" }}\n\
+             [adapter]\nkind = \"null\"\nrate = \"10 Gbit/s\"\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"real_time\"\n\
+             max_message = \"1500 B\"\nburst = 1\nmin_interval = \"10 ms\"\ndeadline = \"9 ms\"\nsource = {{ kind = \"periodic\" }}\n"
+        );
+        promises(&text)[0].bound().unwrap()
+    };
+    let more = bound("per_message") - bound("per_channel");
+    assert!(more >= Span::from_us(10), "{more}");
+}

@@ -4,6 +4,7 @@
 
 use laxity_qos::admission::Formula;
 use laxity_scenario::Scenario;
+use laxity_world::experiment::{Experiment, HostPlace, MediumSpec, Pace};
 use laxity_world::promise::{self, Promise};
 
 const HOST: &str = r#"title = "a test"
@@ -65,17 +66,21 @@ fn of_two(text: &str) -> String {
 /// Why the first channel of `text` is not promised anything, or not up to who receives it; nothing if it is.
 fn refused(text: &str) -> Option<&'static str> {
     let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-    let experiment = scenario.first();
-    let promises = match promise::promises(&experiment, Formula::Corrected) {
+    why(&scenario.first())
+}
+
+/// The same of what a text says.
+fn why(experiment: &Experiment) -> Option<&'static str> {
+    let promises = match promise::promises(experiment, Formula::Corrected) {
         Ok(promises) => promises,
         Err(why) => return Some(why.0),
     };
     match &promises.channels[0] {
         Promise::Admitted(_) => {
-            promise::undelivered(&experiment, Formula::Corrected)[0].as_ref().map(|why| why.0)
+            promise::undelivered(experiment, Formula::Corrected)[0].as_ref().map(|why| why.0)
         }
         Promise::Unbounded(why, _) => Some(why.0),
-        other => panic!("{other:?}\n{text}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -123,4 +128,76 @@ fn what_comes_in_and_media() {
         &of_two(&HOST.replace(NULL, &stages)),
         include_str!("uncovered/both-ways.txt"),
     );
+}
+
+/// No file has a null adapter at a medium that stations share; whoever makes an experiment otherwise is told all the same, whichever channel it is that is sent there, and by whichever link and host of its way.
+#[test]
+fn a_null_adapter_at_a_shared_medium() {
+    const TWO: &str = "[node.c]\n[node.a]\nadapter = { left = {}, right = {} }\n";
+    let first = |text: &str| {
+        Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
+    };
+    let media =
+        ["csma\"\nrate = \"10 Mbit/s", "token_ring\"\nrotation = \"2 ms\"\nholding = \"800 us"].map(|kind| {
+            let text = of_two(&HOST.replace(NULL, STAGES))
+                .replace("wire]\n", &format!("wire]\nkind = \"{kind}\"\n"));
+            first(&text).networks[0].medium.clone()
+        });
+    let one = of_two(HOST);
+    let flooded = "name = \"flood\"\nfrom = \"a\"\nto = \"b\"\nclass = \"best_effort\"\nmax_message = \"16 KiB\"\nburst = 4\nsource = { kind = \"continuous\" }\n";
+    assert!(one.ends_with(flooded));
+    let handed = one.replace("\"O1\"", "\"adapter\"");
+    let handed = handed.replace(&format!("[[channel]]\n{flooded}"), "");
+    let three = |joins: &str| one.replace("joins = [\"a\", \"b\"]\n", joins);
+    let behind = three("joins = [\"a\", \"b\"]\n[node.c]\n[network.other]\njoins = [\"b\", \"c\"]\n")
+        .replacen("from = \"a\"\nto = \"b\"", "route = [\"a\", \"b\", \"c\"]", 1);
+    let several = three("joins = [\"a.left\", \"b\"]\n[network.other]\njoins = [\"a.right\", \"c\"]\n")
+        .replace("[node.a]\n", TWO)
+        .replace("from = \"a\"\nto = \"b\"\nclass = \"best", "from = \"a\"\nto = \"c\"\nclass = \"best");
+    let shared = "no analysis covers a medium that stations share";
+    for (text, network) in
+        [(&one, "wire"), (&handed, "wire"), (&behind, "other"), (&several, "wire"), (&several, "other")]
+    {
+        let mut experiment = first(text);
+        assert_eq!(why(&experiment), None, "{text}");
+        let place = experiment
+            .networks
+            .iter()
+            .position(|other| other.name.as_deref() == Some(network))
+            .expect("it is there");
+        for medium in &media {
+            assert_ne!(*medium, MediumSpec::PointToPoint);
+            experiment.networks[place].medium = medium.clone();
+            experiment.networks[place].members = (0..experiment.nodes.len()).collect();
+            assert_eq!(why(&experiment), Some(shared), "{network} {medium:?}");
+        }
+    }
+    // Nobody sends there.
+    let mut experiment = first(&several.replace("to = \"c\"", "to = \"b\""));
+    let place = experiment
+        .networks
+        .iter()
+        .position(|other| other.name.as_deref() == Some("other"))
+        .expect("it is there");
+    experiment.networks[place].medium = media[0].clone();
+    experiment.networks[place].members = (0..experiment.nodes.len()).collect();
+    assert_eq!(why(&experiment), None);
+}
+
+/// A host at its own pace, or a kernel's, takes other times than its profile has.
+#[test]
+fn a_host_that_is_not_modelled() {
+    let scenario = Scenario::from_text("test.toml", HOST).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut experiment = scenario.first();
+    let own = "a host at its own pace takes what it takes, and the profile says nothing of it";
+    let kernel = "a real kernel takes what it takes, and the profile says nothing of it";
+    for (host, pace, expected) in [
+        (HostPlace::Model, Pace::Native, None),
+        (HostPlace::Thread, Pace::Profile, None),
+        (HostPlace::Thread, Pace::Native, Some(own)),
+        (HostPlace::Kernel, Pace::Profile, Some(kernel)),
+    ] {
+        (experiment.emulation.host, experiment.emulation.pace) = (host, pace);
+        assert_eq!(why(&experiment), expected, "{host:?} {pace:?}");
+    }
 }

@@ -246,3 +246,70 @@ fn what_turns_back_is_one_message() {
         assert_eq!(seen, expected);
     }
 }
+
+/// What a host passes on from one of its links to the other comes in by the one and is seen to leave by the other, whichever is its first; and what it sends itself, by that alone. Each adapter
+/// counts what has gone through its own stages, of which one has more than the other.
+#[test]
+fn what_is_passed_on_leaves_by_the_other_link() {
+    for names in [["left", "right"], ["z", "y"]] {
+        let [left, right] = names;
+        let text = format!(
+            r#"
+            title = "a test"
+            [host]
+            profile = "mc68040"
+            subsystem = {{ packet = "1000 B" }}
+            [adapter]
+            kind = "generic"
+            transmit = [{{ name = "link", phase = [{{ per_byte = "50 ns", medium = true }}] }}]
+            receive = [{{ name = "store", phase = [{{ fixed = "5 us" }}] }}]
+            [admission]
+            formula = "off"
+            [node.a]
+            [node.b]
+            adapter = {{ {left} = {{ transmit = [{{ name = "fetch", phase = [{{ fixed = "1 us" }}] }}, {{ name = "link", phase = [{{ per_byte = "50 ns", medium = true }}] }}] }}, {right} = {{}} }}
+            [node.c]
+            [network.near]
+            joins = ["a", "b.{left}"]
+            [network.far]
+            joins = ["b.{right}", "c"]
+            [run]
+            time = "95 ms"
+            [[channel]]
+            name = "over"
+            class = "best_effort"
+            route = ["a", "b", "c"]
+            max_message = "1000 B"
+            burst = 1
+            source = {{ kind = "periodic", interval = "10 ms" }}
+            [[channel]]
+            name = "back"
+            class = "best_effort"
+            from = "b"
+            to = "a"
+            max_message = "1000 B"
+            burst = 1
+            source = {{ kind = "periodic", interval = "10 ms" }}
+            "#
+        );
+        let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+        let mut ways = Ways::default();
+        let run = observe(&scenario.first(), &mut ways, None);
+        assert_eq!([0, 1].map(|n| run.channels[n].delivered), [Some(10), Some(10)]);
+        let seen = |channel: u64| -> Vec<Vec<String>> {
+            let own = ways.flows.iter().filter(|(id, _)| *id >> 40 == channel);
+            own.map(|(_, flow)| flow.iter().map(|(_, track, _)| named(&ways, *track).to_string()).collect())
+                .collect()
+        };
+        let (link, passed) = (|name: &str| format!("node b link {name}"), |channel| seen(channel).remove(0));
+        assert_eq!(passed(0), ["node a cpu", "node a link", "node b cpu", &link(right), "node c cpu"]);
+        assert_eq!(passed(1), ["node b cpu", &link(left), "node a cpu"]);
+        let at = |stage: &str, name: &str| {
+            let found = run.stages.iter().find(|found| found.name == format!("{stage}@b.{name}"));
+            found.and_then(|stage| stage.served.as_ref()).map_or(0, |served| served.count)
+        };
+        let counts =
+            [("fetch", left), ("link", left), ("rx store", left), ("link", right), ("rx store", right)];
+        assert_eq!(counts.map(|(stage, name)| at(stage, name)), [10, 10, 10, 10, 0]);
+    }
+}

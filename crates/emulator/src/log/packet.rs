@@ -135,6 +135,7 @@ impl From<LoggedPacket> for Packet {
                 excess: packet.excess,
                 hops: packet.hops,
                 waits: packet.waits,
+                ..Carried::NOTHING
             },
         }
     }

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ByChannel, ChannelId, CoreId, Packet, Sent, Subsystem};
+use laxity_qos::channel::{ByChannel, ChannelId, CoreId, Label, Packet, Sent, Subsystem};
 use laxity_units::{Bytes, Time};
 
 use crate::source::Sizes;
@@ -71,6 +71,8 @@ pub struct Senders {
     waiting: Vec<ChannelId>,
     /// Something other than room may let one of those go on that wait: it has been sent for, or what it waited for has come back.
     stirred: bool,
+    /// Whether any of them sends without end: nobody else asks what comes back.
+    any_endless: bool,
 }
 
 #[derive(Debug, Default)]
@@ -91,12 +93,19 @@ struct Sender {
 impl Senders {
     /// None yet.
     pub fn new(placement: Applications) -> Self {
-        Self { placement, all: ByChannel::default(), waiting: Vec::new(), stirred: true }
+        Self { placement, all: ByChannel::default(), waiting: Vec::new(), stirred: true, any_endless: false }
     }
 
     /// Adds the application of `channel`, which is `core`'s.
     pub fn open(&mut self, channel: ChannelId, core: CoreId) {
         self.all.insert(channel, Sender { core, ..Sender::default() });
+    }
+
+    /// A message comes for `channel`, which was the how-manyth to be opened, as `label` has it.
+    #[inline]
+    pub(super) fn fetch(&self, channel: ChannelId, label: Label) {
+        self.all.fetch_way(channel);
+        self.all.fetch(label);
     }
 
     /// The application of `channel` has a message to send. Here and below `answered` is told each send's channel, size and
@@ -111,28 +120,29 @@ impl Senders {
     ) {
         self.stirred = true;
         let sender = &mut self.all[channel];
-        sender.pending.push_back(size);
-        if sender.waits || sender.ready {
-            // What came before still waits, and a channel delivers in sequence.
-            return;
-        }
-        if subsystem.room(channel) <= sender.sending {
+        // What came before still waits, and a channel delivers in sequence.
+        let follows = sender.waits || sender.ready;
+        if !follows && subsystem.room(channel) > sender.sending {
+            match self.placement {
+                Applications::Separate => {
+                    debug_assert!(sender.pending.is_empty(), "who has something pending waits");
+                    return send(now, channel, size, subsystem, answered);
+                }
+                Applications::Shared => {
+                    sender.ready = true;
+                    subsystem.application_ready(channel);
+                }
+            }
+        } else if !follows {
             sender.waits = true;
             self.waiting.push(channel);
-            return;
         }
-        match self.placement {
-            Applications::Separate => sender.send(now, channel, 1, subsystem, answered),
-            Applications::Shared => {
-                sender.ready = true;
-                subsystem.application_ready(channel);
-            }
-        }
+        sender.pending.push_back(size);
     }
 
     /// The application of `channel` from now on always has another message.
     pub fn send_without_end(&mut self, channel: ChannelId, endless: Endless) {
-        self.stirred = true;
+        (self.stirred, self.any_endless) = (true, true);
         let sender = &mut self.all[channel];
         sender.endless = Some(endless);
         if !sender.waits {
@@ -215,13 +225,27 @@ impl Senders {
     /// A packet is out of the adapter; its application may wait for that.
     #[inline]
     pub fn returned(&mut self, packet: &Packet) {
-        if packet.is_last()
+        if self.any_endless
+            && packet.is_last()
             && let Some(endless) = &mut self.all[packet.channel].endless
         {
             endless.returned();
             self.stirred = true;
         }
     }
+}
+
+/// Sends a message for which there is room.
+fn send(
+    now: Time,
+    channel: ChannelId,
+    size: Bytes,
+    subsystem: &mut Subsystem,
+    answered: &mut impl FnMut(ChannelId, Bytes, Sent),
+) {
+    let answer = subsystem.send(now, channel, size);
+    assert_ne!(answer, Sent::WouldBlock, "there was room for as many");
+    answered(channel, size, answer);
 }
 
 impl Sender {
@@ -236,9 +260,7 @@ impl Sender {
     ) {
         for _ in 0..messages {
             let size = self.pending.pop_front().expect("it was counted");
-            let answer = subsystem.send(now, channel, size);
-            assert_ne!(answer, Sent::WouldBlock, "there was room for as many");
-            answered(channel, size, answer);
+            send(now, channel, size, subsystem, answered);
         }
     }
 

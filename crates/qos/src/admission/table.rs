@@ -156,6 +156,11 @@ impl AdmissionTable {
         self.test
     }
 
+    /// Whether channels have fixed priorities, of which there may be too few.
+    pub fn has_levels(&self) -> bool {
+        self.environment.levels.is_some()
+    }
+
     /// How many channels are admitted.
     pub fn len(&self) -> usize {
         self.channels.len()

@@ -7,6 +7,21 @@
 use std::ops::{Index, IndexMut};
 
 use super::message::ChannelId;
+use crate::ahead::fetch;
+
+/// Where a station keeps what it knows of a channel, so that a packet on its way there may say it and nobody looks it up by the channel's number: what
+/// MPLS calls a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label(u32);
+
+impl Label {
+    /// Nobody has said where.
+    pub const NONE: Label = Label(NOWHERE);
+
+    pub(super) fn place(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// Where there is no value.
 const NOWHERE: u32 = u32::MAX;
@@ -154,6 +169,21 @@ impl<T> ByChannel<T> {
         }
     }
 
+    /// Where the value of `channel` lies until any is [removed](Self::remove), for who comes again; none if it has none.
+    pub fn label(&self, channel: ChannelId) -> Label {
+        self.find(channel).map_or(Label::NONE, |place| Label(place as u32))
+    }
+
+    /// The same for a packet of `channel` that came with `label`. Panics if it has none here.
+    #[inline]
+    pub fn labelled(&self, label: Label, channel: ChannelId) -> Label {
+        if label == Label::NONE {
+            return Label(self.find(channel).expect("the channel is here") as u32);
+        }
+        debug_assert_eq!(self.channels[label.0 as usize], channel, "a label is of the channel");
+        label
+    }
+
     /// All values, by the place where each lies.
     #[inline]
     pub(crate) fn all_mut(&mut self) -> &mut [T] {
@@ -182,6 +212,42 @@ impl<T> IndexMut<ChannelId> for ByChannel<T> {
     fn index_mut(&mut self, channel: ChannelId) -> &mut T {
         let place = self.find(channel).expect("the channel is here");
         &mut self.all[place]
+    }
+}
+
+impl<T> ByChannel<T> {
+    /// Asks for what a label stands for.
+    #[inline]
+    pub fn fetch(&self, label: Label) {
+        if let Some(value) = self.all.get(label.0 as usize) {
+            fetch(value);
+        }
+    }
+
+    /// Asks for what will be looked at to find `channel` by its number.
+    #[inline]
+    pub fn fetch_way(&self, channel: ChannelId) {
+        match self.direct.get(channel.0 as usize) {
+            Some(place) => fetch(place),
+            None if self.table.is_empty() => {}
+            None => fetch(&self.table[self.first(channel.0)]),
+        }
+    }
+}
+
+impl<T> Index<Label> for ByChannel<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, label: Label) -> &T {
+        &self.all[label.0 as usize]
+    }
+}
+
+impl<T> IndexMut<Label> for ByChannel<T> {
+    #[inline]
+    fn index_mut(&mut self, label: Label) -> &mut T {
+        &mut self.all[label.0 as usize]
     }
 }
 
@@ -218,6 +284,24 @@ mod tests {
             let in_order = (0..500).map(|number| (ChannelId(number * step), number));
             assert!(values.iter().map(|(channel, value)| (channel, *value)).eq(in_order));
             assert_eq!(values.next(), ChannelId(499 * step + 1));
+        }
+    }
+
+    /// A label leads where the number does, from whatever packet: one that came with it, or with none.
+    #[test]
+    fn a_label_stands_for_a_number() {
+        for step in [1, 1 << 16] {
+            let mut values = ByChannel::default();
+            (0..300).rev().for_each(|number| values.insert(ChannelId(number * step), number));
+            for number in 0..300 {
+                let channel = ChannelId(number * step);
+                let label = values.label(channel);
+                assert_eq!(values.labelled(label, channel), label);
+                assert_eq!(values.labelled(Label::NONE, channel), label);
+                values[label] += 1;
+                assert_eq!((values[label], values[channel]), (number + 1, number + 1));
+            }
+            assert_eq!(values.label(ChannelId(300 * step)), Label::NONE);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use laxity_units::{Bytes, Span, Time};
 
+use super::by_channel::Label;
 use super::policy::Way;
 use crate::discipline::{Class, Tag};
 use crate::fragment::Cut;
@@ -137,11 +138,13 @@ pub struct Carried {
     pub hops: u8,
     /// Whether the wait at the host that it left last is still to be added to `excess`, of which the usual one was taken.
     pub waits: bool,
+    /// Where the station that it comes to next keeps its channel.
+    pub label: Label,
 }
 
 impl Carried {
     /// Of a packet that says nothing.
-    pub const NOTHING: Self = Self { due: Time::MAX, excess: 0, hops: 1, waits: false };
+    pub const NOTHING: Self = Self { due: Time::MAX, excess: 0, hops: 1, waits: false, label: Label::NONE };
 }
 
 impl Packet {
@@ -181,6 +184,7 @@ impl Packet {
             self.waited(self.handed.saturating_since(self.created), Span::ZERO);
         }
         self.carried.hops = self.carried.hops.saturating_sub(1).max(1);
+        self.carried.label = Label::NONE;
     }
 
     /// Whether `other` is this packet.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_units::{Bytes, Time};
 
-use super::by_channel::ByChannel;
+use super::by_channel::{ByChannel, Label};
 use super::computing::Applications;
 use super::cores::{CoreId, Cores, Taken};
 use super::handler::Handler;
@@ -14,10 +14,11 @@ use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Config, LinkConfig, LinkParadigm, MessageOverflow, Processing, Role};
 use super::slots::Slot;
 use super::step::{Dropped, Sent};
+use crate::ahead::fetch;
 use crate::costs::LinkCosts;
 use crate::discipline::{Class, Groups, Tag};
 use crate::fragment::{Cut, Reassembler};
-use crate::traffic::LogicalClock;
+use crate::traffic::{LogicalClock, TrafficSpec};
 
 /// What became of a channel's messages at this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -176,6 +177,24 @@ impl Subsystem {
         self.handlers.len() - 1
     }
 
+    /// Where it keeps a channel, for packets that are to come here; none if it does not know it.
+    pub fn label(&self, channel: ChannelId) -> Label {
+        self.channels.label(channel)
+    }
+
+    /// Something comes for the channel that is kept there: asks for what will be looked at. Mostly a channel has its lane and handler at the same place.
+    #[inline]
+    pub fn fetch(&self, channel: ChannelId, label: Label) {
+        self.channels.fetch_way(channel);
+        self.channels.fetch(label);
+        if let Some(lane) = self.lanes.get(label.place()) {
+            fetch(lane);
+        }
+        if let Some(handler) = self.handlers.get(label.place()) {
+            fetch(handler);
+        }
+    }
+
     /// What became of a channel's messages so far.
     pub fn counters(&self, channel: ChannelId) -> &Counters {
         &self.channels[channel].counters
@@ -205,7 +224,12 @@ impl Subsystem {
     /// Whether the channel's message queue has a place.
     #[inline]
     pub fn has_room(&self, channel: ChannelId) -> bool {
-        self.lanes[self.channels[channel].lane].room(self.config.processing) > 0 || !self.config.enforcement
+        self.lane_has_room(self.channels[channel].lane)
+    }
+
+    #[inline]
+    fn lane_has_room(&self, lane: usize) -> bool {
+        self.lanes[lane].room(self.config.processing) > 0 || !self.config.enforcement
     }
 
     /// Whether any message queue may have got room since this was last asked.
@@ -232,15 +256,18 @@ impl Subsystem {
 
     /// The application sends a message of `size` bytes on `channel`. Panics if that is [closed](Self::close).
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
-        let Channel { config, lane, excess, sent: id, .. } = self.channels[channel];
+        let own = self.channels.labelled(Label::NONE, channel);
+        let Channel { config, lane, excess, sent: id, .. } = &self.channels[own];
+        let ChannelConfig { class, spec, deadline, share, level, message_overflow, .. } = *config;
+        let (lane, excess, id) = (*lane, *excess, *id);
         assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
-        let best_effort = Tag::sharing(now, config.share);
-        let real_time = config.class == Class::RealTime;
-        if let Some(cause) = self.outside_contract(&config, size) {
+        let best_effort = Tag::sharing(now, share);
+        let real_time = class == Class::RealTime;
+        if let Some(cause) = self.outside_contract(class, &spec, size) {
             return self.drop_message(channel, size, cause);
         }
-        let (lane, tag, due_from) = if self.has_room(channel) {
-            let channel = &mut self.channels[channel];
+        let (lane, tag, due_from) = if self.lane_has_room(lane) {
+            let channel = &mut self.channels[own];
             if real_time {
                 let (at, due_from) = if self.config.enforcement {
                     let arrival = channel.clock.arrive(now, size);
@@ -248,12 +275,12 @@ impl Subsystem {
                 } else {
                     (now, now)
                 };
-                (lane, Tag::real_time(at, config.deadline, config.share, config.level), due_from)
+                (lane, Tag::real_time(at, deadline, share, level), due_from)
             } else {
                 (lane, best_effort, now)
             }
         } else {
-            match (config.message_overflow, excess) {
+            match (message_overflow, excess) {
                 (MessageOverflow::Block, _) => return Sent::WouldBlock,
                 (MessageOverflow::BestEffort, Some(excess))
                     if self.lanes[excess].room(self.config.processing) > 0 =>
@@ -263,10 +290,10 @@ impl Subsystem {
                 _ => return self.drop_message(channel, size, Dropped::MessageQueue),
             }
         };
-        let state = &mut self.channels[channel];
+        let state = &mut self.channels[own];
         state.sent += 1;
         state.counters.accepted += 1;
-        let cut = self.cut(&config, size);
+        let cut = self.cut(class, &spec, size);
         let message = Message { id, size, sent: now, due_from, tag, made: 0, cut };
         match self.lanes[lane].handler {
             Some(handler) => self.hand(now, lane, handler, message),
@@ -277,7 +304,7 @@ impl Subsystem {
             }
         }
         if Some(lane) == excess {
-            self.channels[channel].counters.excess += 1;
+            self.channels[own].counters.excess += 1;
             return Sent::Excess { message: id };
         }
         Sent::Accepted { message: id }
@@ -285,9 +312,9 @@ impl Subsystem {
 
     /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
     /// reserved anything for it.
-    pub(super) fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
-        let enforced = self.config.enforcement && config.class == Class::RealTime;
-        Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
+    pub(super) fn cut(&self, class: Class, spec: &TrafficSpec, size: Bytes) -> Cut {
+        let enforced = self.config.enforcement && class == Class::RealTime;
+        Cut::new(size, if enforced { spec.max_message } else { size }, self.config.packet)
     }
 
     /// Why a message of `size` cannot be carried at all, if it cannot.
@@ -296,8 +323,7 @@ impl Subsystem {
     /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
     /// is carried in pieces, unless the last would be a packet shorter than any of the contract; best effort
     /// has no rate at which pieces could come.
-    fn outside_contract(&self, config: &ChannelConfig, size: Bytes) -> Option<Dropped> {
-        let spec = &config.spec;
+    fn outside_contract(&self, class: Class, spec: &TrafficSpec, size: Bytes) -> Option<Dropped> {
         if !self.config.enforcement {
             return None;
         }
@@ -307,15 +333,16 @@ impl Subsystem {
         if size <= spec.max_message {
             return None;
         }
-        let cut = self.cut(config, size);
-        let carried = config.class == Class::RealTime
+        let cut = self.cut(class, spec, size);
+        let carried = class == Class::RealTime
             && cut.packets() <= u64::from(Reassembler::MAX_FRAGMENTS)
             && cut.last() >= spec.smallest_packet(self.config.packet);
         (!carried).then_some(Dropped::Oversize)
     }
 
     fn drop_message(&mut self, channel: ChannelId, size: Bytes, cause: Dropped) -> Sent {
-        let packets = self.cut(&self.channels[channel].config, size).packets();
+        let ChannelConfig { class, ref spec, .. } = self.channels[channel].config;
+        let packets = self.cut(class, spec, size).packets();
         self.count_drop(channel, packets, cause);
         Sent::Dropped(cause)
     }
@@ -341,19 +368,21 @@ impl Subsystem {
     ///
     /// What exceeded its contract at the sender, or was demoted on the way, and goes without a guarantee there, goes without one here.
     pub fn receive(&mut self, now: Time, channel: ChannelId, mut packet: Packet) -> Result<(), Dropped> {
-        let Channel { config, lane, excess, .. } = self.channels[channel];
-        let lane = excess.filter(|_| packet.is_excess()).unwrap_or(lane);
+        let own = self.channels.labelled(packet.carried.label, channel);
+        let Channel { config, lane, excess, .. } = &self.channels[own];
+        let ChannelConfig { class, deadline, share, level, .. } = *config;
+        let lane = excess.filter(|_| packet.is_excess()).unwrap_or(*lane);
         if !self.lanes[lane].has_buffer() {
             self.count_drop(channel, 1, Dropped::PacketQueue);
             return Err(Dropped::PacketQueue);
         }
-        packet.tag = match config.class {
+        packet.tag = match class {
             Class::RealTime if packet.tag.class == Class::RealTime => {
                 let at = if self.config.enforcement { packet.tag.deadline } else { now };
-                Tag::real_time(at, config.deadline, config.share, config.level)
+                Tag::real_time(at, deadline, share, level)
             }
             Class::RealTime => Tag::best_effort(now),
-            Class::BestEffort => Tag::sharing(now, config.share),
+            Class::BestEffort => Tag::sharing(now, share),
         };
         packet.channel = channel;
         packet.arrive();

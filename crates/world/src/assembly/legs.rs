@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use laxity_qos::channel::{ChannelId, LinkId};
+use laxity_qos::channel::{ChannelId, Label, LinkId};
 use laxity_units::Span;
 
 use crate::experiment::{ChannelSpec, Experiment, Laps};
@@ -37,13 +37,20 @@ pub(super) struct Leg {
     pub(super) turns: bool,
 }
 
+/// A leg of a lap, and where the next station keeps its channel.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    leg: u32,
+    label: Label,
+}
+
 /// The legs of all channels.
 #[derive(Debug)]
 pub(super) struct Legs {
     /// All that differ.
     all: Vec<Leg>,
-    /// The legs of a lap in order, behind those of the lap before.
-    ways: Vec<u32>,
+    /// The steps of a lap in order, behind those of the lap before.
+    ways: Vec<Step>,
     /// Per lap where its own begin; at the end, how many there are.
     first: Vec<u32>,
     /// Of the laps behind those of that number, each of which is the first of a channel: at which hop of the route they begin.
@@ -65,37 +72,51 @@ impl Legs {
             ways.extend(hops.clone().map(|hop| {
                 let turns = hop + 1 == hops.end && hops.end < channel.route.len();
                 let leg = Leg { turns, ..leg(experiment, channel, hop, notices) };
-                *known.entry(leg).or_insert_with(|| {
+                let leg = *known.entry(leg).or_insert_with(|| {
                     all.push(leg);
                     number(all.len() - 1)
-                })
+                });
+                Step { leg, label: Label::NONE }
             }));
             first.push(number(ways.len()));
         }
         Self { all, ways, first, further }
     }
 
-    /// The leg from `station`, which is on it, of the lap of that number, and the how-manyth of its channel it is.
+    /// Stations say where they keep the channels that come to them, by the number that they know each by.
+    pub(super) fn label(&mut self, laps: &Laps, at: impl Fn(usize, ChannelId) -> Label) {
+        for lap in 0..self.first.len() - 1 {
+            for step in &mut self.ways[self.first[lap] as usize..self.first[lap + 1] as usize] {
+                let (leg, number) = (&self.all[step.leg as usize], ChannelId(lap as u32));
+                if let Some(next) = leg.next {
+                    step.label = at(next as usize, if leg.turns { laps.after(number) } else { number });
+                }
+            }
+        }
+    }
+
+    /// The leg from `station`, which is on it, of the lap of that number, the how-manyth of its channel it is, and where the next station keeps that.
     #[inline]
-    pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg) {
+    pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg, Label) {
         let lap = number.0 as usize;
         let mut own = self.way(lap).enumerate();
-        let found = own.find(|(_, leg)| leg.station as usize == station);
-        let (hop, leg) = found.expect("a packet keeps to its route");
+        let found = own.find(|(_, (leg, _))| leg.station as usize == station);
+        let (hop, (leg, label)) = found.expect("a packet keeps to its route");
         let firsts = self.first.len() - 1 - self.further.len();
         let before = if lap < firsts { 0 } else { self.further[lap - firsts] as usize };
-        (before + hop, leg)
+        (before + hop, leg, label)
     }
 
     /// The station that sends on a channel.
     #[inline]
     pub(super) fn sender(&self, channel: usize) -> usize {
-        self.way(channel).next().expect("a channel has a route").station as usize
+        self.way(channel).next().expect("a channel has a route").0.station as usize
     }
 
-    fn way(&self, lap: usize) -> impl Iterator<Item = &Leg> {
+    #[inline]
+    fn way(&self, lap: usize) -> impl Iterator<Item = (&Leg, Label)> {
         let own = self.first[lap] as usize..self.first[lap + 1] as usize;
-        self.ways[own].iter().map(|leg| &self.all[*leg as usize])
+        self.ways[own].iter().map(|step| (&self.all[step.leg as usize], step.label))
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Networks {
     media: Vec<Option<Shared>>,
     /// Per node and link: the network whose medium it shares, and which station it is there.
     places: Vec<Vec<Option<(usize, usize)>>>,
+    /// Whether there is any such place: where all links are somebody's own, nothing is looked up for a frame.
+    shares: bool,
     /// What happens to frames on a link, for those that a frame has passed.
     impairments: BTreeMap<Link, Impairments>,
     /// Media that may have something to tell.
@@ -72,10 +74,15 @@ impl Networks {
         }
         // Whatever happens by itself, as a token that goes round, begins.
         let touched = (0..media.len()).filter(|network| media[*network].is_some()).collect();
-        Self { impairments: BTreeMap::new(), media, places, touched, called: Vec::new() }
+        let shares = media.iter().any(Option::is_some);
+        Self { impairments: BTreeMap::new(), media, places, shares, touched, called: Vec::new() }
     }
 
+    #[inline]
     fn tell(&mut self, (node, link): (usize, LinkId), what: impl FnOnce(&mut Medium, usize)) {
+        if !self.shares {
+            return;
+        }
         let Some((network, station)) = self.places[node][usize::from(link.0)] else { return };
         self.touch(network, |medium| what(medium, station));
     }

@@ -11,7 +11,7 @@ use laxity_model::adapter::{Loss, Response};
 use laxity_model::host::Output;
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::switch::SwitchOutput;
-use laxity_qos::channel::{ChannelId, Packet, Sent, Slots};
+use laxity_qos::channel::{ChannelId, Label, Packet, Sent, Slots};
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
@@ -41,6 +41,8 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) window: Window<Snapshot>,
     /// An edge of the window has passed, and nodes have not said what they had come to.
     pub(super) unasked: bool,
+    /// A frame has begun to leave for this station, of that channel, and where that is kept there: by when it comes, that should be at hand.
+    pub(super) soon: Option<(u32, ChannelId, Label)>,
     pub(super) observer: Observer<'a, 'f, T>,
     pub(super) outside: O,
     /// Per channel: the outside's names for messages that were offered and not answered; none at all until there is one.
@@ -113,13 +115,13 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         station: usize,
         now: Time,
         calendar: &mut Calendar<Event>,
-    ) -> impl FnMut(SwitchOutput) {
+    ) -> impl FnMut(SwitchOutput<'_>) {
         move |output| match output {
             SwitchOutput::Begun(packet, until) => {
                 self.observer.begun(station, now);
-                self.begin(station, until, &packet, calendar);
+                self.begin(station, until, packet, calendar);
             }
-            SwitchOutput::Departed(packet) => self.depart(station, now, &packet, calendar),
+            SwitchOutput::Departed(packet) => self.depart(station, now, packet, calendar),
             SwitchOutput::Discarded(packet) => self.meter(packet.channel).tally.lost_packets += 1,
         }
     }
@@ -165,12 +167,12 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 
     /// A packet leaves `node`: for the next of its route, and if this is the last that sends it, for the meters.
     fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let (hop, leg) = self.legs.of(packet.channel, node);
+        let (hop, leg, label) = self.legs.of(packet.channel, node);
         let (leg, channel) = (*leg, self.laps.channel(packet.channel));
         let id = ChannelId(channel as u32);
         self.observer.departed((node, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
         if !leg.cuts_through {
-            self.send_on(hop, &leg, now, packet, calendar);
+            self.send_on((hop, &leg, label), now, packet, calendar);
         }
         if !leg.departs {
             return;
@@ -192,17 +194,24 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
     /// it goes on now.
     fn begin(&mut self, station: usize, until: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let (hop, leg) = self.legs.of(packet.channel, station);
+        let (hop, leg, label) = self.legs.of(packet.channel, station);
         let leg = *leg;
+        self.soon = leg.next.map(|next| (next, packet.channel, label));
         if leg.cuts_through {
             let channel = &self.experiment.channels[self.laps.channel(packet.channel)];
             let at = until - self.experiment.head_start(channel, hop, packet.size);
-            self.send_on(hop, &leg, at, packet, calendar);
+            self.send_on((hop, &leg, label), at, packet, calendar);
         }
     }
 
     /// A packet goes on a leg of its channel, if that leads anywhere, whose next station may have it from `now` on but for the way.
-    fn send_on(&mut self, hop: usize, leg: &Leg, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
+    fn send_on(
+        &mut self,
+        (hop, leg, label): (usize, &Leg, Label),
+        now: Time,
+        packet: &Packet,
+        calendar: &mut Calendar<Event>,
+    ) {
         let Some(node) = leg.next else { return };
         // The way takes its time, so what is on time there is later by that.
         let later = packet.tag.deadline.saturating_add(leg.longest);
@@ -211,6 +220,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             let frame = flying.put(packet);
             let flies = flying.at_mut(frame);
             flies.tag.deadline = later;
+            flies.carried.label = label;
             if leg.turns {
                 flies.channel = laps.after(packet.channel);
             }

@@ -1,7 +1,7 @@
 //! The switches of a run, by the stations that their ports are.
 
 use laxity_model::switch::{PortReport, Switch, SwitchOutput};
-use laxity_qos::channel::{ChannelId, Packet};
+use laxity_qos::channel::{ChannelId, Label, Packet};
 use laxity_units::Time;
 
 use super::parts;
@@ -34,20 +34,33 @@ impl Switches {
         self.places[station - self.first]
     }
 
+    /// Where a channel is at a port, for frames that are to come there.
+    pub(super) fn label(&self, station: usize, channel: ChannelId) -> Label {
+        let (switch, port) = self.place(station);
+        self.switches[switch].label(port, channel)
+    }
+
+    /// A frame comes for the channel that is kept there at a port.
+    #[inline]
+    pub(super) fn fetch(&self, station: usize, label: Label) {
+        let (switch, port) = self.place(station);
+        self.switches[switch].fetch(port, label);
+    }
+
     /// A frame is there for a port.
     pub(super) fn receive(
         &mut self,
         now: Time,
         station: usize,
         packet: &Packet,
-        tell: &mut impl FnMut(SwitchOutput),
+        tell: &mut impl FnMut(SwitchOutput<'_>),
     ) {
         let (switch, port) = self.place(station);
         self.switches[switch].receive(now, port, packet, tell);
     }
 
     /// The time has come that a port asked for.
-    pub(super) fn timer(&mut self, now: Time, station: usize, tell: &mut impl FnMut(SwitchOutput)) {
+    pub(super) fn timer(&mut self, now: Time, station: usize, tell: &mut impl FnMut(SwitchOutput<'_>)) {
         let (switch, port) = self.place(station);
         self.switches[switch].timer(now, port, tell);
     }

@@ -3,12 +3,18 @@
 //! A channel is admitted if every table has room for it: that of its own link with all that it does, the others with what it takes of the CPU
 //! ([`Request::by_another_link`](laxity_qos::admission::Request::by_another_link)). EDF goes by the latest of the bounds that they have for it, which is what the channel is promised: by
 //! `D_order` a table's bounds hold under any local deadlines between its own bound and what was asked for. Under the demand test EDF goes by what was asked for,
-//! which is the same in all of them. Where levels order instead, all tables have the channels in the same order, and as there are no more of them than levels, each has the level of its place
-//! in all of them; nothing goes by a deadline then, and what is promised is the own link's bound.
+//! which is the same in all of them.
+//!
+//! Where levels order instead, nothing goes by a deadline, and what is promised is the own link's bound. But a channel has one level, which is its place in a table as there are no more channels than
+//! levels, and a bound holds with those above it that its table has above it. By `D_order` a newcomer's place is the highest that those below tolerate, and how much they do hangs on
+//! the waits of the table. So where tables would place it differently it is refused, and all have the channels in one order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_qos::admission::{AdmissionId, AdmissionTable, Bound, Decision, OtherLink, Refusal, Test};
+use laxity_qos::admission::{
+    AdmissionId, AdmissionTable, Bound, Claimant, Decision, Deficit, OtherLink, Reason, Refusal, Resource,
+    Test,
+};
 use laxity_qos::channel::LinkId;
 use laxity_qos::discipline::Class;
 use laxity_qos::station::Link;
@@ -35,15 +41,28 @@ impl Links {
     }
 
     pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
-        let mut names = Vec::new();
+        let (mut names, mut places) = (Vec::new(), BTreeSet::new());
         for (link, table) in &mut self.tables {
             match table.request(asked.of_link(*link)) {
-                Decision::Admitted { id, .. } => names.push(id),
+                Decision::Admitted { id, priority, .. } => {
+                    names.push(id);
+                    places.insert(priority);
+                }
                 Decision::Refused(refusal) => {
                     self.release_all(&names);
                     return Err(refusal);
                 }
             }
+        }
+        if self.tables[0].1.has_levels() && places.len() > 1 {
+            self.release_all(&names);
+            return Err(Refusal {
+                resource: Resource::Levels,
+                deficit: Deficit::Unbounded,
+                claimant: Claimant::Newcomer,
+                reason: Reason::OrdersDiffer,
+                blocked_by: None,
+            });
         }
         let name = names[0];
         self.names.insert(name, (asked.link, names));

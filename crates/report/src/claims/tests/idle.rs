@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Neither channel of the first two runs was given a message, and that of best effort was in the third.
+/// Neither channel of the first two runs was given a message, and that of best effort was in the third. What is guaranteed had a packet left from before the window in the second. Only of best effort is it known what was received.
 fn ruling(script: &str) -> Ruling {
     let mut results = results();
     for (n, run) in results.runs.iter_mut().enumerate() {
@@ -14,6 +14,10 @@ fn ruling(script: &str) -> Ruling {
         }
     }
     results.runs[2].channels[1].messages = 7;
+    (results.runs[1].channels[0].packets, results.runs[1].channels[0].throughput) = (1, 5.0);
+    for run in &mut results.runs[..3] {
+        (run.channels[0].delivered, run.channels[1].delivered) = (None, Some(0));
+    }
     let judge = Judge::compile(&[claim(script, None)]).unwrap();
     judged_on(&judge, &results).unwrap_or_else(|error| panic!("{error}")).ruling
 }
@@ -34,6 +38,11 @@ fn what_holds_of_nothing_is_not_judged() {
         "runs[0].be[0].throughput + runs[0].rt[0].throughput == 0",
         "runs[0].be[0].throughput * 2 == 0",
         "max(runs[0].channels.map(|c| c.packets)) < 3",
+        "runs[0].be[0].delivered <= 100",
+        "runs[0].rt[0].delivered > 0",
+        "runs[4].rt[0].throughput - runs[0].be[0].throughput == 500",
+        "runs[0].be[0].throughput > runs[1].be[0].throughput",
+        "runs[0].be[0].throughput + runs[0].be[0].deadline == ()",
     ] {
         let Ruling::NotJudged { because } = ruling(script) else { panic!("judged: {script}") };
         assert!(because.contains("carried nothing in the window"), "{script}: {because}");
@@ -54,4 +63,15 @@ fn what_was_not_carried_is_not_more_than_anything_and_adds_nothing() {
 #[test]
 fn who_sent_and_got_nothing_through_has_carried_nothing() {
     assert_eq!(ruling("runs[2].be[0].throughput == 0 && runs[2].be[0].packets < 1"), Ruling::Holds);
+}
+
+#[test]
+fn whoever_asks_whether_it_is_there_is_told() {
+    assert_eq!(ruling("runs[0].be[0].throughput == ()"), Ruling::Holds);
+    assert_eq!(ruling("runs[2].be[0].throughput == ()"), Ruling::Contradicted);
+}
+
+#[test]
+fn what_was_sent_before_the_window_is_carried_within() {
+    assert_eq!(ruling("runs[1].rt[0].throughput == 5 && runs[1].rt[0].completed == 0"), Ruling::Holds);
 }

@@ -1,0 +1,68 @@
+//! The channels of an assembly, opened before the run.
+
+use laxity_engine::trace::Trace;
+use laxity_qos::channel::ChannelId;
+use laxity_units::Span;
+
+use super::surroundings::Surroundings;
+use super::{Assembly, Elsewhere, Outside, parts};
+use crate::experiment::{Chance, Placement};
+use crate::measure::{Meter, Punctuality};
+
+impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+    /// Has stations say where they keep channels, when all are open.
+    pub(super) fn ask_for_labels(&mut self) {
+        let Self { around: Surroundings { legs, laps, .. }, nodes, switches, coming, .. } = self;
+        let label = |station, number| match switches.has(station) {
+            true => switches.label(station, number),
+            false => nodes[station].label(number),
+        };
+        legs.label(laps, label);
+        for (channel, coming) in coming.iter_mut().enumerate() {
+            coming.label = label(legs.sender(channel), ChannelId(channel as u32));
+        }
+    }
+
+    pub(super) fn open_channels(
+        &mut self,
+        placement: &Placement,
+        notices: &[Span],
+        elsewhere: Elsewhere<'_>,
+    ) {
+        let experiment = self.experiment;
+        for (i, spec) in experiment.channels.iter().enumerate() {
+            let found = (placement, &self.around.laps);
+            parts::open(&mut self.nodes, experiment, found, i, &self.promises[i], notices);
+            let through = |hops| {
+                let heard = spec.route.iter().take(hops).skip(1).map(|station| notices[*station]);
+                Some(heard.fold(experiment.deadline_through(spec, hops)?, Span::saturating_add))
+            };
+            let deadline = through(spec.senders().len());
+            let deadline_at_receiver = through(spec.senders().len() + 1);
+            let from_arrival = elsewhere.channels.contains(&i);
+            let whole = if spec.received { deadline_at_receiver } else { deadline };
+            let enforced = experiment.host(spec.route[0]).subsystem.enforcement && !from_arrival;
+            let contract = enforced.then_some(spec.spec);
+            let host_is_here = self.nodes[spec.route[0]].host().is_some();
+            let punctuality = whole.map(|whole| Punctuality::new(whole, contract));
+            let punctuality = match host_is_here {
+                true => punctuality,
+                false => punctuality.map(Punctuality::told_later),
+            };
+            let endless = spec.source.is_endless();
+            let meter = Meter {
+                deadline,
+                deadline_at_receiver,
+                from_arrival,
+                endless,
+                punctuality,
+                ..Meter::default()
+            };
+            self.around.meters.push(meter);
+            let sends = host_is_here && !from_arrival && self.is_established(i);
+            let chance = || experiment.chance(Chance::Source(i));
+            self.sources.push(spec.source.source(chance()).filter(|_| sends));
+            self.endless.push(spec.source.endless(chance()).filter(|_| sends));
+        }
+    }
+}

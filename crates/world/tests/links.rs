@@ -1,0 +1,272 @@
+//! What a host with several links promises, by hand: what those that leave by one are to those that leave by another.
+
+use laxity_qos::admission::{Bound, Formula};
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::experiment::{Division, Experiment};
+use laxity_world::promise::{self, Promise, shortfall};
+
+const EDF: &str = "multiclass_edf";
+const LEVELS: &str = "fixed_priority";
+
+/// Host `a` is at a network of 100 Mbit/s with `b`, and at one of 10 with `c`, by adapters of these names, of which the first in the alphabet is its first. What orders CPU and links.
+fn experiment(order: &str, names: [&str; 2], channels: &[String]) -> Experiment {
+    of_text(&text(order, names, channels))
+}
+
+fn of_text(text: &str) -> Experiment {
+    Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
+}
+
+fn text(order: &str, [fast, slow]: [&str; 2], channels: &[String]) -> String {
+    let host = format!(
+        "title = \"two links\"\n[host]\nprofile = \"mc68040\"\nspeedup = 10\nsubsystem = {{ packet = \"1500 B\", cpu = \"{order}\", link = \
+         {{ paradigm = \"O1\", order = \"{order}\" }} }}\n[adapter]\nkind = \"null\"\n[node.a]\nadapter = {{ {fast} = {{}}, {slow} = {{}} }}\n\
+         [node.b]\n[node.c]\n[network.fast]\njoins = [\"a.{fast}\", \"b\"]\nrate = \"100 Mbit/s\"\n[network.slow]\n\
+         joins = [\"a.{slow}\", \"c\"]\nrate = \"10 Mbit/s\"\n"
+    );
+    host + "[run]\ntime = \"1 s\"\n" + &channels.concat()
+}
+
+fn urgent(name: &str, route: &[&str], size: u32, deadline: &str) -> String {
+    format!(
+        "[[channel]]\nname = \"{name}\"\nroute = {route:?}\nclass = \"real_time\"\nmax_message = \"{size} B\"\nburst = 1\n\
+         min_interval = \"40 ms\"\ndeadline = \"{deadline}\"\nsource = {{ kind = \"periodic\" }}\n"
+    )
+}
+
+/// Best effort of sizes from one to the other, with that many places for packets.
+fn bulk(route: &[&str], sizes: (u32, u32), slots: u32) -> String {
+    format!(
+        "[[channel]]\nname = \"bulk-{}\"\nroute = {route:?}\nclass = \"best_effort\"\nmin_message = \"{} B\"\nmax_message = \"{} B\"\n\
+         burst = 4\npacket_slots = {slots}\nsource = {{ kind = \"periodic\", interval = \"40 ms\" }}\n",
+        sizes.0, sizes.0, sizes.1
+    )
+}
+
+fn promises(experiment: &Experiment) -> Vec<Promise> {
+    promise::promises(experiment, Formula::Corrected).unwrap().channels
+}
+
+/// The bound of the first channel at that hop.
+fn bound_at(hop: usize, experiment: &Experiment) -> Bound {
+    let Promise::Admitted(hops) = promises(experiment).remove(0) else { panic!("there is time for it") };
+    hops[hop].bound
+}
+
+const NAMES: [&str; 2] = ["fast", "slow"];
+
+/// A frame of 1500 B is 1.2 ms on the slow link and one of 64 B 51.2 us. So beside a message by the fast link, which is promised 610 us, two of the slow one and another for a begun 1.2 ms are
+/// started and heard of; if they may be short, which takes one of them among others that are not, two and 18 in 918 us.
+#[test]
+fn packets_of_another_link_are_as_far_apart_as_its_shortest() {
+    let beside = |channels: &[String]| {
+        let soon = [urgent("soon", &["a", "b"], 3000, "20 ms")];
+        [EDF, LEVELS].map(|order| bound_at(0, &experiment(order, NAMES, &[&soon, channels].concat())))
+    };
+    let long = bulk(&["a", "c"], (1500, 1500), 64);
+    let alone = beside(&[]);
+    let (few, many) = (beside(std::slice::from_ref(&long)), beside(&[bulk(&["a", "c"], (64, 1500), 64)]));
+    let both = beside(&[long, bulk(&["a", "c"], (64, 64), 64)]);
+    for order in [0, 1] {
+        assert_eq!(alone[order].interference, Span::ZERO);
+        let each = few[order].interference / 3;
+        assert_eq!(
+            [&few, &many, &both].map(|bounds| bounds[order].interference),
+            [each * 3, each * 20, each * 20]
+        );
+        assert_eq!(few[order].bound, alone[order].bound + each * 3);
+        let us = |bound: &Bound| bound.bound.div_ceil(Span::from_us(1));
+        assert_eq!([us(&few[order]), us(&many[order])], [610, 919]);
+        // As many of what it passes on, beside interrupts for what comes in.
+        let (ends, passes) =
+            (beside(&[bulk(&["b", "a"], (64, 1500), 64)]), beside(&[bulk(&["b", "a", "c"], (64, 1500), 64)]));
+        assert!(passes[order].interference >= ends[order].interference + each * 20);
+    }
+}
+
+/// Frames of 64 B by the fast link may complete faster than they are heard of: they are counted by the places that they are made in, since among others there are some too long to be on the link while the next is made.
+#[test]
+fn packets_of_another_link_are_no_more_than_there_are_places_for() {
+    let beside = |sizes: &[(u32, u32)], slots: u32| {
+        let slow = urgent("slow", &["a", "c"], 3000, "25 ms");
+        let others = sizes.iter().map(|sizes| bulk(&["a", "b"], *sizes, slots));
+        let channels: Vec<String> = std::iter::once(slow).chain(others).collect();
+        bound_at(0, &experiment(LEVELS, NAMES, &channels)).bound
+    };
+    for sizes in [&[(64, 1500)][..], &[(65, 65), (1500, 1500)]] {
+        let [eight, further] = [16, 24].map(|slots| beside(sizes, slots + 8) - beside(sizes, slots));
+        // But for what is rounded up.
+        assert!(eight.max(further) - eight.min(further) <= Span::from_ps(1), "{further}");
+        // Each is a call of the link scheduler and an interrupt.
+        let places = 8 * sizes.len() as u64;
+        assert!(eight > Span::from_us(places * 10) && eight < Span::from_us(places * 20), "{eight}");
+    }
+}
+
+/// Whatever is sent by its own link, from here or from where it came by the other, may be in the adapter before a message of one short frame, for 1.2 ms.
+#[test]
+fn best_effort_of_the_link_that_it_leaves_by_is_before_it() {
+    for names in [NAMES, ["x", "b"]] {
+        let beside = |route: &[&str]| {
+            let channels = [urgent("short", &["a", "c"], 64, "25 ms"), bulk(route, (1500, 1500), 64)];
+            bound_at(0, &experiment(EDF, names, &channels)).bound
+        };
+        let (elsewhere, frame) = (beside(&["a", "b"]), Span::from_us(1200));
+        assert!(elsewhere < frame, "{elsewhere}");
+        for own in [&["a", "c"][..], &["b", "a", "c"]] {
+            let bound = beside(own);
+            assert!(bound > frame && bound > elsewhere + frame / 2, "{own:?}: {bound}");
+        }
+    }
+}
+
+/// The links of a host are alike to it but for what leaves by them. Two frames of what it passes on by the slow one, and a third before them, are 3.6 ms, with its first adapter or its second.
+#[test]
+fn which_link_is_the_first_is_all_the_same() {
+    let on = ["fast", "slow"];
+    for order in [EDF, LEVELS] {
+        let bounds = |names: [&str; 2], channels: &[String]| -> Vec<Vec<Span>> {
+            let promised = promises(&experiment(order, names, channels));
+            promised
+                .iter()
+                .map(|promise| promise.hops().iter().map(|hop| hop.bound.bound).collect())
+                .collect()
+        };
+        let over = [urgent("over", &["b", "a", "c"], 3000, "30 ms")];
+        let either = [on, ["z", "y"]].map(|names| bounds(names, &over));
+        assert_eq!(either[0], either[1]);
+        assert!(either[0][0][1] > Span::from_us(3600), "{either:?}");
+        let many = [
+            urgent("late", &["a", "b"], 3000, "30 ms"),
+            urgent("slow", &["a", "c"], 3000, "25 ms"),
+            urgent("soon", &["a", "b"], 3000, "20 ms"),
+            urgent("over", &["c", "a", "b"], 3000, "30 ms"),
+            bulk(&["a", "c"], (64, 1500), 64),
+            bulk(&["b", "a"], (1000, 1500), 64),
+        ];
+        assert_eq!(bounds(on, &many), bounds(["z", "y"], &many));
+    }
+}
+
+/// What comes in by a link and ends here does not leave by it: a host that sends by one only has nothing beside it, whichever is its first.
+#[test]
+fn what_ends_here_leaves_by_no_link() {
+    let comes = |names: [&str; 2]| {
+        let channels = [urgent("soon", &["a", "b"], 3000, "20 ms"), bulk(&["c", "a"], (64, 1500), 64)];
+        bound_at(0, &experiment(EDF, names, &channels)).bound
+    };
+    assert_eq!(comes(NAMES), comes(["z", "y"]));
+}
+
+/// Of 3000 B that leave by the fast link the slow one's table has what the CPU takes, and not 2.4 ms. What a channel is promised is made of what is said of it; and by the demand test, where EDF goes
+/// by what was asked for, that is its own link's bound: messages 40 ms apart go in the order of their levels, each once.
+#[test]
+fn each_link_has_its_own_bound() {
+    let channels = [
+        urgent("late", &["a", "b"], 3000, "30 ms"),
+        urgent("slow", &["a", "c"], 3000, "25 ms"),
+        urgent("soon", &["a", "b"], 3000, "20 ms"),
+    ];
+    let bounds = |experiment: &Experiment| -> Vec<Bound> {
+        promises(experiment).iter().map(|promise| promise.hops()[0].bound).collect()
+    };
+    let (by_level, by_order) = (experiment(LEVELS, NAMES, &channels), experiment(EDF, NAMES, &channels));
+    let (by_level, latest) = (bounds(&by_level), bounds(&by_order));
+    assert!(by_level[1].higher < Span::from_us(100), "{}", by_level[1].higher);
+    for bound in by_level.iter().chain(&latest) {
+        let terms = bound.wait + bound.service + bound.higher + bound.interference;
+        assert_eq!(terms, bound.bound, "{bound:?}");
+    }
+    let mut by_demand = by_order;
+    by_demand.admission.test = laxity_qos::admission::Test::Demand;
+    let own = |bounds: &[Bound]| -> Vec<Span> { bounds.iter().map(|bound| bound.bound).collect() };
+    assert_eq!(own(&bounds(&by_demand)), own(&by_level));
+}
+
+/// Both links have to have time: the least deadline that is named is admitted, and a shorter one is not.
+#[test]
+fn the_deadline_that_is_named_is_that_of_all_links() {
+    for names in [NAMES, ["z", "y"]] {
+        let channels = [
+            urgent("slow", &["a", "c"], 3000, "25 ms"),
+            urgent("soon", &["a", "b"], 3000, "20 ms"),
+            urgent("hasty", &["a", "b"], 3000, "100 us"),
+        ];
+        let mut experiment = experiment(EDF, names, &channels);
+        assert!(promises(&experiment)[2].is_refused());
+        let least = shortfall(&experiment, Formula::Corrected, 2).admissible.expect("there is time later");
+        for (deadline, refused) in [(least, false), (least - Span::from_ps(1), true)] {
+            experiment.channels[2].deadline = Some(deadline);
+            assert_eq!(promises(&experiment)[2].is_refused(), refused, "{deadline}");
+        }
+    }
+}
+
+/// Who is refused by one link, or further on, has kept nothing at the others. Of 200 us 195 are what the CPU takes where the other link is the fast one, so nobody would be let before it there, and the slow link takes more
+/// for one packet; and 2 ms are too short where it ends on a CPU of a twentieth of the speed.
+#[test]
+fn who_is_refused_is_at_no_link() {
+    let others = [urgent("late", &["a", "b"], 3000, "30 ms"), urgent("slow", &["a", "c"], 3000, "25 ms")];
+    let asked = |order: &str, names: [&str; 2], more: &[String]| {
+        let text = text(order, names, &[more, &others].concat());
+        let mut experiment = of_text(&text.replace("[node.b]\n", "[node.b]\nhost = { speedup = 0.5 }\n"));
+        // So that each is asked, without a look at the others before.
+        experiment.admission.division = Division::Alike;
+        promises(&experiment)
+    };
+    let bounds = |promises: &[Promise]| -> Vec<Span> {
+        promises.iter().flat_map(Promise::hops).map(|hop| hop.bound.bound).collect()
+    };
+    for (order, names) in [(EDF, NAMES), (EDF, ["z", "y"]), (LEVELS, NAMES), (LEVELS, ["z", "y"])] {
+        let without = bounds(&asked(order, names, &[]));
+        assert_eq!(without.len(), 4);
+        for (to, deadline) in [("c", "200 us"), ("b", "2 ms")] {
+            let promised = asked(order, names, &[urgent("hasty", &["a", to], 3000, deadline)]);
+            assert!(promised[0].is_refused(), "{:?}", promised[0]);
+            assert_eq!(bounds(&promised[1..]), without, "{order} {names:?} {to}");
+        }
+    }
+}
+
+/// There are 31 levels above best effort's, so 31 channels have one each, in the order of their deadlines, whatever else is sent.
+#[test]
+fn as_many_channels_as_levels_have_one_each() {
+    let named = |n: u32| {
+        urgent(
+            &format!("c{n}"),
+            &["a", if n.is_multiple_of(2) { "b" } else { "c" }],
+            64,
+            &format!("{} ms", 9 + n),
+        )
+    };
+    let mut channels: Vec<String> = (0..31).rev().map(named).collect();
+    channels.push(bulk(&["a", "c"], (64, 64), 64));
+    let promised = promises(&experiment(LEVELS, NAMES, &channels));
+    let levels = promised[..31].iter().map(|promise| promise.hops()[0].bound.level);
+    assert!(levels.eq((0..31).rev().map(Some)));
+}
+
+/// Beside one message of `slow` a message of `late` makes it wait till 4502.747 us by the slow link's table, so with 4450 us it has to be above there; the fast link's table would have it below, as everybody
+/// is put as high as those below tolerate. It cannot be both, and there is one level for it at the CPU. With 53 us more `slow` tolerates it in both, by EDF it need not be either, and who
+/// asks first for less is below in both.
+#[test]
+fn who_would_be_above_by_one_link_and_below_by_the_other_is_refused() {
+    let asked = |order: &str, names: [&str; 2], deadline: &str, turned: bool| {
+        let slow = urgent("slow", &["a", "c"], 3000, deadline);
+        let mut channels = [slow, urgent("late", &["a", "b"], 3000, "30 ms")];
+        if turned {
+            channels.reverse();
+        }
+        let experiment = experiment(order, names, &channels);
+        promises(&experiment).iter().map(Promise::is_refused).collect::<Vec<_>>()
+    };
+    for names in [NAMES, ["z", "y"]] {
+        assert_eq!(asked(LEVELS, names, "4450 us", false), [false, true]);
+        for (order, deadline, turned) in
+            [(LEVELS, "4503 us", false), (EDF, "4450 us", false), (LEVELS, "4450 us", true)]
+        {
+            assert_eq!(asked(order, names, deadline, turned), [false, false], "{order} {deadline}");
+        }
+    }
+}
