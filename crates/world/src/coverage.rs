@@ -240,9 +240,10 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         }
     }
     for channel in channels {
-        for &node in channel.senders() {
+        // Where it ends too: its handler there has the level that was chosen.
+        for (hop, &node) in channel.route.iter().enumerate() {
             if let Ok(covered) = &stations[node]
-                && let Err(why) = policies_at(channel, covered)
+                && let Err(why) = policies_at(channel, hop < channel.senders().len(), covered)
             {
                 stations[node] = Err(why);
             }
@@ -354,13 +355,13 @@ fn port(outlet: &Outlet, switch: &SwitchSpec) -> Result<Covered, Uncovered> {
     Ok(Covered { model, link, further, rates, row: None, by_level, levels, ahead: false, depth: 1 })
 }
 
-/// What the channel says of how it is treated where it is sent, at a host that is so covered.
-fn policies_at(channel: &ChannelSpec, at: &Covered) -> Result<(), Uncovered> {
+/// What the channel says of how it is treated at a station of its way that is so covered, which it leaves again or not.
+fn policies_at(channel: &ChannelSpec, leaves: bool, at: &Covered) -> Result<(), Uncovered> {
     if (at.by_level || at.is_levelled()) && channel.level.is_some() {
         return Err(Uncovered("levels chosen by hand are not those that admission proves bounds for"));
     }
     match channel.packet_overflow {
-        PacketOverflow::DecayDeadline if at.ahead => {
+        PacketOverflow::DecayDeadline if leaves && at.ahead => {
             Err(Uncovered("a handler that works ahead decays the deadlines of what it was promised"))
         }
         PacketOverflow::Block | PacketOverflow::Drop | PacketOverflow::DecayDeadline => Ok(()),
