@@ -240,11 +240,16 @@ impl<E: Copy> Calendar<E> {
         (self.now, first.event)
     }
 
-    /// What comes behind the event just taken if nothing is scheduled before it; only where many are to come.
+    /// Whether so many are to come that what they are about may lie anywhere.
     #[inline(always)]
-    pub(crate) fn behind(&self) -> Option<&E> {
-        let children = self.heap.get(1..=CHILDREN).filter(|_| self.heap.len() > MANY)?;
-        Some(&children[least_of_four(children).0].event)
+    pub(crate) fn has_many(&self) -> bool {
+        self.heap.len() > MANY
+    }
+
+    /// What comes behind the event just taken if nothing is scheduled before it, where [there are many](Self::has_many).
+    pub(crate) fn behind(&self) -> &E {
+        let children = &self.heap[1..=CHILDREN];
+        &children[least_of_four(children).0].event
     }
 
     /// [`Calendar::next_time`] for a driver, which pops next and so may fill the hole.

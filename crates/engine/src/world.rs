@@ -30,7 +30,6 @@ pub trait World {
 
     /// `event` is probably next: a hint to have its memory fetched while another is handled, which must change nothing. Told only where many are
     /// to come.
-    #[inline(always)]
     fn ahead(&self, event: &Self::Event) {
         let _ = event;
     }

@@ -261,11 +261,18 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         if self.around.observer.has_seen() {
             self.around.observer.look_at(now, &self.nodes);
         }
-        if let Some((station, channel, label)) = self.around.soon.take() {
-            match self.switches.has(station as usize) {
-                true => self.switches.fetch(station as usize, label),
-                false => self.nodes[station as usize].fetch(channel, label),
-            }
+        if self.around.soon.is_some() {
+            self.fetch_soon();
+        }
+    }
+
+    /// Asks for what the station will look at to which a frame has begun to leave.
+    #[inline(never)]
+    fn fetch_soon(&mut self) {
+        let Some((station, channel, label)) = self.around.soon.take() else { return };
+        match self.switches.has(station as usize) {
+            true => self.switches.fetch(station as usize, label),
+            false => self.nodes[station as usize].fetch(channel, label),
         }
     }
 
