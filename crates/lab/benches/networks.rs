@@ -98,7 +98,7 @@ fn main() {
         println!("{}", cost(&text, events.parse().expect("a number")));
         return;
     }
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let quick = arguments.iter().any(|argument| argument == "--quick");
     let (rounds, events) = if quick { (3, 500_000) } else { (7, 2_000_000) };
     let texts = [alone(), network()];
     let mut costs = [Vec::new(), Vec::new()];

@@ -243,7 +243,7 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
         // Where it ends too: its handler there has the level that was chosen.
         for (hop, &node) in channel.route.iter().enumerate() {
             if let Ok(covered) = &stations[node]
-                && let Err(why) = policies_at(channel, hop < channel.senders().len(), covered)
+                && let Err(why) = policies_at(channel, channel.goes_on_from(hop), covered)
             {
                 stations[node] = Err(why);
             }

@@ -270,3 +270,29 @@ fn who_would_be_above_by_one_link_and_below_by_the_other_is_refused() {
         }
     }
 }
+
+/// Both tables have the channels in one order, so each has the level of its place there. By deadlines a channel has the later of the two bounds, for that is what EDF goes by; by levels its own
+/// link's, which of the fast one is shorter by what the other has in everybody's wait: a packet of 1.2 ms where its own take 120 us.
+#[test]
+fn levels_order_several_links_without_a_deadline_of_the_other() {
+    let hops = |order: &str| -> Vec<(Option<u32>, Span)> {
+        let first = |promise: Promise| {
+            let Promise::Admitted(hops) = promise else { panic!("{order}: {promise:?}") };
+            (hops[0].bound.level, hops[0].bound.bound)
+        };
+        let channels = [
+            urgent("late", &["a", "b"], 3000, "30 ms"),
+            urgent("slow", &["a", "c"], 3000, "25 ms"),
+            urgent("soon", &["a", "b"], 3000, "20 ms"),
+        ];
+        promises(&experiment(order, NAMES, &channels)).into_iter().map(first).collect()
+    };
+    let (by_level, by_deadline) = (hops(LEVELS), hops(EDF));
+    assert_eq!([0, 1, 2].map(|n| by_level[n].0), [Some(2), Some(1), Some(0)]);
+    assert_eq!([0, 1, 2].map(|n| by_deadline[n].0), [None; 3]);
+    for fast in [0, 2] {
+        let shorter = by_deadline[fast].1 - by_level[fast].1;
+        assert!(shorter > Span::from_us(900), "{shorter}");
+    }
+    assert_eq!(by_level[1].1, by_deadline[1].1);
+}

@@ -90,45 +90,6 @@ fn a_fill_of_small_channels_ends() {
     }
 }
 
-/// A host whose adapters are a fast and a slow link, by which it sends one channel each; what orders CPU and links.
-fn of_two_links(order: &str) -> Vec<Promise> {
-    let channel = |name: &str, to: &str, deadline: &str| {
-        format!(
-            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nfrom = \"a\"\nto = \"{to}\"\nmax_message = \"3000 B\"\nburst = 1\n\
-             min_interval = \"40 ms\"\ndeadline = \"{deadline}\"\nsource = {{ kind = \"periodic\" }}\n"
-        )
-    };
-    let host = format!(
-        "title = \"two links\"\n[host]\nprofile = \"mc68040\"\nspeedup = 10\nsubsystem = {{ packet = \"1500 B\", cpu = \"{order}\", link = \
-         {{ paradigm = \"O1\", order = \"{order}\" }} }}\n[adapter]\nkind = \"null\"\n[node.a]\nadapter = {{ fast = {{}}, slow = {{}} }}\n\
-         [node.b]\n[node.c]\n[network.fast]\njoins = [\"a.fast\", \"b\"]\nrate = \"100 Mbit/s\"\n[network.slow]\njoins = [\"a.slow\", \"c\"]\n\
-         rate = \"10 Mbit/s\"\n[run]\ntime = \"1 s\"\n"
-    );
-    let channels = [("late", "b", "30 ms"), ("slow", "c", "25 ms"), ("soon", "b", "20 ms")];
-    promises(&(host + &channels.map(|(name, to, deadline)| channel(name, to, deadline)).concat()))
-}
-
-/// Both tables have the channels in one order, so each has the level of its place there. By deadlines a channel has the later of the two bounds, for that is what EDF goes by; by levels its own
-/// link's, which of the fast one is shorter by what the other has in everybody's wait: a packet of 1.2 ms where its own take 120 us.
-#[test]
-fn levels_order_several_links_without_a_deadline_of_the_other() {
-    let hops = |order: &str| -> Vec<(Option<u32>, Span)> {
-        let first = |promise: Promise| {
-            let Promise::Admitted(hops) = promise else { panic!("{order}: {promise:?}") };
-            (hops[0].bound.level, hops[0].bound.bound)
-        };
-        of_two_links(order).into_iter().map(first).collect()
-    };
-    let (by_level, by_deadline) = (hops("fixed_priority"), hops("multiclass_edf"));
-    assert_eq!([0, 1, 2].map(|n| by_level[n].0), [Some(2), Some(1), Some(0)]);
-    assert_eq!([0, 1, 2].map(|n| by_deadline[n].0), [None; 3]);
-    for fast in [0, 2] {
-        let shorter = by_deadline[fast].1 - by_level[fast].1;
-        assert!(shorter > Span::from_us(900), "{shorter}");
-    }
-    assert_eq!(by_level[1].1, by_deadline[1].1);
-}
-
 /// A thread for each message is created for each, in 100 us on a host of ten times that speed.
 #[test]
 fn a_thread_for_each_message_is_created() {

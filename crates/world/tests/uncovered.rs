@@ -65,8 +65,11 @@ fn of_two(text: &str) -> String {
 
 /// Why the first channel of `text` is not promised anything, or not up to who receives it; nothing if it is.
 fn refused(text: &str) -> Option<&'static str> {
-    let scenario = Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}"));
-    why(&scenario.first())
+    why(&of_text(text))
+}
+
+fn of_text(text: &str) -> Experiment {
+    Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
 }
 
 /// The same of what a text says.
@@ -134,14 +137,17 @@ fn what_comes_in_and_media() {
 #[test]
 fn a_null_adapter_at_a_shared_medium() {
     const TWO: &str = "[node.c]\n[node.a]\nadapter = { left = {}, right = {} }\n";
-    let first = |text: &str| {
-        Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}{text}")).first()
+    let share = |experiment: &mut Experiment, name: &str, medium: &MediumSpec| {
+        let members = (0..experiment.nodes.len()).collect();
+        let mut networks = experiment.networks.iter_mut();
+        let network = networks.find(|network| network.name.as_deref() == Some(name)).expect("it is there");
+        (network.medium, network.members) = (medium.clone(), members);
     };
     let media =
         ["csma\"\nrate = \"10 Mbit/s", "token_ring\"\nrotation = \"2 ms\"\nholding = \"800 us"].map(|kind| {
             let text = of_two(&HOST.replace(NULL, STAGES))
                 .replace("wire]\n", &format!("wire]\nkind = \"{kind}\"\n"));
-            first(&text).networks[0].medium.clone()
+            of_text(&text).networks[0].medium.clone()
         });
     let one = of_two(HOST);
     let flooded = "name = \"flood\"\nfrom = \"a\"\nto = \"b\"\nclass = \"best_effort\"\nmax_message = \"16 KiB\"\nburst = 4\nsource = { kind = \"continuous\" }\n";
@@ -158,37 +164,24 @@ fn a_null_adapter_at_a_shared_medium() {
     for (text, network) in
         [(&one, "wire"), (&handed, "wire"), (&behind, "other"), (&several, "wire"), (&several, "other")]
     {
-        let mut experiment = first(text);
+        let mut experiment = of_text(text);
         assert_eq!(why(&experiment), None, "{text}");
-        let place = experiment
-            .networks
-            .iter()
-            .position(|other| other.name.as_deref() == Some(network))
-            .expect("it is there");
         for medium in &media {
             assert_ne!(*medium, MediumSpec::PointToPoint);
-            experiment.networks[place].medium = medium.clone();
-            experiment.networks[place].members = (0..experiment.nodes.len()).collect();
+            share(&mut experiment, network, medium);
             assert_eq!(why(&experiment), Some(shared), "{network} {medium:?}");
         }
     }
     // Nobody sends there.
-    let mut experiment = first(&several.replace("to = \"c\"", "to = \"b\""));
-    let place = experiment
-        .networks
-        .iter()
-        .position(|other| other.name.as_deref() == Some("other"))
-        .expect("it is there");
-    experiment.networks[place].medium = media[0].clone();
-    experiment.networks[place].members = (0..experiment.nodes.len()).collect();
+    let mut experiment = of_text(&several.replace("to = \"c\"", "to = \"b\""));
+    share(&mut experiment, "other", &media[0]);
     assert_eq!(why(&experiment), None);
 }
 
 /// A host at its own pace, or a kernel's, takes other times than its profile has.
 #[test]
 fn a_host_that_is_not_modelled() {
-    let scenario = Scenario::from_text("test.toml", HOST).unwrap_or_else(|errors| panic!("{errors}"));
-    let mut experiment = scenario.first();
+    let mut experiment = of_text(HOST);
     let own = "a host at its own pace takes what it takes, and the profile says nothing of it";
     let kernel = "a real kernel takes what it takes, and the profile says nothing of it";
     for (host, pace, expected) in [

@@ -120,22 +120,17 @@ impl Senders {
     ) {
         self.stirred = true;
         let sender = &mut self.all[channel];
-        // What came before still waits, and a channel delivers in sequence.
-        let follows = sender.waits || sender.ready;
-        if !follows && subsystem.room(channel) > sender.sending {
-            match self.placement {
-                Applications::Separate => {
-                    debug_assert!(sender.pending.is_empty(), "who has something pending waits");
-                    return send(now, channel, size, subsystem, answered);
-                }
-                Applications::Shared => {
-                    sender.ready = true;
-                    subsystem.application_ready(channel);
-                }
-            }
-        } else if !follows {
+        if sender.waits || sender.ready {
+            // What came before still waits, and a channel delivers in sequence.
+        } else if subsystem.room(channel) <= sender.sending {
             sender.waits = true;
             self.waiting.push(channel);
+        } else if self.placement == Applications::Separate {
+            debug_assert!(sender.pending.is_empty(), "who has something pending waits");
+            return send(now, channel, size, subsystem, answered);
+        } else {
+            sender.ready = true;
+            subsystem.application_ready(channel);
         }
         sender.pending.push_back(size);
     }

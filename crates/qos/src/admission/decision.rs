@@ -43,7 +43,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// One that nobody below decides.
-    pub(super) fn new(resource: Resource, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
+    pub fn new(resource: Resource, deficit: Deficit, reason: Reason, claimant: Claimant) -> Self {
         Self { resource, deficit, claimant, reason, blocked_by: None }
     }
 }

@@ -312,12 +312,9 @@ impl AdmissionTable {
         for channel in &self.channels {
             let spec = channel.request.spec();
             let service = shared.demand(&self.environment, &channel.request);
-            let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| Refusal {
-                resource: Resource::Deadline,
-                deficit: Deficit::Time(span(service).saturating_sub(channel.request.deadline())),
-                claimant: Claimant::Channel(channel.id),
-                reason: Reason::Late,
-                blocked_by: None,
+            let task = Task::new(spec.min_interval.as_ps(), service).ok_or_else(|| {
+                let late = Deficit::Time(span(service).saturating_sub(channel.request.deadline()));
+                Refusal::new(Resource::Deadline, late, Reason::Late, Claimant::Channel(channel.id))
             })?;
             tasks.push(task);
         }

@@ -140,6 +140,12 @@ impl<T> ByChannel<T> {
         (place != NOWHERE).then_some(place as usize)
     }
 
+    /// The same of one that has a value.
+    #[inline]
+    fn known(&self, channel: ChannelId) -> usize {
+        self.find(channel).expect("the channel is here")
+    }
+
     fn look_up(&self, channel: ChannelId) -> u32 {
         if self.table.is_empty() {
             return NOWHERE;
@@ -178,10 +184,28 @@ impl<T> ByChannel<T> {
     #[inline]
     pub fn labelled(&self, label: Label, channel: ChannelId) -> Label {
         if label == Label::NONE {
-            return Label(self.find(channel).expect("the channel is here") as u32);
+            return Label(self.known(channel) as u32);
         }
         debug_assert_eq!(self.channels[label.0 as usize], channel, "a label is of the channel");
         label
+    }
+
+    /// Asks for what a label stands for.
+    #[inline]
+    pub fn fetch(&self, label: Label) {
+        if let Some(value) = self.all.get(label.0 as usize) {
+            fetch(value);
+        }
+    }
+
+    /// Asks for what will be looked at to find `channel` by its number.
+    #[inline]
+    pub fn fetch_way(&self, channel: ChannelId) {
+        match self.direct.get(channel.0 as usize) {
+            Some(place) => fetch(place),
+            None if self.table.is_empty() => {}
+            None => fetch(&self.table[self.first(channel.0)]),
+        }
     }
 
     /// All values, by the place where each lies.
@@ -203,35 +227,15 @@ impl<T> Index<ChannelId> for ByChannel<T> {
 
     #[inline]
     fn index(&self, channel: ChannelId) -> &T {
-        &self.all[self.find(channel).expect("the channel is here")]
+        &self.all[self.known(channel)]
     }
 }
 
 impl<T> IndexMut<ChannelId> for ByChannel<T> {
     #[inline]
     fn index_mut(&mut self, channel: ChannelId) -> &mut T {
-        let place = self.find(channel).expect("the channel is here");
+        let place = self.known(channel);
         &mut self.all[place]
-    }
-}
-
-impl<T> ByChannel<T> {
-    /// Asks for what a label stands for.
-    #[inline]
-    pub fn fetch(&self, label: Label) {
-        if let Some(value) = self.all.get(label.0 as usize) {
-            fetch(value);
-        }
-    }
-
-    /// Asks for what will be looked at to find `channel` by its number.
-    #[inline]
-    pub fn fetch_way(&self, channel: ChannelId) {
-        match self.direct.get(channel.0 as usize) {
-            Some(place) => fetch(place),
-            None if self.table.is_empty() => {}
-            None => fetch(&self.table[self.first(channel.0)]),
-        }
     }
 }
 

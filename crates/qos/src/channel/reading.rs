@@ -24,7 +24,6 @@ use super::computing::Ready;
 use super::cores::CoreId;
 use super::lane::Lane;
 use super::message::{Delivery, Packet};
-use super::policy::ChannelConfig;
 use super::step::{Dropped, Step, Thread};
 use super::subsystem::Subsystem;
 use crate::discipline::Tag;
@@ -90,8 +89,7 @@ impl Subsystem {
             self.channels[channel].counters.delivered += 1;
             return Some(delivery);
         }
-        let ChannelConfig { class, ref spec, .. } = self.lanes[lane].config;
-        let size = self.cut(class, spec, delivery.size).last_piece();
+        let size = self.cut(&self.lanes[lane].config, delivery.size).last_piece();
         let spoilt = self.lanes[lane].inbox.spoilt == Some(message);
         if spoilt || !self.wait_for_program(now, lane, Waiting { delivery: Some(delivery), size, tag }) {
             self.count_drop(channel, 0, Dropped::ProgramQueue);
@@ -103,7 +101,7 @@ impl Subsystem {
     pub(super) fn came(&mut self, now: Time, lane: usize, packet: &Packet) {
         let config = &self.lanes[lane].config;
         let ends = |cut: &Cut| cut.begins_piece(u64::from(packet.index) + 1);
-        if config.reader.is_none() || !ends(&self.cut(config.class, &config.spec, packet.message_size)) {
+        if config.reader.is_none() || !ends(&self.cut(config, packet.message_size)) {
             return;
         }
         let piece = Waiting { delivery: None, size: config.spec.max_message, tag: packet.tag };

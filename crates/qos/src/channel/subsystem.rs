@@ -18,7 +18,7 @@ use crate::ahead::fetch;
 use crate::costs::LinkCosts;
 use crate::discipline::{Class, Groups, Tag};
 use crate::fragment::{Cut, Reassembler};
-use crate::traffic::{LogicalClock, TrafficSpec};
+use crate::traffic::LogicalClock;
 
 /// What became of a channel's messages at this host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -257,15 +257,15 @@ impl Subsystem {
     /// The application sends a message of `size` bytes on `channel`. Panics if that is [closed](Self::close).
     pub fn send(&mut self, now: Time, channel: ChannelId, size: Bytes) -> Sent {
         let own = self.channels.labelled(Label::NONE, channel);
-        let Channel { config, lane, excess, sent: id, .. } = &self.channels[own];
-        let ChannelConfig { class, spec, deadline, share, level, message_overflow, .. } = *config;
-        let (lane, excess, id) = (*lane, *excess, *id);
+        let Channel { ref config, lane, excess, sent: id, .. } = self.channels[own];
+        let ChannelConfig { class, deadline, share, level, message_overflow, .. } = *config;
         assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
         let best_effort = Tag::sharing(now, share);
         let real_time = class == Class::RealTime;
-        if let Some(cause) = self.outside_contract(class, &spec, size) {
+        if let Some(cause) = self.outside_contract(config, size) {
             return self.drop_message(channel, size, cause);
         }
+        let cut = self.cut(config, size);
         let (lane, tag, due_from) = if self.lane_has_room(lane) {
             let channel = &mut self.channels[own];
             if real_time {
@@ -293,7 +293,6 @@ impl Subsystem {
         let state = &mut self.channels[own];
         state.sent += 1;
         state.counters.accepted += 1;
-        let cut = self.cut(class, &spec, size);
         let message = Message { id, size, sent: now, due_from, tag, made: 0, cut };
         match self.lanes[lane].handler {
             Some(handler) => self.hand(now, lane, handler, message),
@@ -312,9 +311,9 @@ impl Subsystem {
 
     /// How a message of a channel falls into packets. What is sent without a guarantee is cut as it is: nobody has
     /// reserved anything for it.
-    pub(super) fn cut(&self, class: Class, spec: &TrafficSpec, size: Bytes) -> Cut {
-        let enforced = self.config.enforcement && class == Class::RealTime;
-        Cut::new(size, if enforced { spec.max_message } else { size }, self.config.packet)
+    pub(super) fn cut(&self, config: &ChannelConfig, size: Bytes) -> Cut {
+        let enforced = self.config.enforcement && config.class == Class::RealTime;
+        Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
     }
 
     /// Why a message of `size` cannot be carried at all, if it cannot.
@@ -323,7 +322,8 @@ impl Subsystem {
     /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
     /// is carried in pieces, unless the last would be a packet shorter than any of the contract; best effort
     /// has no rate at which pieces could come.
-    fn outside_contract(&self, class: Class, spec: &TrafficSpec, size: Bytes) -> Option<Dropped> {
+    fn outside_contract(&self, config: &ChannelConfig, size: Bytes) -> Option<Dropped> {
+        let spec = &config.spec;
         if !self.config.enforcement {
             return None;
         }
@@ -333,16 +333,15 @@ impl Subsystem {
         if size <= spec.max_message {
             return None;
         }
-        let cut = self.cut(class, spec, size);
-        let carried = class == Class::RealTime
+        let cut = self.cut(config, size);
+        let carried = config.class == Class::RealTime
             && cut.packets() <= u64::from(Reassembler::MAX_FRAGMENTS)
             && cut.last() >= spec.smallest_packet(self.config.packet);
         (!carried).then_some(Dropped::Oversize)
     }
 
     fn drop_message(&mut self, channel: ChannelId, size: Bytes, cause: Dropped) -> Sent {
-        let ChannelConfig { class, ref spec, .. } = self.channels[channel].config;
-        let packets = self.cut(class, spec, size).packets();
+        let packets = self.cut(&self.channels[channel].config, size).packets();
         self.count_drop(channel, packets, cause);
         Sent::Dropped(cause)
     }

@@ -37,7 +37,7 @@ pub(super) fn lenient(
     let guaranteed = experiment.channels.iter().filter(|channel| channel.class == Class::RealTime);
     for (channel, hop) in guaranteed.flat_map(|channel| channel.passages(node).map(move |hop| (channel, hop)))
     {
-        let sends = hop < channel.senders().len();
+        let sends = channel.goes_on_from(hop);
         let sees = |policing: &Option<Policing>, so: bool| policing.filter(|_| so);
         let policing = [sees(transmit_policing, sends), sees(receive_policing, hop > 0)];
         if policing.into_iter().flatten().any(|policing| !lets_through(experiment, channel, hop, policing)) {

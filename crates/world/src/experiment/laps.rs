@@ -115,8 +115,12 @@ impl ChannelSpec {
 
     /// Those from which it goes on: all but that at which it ends.
     pub fn passages_from(&self, station: usize) -> impl Iterator<Item = usize> + '_ {
-        let senders = self.senders().len();
-        self.passages(station).filter(move |hop| *hop < senders)
+        self.passages(station).filter(|hop| self.goes_on_from(*hop))
+    }
+
+    /// Whether it goes on from that hop: from all but that at which it ends.
+    pub fn goes_on_from(&self, hop: usize) -> bool {
+        hop < self.senders().len()
     }
 
     /// Whether it comes to `station` from another.

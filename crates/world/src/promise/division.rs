@@ -35,13 +35,8 @@ pub(super) fn divide(stations: &[Needs], each: Span) -> Result<Vec<Span>, Refuse
     let mut deadlines: Vec<Span> = stations.iter().map(least).collect();
     let taken = sum(&deadlines);
     if let (true, Some(slowest)) = (taken > all, stations.iter().max_by_key(|needs| needs.least)) {
-        let refusal = Refusal {
-            resource: Resource::Deadline,
-            deficit: Deficit::Time(taken - all),
-            claimant: Claimant::Newcomer,
-            reason: Reason::LateTogether,
-            blocked_by: None,
-        };
+        let late = Deficit::Time(taken - all);
+        let refusal = Refusal::new(Resource::Deadline, late, Reason::LateTogether, Claimant::Newcomer);
         return Err(Refused { node: slowest.node, refusal });
     }
     let mut left = all - taken;

@@ -109,12 +109,9 @@ impl Inside {
         channel: &ChannelSpec,
         hop: usize,
     ) -> Option<Refusal> {
-        self.short(experiment, channel, hop).next().map(|short| Refusal {
-            resource: short.resource,
-            deficit: short.needs.map_or(Deficit::Unbounded, |needs| Deficit::Places(needs - short.has)),
-            claimant: Claimant::Newcomer,
-            reason: Reason::NoRoomInAdapter,
-            blocked_by: None,
+        self.short(experiment, channel, hop).next().map(|short| {
+            let places = short.needs.map_or(Deficit::Unbounded, |needs| Deficit::Places(needs - short.has));
+            Refusal::new(short.resource, places, Reason::NoRoomInAdapter, Claimant::Newcomer)
         })
     }
 

@@ -56,13 +56,8 @@ impl Links {
         }
         if self.tables[0].1.has_levels() && places.len() > 1 {
             self.release_all(&names);
-            return Err(Refusal {
-                resource: Resource::Levels,
-                deficit: Deficit::Unbounded,
-                claimant: Claimant::Newcomer,
-                reason: Reason::OrdersDiffer,
-                blocked_by: None,
-            });
+            let (resource, deficit) = (Resource::Levels, Deficit::Unbounded);
+            return Err(Refusal::new(resource, deficit, Reason::OrdersDiffer, Claimant::Newcomer));
         }
         let name = names[0];
         self.names.insert(name, (asked.link, names));
