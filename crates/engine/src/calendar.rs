@@ -121,6 +121,10 @@ pub struct Calendar<E> {
     far: Far<E>,
     /// How many entries in the heap are a crowd.
     crowd: usize,
+    /// Events that have happened, popped or leapt to.
+    happened: u64,
+    /// A world may go on by itself before that time, until so many have happened; [`Time::ZERO`] for never.
+    free: (Time, u64),
 }
 
 impl<E: Copy> Default for Calendar<E> {
@@ -146,6 +150,8 @@ impl<E: Copy> Calendar<E> {
             near: Time::MAX,
             far: Far::new(),
             crowd: CROWD,
+            happened: 0,
+            free: (Time::ZERO, 0),
         }
     }
 
@@ -236,8 +242,42 @@ impl<E: Copy> Calendar<E> {
     pub(crate) fn take_due(&mut self) -> (Time, E) {
         let first = &self.heap[0];
         self.hole = true;
+        self.happened += 1;
         self.now = first.time;
         (self.now, first.event)
+    }
+
+    /// Moves now to `at`, as if an event had been scheduled for then and were the next to happen, if it would be: nothing else happens until and at
+    /// `at`, and the driver lets a world go on without it. Whether it did; if not, nothing has changed.
+    ///
+    /// A component that is called, and wants to be called again before anything else happens, need not be told so by way of the heap. For a world
+    /// that calls it here there is one event more, as there would have been.
+    #[inline]
+    pub fn leap(&mut self, at: Time) -> bool {
+        let (before, most) = self.free;
+        if at >= before || self.happened >= most || at > self.near {
+            return false;
+        }
+        debug_assert!(at >= self.now, "a world goes back to {at} from {}", self.now);
+        let (first, fewest) = if self.hole { (1, 1 + CHILDREN) } else { (0, 1) };
+        let mut next = self.heap.iter().take(fewest).skip(first);
+        let leaps = next.all(|entry| entry.time > at);
+        if leaps {
+            self.now = at;
+            self.happened += 1;
+        }
+        leaps
+    }
+
+    /// A world may go on by itself before that time, until so many events have [happened](Self::happened).
+    pub(crate) fn set_free(&mut self, before: Time, most: u64) {
+        self.free = (before, most);
+    }
+
+    /// How many events have happened.
+    #[inline(always)]
+    pub(crate) fn happened(&self) -> u64 {
+        self.happened
     }
 
     /// Whether so many are to come that what they are about may lie anywhere.

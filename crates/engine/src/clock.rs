@@ -62,6 +62,9 @@ pub enum Wait {
 
 /// Tells a driver when it is time; the module's header gives the contract.
 pub trait Clock {
+    /// Whether every wait is over at once and on time, so that nobody need ask: a world may [go on](crate::Calendar::leap) by itself.
+    const JUMPS: bool = false;
+
     /// Waits until `t` or an outside input, whichever is first.
     fn wait_until(&mut self, t: Time) -> Wait;
 }
@@ -71,6 +74,8 @@ pub trait Clock {
 pub struct VirtualClock;
 
 impl Clock for VirtualClock {
+    const JUMPS: bool = true;
+
     #[inline(always)]
     fn wait_until(&mut self, _t: Time) -> Wait {
         Wait::Reached { late: Span::ZERO }

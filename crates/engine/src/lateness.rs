@@ -59,6 +59,11 @@ impl Lateness {
         }
     }
 
+    /// Adds so many that were on time.
+    pub(crate) fn record_on_time(&mut self, count: u64) {
+        self.on_time += count;
+    }
+
     fn record_late(&mut self, late: Span) {
         if self.late.is_empty() {
             self.late = vec![0; BUCKETS];

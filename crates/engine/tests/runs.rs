@@ -229,3 +229,86 @@ fn what_is_next_is_said_ahead() {
     assert_eq!(ahead.iter().map(|(handled, _)| *handled).collect::<Vec<_>>(), (0..236).collect::<Vec<_>>());
     assert!(ahead.iter().all(|(handled, event)| world.handled[handled + 1] == *event));
 }
+
+/// Components that want to be called again and again, and what they did when; whether the one that is called goes on by itself where it may.
+struct Walkers {
+    goes_on: bool,
+    steps: Vec<Stream>,
+    /// The longest step of each.
+    longest: Vec<u64>,
+    walked: Vec<(Time, usize)>,
+    leaps: usize,
+}
+
+impl Walkers {
+    fn new(count: usize, goes_on: bool) -> (Self, Calendar<usize>) {
+        let steps = (0..count).map(|who| Seed::new(7).stream(&format!("walker {who}"))).collect();
+        // Short steps, so that they meet often; of a hundred, two alone, so that these go on among others. Five thousand lie far off.
+        let is_short = |who| count < 10 || count < 1000 && who < 2;
+        let longest = (0..count).map(|who| if is_short(who) { 5 } else { 1 << 30 }).collect();
+        let mut calendar = Calendar::new();
+        (0..count).for_each(|who| calendar.schedule(Time::ZERO, who));
+        (Self { goes_on, steps, longest, walked: Vec::new(), leaps: 0 }, calendar)
+    }
+}
+
+impl World for Walkers {
+    type Event = usize;
+
+    fn handle(&mut self, mut now: Time, who: usize, calendar: &mut Calendar<usize>) {
+        loop {
+            assert_eq!(now, calendar.now());
+            self.walked.push((now, who));
+            let next = now + Span::from_ps(self.steps[who].below(self.longest[who]));
+            if !self.goes_on || !calendar.leap(next) {
+                return calendar.schedule(next, who);
+            }
+            now = next;
+            self.leaps += 1;
+        }
+    }
+}
+
+#[test]
+fn who_goes_on_by_itself_is_the_same_run() {
+    const EVENTS: usize = 40_000;
+    let mut clocks = (VirtualClock, ScriptedClock::default());
+    for count in [1, 2, 3, 5, 7, 100, 5000] {
+        let (mut asks, mut calendar) = Walkers::new(count, false);
+        let asked = run(&mut asks, &mut calendar, &mut clocks.0, Limits::NONE.events(EVENTS as u64));
+        let (mut goes, mut calendar) = Walkers::new(count, true);
+        let whole = run(&mut goes, &mut calendar, &mut clocks.0, Limits::NONE.events(EVENTS as u64));
+        assert!(asks.walked == goes.walked && asked == whole, "{count}: {asked:?} and {whole:?}");
+        assert!(goes.leaps > 0 && asks.leaps == 0, "{count}: {} leaps", goes.leaps);
+
+        // In pieces of events and of time, and under a clock that somebody has to ask.
+        let (mut goes, mut calendar) = Walkers::new(count, true);
+        let mut pieces = Seed::new(1).stream("pieces");
+        while goes.walked.len() < EVENTS {
+            let left = (EVENTS - goes.walked.len()) as u64;
+            let (events, until) = (pieces.below(50).min(left), calendar.now() + Span::from_ps(pieces.below(100)));
+            let before = goes.walked.len();
+            let outcome = match pieces.below(3) {
+                0 => run(&mut goes, &mut calendar, &mut clocks.0, Limits::NONE.events(events)),
+                1 => run(&mut goes, &mut calendar, &mut clocks.1, Limits::NONE.events(events)),
+                _ => run(&mut goes, &mut calendar, &mut clocks.0, Limits::NONE.until(until).events(left)),
+            };
+            assert_eq!(outcome.events, (goes.walked.len() - before) as u64);
+            assert_eq!(outcome.lateness.count(), outcome.events);
+        }
+        assert!(asks.walked == goes.walked, "{count}, in pieces");
+    }
+}
+
+/// Nobody goes on outside a run, nor under a clock that has to be waited for.
+#[test]
+fn nobody_goes_on_who_is_waited_for() {
+    let (mut goes, mut calendar) = Walkers::new(1, true);
+    assert!(!calendar.leap(Time::from_ns(1)));
+    run(&mut goes, &mut calendar, &mut ScriptedClock::default(), Limits::NONE.events(50));
+    assert_eq!((goes.walked.len(), goes.leaps), (50, 0));
+    run(&mut goes, &mut calendar, &mut VirtualClock, Limits::NONE.events(50));
+    assert_eq!((goes.walked.len(), goes.leaps), (100, 49));
+    let at = calendar.now();
+    assert!(!calendar.leap(at + Span::from_ns(1)) && calendar.now() == at);
+}

@@ -16,6 +16,7 @@ mod runs;
 mod state;
 mod surroundings;
 mod switches;
+mod turns;
 pub(crate) mod via;
 mod window;
 
@@ -44,7 +45,7 @@ pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups};
 pub use runs::{limits, observe, run, run_within};
 pub use state::Event;
-use state::{Call, Snapshot};
+use state::Snapshot;
 use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
@@ -198,8 +199,9 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 self.look_after(now);
             }
         }
-        self.restless.extend(0..self.experiment.stations());
         self.settle(Time::ZERO, calendar);
+        self.restless.clear();
+        (0..self.experiment.stations()).rev().for_each(|station| self.ask(station, calendar));
     }
 
     fn schedule_arrival(&mut self, channel: usize, calendar: &mut Calendar<Event>) {
@@ -239,81 +241,6 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
                 self.acted(node, now, calendar);
             }
             Input::Stop => self.stopped = true,
-        }
-    }
-
-    /// A node has done something, and is to be asked when it next wants to be called.
-    #[inline]
-    fn acted(&mut self, node: usize, now: Time, calendar: &mut Calendar<Event>) {
-        self.look_after(now);
-        self.ask(node, calendar);
-        if self.around.networks.is_touched() {
-            self.settle(now, calendar);
-        }
-    }
-
-    /// What hears a node may have been told something for which it has to look at nodes.
-    #[inline]
-    fn look_after(&mut self, now: Time) {
-        if self.around.unasked {
-            self.around.ask(&self.nodes, &self.switches);
-        }
-        if self.around.observer.has_seen() {
-            self.around.observer.look_at(now, &self.nodes);
-        }
-        if self.around.soon.is_some() {
-            self.fetch_soon();
-        }
-    }
-
-    /// Asks for what the station will look at to which a frame has begun to leave.
-    #[inline(never)]
-    fn fetch_soon(&mut self) {
-        let Some((station, channel, label)) = self.around.soon.take() else { return };
-        match self.switches.has(station as usize) {
-            true => self.switches.fetch(station as usize, label),
-            false => self.nodes[station as usize].fetch(channel, label),
-        }
-    }
-
-    /// Something has come to a port or left it.
-    #[inline]
-    fn look_at_port(&mut self, port: usize, now: Time) {
-        if self.around.observer.is_kept() {
-            self.around.observer.waits(port, now, self.switches.waiting(port));
-        }
-    }
-
-    /// Schedules the next call of a node, if that has changed.
-    #[inline]
-    fn ask(&mut self, node: usize, calendar: &mut Calendar<Event>) {
-        let asked = &mut self.asked[node];
-        let deadline = match self.switches.has(node) {
-            false => self.nodes[node].next_deadline(),
-            true => self.switches.next_deadline(node),
-        };
-        if let Some((at, asked)) = asked.change(deadline) {
-            calendar.schedule(at, Event::Node(Call::new(node, asked)));
-        }
-    }
-
-    /// Tells nodes what the medium grants, and asks both when they want to be called next.
-    #[inline]
-    fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        loop {
-            while let Some(((node, link), access)) = self.around.networks.poll_output() {
-                self.nodes[node].medium_at(now, link, access, &mut self.around.of(node, now, calendar));
-                self.look_after(now);
-                self.restless.push(node);
-            }
-            let Some(node) = self.restless.pop() else { break };
-            self.ask(node, calendar);
-        }
-        while let Some((network, deadline)) = self.around.networks.poll_called() {
-            let asked = &mut self.media_asked[network];
-            if let Some((at, asked)) = asked.change(deadline) {
-                calendar.schedule(at, Event::Medium(Call::new(network, asked)));
-            }
         }
     }
 
@@ -377,19 +304,13 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 if !self.asked[node].comes(call.asked()) {
                     return;
                 }
-                match self.switches.has(node) {
-                    false => self.nodes[node].timer(now, &mut self.around.of(node, now, calendar)),
-                    true => {
-                        self.switches.timer(now, node, &mut self.around.of_port(node, now, calendar));
-                        self.look_at_port(node, now);
-                    }
-                }
+                self.call(now, node, calendar);
                 self.acted(node, now, calendar);
             }
             Event::Medium(call) => {
                 if self.media_asked[call.who()].comes(call.asked()) {
                     self.around.networks.timer(now, call.who());
-                    self.settle(now, calendar);
+                    self.granted(now, calendar);
                 }
             }
             Event::Reach(arriving) => {

@@ -1,0 +1,129 @@
+//! Who acts, who hears of it, and who is called next.
+//!
+//! Something happens to one station. What comes of it by the media that stations share is told to others at the same instant; then all of
+//! them say when they want to be called. Nearly always the first of these calls is the next thing to happen, and to the same station:
+//! then it is called at once, and the calendar hears of it only that time has [passed](Calendar::leap).
+
+use laxity_engine::trace::Trace;
+use laxity_engine::{Calendar, World};
+use laxity_units::Time;
+
+use super::state::{Call, Event};
+use super::{Assembly, Outside};
+
+impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
+    /// The time has come at which a station wanted to be called.
+    #[inline]
+    pub(super) fn call(&mut self, now: Time, station: usize, calendar: &mut Calendar<Event>) {
+        match self.switches.has(station) {
+            false => self.nodes[station].timer(now, &mut self.around.of(station, now, calendar)),
+            true => {
+                self.switches.timer(now, station, &mut self.around.of_port(station, now, calendar));
+                self.look_at_port(station, now);
+            }
+        }
+    }
+
+    /// A station has done something at `now`. It goes on as long as nothing else happens before it wants to be called again; then that is
+    /// scheduled.
+    #[inline]
+    pub(super) fn acted(&mut self, station: usize, mut now: Time, calendar: &mut Calendar<Event>) {
+        loop {
+            self.look_after(now);
+            if self.around.networks.is_touched() {
+                self.settle(now, calendar);
+                self.ask_others(station, calendar);
+            }
+            let deadline = self.deadline(station).filter(|_| !self.is_finished());
+            let Some(at) = deadline.filter(|at| calendar.leap(*at)) else { break };
+            self.asked[station].change(None);
+            now = at;
+            self.call(now, station, calendar);
+        }
+        self.ask(station, calendar);
+    }
+
+    /// A medium has been called.
+    pub(super) fn granted(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        self.settle(now, calendar);
+        if let Some(station) = self.restless.pop() {
+            self.ask_others(station, calendar);
+            self.acted(station, now, calendar);
+        }
+    }
+
+    /// Schedules the calls of those whom a medium has told something, but for `station`.
+    #[inline]
+    fn ask_others(&mut self, station: usize, calendar: &mut Calendar<Event>) {
+        while let Some(other) = self.restless.pop() {
+            if other != station {
+                self.ask(other, calendar);
+            }
+        }
+    }
+
+    /// What hears a node may have been told something for which it has to look at nodes.
+    #[inline]
+    pub(super) fn look_after(&mut self, now: Time) {
+        if self.around.unasked {
+            self.around.ask(&self.nodes, &self.switches);
+        }
+        if self.around.observer.has_seen() {
+            self.around.observer.look_at(now, &self.nodes);
+        }
+        if self.around.soon.is_some() {
+            self.fetch_soon();
+        }
+    }
+
+    /// Asks for what the station will look at to which a frame has begun to leave.
+    #[inline(never)]
+    fn fetch_soon(&mut self) {
+        let Some((station, channel, label)) = self.around.soon.take() else { return };
+        match self.switches.has(station as usize) {
+            true => self.switches.fetch(station as usize, label),
+            false => self.nodes[station as usize].fetch(channel, label),
+        }
+    }
+
+    /// Something has come to a port or left it.
+    #[inline]
+    pub(super) fn look_at_port(&mut self, port: usize, now: Time) {
+        if self.around.observer.is_kept() {
+            self.around.observer.waits(port, now, self.switches.waiting(port));
+        }
+    }
+
+    /// When a station next wants to be called.
+    #[inline]
+    fn deadline(&self, station: usize) -> Option<Time> {
+        match self.switches.has(station) {
+            false => self.nodes[station].next_deadline(),
+            true => self.switches.next_deadline(station),
+        }
+    }
+
+    /// Schedules the next call of a station, if that has changed.
+    #[inline]
+    pub(super) fn ask(&mut self, station: usize, calendar: &mut Calendar<Event>) {
+        let deadline = self.deadline(station);
+        if let Some((at, asked)) = self.asked[station].change(deadline) {
+            calendar.schedule(at, Event::Node(Call::new(station, asked)));
+        }
+    }
+
+    /// Tells nodes what their media grant, who are restless then, and schedules the calls of the media.
+    #[inline]
+    pub(super) fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
+        while let Some(((node, link), access)) = self.around.networks.poll_output() {
+            self.nodes[node].medium_at(now, link, access, &mut self.around.of(node, now, calendar));
+            self.look_after(now);
+            self.restless.push(node);
+        }
+        while let Some((network, deadline)) = self.around.networks.poll_called() {
+            if let Some((at, asked)) = self.media_asked[network].change(deadline) {
+                calendar.schedule(at, Event::Medium(Call::new(network, asked)));
+            }
+        }
+    }
+}
