@@ -1,6 +1,6 @@
 //! What a host with several links promises, by hand: what those that leave by one are to those that leave by another.
 
-use laxity_qos::admission::{Bound, Formula};
+use laxity_qos::admission::{Bound, Formula, Term};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::{Division, Experiment};
@@ -248,27 +248,66 @@ fn as_many_channels_as_levels_have_one_each() {
 }
 
 /// Beside one message of `slow` a message of `late` makes it wait till 4502.747 us by the slow link's table, so with 4450 us it has to be above there; the fast link's table would have it below, as everybody
-/// is put as high as those below tolerate. It cannot be both, and there is one level for it at the CPU. With 53 us more `slow` tolerates it in both, by EDF it need not be either, and who
+/// is put as high as those below tolerate. There is one level for each at the CPU, so it is above in both. With 53 us more `slow` tolerates `late` above it in both; by EDF it need not be either; and who
 /// asks first for less is below in both.
 #[test]
-fn who_would_be_above_by_one_link_and_below_by_the_other_is_refused() {
+fn the_tables_of_all_links_have_one_order() {
     let asked = |order: &str, names: [&str; 2], deadline: &str, turned: bool| {
         let slow = urgent("slow", &["a", "c"], 3000, deadline);
         let mut channels = [slow, urgent("late", &["a", "b"], 3000, "30 ms")];
         if turned {
             channels.reverse();
         }
-        let experiment = experiment(order, names, &channels);
-        promises(&experiment).iter().map(Promise::is_refused).collect::<Vec<_>>()
+        let promised = promises(&experiment(order, names, &channels));
+        promised.iter().map(|promise| promise.hops()[0].bound.level).collect::<Vec<_>>()
     };
     for names in [NAMES, ["z", "y"]] {
-        assert_eq!(asked(LEVELS, names, "4450 us", false), [false, true]);
-        for (order, deadline, turned) in
-            [(LEVELS, "4503 us", false), (EDF, "4450 us", false), (LEVELS, "4450 us", true)]
-        {
-            assert_eq!(asked(order, names, deadline, turned), [false, false], "{order} {deadline}");
-        }
+        assert_eq!(asked(LEVELS, names, "4450 us", false), [Some(0), Some(1)]);
+        assert_eq!(asked(LEVELS, names, "4503 us", false), [Some(1), Some(0)]);
+        assert_eq!(asked(LEVELS, names, "4450 us", true), [Some(1), Some(0)]);
+        assert_eq!(asked(EDF, names, "4450 us", false), [None, None]);
     }
+}
+
+/// The least deadline of `late` is what it waits for at the place that it would have: 4502.747 us below a message by the slow link, where that has to be above, and 1697.840 us above it.
+#[test]
+fn the_deadline_that_is_named_is_that_of_the_one_order() {
+    for (names, deadline) in [(NAMES, "4450 us"), (["z", "y"], "4450 us"), (NAMES, "4503 us")] {
+        let channels =
+            [urgent("slow", &["a", "c"], 3000, deadline), urgent("late", &["a", "b"], 3000, "100 us")];
+        let mut experiment = experiment(LEVELS, names, &channels);
+        experiment.admission.division = Division::Alike;
+        assert!(promises(&experiment)[1].is_refused());
+        let least = shortfall(&experiment, Formula::Corrected, 1).admissible.expect("there is time later");
+        for (deadline, refused) in [(least, false), (least - Span::from_ps(1), true)] {
+            experiment.channels[1].deadline = Some(deadline);
+            assert_eq!(promises(&experiment)[1].is_refused(), refused, "{deadline}");
+        }
+        assert_eq!(least > Span::from_us(4450), deadline == "4450 us", "{least}");
+    }
+}
+
+/// Each table has a bound for what leaves by no link, and under levels nothing goes by one: so the least counts, whichever adapter is the first.
+#[test]
+fn what_ends_here_is_promised_the_least_of_all_links() {
+    let bounds = |order: &str, names: [&str; 2]| {
+        let channels = [
+            urgent("ends", &["b", "a"], 3000, "40 ms"),
+            urgent("slow", &["a", "c"], 3000, "25 ms"),
+            urgent("soon", &["a", "b"], 3000, "20 ms"),
+        ];
+        let promised = promises(&experiment(order, names, &channels));
+        let hop = promised[0].hops()[1].clone();
+        let of = |terms: &[Term]| terms.iter().map(|term| term.cost).sum::<Span>();
+        assert_eq!([of(hop.wait.terms()), of(hop.service.terms())], [hop.bound.wait, hop.bound.service]);
+        hop.bound
+    };
+    let [either, other] = [NAMES, ["z", "y"]].map(|names| bounds(LEVELS, names));
+    assert_eq!(either.bound, other.bound);
+    let terms = either.wait + either.service + either.higher + either.interference;
+    assert_eq!(terms, either.bound);
+    // EDF goes by what is promised, which is the later.
+    assert!(bounds(EDF, NAMES).bound > either.bound + Span::from_us(900));
 }
 
 /// Both tables have the channels in one order, so each has the level of its place there. By deadlines a channel has the later of the two bounds, for that is what EDF goes by; by levels its own

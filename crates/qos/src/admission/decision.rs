@@ -121,8 +121,6 @@ pub enum Reason {
     NoRoomInFrames,
     /// More channels than priorities, and those that would have to share one wait too long for each other.
     SharedLevels,
-    /// A channel has one priority at a host of several links, and by one link it could only be above, by another only below.
-    OrdersDiffer,
 }
 
 impl fmt::Display for Refusal {
@@ -145,9 +143,6 @@ impl fmt::Display for Refusal {
             Reason::NoRoomInFrames => "what comes with it, or before it, may never be done",
             Reason::SharedLevels => {
                 "there are more channels than priorities, and those that would share one are late for each other"
-            }
-            Reason::OrdersDiffer => {
-                "it would have to be above one that is admitted for one of the host's links, and below it for another"
             }
         };
         let resource = match self.resource {

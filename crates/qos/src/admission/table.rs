@@ -191,15 +191,31 @@ impl AdmissionTable {
     pub fn least_deadline(&self, request: &Request) -> Result<Span, Refusal> {
         match self.test {
             // The newcomer's place depends on the others' deadlines and not on its own.
-            Test::DOrder => Ok(Span::from_ps(self.place_by_order(&request.loosest())?.bound)),
+            Test::DOrder => self.least_deadline_from(request, 0),
             Test::Demand => self.least_by_demand(request),
         }
     }
 
+    /// The same under `D_order`, no higher than `from`.
+    pub fn least_deadline_from(&self, request: &Request, from: usize) -> Result<Span, Refusal> {
+        Ok(Span::from_ps(self.place_by_order(&request.loosest(), from)?.bound))
+    }
+
+    /// Under `D_order`: the highest priority that those who are admitted tolerate it at, as they do any lower one; `None` if they tolerate it at none, or no deadline up to
+    /// `I_min` could be promised there.
+    pub fn highest_priority(&self, request: &Request) -> Option<usize> {
+        self.place_by_order(&request.loosest(), 0).ok().map(|placed| placed.place)
+    }
+
     /// Admits `request`, or says why not and changes nothing.
     pub fn request(&mut self, request: Request) -> Decision {
+        self.request_from(request, 0)
+    }
+
+    /// The same, under `D_order` at a priority no higher than `from`, counted from the highest; there are as many channels at least.
+    pub fn request_from(&mut self, request: Request, from: usize) -> Decision {
         let placed = self.within_reach(&request).and_then(|()| match self.test {
-            Test::DOrder => self.place_by_order(&request),
+            Test::DOrder => self.place_by_order(&request, from),
             Test::Demand => self.place_by_demand(&request),
         });
         match placed {

@@ -351,8 +351,8 @@ impl Naive {
         None
     }
 
-    fn request(&mut self, request: Request) -> Option<(usize, u128)> {
-        for place in 0..=self.admitted.len() {
+    fn request(&mut self, request: Request, from: usize) -> Option<(usize, u128)> {
+        for place in from..=self.admitted.len() {
             let mut order = self.admitted.clone();
             order.insert(place, request);
             let shared = self.shared(&order)?;
@@ -375,13 +375,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_decision_is_d_order(environment in environments(), requests in requests()) {
+    fn the_decision_is_d_order(
+        environment in environments(), requests in requests(), from in prop::collection::vec(0usize..8, 40),
+    ) {
         let mut naive = Naive { environment: environment.clone(), admitted: Vec::new() };
         let mut table = table(environment);
-        for request in requests {
+        for (request, from) in requests.into_iter().zip(from) {
             let before = table.bounds();
-            let decision = table.request(request);
-            match (decision, naive.request(request)) {
+            // Half of them may be as high as they like.
+            let from = if from <= table.len() { from } else { 0 };
+            let loosest = Naive { environment: naive.environment.clone(), admitted: naive.admitted.clone() }
+                .request(request.loosest(), 0);
+            prop_assert_eq!(table.highest_priority(&request), loosest.map(|(place, _)| place));
+            let decision = table.request_from(request, from);
+            match (decision, naive.request(request, from)) {
                 (Decision::Admitted { priority, bound, .. }, Some((place, r))) => {
                     prop_assert_eq!((priority, u128::from(bound.as_ps())), (place, r));
                 }

@@ -5,17 +5,17 @@
 //! `D_order` a table's bounds hold under any local deadlines between its own bound and what was asked for. Under the demand test EDF goes by what was asked for,
 //! which is the same in all of them.
 //!
-//! Where levels order instead, nothing goes by a deadline, and what is promised is the own link's bound. But a channel has one level, which is its place in a table as there are no more channels than
-//! levels, and a bound holds with those above it that its table has above it. By `D_order` a newcomer's place is the highest that those below tolerate, and how much they do hangs on
-//! the waits of the table. So where tables would place it differently it is refused, and all have the channels in one order.
+//! Where levels order instead, nothing goes by a deadline, and what is promised is the own link's bound; of what ends here, which leaves by none, the least of all, since each table's is one. But a channel has one level,
+//! which is its place in a table as there are no more channels than levels, and a bound holds with those above it that its table has above it. By `D_order` a newcomer's place is the highest that those
+//! below tolerate, and how much they do hangs on the waits of the table. What they tolerate at one place they tolerate further down; so the lowest of these places is the highest in which all tables agree, and all have
+//! the channels in one order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Claimant, Decision, Deficit, OtherLink, Reason, Refusal, Resource,
-    Test,
+    AdmissionId, AdmissionTable, Bound, Breakdown, Decision, OtherLink, Refusal, Test,
 };
-use laxity_qos::channel::LinkId;
+use laxity_qos::channel::{LinkId, Role};
 use laxity_qos::discipline::Class;
 use laxity_qos::station::Link;
 use laxity_units::Span;
@@ -29,8 +29,8 @@ use crate::experiment::{ChannelSpec, Experiment};
 pub(super) struct Links {
     /// By the links that they are of; at least one.
     tables: Vec<(LinkId, AdmissionTable)>,
-    /// By its name in the first table: the link of a channel, and its name in each.
-    names: BTreeMap<AdmissionId, (LinkId, Vec<AdmissionId>)>,
+    /// By its name in the first table: the link that a channel leaves by, if it does, and its name in each.
+    names: BTreeMap<AdmissionId, (Option<LinkId>, Vec<AdmissionId>)>,
 }
 
 impl Links {
@@ -41,27 +41,35 @@ impl Links {
     }
 
     pub(super) fn request(&mut self, asked: &Asked) -> Result<AdmissionId, Refusal> {
-        let (mut names, mut places) = (Vec::new(), BTreeSet::new());
+        let (from, mut names) = (self.highest_in_all(asked), Vec::new());
         for (link, table) in &mut self.tables {
-            match table.request(asked.of_link(*link)) {
-                Decision::Admitted { id, priority, .. } => {
-                    names.push(id);
-                    places.insert(priority);
-                }
+            match table.request_from(asked.of_link(*link), from) {
+                Decision::Admitted { id, .. } => names.push(id),
                 Decision::Refused(refusal) => {
                     self.release_all(&names);
                     return Err(refusal);
                 }
             }
         }
-        if self.tables[0].1.has_levels() && places.len() > 1 {
-            self.release_all(&names);
-            let (resource, deficit) = (Resource::Levels, Deficit::Unbounded);
-            return Err(Refusal::new(resource, deficit, Reason::OrdersDiffer, Claimant::Newcomer));
-        }
         let name = names[0];
-        self.names.insert(name, (asked.link, names));
+        let leaves = asked.rate.request.role() != Role::Receive;
+        self.names.insert(name, (leaves.then_some(asked.link), names));
         Ok(name)
+    }
+
+    /// The highest place that all tables would give it, where that has to be the same. Which of them refuses it at any says so when it is asked.
+    fn highest_in_all(&self, asked: &Asked) -> usize {
+        if !self.has_one_order() {
+            return 0;
+        }
+        let of = |(link, table): &(LinkId, AdmissionTable)| table.highest_priority(&asked.of_link(*link));
+        self.tables.iter().filter_map(of).max().unwrap_or(0)
+    }
+
+    /// Whether the order of channels is more than each table's own affair. By the demand test it is that of deadlines.
+    fn has_one_order(&self) -> bool {
+        let first = &self.tables[0].1;
+        first.has_levels() && first.test() == Test::DOrder
     }
 
     pub(super) fn release(&mut self, id: AdmissionId) -> bool {
@@ -78,30 +86,61 @@ impl Links {
 
     /// The least deadline that all of them would admit.
     pub(super) fn least_deadline(&self, asked: &Asked) -> Result<Span, Refusal> {
-        let of = |(link, table): &(LinkId, AdmissionTable)| table.least_deadline(&asked.of_link(*link));
-        let mut each = self.tables.iter().map(of);
-        each.try_fold(Span::ZERO, |least, one| Ok(least.max(one?)))
+        let from = self.highest_in_all(asked);
+        let of = |(link, table): &(LinkId, AdmissionTable)| match table.test() {
+            Test::DOrder => table.least_deadline_from(&asked.of_link(*link), from),
+            Test::Demand => table.least_deadline(&asked.of_link(*link)),
+        };
+        self.tables.iter().map(of).try_fold(Span::ZERO, |least, one| Ok(least.max(one?)))
     }
 
     /// The bounds by the names in the first table. What another table needs beyond a channel's own is time that others have.
     pub(super) fn bounds(&self) -> Vec<Bound> {
+        self.bounds_with_tables().into_iter().map(|(_, bound)| bound).collect()
+    }
+
+    /// The same, each with the table that it is of.
+    fn bounds_with_tables(&self) -> Vec<(usize, Bound)> {
         let by_id = |(_, table): &(LinkId, AdmissionTable)| {
             table.bounds().into_iter().map(|bound| (bound.id, bound)).collect()
         };
         let bounds: Vec<BTreeMap<AdmissionId, Bound>> = self.tables.iter().map(by_id).collect();
-        let of = |(id, (link, names)): (&AdmissionId, &(LinkId, Vec<AdmissionId>))| {
+        let of = |(id, (link, names)): (&AdmissionId, &(Option<LinkId>, Vec<AdmissionId>))| {
             let at = |table: usize| bounds[table][&names[table]];
-            let own = at(self.place(*link));
-            debug_assert!((0..names.len()).all(|table| at(table).level == own.level), "levels agree");
+            let all = || 0..names.len();
+            let table = match link {
+                Some(link) => self.place(*link),
+                None if self.tables[0].1.has_levels() => {
+                    all().min_by_key(|table| at(*table).bound).unwrap_or(0)
+                }
+                None => 0,
+            };
+            let own = at(table);
+            debug_assert!(all().all(|table| at(table).level == own.level), "levels agree");
             let latest = match self.tables[0].1.test() {
                 _ if own.level.is_some() => own.bound,
-                Test::DOrder => (0..names.len()).map(|table| at(table).bound).max().unwrap_or(own.bound),
+                Test::DOrder => all().map(|table| at(table).bound).max().unwrap_or(own.bound),
                 Test::Demand => own.bound,
             };
             let higher = own.higher.saturating_add(latest.saturating_sub(own.bound));
-            Bound { id: *id, bound: latest, higher, ..own }
+            (table, Bound { id: *id, bound: latest, higher, ..own })
         };
         self.names.iter().map(of).collect()
+    }
+
+    /// `W` and `S` of an admitted request that has this bound.
+    pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
+        let table = match self.names.get(&bound.id) {
+            Some((None, _)) if self.tables[0].1.has_levels() => self
+                .bounds_with_tables()
+                .into_iter()
+                .find(|(_, one)| one.id == bound.id)
+                .map(|(table, _)| table),
+            _ => None,
+        };
+        let (request, table) =
+            (&asked.rate.request, &self.tables[table.unwrap_or_else(|| self.place(asked.link))].1);
+        Ok((table.wait_time(request)?, table.service_time(request)?))
     }
 
     /// The table of a link; the first for what leaves by none.

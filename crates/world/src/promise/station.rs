@@ -137,10 +137,8 @@ impl Station {
     pub(super) fn terms(&self, asked: &Asked, bound: &Bound) -> Result<(Breakdown, Breakdown), Refusal> {
         let request = &asked.rate.request;
         match self {
-            Station::Ordered(_) | Station::Several(_) => {
-                let table = self.by_order(asked.link).expect("it goes by deadlines or levels");
-                Ok((table.wait_time(request)?, table.service_time(request)?))
-            }
+            Station::Ordered(table) => Ok((table.wait_time(request)?, table.service_time(request)?)),
+            Station::Several(links) => links.terms(asked, bound),
             Station::Rates(table) => Ok(table.terms(&asked.rate, bound)),
             Station::Host(table) => table.terms(&asked.rate, bound),
             Station::Levelled(table) => table.terms(request, bound),

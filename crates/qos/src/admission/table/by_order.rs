@@ -6,8 +6,8 @@
 use super::*;
 
 impl AdmissionTable {
-    /// Where the newcomer goes, with everything that has to change for it.
-    pub(super) fn place_by_order(&self, request: &Request) -> Result<Placed, Refusal> {
+    /// Where the newcomer goes, no higher than `from`, with everything that has to change for it.
+    pub(super) fn place_by_order(&self, request: &Request, from: usize) -> Result<Placed, Refusal> {
         let shared = self.shared_with(request)?;
         let constant = shared.constant();
         let service = shared.demand(&self.environment, request);
@@ -28,6 +28,8 @@ impl AdmissionTable {
         } else {
             self.scan_for_place((constant, above), task, channels, &effort)
         };
+        // Below the highest place where it is tolerated it is tolerated everywhere.
+        let place = place.max(from);
         if changed {
             // Those above the newcomer do not wait for it, but for what it changed.
             let mut broken = None;
