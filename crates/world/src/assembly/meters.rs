@@ -165,3 +165,22 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         &mut self.around.outside
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_is_done_when_it_is_due_is_not_late() {
+        let ms = |ms: u64| Time::ZERO + Span::from_ms(ms);
+        let done = Computed { application: 0, from: ms(10), due: ms(15) };
+        let mut meter = ComputingMeter::default();
+        meter.done(ms(15), &done, true);
+        assert_eq!((meter.budgets, meter.late, meter.worst), (1, 0, Some(Span::from_ms(5))));
+        meter.done(ms(15) + Span::from_ps(1), &done, true);
+        assert_eq!((meter.budgets, meter.late), (2, 1));
+        // The worst is of the whole run.
+        meter.done(ms(30), &done, false);
+        assert_eq!((meter.budgets, meter.late, meter.worst), (2, 1, Some(Span::from_ms(20))));
+    }
+}
