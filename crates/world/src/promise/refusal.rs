@@ -244,7 +244,7 @@ fn between(mut short: Span, mut long: Span, fits: &mut dyn FnMut(Span) -> bool) 
         }
         short = twice;
     }
-    while long.saturating_sub(short) > short / 1000 {
+    while long.saturating_sub(short) > (short / 1000).max(Span::from_ps(1)) {
         let middle = short + long.saturating_sub(short) / 2;
         if fits(middle) { long = middle } else { short = middle }
     }
