@@ -17,9 +17,9 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXIT
 /// The exit code is the first of these that applies. 3: the work could not be done, or a file that was to be written is
 /// not: a full disk costs the files, and table and verdicts are printed all the same. 2: the input is bad: an argument,
 /// a file, the script of a claim. 1: a claim is contradicted, or a channel is refused that does not say
-/// `refusal = "expected"`. 4: a claim is not judged, for what it asks about was not measured, or not well enough; of
-/// `admit`, no analysis covers the host. 0: every claim holds, if only within a stated range, and every channel is
-/// admitted that is to be.
+/// `refusal = "expected"`. 4: a claim is not judged, for what it asks about was not measured, or not well enough; a
+/// run was given up, for nothing came of it any more; of `admit`, no analysis covers the host. 0: every claim holds, if
+/// only within a stated range, and every channel is admitted that is to be.
 ///
 /// Results go to standard output, all else to standard error; colours only to a terminal, and not if NO_COLOR is set.
 ///

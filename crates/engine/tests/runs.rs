@@ -286,7 +286,8 @@ fn who_goes_on_by_itself_is_the_same_run() {
         let mut pieces = Seed::new(1).stream("pieces");
         while goes.walked.len() < EVENTS {
             let left = (EVENTS - goes.walked.len()) as u64;
-            let (events, until) = (pieces.below(50).min(left), calendar.now() + Span::from_ps(pieces.below(100)));
+            let (events, until) =
+                (pieces.below(50).min(left), calendar.now() + Span::from_ps(pieces.below(100)));
             let before = goes.walked.len();
             let outcome = match pieces.below(3) {
                 0 => run(&mut goes, &mut calendar, &mut clocks.0, Limits::NONE.events(events)),

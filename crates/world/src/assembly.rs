@@ -175,6 +175,11 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         assembly
     }
 
+    /// Packets that have come to their end.
+    pub(super) fn through(&self) -> u64 {
+        self.around.window.through
+    }
+
     /// Whether a channel may send: one that admission refused does not exist, or nobody's bound would hold.
     fn is_established(&self, channel: usize) -> bool {
         !matches!(self.promises[channel], Promise::Refused(_))

@@ -15,6 +15,10 @@ pub fn plain(name: &str) -> &str {
 pub const ALL: &[(&str, &str)] = &[
     ("admitted", "channels that a fill admitted"),
     ("fill_stopped", "1 of a fill that was stopped before a copy was refused, so that there may be more"),
+    (
+        "given_up",
+        "1 of a run that was given up before its end: by packets, of which none had come to its end in 16 777 216 events, or by time, which stood still for as many",
+    ),
     ("refused", "channels that were refused"),
     (
         "papers_throughput",

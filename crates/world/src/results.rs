@@ -294,6 +294,11 @@ impl Run {
         self.real_time.as_ref().map_or(0.0, |real_time| real_time.fitness.strain())
     }
 
+    /// Whether it was given up before its end, since nothing came of it any more.
+    pub fn is_given_up(&self) -> bool {
+        self.figures.contains_key("given_up")
+    }
+
     /// The channel of that name.
     pub fn channel(&self, name: &str) -> Option<&Channel> {
         self.channels.iter().find(|c| c.name == name)

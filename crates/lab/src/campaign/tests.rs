@@ -163,6 +163,27 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
     assert!(wrong.errors[0].location.starts_with("sample.toml:"), "{}", wrong.errors[0]);
 }
 
+/// What was given up did not measure what was asked for, whatever claims make of it.
+#[test]
+fn a_run_that_was_given_up_is_not_judged() {
+    let given_up = |seed: f64| {
+        let run = |experiment: &Experiment| {
+            let mut run = pretend(experiment)?;
+            if run.figures["seed"] == seed {
+                run.figures.insert("given_up".into(), 1.0);
+            }
+            Ok(run)
+        };
+        run_by(&scenario("true"), &Options::default(), &run, &mut |_| ()).unwrap().standing()
+    };
+    let seeds: Vec<f64> = {
+        let outcome = run_by(&scenario("true"), &Options::default(), &pretend, &mut |_| ()).unwrap();
+        outcome.results.runs.iter().map(|run| run.figures["seed"]).collect()
+    };
+    assert_eq!(given_up(seeds[2]), Standing::NotJudged);
+    assert_eq!(given_up(-1.0), Standing::Holds);
+}
+
 #[test]
 fn an_unexpected_refusal_fails_whatever_the_claims_say() {
     let refused = |expected| {

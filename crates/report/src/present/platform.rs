@@ -11,8 +11,29 @@ use super::units::{Format, Readable};
 /// Runs that are not fit and are named one by one here, at most.
 const NAMED: usize = 4;
 
-/// Whether what ran in real time can be judged by, a line each, and whether that is bad news; none if nothing did.
+/// What is to be said of the runs before what they came to, a line each, and whether that is bad news: whether those in real time can be judged by, and which were given up.
 pub(crate) fn fitness(results: &Results) -> Vec<(String, bool)> {
+    let mut lines = in_real_time(results);
+    let given_up: Vec<&Run> = results.runs.iter().filter(|run| run.is_given_up()).collect();
+    for run in given_up.iter().take(NAMED) {
+        let at = if results.runs.len() == 1 {
+            String::new()
+        } else {
+            format!(", at {}", super::grid::point_text(results, run))
+        };
+        let line = format!(
+            "given up after {:.3} s{at}: nothing came to its end any more, though much happened",
+            run.simulated
+        );
+        lines.push((line, true));
+    }
+    if let Some(more) = given_up.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        lines.push((format!("and {more} more"), true));
+    }
+    lines
+}
+
+fn in_real_time(results: &Results) -> Vec<(String, bool)> {
     let real = || results.runs.iter().filter_map(|run| Some((run, &run.real_time.as_ref()?.fitness)));
     if let ([_], Some((_, fitness))) = (results.runs.as_slice(), real().next()) {
         return vec![(format!("real time: {}", fitness.words()), !fitness.is_fit())];
@@ -288,6 +309,19 @@ mod tests {
         assert!(lines.len() == 2 && lines[1].0.contains("NOT FIT for rates and means") && lines[1].1);
         results.runs.truncate(1);
         assert!(fitness(&results)[0].0.starts_with("real time: NOT FIT"));
+    }
+
+    #[test]
+    fn a_run_that_was_given_up_says_so() {
+        let mut results = sample::sweep();
+        results.runs.iter_mut().for_each(|run| run.real_time = None);
+        results.runs[1].figures.insert("given_up".into(), 1.0);
+        let lines = fitness(&results);
+        assert!(lines.len() == 1 && lines[0].0.starts_with("given up after ") && lines[0].1, "{lines:?}");
+        assert!(lines[0].0.contains(", at "), "{lines:?}");
+        results.runs.swap(0, 1);
+        results.runs.truncate(1);
+        assert!(!fitness(&results)[0].0.contains(", at "));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod outcome;
 mod traced;
 
 use laxity_engine::trace::Trace;
-use laxity_engine::{Asked, Calendar, Stop, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, World};
 use laxity_model::reception::{Arrived, InterfaceReport, Receiver, Reception, ReceptionUses, Ticks};
 use laxity_model::source::Source;
 use laxity_qos::channel::{Dropped, Sent};
@@ -22,7 +22,7 @@ use laxity_units::{Bytes, Span, Time};
 
 pub use host::ReceivingHost;
 
-use super::limits;
+use super::runs::{Ended, go_on};
 use super::window::Window;
 use crate::experiment::{Chance, Command, Experiment, RunLength};
 use crate::measure::{Meter, Punctuality, Tally};
@@ -49,9 +49,8 @@ pub(super) fn run(
     world.traced = trace.map(|trace| Traced::new(experiment, trace));
     let mut calendar = Calendar::new();
     world.start(&mut calendar);
-    let limits = limits(length).events(events);
-    let outcome = laxity_engine::run(&mut world, &mut calendar, &mut VirtualClock, limits);
-    (outcome.stop != Stop::Events).then(|| world.into_run(outcome.now).0)
+    let (ended, outcome) = go_on(&mut world, &mut calendar, (length, events), |world| world.window.through);
+    (ended != Ended::Events).then(|| ended.told(world.into_run(outcome.now).0))
 }
 
 /// What can happen. What there is to say of it is one number each time, so that an event is two words, which stay in registers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_engine::trace::{NoTrace, Trace};
-use laxity_engine::{Calendar, Limits, VirtualClock};
+use laxity_engine::{Calendar, Limits, Outcome, Stop, VirtualClock, World};
 use laxity_units::Time;
 
 use super::observer::Observer;
@@ -16,6 +16,9 @@ use crate::steps::Steps;
 
 /// Copies that a fill admits at most: far beyond any host, and an end.
 const FILL_LIMIT: u64 = 100_000;
+
+/// Events after which a run is given up in which no packet has come to its end: some seconds of a computer's time. Hosts that look for what does not come have millions an hour.
+const PATIENCE: u64 = 1 << 24;
 
 /// Runs one point of a sweep. Its place in the sweep is the caller's to fill in.
 pub fn run(experiment: &Experiment) -> Run {
@@ -76,8 +79,69 @@ fn simulate<'a, T: Trace>(
     let mut assembly = Assembly::new(experiment, length, observer, Nothing, Elsewhere::default());
     let mut calendar = Calendar::new();
     assembly.start(&mut calendar);
-    let outcome = laxity_engine::run(&mut assembly, &mut calendar, &mut VirtualClock, limits(length));
-    assembly.into_run(outcome.now, &[]).0
+    let (ended, outcome) = go_on(&mut assembly, &mut calendar, (length, u64::MAX), Assembly::through);
+    ended.told(assembly.into_run(outcome.now, &[]).0)
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// As long as it was to be, or with nothing left to come.
+    Whole,
+    /// Given up: by packets, of which none had come to its end for so many events; or by time, which stood still for as many.
+    GivenUp,
+    /// After as many events as it may have.
+    Events,
+}
+
+impl Ended {
+    /// `run` with that among its figures, if it was given up.
+    pub(super) fn told(self, mut run: Run) -> Run {
+        if self == Ended::GivenUp {
+            run.figures.insert("given_up".into(), 1.0);
+        }
+        run
+    }
+}
+
+/// Runs `world` for `length`, or for so many events if they are used up before, `through` of whose packets have come to their end.
+///
+/// Where all channels are refused, or none has room for what is sent, no packet comes, and a run that is as long as its packets would have no end while anything happens.
+pub(super) fn go_on<W: World>(
+    world: &mut W,
+    calendar: &mut Calendar<W::Event>,
+    (length, events): (RunLength, u64),
+    through: impl Fn(&W) -> u64,
+) -> (Ended, Outcome) {
+    go_on_with(PATIENCE, world, calendar, (length, events), through)
+}
+
+fn go_on_with<W: World>(
+    patience: u64,
+    world: &mut W,
+    calendar: &mut Calendar<W::Event>,
+    (length, mut events): (RunLength, u64),
+    through: impl Fn(&W) -> u64,
+) -> (Ended, Outcome) {
+    loop {
+        let before = (through(world), calendar.now());
+        let limits = limits(length).events(events.min(patience));
+        let outcome = laxity_engine::run(world, calendar, &mut VirtualClock, limits);
+        if outcome.stop != Stop::Events {
+            return (Ended::Whole, outcome);
+        }
+        events -= outcome.events;
+        if events == 0 {
+            return (Ended::Events, outcome);
+        }
+        let stands = match length {
+            RunLength::Packets { .. } => through(world) == before.0,
+            RunLength::Time { .. } => calendar.now() == before.1,
+        };
+        if stands {
+            return (Ended::GivenUp, outcome);
+        }
+    }
 }
 
 /// The engine's limits for a run of `length`.
@@ -85,5 +149,58 @@ pub fn limits(length: RunLength) -> Limits {
     match length {
         RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
         RunLength::Packets { .. } => Limits::NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_units::Span;
+
+    use super::*;
+
+    /// Something happens every so often, and every how-manyth time a packet comes to its end; how often and how many so far.
+    struct Ticks {
+        apart: Span,
+        packet: u64,
+        ticks: u64,
+        through: u64,
+    }
+
+    impl World for Ticks {
+        type Event = ();
+
+        fn handle(&mut self, _: Time, (): (), calendar: &mut Calendar<()>) {
+            self.ticks += 1;
+            self.through += u64::from(self.ticks.is_multiple_of(self.packet));
+            calendar.schedule_after(self.apart, ());
+        }
+
+        fn is_finished(&self) -> bool {
+            self.through >= 10
+        }
+    }
+
+    /// How it ends that has a packet every `packet` events, so far `apart`, with patience for a hundred and no more than `events`; and after how many.
+    fn ends(length: RunLength, (apart, packet): (Span, u64), events: u64) -> (Ended, u64) {
+        let (mut ticks, mut calendar) = (Ticks { apart, packet, ticks: 0, through: 0 }, Calendar::new());
+        calendar.schedule(Time::ZERO, ());
+        let (ended, _) = go_on_with(100, &mut ticks, &mut calendar, (length, events), |ticks| ticks.through);
+        (ended, ticks.ticks)
+    }
+
+    #[test]
+    fn a_run_is_given_up_of_which_nothing_comes() {
+        const MS: Span = Span::from_ms(1);
+        let packets = RunLength::Packets { total: 10, warmup: 0, cooldown: 0 };
+        assert_eq!(ends(packets, (MS, 100), u64::MAX), (Ended::Whole, 1000));
+        assert_eq!(ends(packets, (Span::ZERO, 7), u64::MAX), (Ended::Whole, 70), "all at one instant");
+        assert_eq!(ends(packets, (MS, 250), u64::MAX), (Ended::GivenUp, 100));
+        assert_eq!(ends(packets, (MS, u64::MAX), u64::MAX), (Ended::GivenUp, 100));
+        assert_eq!(ends(packets, (MS, u64::MAX), 70), (Ended::Events, 70));
+        assert_eq!(ends(packets, (MS, 70), 330), (Ended::Events, 330));
+        // By time nobody waits for packets, but time has to go on.
+        let time = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
+        assert_eq!(ends(time, (MS, u64::MAX), u64::MAX), (Ended::Whole, 1001));
+        assert_eq!(ends(time, (Span::ZERO, u64::MAX), u64::MAX), (Ended::GivenUp, 100));
     }
 }

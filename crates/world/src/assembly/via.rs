@@ -16,7 +16,7 @@ pub use observed::Observed;
 pub use outcome::served;
 
 use laxity_engine::trace::Trace;
-use laxity_engine::{Asked, Calendar, Stop, Stream, VirtualClock, World};
+use laxity_engine::{Asked, Calendar, Stream, World};
 use laxity_model::source::Source;
 use laxity_model::via::{Doorbell, Message, Vi, Via, ViaOutput, ViaReport};
 use laxity_qos::channel::Dropped;
@@ -25,8 +25,9 @@ use laxity_units::{Bytes, Span, Time};
 use programs::{Handed, Program};
 use traced::Traced;
 
+use super::groups;
+use super::runs::{Ended, go_on};
 use super::window::Window;
-use super::{groups, limits};
 use crate::experiment::{Chance, Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
 use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
 use crate::promise::{self, Promise};
@@ -51,9 +52,9 @@ pub(super) fn run(
     }
     let mut calendar = Calendar::new();
     cluster.start(&mut calendar);
-    let limits = limits(length).events(events);
-    let outcome = laxity_engine::run(&mut cluster, &mut calendar, &mut VirtualClock, limits);
-    (outcome.stop != Stop::Events).then(|| cluster.into_run(outcome.now))
+    let (ended, outcome) =
+        go_on(&mut cluster, &mut calendar, (length, events), |cluster| cluster.window.through);
+    (ended != Ended::Events).then(|| ended.told(cluster.into_run(outcome.now)))
 }
 
 /// What can happen.
