@@ -72,3 +72,55 @@ fn a_run_that_is_closed_early_is_what_it_came_to() {
     let run = steps.close();
     assert!((0.5..0.6).contains(&run.simulated) && run.channels[0].messages > 5, "{}", run.simulated);
 }
+
+/// One event at a time nobody goes on by itself, and all in one go whoever is next does: at media that are shared, at ports, and where interrupts get lost.
+#[test]
+fn a_run_event_by_event_is_the_same_run() {
+    const STAGES: &str = "kind = \"generic\"\n[[adapter.transmit]]\nname = \"dma\"\nphase = [{ fixed = \"90 us\" }]\n\
+        [[adapter.transmit]]\nname = \"link\"\nphase = [{ fixed = \"50 us\", per_byte = \"10 ns\", medium = true }]\n";
+    const NULL: &str = "kind = \"null\"\nstartup = \"40 us\"\nper_byte = \"50 ns\"\n";
+    const SWITCH: &str = "[node.a]\n[node.b]\n[node.s]\nkind = \"switch\"\n[network.n]\njoins = [\"s\", \"a\", \"b\"]\nrate = \"100 Mbit/s\"\n";
+    const LOST: &str =
+        "[[fault]]\nkind = \"lost_interrupts\"\nat = \"200 ms\"\nfor = \"300 ms\"\nshare = 0.3\n";
+    const RING: &str = "kind = \"token_ring\"\nrotation = \"600 us\"\nholding = \"190 us\"\n";
+    const BUS: &str = "kind = \"csma\"\nrate = \"100 Mbit/s\"\n";
+    let alone = |medium: &str| format!("[network]\n{medium}");
+    let three = |medium: &str| {
+        format!("[node.a]\n[node.b]\n[node.c]\n[network.n]\njoins = [\"a\", \"b\", \"c\"]\n{medium}")
+    };
+    let worlds = [
+        (STAGES, alone(RING), ["", ""]),
+        (STAGES, alone(BUS), ["", ""]),
+        (STAGES, three(RING), ["from = \"a\"\nto = \"c\"", "from = \"b\"\nto = \"c\""]),
+        (STAGES, three(BUS), ["from = \"a\"\nto = \"c\"", "from = \"b\"\nto = \"c\""]),
+        (NULL, LOST.into(), ["", ""]),
+        ("kind = \"null\"\n", SWITCH.into(), ["from = \"a\"\nto = \"b\"", "from = \"b\"\nto = \"a\""]),
+    ];
+    let channel = |name: &str, source: &str, ends: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\n{ends}\nclass = \"real_time\"\nmax_message = \"9 KiB\"\nburst = 2\nmin_interval = \"8 ms\"\n\
+             deadline = \"8 ms\"\nsource = {{ {source} }}\n"
+        )
+    };
+    let lengths = (100..104).map(|packets| format!("packets = {packets}"));
+    let lengths: Vec<String> = lengths.chain(["time = \"1 s\"\nwarmup = \"100 ms\"".into()]).collect();
+    for ((adapter, more, ends), length) in
+        worlds.iter().flat_map(|world| lengths.iter().map(move |l| (world, l)))
+    {
+        let text = format!(
+            "title = \"a test\"\n[host]\nprofile = \"mc68040\"\nspeedup = 4\ndriver = {{ watchdog = \"2 ms\" }}\n[adapter]\n{adapter}{more}\
+             [admission]\nformula = \"off\"\n[run]\n{length}\n{}{}",
+            channel("even", "kind = \"periodic\"", ends[0]),
+            channel("drawn", "kind = \"poisson\", interval = \"9 ms\"", ends[1]),
+        );
+        let scenario =
+            Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+        let experiment = scenario.first();
+        let mut steps = Steps::open(&experiment).expect("it is a run");
+        while steps.step() {}
+        let (stepped, whole) = (steps.close(), run(&experiment));
+        assert!(stepped == whole, "{text}");
+        let enough = if length.starts_with("packets") { 3 } else { 20 };
+        assert!(whole.channels.iter().all(|channel| channel.completed >= enough), "{text}");
+    }
+}

@@ -35,8 +35,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 self.ask_others(station, calendar);
             }
             let deadline = self.deadline(station).filter(|_| !self.is_finished());
+            // What it asked for before is not before that, or it would be next.
             let Some(at) = deadline.filter(|at| calendar.leap(*at)) else { break };
-            self.asked[station].change(None);
             now = at;
             self.call(now, station, calendar);
         }
