@@ -260,8 +260,22 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
 
 /// A host with several adapters: each of its links has a table, and to that the packets of the others are interrupts.
 fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Covered, Uncovered> {
-    if !matches!(covered.model, ResourceModel::O1 | ResourceModel::Ideal | ResourceModel::Core) {
-        return Err(Uncovered("hosts with several adapters are analysed under O1"));
+    match covered.model {
+        ResourceModel::O1
+        | ResourceModel::O2
+        | ResourceModel::O3
+        | ResourceModel::Ideal
+        | ResourceModel::Core => {}
+        ResourceModel::Handed | ResourceModel::ApartHanded => {
+            return Err(Uncovered(
+                "no analysis covers several adapters that are handed each packet as it is made",
+            ));
+        }
+        ResourceModel::Apart | ResourceModel::ApartByThread => {
+            return Err(Uncovered(
+                "hosts with several adapters are analysed where links go by the order of the CPU",
+            ));
+        }
     }
     if let Some(levels) = covered.levels {
         agree(experiment, node, levels)?;

@@ -85,6 +85,29 @@ fn packets_of_another_link_are_as_far_apart_as_its_shortest() {
     }
 }
 
+/// Under O2 they are started by a thread, between blocks, and prolong its runs by what they would stretch the work of handlers under O1. Under O3 completions create a thread for each, and which waits for a block before ours.
+#[test]
+fn whoever_starts_them_they_are_as_many() {
+    let of = |order: &str, option: &str, channels: &[String]| {
+        let soon = [urgent("soon", &["a", "b"], 3000, "20 ms")];
+        let text = text(order, NAMES, &[&soon, channels].concat());
+        bound_at(0, &of_text(&text.replace("O1", option)))
+    };
+    let other = [bulk(&["a", "c"], (1500, 1500), 64)];
+    for order in [EDF, LEVELS] {
+        let [o1, o2, o3] = ["O1", "O2", "O3"].map(|option| {
+            let (alone, beside) = (of(order, option, &[]), of(order, option, &other));
+            assert_eq!(alone.interference, Span::ZERO);
+            assert!(beside.bound >= alone.bound + beside.interference, "{option}: {beside:?} of {alone:?}");
+            (beside.interference, beside.wait + beside.service - alone.wait - alone.service)
+        });
+        // But for what is rounded up.
+        assert!(o2.0 >= o1.0 && o2.0 - o1.0 < Span::from_ps(10), "{o2:?} of {o1:?}");
+        assert_eq!((o1.1, o2.1), (Span::ZERO, Span::ZERO));
+        assert!(o3.0 > o1.0 * 2 && !o3.1.is_zero(), "{o3:?} of {o1:?}");
+    }
+}
+
 /// Frames of 64 B by the fast link may complete faster than they are heard of: they are counted by the places that they are made in, since among others there are some too long to be on the link while the next is made.
 #[test]
 fn packets_of_another_link_are_no_more_than_there_are_places_for() {

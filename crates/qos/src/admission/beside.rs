@@ -30,6 +30,25 @@
 //! ```text
 //! E = C_l + Σ D (C_i + 2 C_l),   the sum over other links.
 //! ```
+//!
+//! # Under O2
+//!
+//! A start there is part of a run of the link scheduler's thread, whose switches [`super::o2`] charges wherever a run may be; so `C_l` and `C_i` are all that it takes. But they do not come together,
+//! and while either keeps a run from going on more of our packets complete, which it starts, too: to a run they are interrupts that are none of our link's, each
+//! by itself. Counting by time is as above, and so is the first phase by packets.
+//!
+//! *Second phase by packets.* Our adapter idles, and a packet waits for it, for a block and a switch at most until a run goes on, or begins. The thread takes links in turn, so until ours is looked at each other is
+//! served once; one start may have been in progress. Of another link complete meanwhile the `D` that were under way, or had been, and these two:
+//!
+//! ```text
+//! E = Σ (D + 2) C_i + 2 C_l.
+//! ```
+//!
+//! # Under O3
+//!
+//! A start there may be a thread's, so it takes `C_sw + C_cm + C_th` besides, and whoever had the CPU has paid for the switch back. By time that is work above the handlers as under O1. By packets nothing is known: threads run in
+//! the order in which they were created, and nobody has counted how many of other links are before ours. What a handler of another link calls for is its own link, so ours
+//! waits for the end of its block, as it would under O2 ([`super::o3`]).
 
 use laxity_units::Span;
 
@@ -37,6 +56,7 @@ use super::environment::{Above, Environment, Interference, OtherLink, ResourceMo
 use super::o1::start;
 use super::population::Population;
 use super::terms::{ps, span};
+use super::{o2, o3};
 
 /// What other links take.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,36 +73,80 @@ pub(super) struct Beside {
 
 impl Beside {
     pub(super) fn of(environment: &Environment, population: &Population) -> Self {
-        let (host, depth) = (&environment.host, u128::from(environment.depth));
-        let (c, call) = (start(environment), ps(host.link_scheduling));
-        let gap = depth * (ps(host.interrupt) + 2 * call);
-        let (packets, ahead) = population.ahead(environment);
         let mut all = Self::default();
+        if environment.others.is_empty() {
+            return all;
+        }
+        let depth = u128::from(environment.depth);
+        let (packets, ahead) = population.ahead(environment);
+        let Packet { uses, cost, gap } = Packet::of(environment, population);
         for other in &environment.others {
             let apart = ps(other.apart);
             // Completions that are no further apart than they cost leave nothing of the CPU.
-            let by_time = if apart > c { c * (2 * depth + ahead.div_ceil(apart)) } else { u128::MAX };
-            let waiting = waiting(environment, other);
-            let once = waiting.map(|waiting| c * (waiting + made(environment, population) + depth + 1));
-            match once.filter(|once| once + packets * gap < by_time) {
-                Some(once) => {
-                    all.each = c;
+            let by_time = if apart > cost { cost * (2 * depth + ahead.div_ceil(apart)) } else { u128::MAX };
+            let once = gap
+                .zip(waiting(environment, other))
+                .map(|(gap, waiting)| (gap, cost * (waiting + made(environment, population) + depth + 1)));
+            match once.filter(|(gap, once)| once + packets * gap.of_each < by_time) {
+                Some((gap, once)) => {
+                    all.each = cost;
                     all.once += once;
-                    all.per_start += gap;
+                    all.per_start += gap.of_each + if all.per_start == 0 { gap.once } else { 0 };
                 }
-                None => all.above.push(Interference {
+                None => all.above.extend(uses.iter().map(|cost| Interference {
                     above: Above::Interrupt,
-                    cost: span(c),
+                    cost: span(*cost),
                     adapter: Span::ZERO,
                     burst: environment.depth.saturating_mul(2),
                     interval: other.apart,
-                }),
+                })),
             }
         }
-        if all.per_start > 0 {
-            all.per_start += call;
-        }
         all
+    }
+}
+
+/// What a packet of another link takes of the CPU.
+struct Packet {
+    /// What comes by itself.
+    uses: Vec<u128>,
+    /// All of that, and what it prolongs.
+    cost: u128,
+    /// `E`; `None` where it is counted by time only.
+    gap: Option<Gap>,
+}
+
+/// What others may do before a packet of ours is started.
+#[derive(Clone, Copy)]
+struct Gap {
+    once: u128,
+    /// For each other link.
+    of_each: u128,
+}
+
+impl Packet {
+    fn of(environment: &Environment, population: &Population) -> Self {
+        let (host, depth) = (&environment.host, u128::from(environment.depth));
+        let (interrupt, call) = (ps(host.interrupt), ps(host.link_scheduling));
+        match environment.model {
+            ResourceModel::O2 => {
+                // Where a run may have no end, whoever asks for the charges is told.
+                let prolonged = o2::prolonged(environment, population).ok().flatten();
+                let by = |cost| prolonged.map_or(0, |prolonged| prolonged.by(cost));
+                let gap = Gap { once: 0, of_each: (depth + 2) * interrupt + 2 * call };
+                let cost = call + by(call) + interrupt + by(interrupt);
+                Self { uses: vec![call, interrupt], cost, gap: Some(gap) }
+            }
+            ResourceModel::O3 => {
+                let cost = start(environment) + o3::thread(environment);
+                Self { uses: vec![cost], cost, gap: None }
+            }
+            _ => {
+                let gap = Gap { once: call, of_each: depth * (interrupt + 2 * call) };
+                let cost = start(environment);
+                Self { uses: vec![cost], cost, gap: Some(gap) }
+            }
+        }
     }
 }
 

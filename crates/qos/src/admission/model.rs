@@ -37,7 +37,7 @@ impl Shared {
         let charges = match environment.model {
             ResourceModel::Ideal => ideal::charges(environment, population, &beside),
             ResourceModel::O1 => o1::charges(environment, population, &beside),
-            ResourceModel::O2 => o2::charges(environment, population),
+            ResourceModel::O2 => o2::charges(environment, population, &beside),
             ResourceModel::O3 => o3::charges(environment, population),
             ResourceModel::Handed => handed::charges(environment, population),
             ResourceModel::Apart => o1::charges_of_cpu(environment, population),

@@ -59,6 +59,7 @@
 //! The gap `B'` could be halved for hosts whose best effort never idles, where blocks tile the time since the
 //! last start. An adversary that lets the CPU idle, and sends just before the completion, gets all of it.
 
+use super::beside::Beside;
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::{Above, Environment, Interference};
 use super::o1::{self, Impossible, completions_at_once, crossing, in_adapter, once_behind};
@@ -67,15 +68,22 @@ use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::{Charges, Prolonged};
 
 /// The charges of O2.
-pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
+pub(super) fn charges(
+    environment: &Environment,
+    population: &Population,
+    beside: &Beside,
+) -> Result<Charges, Impossible> {
     let cpu = charges_of_cpu(environment, population)?;
-    let per_start = per_start(environment, population);
+    let per_start = per_start(environment, population) + beside.per_start;
     let (occupied, _) = in_adapter(environment, population);
     let crossing = crossing(environment, population, Ratio::ONE, cpu.per_block, per_start);
-    let wait = cpu.wait.and("packets already with the adapter", occupied);
-    let wait =
-        wait.with(once_behind(environment, population)).and("the crossing packet's second share", crossing);
-    Ok(Charges { per_start, on_cpu: false, wait, ..cpu })
+    let wait = cpu
+        .wait
+        .and("packets of other links already made", beside.once)
+        .and("packets already with the adapter", occupied)
+        .with(once_behind(environment, population))
+        .and("the crossing packet's second share", crossing);
+    Ok(Charges { per_start, per_other: beside.each, on_cpu: false, wait, ..cpu })
 }
 
 /// What a start may wait for, and takes: a block of any handler.
@@ -106,7 +114,7 @@ pub(super) fn charges_of_cpu(
         Some(_) if environment.link.is_alone() => depth * shortest / (shortest - start),
         Some(_) => (depth + completions_at_once(environment)) * shortest / (shortest - start),
     };
-    let prolonged = prolonged(environment, population, (start, shortest))?;
+    let prolonged = prolonged(environment, population)?;
     let run = switch + starts * start;
     let (_, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()
@@ -128,16 +136,18 @@ pub(super) fn charges_of_cpu(
     })
 }
 
-/// What an interrupt adds to a run, whose starts take `start` each and are `shortest` apart.
-fn prolonged(
+/// What an interrupt adds to a run, and what a run does for another link.
+pub(super) fn prolonged(
     environment: &Environment,
     population: &Population,
-    (start, shortest): (u128, u128),
 ) -> Result<Option<Prolonged>, Impossible> {
     let interrupts = |work: &Interference| work.above == Above::Interrupt && !work.cost.is_zero();
-    if start == 0 || population.largest_packet.is_none() || !environment.interference.iter().any(interrupts) {
+    let any = environment.interference.iter().any(interrupts) || !environment.others.is_empty();
+    let start = o1::start(environment);
+    if start == 0 || population.largest_packet.is_none() || !any {
         return Ok(None);
     }
+    let shortest = ps(environment.link.apart(population.smallest_packet));
     let whole = environment.depth > 1;
     // With depth 1, what a packet's own interrupts keep of its way.
     let own = u128::from(environment.link.interrupts().beside) * ps(environment.host.interrupt);

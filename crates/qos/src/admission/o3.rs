@@ -1,7 +1,7 @@
 //! Corrected bound for option O3: handlers call the link scheduler, and a completion creates a thread that does.
 //!
-//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and each is created anew, which costs `C_th`. One adapter: a null one, or a row of stages behind a
-//! window.
+//! Of O1 it has the calls, of O2 the wait: a thread runs when a block ends or the CPU is idle, and each is created anew, which costs `C_th`. The adapter is a null one, or a row of stages behind a
+//! window, or one null adapter of several.
 //!
 //! # First phase: the CPU, in `(s, τ]` of [`super::trajectory`]
 //!
@@ -32,7 +32,7 @@
 //! per_start = max(C_sw + C_cm + p,  [C_sw + C_cm + b] + C_sw + C_cm + C_th) + C_l + C_i
 //! ```
 //!
-//! (`b` where there is such a block). With several places the time up to a start is charged to that, and from there to the next. That is all that [`crate::station::window`] asks of who hands packets over: (1) there charges
+//! (`b` where there is such a block). A host with several links has handlers that call for another than ours: there the first of these is a thread's too, after the longest block, whoever's. With several places the time up to a start is charged to that, and from there to the next. That is all that [`crate::station::window`] asks of who hands packets over: (1) there charges
 //! an instant to `per_start` if a packet and a place for it wait, and the window is closed otherwise. The host is no stage there.
 //!
 //! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; what the adapter had then takes `D L(S)`, and what comes once in the stages.
@@ -40,22 +40,29 @@
 use super::environment::Environment;
 use super::o1::{Impossible, crossing, in_adapter, once_behind, start, stolen};
 use super::population::Population;
-use super::terms::{Breakdown, ps};
+use super::terms::{Breakdown, ps, span};
 use super::trajectory::Charges;
 use crate::costs::HostCosts;
+
+/// A thread that a completion creates, before it calls.
+pub(super) fn thread(environment: &Environment) -> u128 {
+    ps(environment.host.switch()) + ps(environment.host.thread_creation)
+}
 
 /// The charges of O3.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {
     let host = &environment.host;
-    let thread = host.switch().saturating_add(host.thread_creation);
-    let by_thread = Environment {
-        host: HostCosts { link_scheduling: host.link_scheduling.saturating_add(thread), ..*host },
-        ..environment.clone()
-    };
+    let thread = thread(environment);
+    let call = span(ps(host.link_scheduling).saturating_add(thread));
+    let by_thread = Environment { host: HostCosts { link_scheduling: call, ..*host }, ..environment.clone() };
     let switch = ps(host.switch());
     let (stretch, once) = stolen(&by_thread, population)?;
     let silent = if population.silent == 0 { 0 } else { switch + population.silent };
-    let per_start = (switch + population.step).max(silent + ps(thread)) + start(environment);
+    let called = match environment.others.is_empty() {
+        true => switch + population.step,
+        false => switch + population.block + thread,
+    };
+    let per_start = called.max(silent + thread) + start(environment);
     let lower = switch + population.block;
     let (occupied, completions) = in_adapter(environment, population);
     let wait = Breakdown::default()

@@ -470,7 +470,7 @@ proptest! {
         let charges = match environment.model {
             ResourceModel::Ideal => ideal::charges(&environment, &all, &beside),
             ResourceModel::O1 => o1::charges(&environment, &all, &beside),
-            ResourceModel::O2 => o2::charges(&environment, &all),
+            ResourceModel::O2 => o2::charges(&environment, &all, &beside),
             ResourceModel::O3 => o3::charges(&environment, &all),
             ResourceModel::Handed => handed::charges(&environment, &all),
             ResourceModel::Apart => o1::charges_of_cpu(&environment, &all),

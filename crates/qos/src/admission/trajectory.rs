@@ -124,7 +124,7 @@ pub(super) struct Prolonged {
 
 impl Prolonged {
     /// By how much an interrupt of that length does.
-    fn by(&self, interrupt: u128) -> u128 {
+    pub(super) fn by(&self, interrupt: u128) -> u128 {
         match self.whole {
             true => interrupt.div_ceil(self.apart).saturating_mul(self.start),
             false => interrupt.saturating_mul(self.start).div_ceil(self.apart),

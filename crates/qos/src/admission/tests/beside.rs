@@ -30,9 +30,12 @@ fn packet(interval: Span) -> Request {
 }
 
 fn beside(other: OtherLink) -> Beside {
-    let environment = host(other);
-    let all = Population::of_best_effort(&environment).with(&environment, &packet(us(1000)));
-    Beside::of(&environment, &all)
+    of(&host(other))
+}
+
+fn of(environment: &Environment) -> Beside {
+    let all = Population::of_best_effort(environment).with(environment, &packet(us(1000)));
+    Beside::of(environment, &all)
 }
 
 /// A block and four packets ahead are 100 us. By time that is 15 (2 + ⌈100/50⌉) = 60; by packets, with four of them waiting, 15 (4 + 1 + 1 + 1 + 1) and
@@ -84,4 +87,63 @@ fn what_leaves_elsewhere_takes_the_cpu_only() {
     // Alone here, nothing is transmitted by this link and nothing stolen.
     assert_eq!(service(&request.by_another_link()), us(20 + 15));
     assert!(service(&request) > us(50));
+}
+
+/// Under O2 a call of 10 us keeps a run from going on, and in each 50 one more of ours completes, which costs 15: 3 us more, and 1.5 for an interrupt of 5. By time, 19.5 (2 + ⌈100/50⌉) = 78; by packets 19.5 for each
+/// of four that wait, two made, one with the adapter and one in part, and a gap of three interrupts and two calls.
+#[test]
+fn a_thread_starts_more_while_it_serves_another_link() {
+    let by_thread = |other| of(&Environment { model: ResourceModel::O2, ..host(other) });
+    let slow = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
+    let each = |cost| Interference {
+        above: Above::Interrupt,
+        cost: us(cost),
+        adapter: Span::ZERO,
+        burst: 2,
+        interval: us(50),
+    };
+    let above = vec![each(10), each(5)];
+    assert_eq!(by_thread(slow), Beside { above: above.clone(), ..Beside::default() });
+    let ps = |tenths: u128| tenths * 100_000;
+    let by_packets = Beside { above: vec![], each: ps(195), once: ps(195 * 8), per_start: ps(350) };
+    assert_eq!(by_thread(OtherLink { apart: us(19), ..slow }), by_packets);
+    // How fast handlers make packets says nothing of who waits for the thread.
+    let fast = OtherLink { apart: us(19), longest: us(20), buffers: None };
+    assert_eq!(by_thread(fast).above.len(), 2);
+    // With two places in the adapter a part of 35 us more may be a whole packet more, in which 15 of 50 are its own.
+    let two = Environment { depth: 2, ..host(slow) };
+    let two = Environment { model: ResourceModel::O2, ..two };
+    let all = Population::of_best_effort(&two).with(&two, &packet(us(1000)));
+    let charges = o2::charges(&two, &all, &of(&two)).unwrap();
+    assert_eq!([10, 5].map(|cost| charges.activation(&each(cost))), [ps(250), ps(200)]);
+}
+
+/// Under O3 a start may be that of a thread, created in 4 us and switched to in 3, and is counted by time: 22 for each. Ours waits for the end of a block of 20, whoever's, which began with a switch, and then for a thread's of its own.
+#[test]
+fn threads_are_created_for_each_link() {
+    let other = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
+    let costs = |environment: Environment| {
+        let host = HostCosts { context_switch: us(3), thread_creation: us(4), ..environment.host };
+        Environment { model: ResourceModel::O3, host, ..environment }
+    };
+    let environment = costs(host(other));
+    let above = Interference {
+        above: Above::Interrupt,
+        cost: us(22),
+        adapter: Span::ZERO,
+        burst: 2,
+        interval: us(50),
+    };
+    assert_eq!(of(&environment), Beside { above: vec![above], ..Beside::default() });
+    let all = |environment: &Environment| {
+        Population::of_best_effort(environment).with(environment, &packet(us(1000)))
+    };
+    let per_start = |environment: &Environment| {
+        let charges = o3::charges(environment, &all(environment)).unwrap();
+        charges.per_start / u128::from(us(1).as_ps())
+    };
+    let alone = Environment { others: vec![], ..environment.clone() };
+    assert_eq!((per_start(&alone), per_start(&environment)), (23 + 15, 23 + 7 + 15));
+    let no_end = costs(host(OtherLink { apart: us(22), ..other }));
+    assert!(matches!(table(no_end).request(packet(Span::from_ms(9))), Decision::Refused(_)));
 }
