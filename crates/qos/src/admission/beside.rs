@@ -71,8 +71,17 @@ pub(super) struct Beside {
     pub(super) per_start: u128,
 }
 
+/// Which of the two ways of counting is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// What comes to less, as far as one can tell beforehand, of each link by itself.
+    Less,
+    /// By packets wherever that has an end. What links take by time may leave little to each and nothing to all of them; then fewer channels, for which time comes to less, would disturb more.
+    Packets,
+}
+
 impl Beside {
-    pub(super) fn of(environment: &Environment, population: &Population) -> Self {
+    pub(super) fn of(environment: &Environment, population: &Population, way: Way) -> Self {
         let mut all = Self::default();
         if environment.others.is_empty() {
             return all;
@@ -87,7 +96,11 @@ impl Beside {
             let once = gap
                 .zip(waiting(environment, other))
                 .map(|(gap, waiting)| (gap, cost * (waiting + made(environment, population) + depth + 1)));
-            match once.filter(|(gap, once)| once + packets * gap.of_each < by_time) {
+            let is_taken = |gap: &Gap, once: u128| match way {
+                Way::Less => once + packets * gap.of_each < by_time,
+                Way::Packets => true,
+            };
+            match once.filter(|(gap, once)| is_taken(gap, *once)) {
                 Some((gap, once)) => {
                     all.each = cost;
                     all.once += once;

@@ -1,6 +1,6 @@
 //! One model and one formula, made concrete for who shares the host.
 
-use super::beside::Beside;
+use super::beside::{Beside, Way};
 use super::decision::{Deficit, Reason, Resource};
 use super::environment::{Environment, Formula, Request, ResourceModel};
 use super::o1::Impossible;
@@ -33,7 +33,18 @@ impl Shared {
         if population.never_yields {
             return Err((Resource::Cpu, Deficit::Unbounded, Reason::BestEffortNeverYields));
         }
-        let beside = Beside::of(environment, population);
+        let least = Self::beside(environment, population, Way::Less);
+        match least {
+            Err((.., Reason::InterferenceTakesAll)) if !environment.others.is_empty() => {
+                Self::beside(environment, population, Way::Packets)
+            }
+            known => known,
+        }
+    }
+
+    /// By the corrected formulas, with what other links take counted in one way.
+    fn beside(environment: &Environment, population: &Population, way: Way) -> Result<Self, Impossible> {
+        let beside = Beside::of(environment, population, way);
         let charges = match environment.model {
             ResourceModel::Ideal => ideal::charges(environment, population, &beside),
             ResourceModel::O1 => o1::charges(environment, population, &beside),

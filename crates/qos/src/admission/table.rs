@@ -54,6 +54,7 @@ mod alike;
 mod at_deadlines;
 mod by_demand;
 mod by_order;
+mod release;
 
 use laxity_units::Span;
 
@@ -222,35 +223,6 @@ impl AdmissionTable {
             Ok(placed) => self.insert(request, placed),
             Err(refusal) => Decision::Refused(refusal),
         }
-    }
-
-    /// Gives up a channel's reservation; `false` if there is none.
-    pub fn release(&mut self, id: AdmissionId) -> bool {
-        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return false };
-        let task = self.tasks.remove(self.above() + place);
-        self.channels.remove(place);
-        match self.test {
-            Test::DOrder => {
-                for channel in &mut self.channels[place..] {
-                    channel.at_deadline -= task.demand(channel.deadline());
-                }
-            }
-            Test::Demand => drop(self.streams.remove(place)),
-        }
-        let environment = &self.environment;
-        let population = self
-            .channels
-            .iter()
-            .fold(self.best_effort, |all, channel| all.with(environment, &channel.request));
-        if population != self.population {
-            self.population = population;
-            let shared = Shared::new(environment, &population).expect("fewer channels disturb less");
-            if self.shared.as_ref() != Some(&shared) {
-                let tasks = self.tasks_under(&shared).expect("fewer channels disturb less");
-                self.rebuild(shared, tasks);
-            }
-        }
-        true
     }
 
     /// Every channel's bound, from the highest priority to the lowest.

@@ -35,7 +35,7 @@ fn beside(other: OtherLink) -> Beside {
 
 fn of(environment: &Environment) -> Beside {
     let all = Population::of_best_effort(environment).with(environment, &packet(us(1000)));
-    Beside::of(environment, &all)
+    Beside::of(environment, &all, Way::Less)
 }
 
 /// A block and four packets ahead are 100 us. By time that is 15 (2 + ⌈100/50⌉) = 60; by packets, with four of them waiting, 15 (4 + 1 + 1 + 1 + 1) and
@@ -74,6 +74,23 @@ fn a_fast_link_is_counted_by_packets() {
     assert_eq!((endless.above.len(), endless.each), (1, 0), "and then nothing is admitted");
     let mut table = table(host(fast(None, 60)));
     assert!(matches!(table.request(packet(Span::from_ms(9))), Decision::Refused(_)));
+}
+
+/// Two links of which each has 15 of 25 us, by time, leave nothing of the CPU; but they have no more than 40 packets each, though that is more in any 100 us. So does one that has an end by time only beside one that has not.
+#[test]
+fn links_that_take_all_together_are_counted_by_packets() {
+    let other = OtherLink { apart: us(25), longest: us(60), buffers: Some(40) };
+    let admits = |model: ResourceModel, others: &[OtherLink]| {
+        let environment = Environment { model, others: others.to_vec(), ..host(other) };
+        let mut table = table(environment);
+        matches!(table.request(packet(Span::from_ms(9))), Decision::Admitted { .. })
+    };
+    let endless = OtherLink { buffers: None, ..other };
+    for model in [ResourceModel::O1, ResourceModel::O2] {
+        assert!(admits(model, &[other]) && admits(model, &[endless]), "{model:?}");
+        assert!(admits(model, &[other, other]) && admits(model, &[other, endless]), "{model:?}");
+        assert!(!admits(model, &[endless, endless]), "{model:?}");
+    }
 }
 
 /// To the table of another link a channel is what it takes of the CPU: made in 20, and its start and completion, 15, if that link is counted by packets. It waits for no

@@ -1,0 +1,68 @@
+//! A channel leaves.
+//!
+//! What all have in common was found for everybody who was there; with one less it is found anew, and mostly comes to less. Not always: where two ways of counting both hold, what is taken is what seems to come to less before
+//! anybody has been looked at ([`super::super::beside`], [`super::super::counted`]), and for fewer channels that may be the other, by which one of them would be late. None is: what was proved beside more channels holds beside
+//! some of them. So what is found anew is taken over if everybody keeps his deadline by it, as everybody does if the last who came is the first to leave; and what was known before stays if not.
+
+use super::super::demand::{Host, feasible, feasible_by_lines};
+use super::*;
+
+impl AdmissionTable {
+    /// Gives up a channel's reservation; `false` if there is none.
+    pub fn release(&mut self, id: AdmissionId) -> bool {
+        let Some(place) = self.channels.iter().position(|channel| channel.id == id) else { return false };
+        let task = self.tasks.remove(self.above() + place);
+        self.channels.remove(place);
+        match self.test {
+            Test::DOrder => {
+                for channel in &mut self.channels[place..] {
+                    channel.at_deadline -= task.demand(channel.deadline());
+                }
+            }
+            Test::Demand => drop(self.streams.remove(place)),
+        }
+        let environment = &self.environment;
+        let population = self
+            .channels
+            .iter()
+            .fold(self.best_effort, |all, channel| all.with(environment, &channel.request));
+        if population != self.population {
+            self.population = population;
+            if let Some((shared, tasks)) = self.found_anew() {
+                self.rebuild(shared, tasks);
+            }
+        }
+        true
+    }
+
+    /// What all have in common by themselves, if that is another than what is known and all keep their deadlines by it.
+    fn found_anew(&self) -> Option<(Shared, Vec<Task>)> {
+        let shared = Shared::new(&self.environment, &self.population).ok()?;
+        if self.shared.as_ref() == Some(&shared) {
+            return None;
+        }
+        let tasks = self.tasks_under(&shared).ok()?;
+        self.are_in_time(&shared, &tasks).then_some((shared, tasks))
+    }
+
+    fn are_in_time(&self, shared: &Shared, tasks: &[Task]) -> bool {
+        let (above, tasks) = tasks.split_at(shared.activations.len());
+        let effort = Effort::of(MOST_LOOKS_AT_ALL);
+        match self.test {
+            Test::DOrder => {
+                let mut responses = Vec::with_capacity(tasks.len());
+                sweep(shared.constant(), above, claims(&self.channels, tasks), &effort, |_, r| {
+                    responses.extend(r);
+                });
+                let levels = self.environment.levels;
+                responses.len() == tasks.len()
+                    && levels.is_none_or(|levels| self.levels(&responses, levels).is_some())
+            }
+            Test::Demand => {
+                let host = Host { constant: shared.constant(), activations: above, effort: &effort };
+                let streams = self.streams_of(tasks);
+                feasible(host, &streams).is_ok() || feasible_by_lines(host, &streams)
+            }
+        }
+    }
+}
