@@ -7,7 +7,7 @@ use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::Refusal;
 
 use super::dice::Dice;
-use super::nodes::{HOSTS, switches_between};
+use super::nodes::{HOSTS, HUB, switches_between};
 use super::sketch::{Drafted, Drawn, name, names, part, quantity, table, that, this, unsaid, whole, word};
 use super::source::{Contract, source};
 use super::theme::{GROUPS, Place, Scheduling, Theme};
@@ -319,6 +319,8 @@ fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<N
     let mut way = vec![HOSTS[host]];
     for _ in 0..dice.between(1, 4) {
         let next = match switches {
+            0 if theme.hub && host == HUB => dice.pick(&[0, 2, 3]),
+            0 if theme.hub => HUB,
             // In a line.
             0 if !ring && host == 0 => 1,
             0 if !ring && host + 1 == hosts as usize => host - 1,

@@ -27,10 +27,12 @@ impl Dice {
         let newest = Seed::new(seed).stream(&format!("scenario {number}, newest"));
         let further = Seed::new(seed).stream(&format!("scenario {number}, further"));
         let ways = Seed::new(seed).stream(&format!("scenario {number}, ways"));
+        let hubs = Seed::new(seed).stream(&format!("scenario {number}, hubs"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let further = Self { further: Some(Box::new(beside(ways, None))), ..beside(further, None) };
+        let ways = Self { further: Some(Box::new(beside(hubs, None))), ..beside(ways, None) };
+        let further = Self { further: Some(Box::new(ways)), ..beside(further, None) };
         Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
     }
 
@@ -67,6 +69,11 @@ impl Dice {
     /// And for ways that are written.
     pub(super) fn ways(&mut self) -> &mut Dice {
         self.further().further()
+    }
+
+    /// And for hosts that are in the middle of others.
+    pub(super) fn hubs(&mut self) -> &mut Dice {
+        self.ways().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

@@ -3,7 +3,7 @@
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
-use super::nodes::{ADAPTERS, HOSTS};
+use super::nodes::{ADAPTERS, HOSTS, HUB};
 use super::sketch::{
     Drafted, Drawn, boolean, name, part, quantity, share, table, that, this, unsaid, whole, word,
 };
@@ -150,7 +150,7 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
             None => unsaid(),
         },
         node: match theme.place {
-            Place::Nodes { .. } if of_adapter => that(name(HOSTS[1])),
+            Place::Nodes { .. } if of_adapter => that(name(HOSTS[HUB])),
             Place::Nodes { .. } => {
                 // The second may have another adapter than the rest, which may be a null device.
                 let known = if theme.mixed { &HOSTS[..1] } else { &HOSTS[..2] };
@@ -160,7 +160,7 @@ fn fault(dice: &mut Dice, theme: &Theme, length: Span) -> Drafted<RawFault> {
         },
         adapter: match of_adapter {
             true if theme.mixed => name(ADAPTERS[0]),
-            true => name(dice.pick(&ADAPTERS)),
+            true => name(dice.pick(if theme.hub { &ADAPTERS } else { &ADAPTERS[..2] })),
             false => unsaid(),
         },
         resource: if kind == "stall" { name("processor") } else { unsaid() },

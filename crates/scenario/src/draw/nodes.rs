@@ -18,8 +18,10 @@ use crate::written::{Entries, Part};
 
 /// What hosts are called; the last may be several.
 pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
-/// What the adapters of a host that has two are called.
-pub(super) const ADAPTERS: [&str; 2] = ["left", "right"];
+/// What the adapters of a host that has two are called, and a third.
+pub(super) const ADAPTERS: [&str; 3] = ["left", "right", "up"];
+/// The host that may have them.
+pub(super) const HUB: usize = 1;
 const SWITCHES: [&str; 2] = ["sw", "sx"];
 
 /// What one host may have that the others have not.
@@ -48,11 +50,17 @@ pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Opti
         drawn.push(("loop", token_ring(dice, own(hosts), rotation)));
     } else {
         match switches {
+            [] if theme.hub => {
+                for (n, (name, adapter)) in ["n0", "n1", "n2"].iter().zip(ADAPTERS).enumerate() {
+                    let ends = vec![format!("{}.{adapter}", HOSTS[HUB]), HOSTS[[0, 2, 3][n]].to_owned()];
+                    drawn.push((*name, links(dice, theme, ends)));
+                }
+            }
             [] => {
                 for (name, pair) in ["n0", "n1", "n2"].iter().zip(hosts.windows(2)) {
                     let mut ends = own(pair);
-                    for (end, adapter) in ends.iter_mut().zip(ADAPTERS.iter().rev()) {
-                        if theme.divided && end == HOSTS[1] {
+                    for (end, adapter) in ends.iter_mut().zip([ADAPTERS[1], ADAPTERS[0]]) {
+                        if theme.divided && end == HOSTS[HUB] {
                             *end = format!("{end}.{adapter}");
                         }
                     }
@@ -91,13 +99,14 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
         count: if copied { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
         host: dice.maybe(own, |dice| part(host(dice, theme))),
-        adapter: match (name == HOSTS[1], theme.divided) {
+        adapter: match (name == HOSTS[HUB], theme.divided) {
             (true, true) => {
                 let other = if theme.mixed { dice.pick(&OTHERS) } else { theme.adapter };
-                let [left, right] = ADAPTERS;
+                let [left, right, up] = ADAPTERS;
                 let left = (left, adapter(dice, theme));
                 let right = (right, adapter(dice, &Theme { adapter: other, ..*theme }));
-                several(Drafted::new(), vec![left, right])
+                let third = theme.hub.then(|| (up, adapter(dice, theme)));
+                several(Drafted::new(), [left, right].into_iter().chain(third).collect())
             }
             (true, false) if theme.mixed => {
                 let other = dice.pick(&OTHERS);

@@ -85,6 +85,8 @@ pub(super) struct Theme {
     pub(super) mixed: bool,
     /// The second host of a line has an adapter for each side.
     pub(super) divided: bool,
+    /// It has one more for a third, so that hosts are around it and not in a line.
+    pub(super) hub: bool,
     /// Cores of each host.
     pub(super) cores: u64,
 }
@@ -188,7 +190,7 @@ impl Theme {
             (true, "adapter") => Some(dice.further().chance(0.7)),
             (true, _) => Some(false).filter(|_| dice.further().chance(0.9)),
         };
-        Self {
+        let theme = Self {
             place,
             adapter,
             scheduling,
@@ -216,6 +218,7 @@ impl Theme {
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
             divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
                 && dice.chance(0.4),
+            hub: false,
             // Where anything is drawn there is mostly no bound. At first several had none anywhere.
             cores: match dice.latest().chance(if scheduling == Scheduling::Anything { 0.4 } else { 0.06 }) {
                 true => dice.latest().pick(&[2, 2, 3, 4, 64]),
@@ -224,7 +227,9 @@ impl Theme {
                 }
                 false => 1,
             },
-        }
+        };
+        let hub = theme.divided && matches!(place, Place::Nodes { hosts: 4, .. });
+        Self { hub: hub && dice.hubs().chance(0.5), ..theme }
     }
 
     /// Hosts that there are.
