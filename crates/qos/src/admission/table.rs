@@ -279,7 +279,10 @@ impl AdmissionTable {
 
     fn shared_with(&self, request: &Request) -> Result<Shared, Refusal> {
         let population = self.population.with(&self.environment, request);
-        Shared::new(&self.environment, &population).map_err(refused)
+        match &self.shared {
+            Some(shared) if population == self.population => Ok(shared.clone()),
+            _ => Shared::new(&self.environment, &population).map_err(refused),
+        }
     }
 
     /// Several messages of a channel under way at a time are analysed by the demand test only, and only if a
