@@ -60,7 +60,7 @@ mod trajectory;
 mod tests;
 
 pub use buffers::Buffers;
-pub use cores::{CoresTable, Place, WayOut};
+pub use cores::{Caller, CoresTable, Place, WayOut};
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
     Above, BestEffort, Environment, EnvironmentError, Formula, Interference, OtherLink, Program, Request,

@@ -30,6 +30,11 @@
 //!
 //! From then on a message waits at its link ([`way`]): it is through within `b` more, and `T = R + b`.
 //!
+//! # Under O2
+//!
+//! The link scheduler is a thread of one core, `c`, and nobody spins. That core has all the starts, `C_l` each, and of the others those that hear of completions have `C_i` for each; as many as above, for there a start is behind the completion that made room for it, too. After each block of `c`, and
+//! after all that was above its handlers, there may be a run, which begins with a switch: so a switch is charged twice there. What the thread waits for is part of the way out ([`way`]).
+//!
 //! # Room
 //!
 //! A packet has its buffer until its completion has been heard of, which is another core's business: no later than `Y` of that core after it. So a channel is admitted if `T + Y ≤ d`, and with buffers for what is under way in `d` no handler
@@ -40,6 +45,8 @@
 //! Guaranteed messages that come in are handled by the core that their adapter interrupts, or the interrupt that brings one could be pending while its handler's core has time; who takes a message is on its handler's core; and
 //! nothing is put in line for that core by others, which would call it again and again.
 
+#[cfg(test)]
+mod tests;
 mod way;
 
 use std::collections::BTreeMap;
@@ -60,6 +67,7 @@ use way::{Host, Way};
 #[derive(Debug, Clone)]
 pub struct CoresTable {
     cores: Vec<AdmissionTable>,
+    caller: Caller,
     /// By link.
     ways: Vec<Way>,
     reserved: BTreeMap<AdmissionId, Reserved>,
@@ -75,6 +83,27 @@ pub struct WayOut {
     pub hears: CoreId,
     /// The smallest and the largest packet of anybody that leaves by it; `None` if none does.
     pub sent: Option<(Bytes, Bytes)>,
+}
+
+/// Who schedules the links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// The core on which packets are noticed that were held for their time, and that of the thread if there is one.
+    pub core: CoreId,
+    /// A thread of that core (O2), in place of handlers and interrupts (O1).
+    pub is_thread: bool,
+}
+
+impl Caller {
+    /// Whether `core` schedules links.
+    fn calls(self, core: usize) -> bool {
+        !self.is_thread || usize::from(self.core.0) == core
+    }
+
+    /// Whether a thread of `core` does.
+    fn has_thread(self, core: usize) -> bool {
+        self.is_thread && usize::from(self.core.0) == core
+    }
 }
 
 /// Where a channel is.
@@ -106,17 +135,20 @@ struct Through {
 }
 
 impl CoresTable {
-    /// A host of cores that are, each by itself, as these environments say: with what is placed there, and what is above it; and of these links, at least one.
-    pub fn new(each: &[Environment], links: &[WayOut]) -> Result<Self, Unrated> {
-        let host = Host::new(each, links).ok_or(Unrated::NothingLeft)?;
+    /// A host of cores that are, each by itself, as these environments say: with what is placed there, and what is above it; and of these links, at least one, which `caller` schedules.
+    pub fn new(each: &[Environment], links: &[WayOut], caller: Caller) -> Result<Self, Unrated> {
+        let host = Host::new(each, links, caller).ok_or(Unrated::NothingLeft)?;
         let alone = |(place, core): (usize, &Environment)| {
             let mut starts: Vec<Interference> = host.starts(place).collect();
             starts.sort_by_key(|start| start.interval);
             let (interrupt, apart) =
                 starts.first().map(|start| (start.cost, start.interval)).unwrap_or_default();
             let others = starts.into_iter().skip(1);
+            let switch = core.host.switch();
+            let context_switch =
+                if caller.has_thread(place) { switch.saturating_add(switch) } else { switch };
             let environment = Environment {
-                host: HostCosts { interrupt, ..core.host },
+                host: HostCosts { interrupt, context_switch, cache_miss: Span::ZERO, ..core.host },
                 // Of the link a core has to know how close together completions are.
                 link: LinkCosts::new(apart, Span::ZERO).into(),
                 model: ResourceModel::Core,
@@ -128,7 +160,7 @@ impl CoresTable {
         };
         let cores = each.iter().enumerate().map(alone).collect::<Result<_, _>>()?;
         let ways = (0..links.len()).map(|link| host.way(link)).collect();
-        Ok(Self { cores, ways, reserved: BTreeMap::new(), next: 0 })
+        Ok(Self { cores, caller, ways, reserved: BTreeMap::new(), next: 0 })
     }
 
     /// Admits `asked` there, or says why not and changes nothing.
@@ -173,7 +205,7 @@ impl CoresTable {
     /// Every bound.
     pub fn bounds(&self) -> Vec<Bound> {
         let made = self.made();
-        let through = self.through(&made);
+        let (through, block) = (self.through(&made), self.block());
         let of = |(id, reserved): (&AdmissionId, &Reserved)| {
             let own = Bound { id: *id, ..made[id] };
             if !reserved.asked.is_sent() {
@@ -181,7 +213,7 @@ impl CoresTable {
             }
             let link = usize::from(reserved.at.link.0);
             let Through { lower, all, .. } = through[link].expect("whoever has not is not admitted");
-            own.and_then(lower, self.ways[link].service(&reserved.asked), all)
+            own.and_then(lower, self.ways[link].service(&reserved.asked, block), all)
         };
         self.reserved.iter().map(of).collect()
     }
@@ -197,7 +229,12 @@ impl CoresTable {
         let wait = Breakdown::default()
             .and("its core, until all of it waits at the link", ps(bound.wait.saturating_sub(lower)))
             .and("packets already with the adapter, and interrupts", ps(lower));
-        let service = "transmission, and for each packet a completion and two turns of the link scheduler";
+        let service = match self.caller.is_thread {
+            false => "transmission, and for each packet a completion and two turns of the link scheduler",
+            true => {
+                "transmission, and for each packet a completion, a block before the link scheduler's thread, and its run"
+            }
+        };
         Ok((wait, Breakdown::default().and(service, ps(bound.service))))
     }
 
@@ -217,10 +254,11 @@ impl CoresTable {
 
     /// By when what waits at each link is through; nothing of links where that has no end.
     fn through(&self, made: &BTreeMap<AdmissionId, Bound>) -> Vec<Option<Through>> {
+        let block = self.block();
         let of = |(link, way): (u8, &Way)| {
             let lower = self.lower(LinkId(link))?;
             let sent = self.sent_by(LinkId(link)).map(|(id, reserved)| (&reserved.asked, made[id].bound));
-            Some(Through { lower, all: way.through(lower, sent)?, heard: way.heard()? })
+            Some(Through { lower, all: way.through((lower, block), sent)?, heard: way.heard()? })
         };
         (0..).zip(&self.ways).map(of).collect()
     }
@@ -229,6 +267,11 @@ impl CoresTable {
     fn lower(&self, link: LinkId) -> Option<Span> {
         let made_on = self.sent_by(link).map(|(_, reserved)| reserved.at.core);
         self.ways[usize::from(link.0)].lower(made_on)
+    }
+
+    /// What keeps the thread that schedules links from its core, at most.
+    fn block(&self) -> Span {
+        self.cores[usize::from(self.caller.core.0)].longest_block()
     }
 
     fn sent_by(&self, link: LinkId) -> impl Iterator<Item = (&AdmissionId, &Reserved)> {
@@ -273,182 +316,5 @@ impl CoresTable {
             Claimant::Channel(there) => whose(there).map_or(Claimant::Newcomer, Claimant::Channel),
         };
         Refusal { claimant, blocked_by: refusal.blocked_by.and_then(whose), ..refusal }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::admission::Above;
-    use crate::admission::tests::of_round_figures;
-    use crate::traffic::TrafficSpec;
-
-    const SIZE: Bytes = Bytes::new(1000);
-
-    fn us(us: u64) -> Span {
-        Span::from_us(us)
-    }
-
-    fn ns(ns: u64) -> Span {
-        Span::from_ns(ns)
-    }
-
-    /// 19 us for a packet on the link, so completions are 22 apart.
-    fn core(interference: Vec<Interference>) -> Environment {
-        Environment { interference, ..of_round_figures(ResourceModel::O1, ns(19)) }
-    }
-
-    fn of(cores: &[Environment]) -> CoresTable {
-        let link = cores[0].link.alone().expect("it is alone");
-        let way = WayOut { link, hears: CoreId(0), sent: Some((SIZE, SIZE)) };
-        CoresTable::new(cores, &[way]).expect("it is a host")
-    }
-
-    /// The handler is on that core, and what it makes leaves by the one link.
-    fn on(core: u8) -> Place {
-        Place { core: CoreId(core), link: LinkId::FIRST }
-    }
-
-    fn table(second: Vec<Interference>) -> CoresTable {
-        of(&[core(Vec::new()), core(second)])
-    }
-
-    fn asks(interval: u64, deadline: u64) -> Request {
-        let spec = TrafficSpec { max_message: SIZE, min_message: SIZE, burst: 1, min_interval: us(interval) };
-        Request::new(spec, us(deadline)).unwrap()
-    }
-
-    fn bounds(table: &CoresTable) -> Vec<Span> {
-        table.bounds().into_iter().map(|bound| bound.bound).collect()
-    }
-
-    /// The second core: `α = 22/20`, and three sections of 2 in progress. A packet of its own may have been begun, 10, and is made in 10: `R = α (10 + 10 + 6)`. Interrupts are pending for `Y = 3 (1 + 3)` at most. At the link
-    /// 19 + 2 for what is there, as long as that, and the packet with 1 + 2 · 2: `b = 57`. Its completion is heard of 12 later.
-    #[test]
-    fn a_core_and_then_the_link() {
-        let mut table = table(Vec::new());
-        let id = match table.request(asks(100, 98), on(1)) {
-            Decision::Admitted { id, bound, .. } => {
-                assert_eq!(bound, ns(28_600 + 57_000));
-                id
-            }
-            Decision::Refused(refusal) => panic!("{refusal}"),
-        };
-        let [bound] = table.bounds()[..] else { panic!("there is one") };
-        assert_eq!((bound.id, bound.bound), (id, ns(85_600)));
-        assert_eq!((bound.wait, bound.service, bound.higher), (ns(28_600 + 33_000), us(24), Span::ZERO));
-        let (wait, service) = table.terms(&bound).unwrap();
-        assert_eq!((wait.total(), service.total()), (bound.wait, bound.service));
-        assert!(table.release(id) && !table.release(id));
-        let Decision::Refused(refusal) = table.request(asks(100, 97), on(1)) else { panic!("it is late") };
-        assert_eq!((refusal.deficit, refusal.claimant), (Deficit::Time(ns(600)), Claimant::Newcomer));
-        assert!(bounds(&table).is_empty());
-    }
-
-    /// The first core hears of completions: `α = 22/19`, and `R = α (10 + 10 + 9)`. Both are through the link in 33 + 2 · 24.
-    #[test]
-    fn the_core_that_is_interrupted_is_slower() {
-        let mut table = table(Vec::new());
-        for core in [0, 1] {
-            assert!(matches!(table.request(asks(300, 300), on(core)), Decision::Admitted { .. }));
-        }
-        assert_eq!(bounds(&table), [Span::from_ps(33_578_949) + us(81), ns(28_600) + us(81)]);
-        let Decision::Refused(refusal) = table.request(asks(300, 145), on(1)) else {
-            panic!("a third makes all of them later")
-        };
-        assert_eq!((refusal.deficit, refusal.claimant), (Deficit::Time(ns(600)), Claimant::Newcomer));
-        let least = table.least_deadline(&asks(300, 300), on(1)).unwrap();
-        assert!(matches!(table.request(asks(300, 300).within(least), on(1)), Decision::Admitted { .. }));
-    }
-
-    /// Up to two with the adapter: completions are 19 apart. `α = 19/17` there, four sections in progress, `R = α (10 + 10 + 8)`; `Y = 3 (1 + 4)`, and `b = 2 · 19 + 2 + 15 + 24`.
-    #[test]
-    fn more_may_be_started_at_once_where_more_are_under_way() {
-        let deep = Environment { depth: 2, ..core(Vec::new()) };
-        let cores = vec![deep.clone(), deep];
-        let mut table = of(&cores);
-        assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
-        // Each part rounded up.
-        assert_eq!(bounds(&table), [Span::from_ps(2 * 11_176_471 + 8_941_177) + us(79)]);
-    }
-
-    /// A timer of 3, once on its own core, where interrupts are pending for 2 (1 + 3) + 3 then: less than 12.
-    #[test]
-    fn timers_are_above_the_handlers_of_their_core() {
-        let mut table = table(vec![timer(3, 900)]);
-        assert!(matches!(table.request(asks(100, 400), on(1)), Decision::Admitted { .. }));
-        assert_eq!(bounds(&table), [ns(28_600 + 3_300 + 57_000)]);
-    }
-
-    /// Messages are made up to 28.6 late, so a second of the channel may be there in 57: ⌈(57 + 28.6)/80⌉ = 2, and `b = 33 + 2 · 24`.
-    #[test]
-    fn messages_are_late_by_what_their_core_takes() {
-        let mut table = table(Vec::new());
-        assert!(matches!(table.request(asks(80, 200), on(1)), Decision::Admitted { .. }));
-        assert_eq!(bounds(&table), [ns(28_600 + 81_000)]);
-    }
-
-    /// A timer of 3 each 70 where completions are heard of: interrupts are pending for 12 + 3 there, and as one may have been pending for so long, there are two in 63: `b = 19 + 2 + 15 + 24 + 2 · 3`.
-    #[test]
-    fn interrupts_may_have_been_pending() {
-        let cores = vec![core(vec![timer(3, 70)]), core(Vec::new())];
-        let mut table = of(&cores);
-        assert!(matches!(table.request(asks(200, 400), on(1)), Decision::Admitted { .. }));
-        assert_eq!(bounds(&table), [ns(28_600 + 66_000)]);
-    }
-
-    /// A second link of 39 us a packet, whose completions are heard of where the handler is, 42 apart; those of the first are 22 apart and heard of at the other core. There `Y = 3 · 4 + 2 · 4`, and here `2 · 4 + 3 · 4`.
-    /// What the first link takes here is `α = 22/20`, and of the second four completions come in 41.8: `R = α (10 + 10 + 6 + 4 · 3)`. At the link `39 + 2 + 20` for what is there, the packet with `1 + 2 · 2`, and of the first link
-    /// ⌈(125 + 20)/22⌉ + 3 sections: `b = 61 + 44 + 2 · 10`. Its completion is heard of 20 later.
-    #[test]
-    fn links_share_the_link_scheduler() {
-        let way = |time, hears| WayOut {
-            link: LinkCosts::new(us(time), Span::ZERO),
-            hears: CoreId(hears),
-            sent: Some((SIZE, SIZE)),
-        };
-        let cores = [core(Vec::new()), core(Vec::new())];
-        let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)]).expect("it is a host");
-        let second = Place { core: CoreId(1), link: LinkId(1) };
-        assert!(matches!(table.request(asks(300, 187), second), Decision::Admitted { .. }));
-        assert_eq!(bounds(&table), [ns(41_800) + us(125)]);
-        let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)]).expect("it is a host");
-        let Decision::Refused(refusal) = table.request(asks(300, 186), second) else { panic!("it is late") };
-        assert_eq!((refusal.deficit, refusal.claimant), (Deficit::Time(ns(800)), Claimant::Newcomer));
-        // By the first link, of the second no more than what is started: `b = 19 + 2 + 20 + 24 + 2 (⌈(b + 20)/42⌉ + 3)`.
-        assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
-        assert_eq!(bounds(&table), [ns(41_800) + us(77)]);
-    }
-
-    fn timer(cost: u64, interval: u64) -> Interference {
-        let (above, adapter) = (Above::Interrupt, Span::ZERO);
-        Interference { above, cost: us(cost), adapter, burst: 0, interval: us(interval) }
-    }
-
-    /// Where interrupts take all of a core, nothing is promised to who is on it, or whose completions are heard of there; and everybody else is.
-    #[test]
-    fn a_core_that_has_no_time_is_nothing_to_others() {
-        let way = |hears| WayOut {
-            link: LinkCosts::new(us(19), Span::ZERO),
-            hears: CoreId(hears),
-            sent: Some((SIZE, SIZE)),
-        };
-        let cores = [core(Vec::new()), core(vec![timer(7, 7)])];
-        let mut table = CoresTable::new(&cores, &[way(0), way(1)]).expect("it is a host");
-        let by = |core, link| Place { core: CoreId(core), link: LinkId(link) };
-        for place in [by(1, 0), by(0, 1), by(1, 1)] {
-            let refused = table.request(asks(300, 300), place);
-            assert!(matches!(refused, Decision::Refused(_)), "{place:?} has no time");
-            assert!(table.least_deadline(&asks(300, 300), place).is_err(), "{place:?}");
-        }
-        assert!(matches!(table.request(asks(300, 300), by(0, 0)), Decision::Admitted { .. }));
-        let refused = table.request(asks(300, 300), by(1, 0));
-        assert!(matches!(refused, Decision::Refused(_)) && table.bounds().len() == 1);
-        let first = [core(vec![timer(7, 7)]), core(Vec::new())];
-        let mut table = CoresTable::new(&first, &[way(1)]).expect("it is a host");
-        assert!(
-            matches!(table.request(asks(300, 300), on(1)), Decision::Refused(_)),
-            "who is early waits there"
-        );
     }
 }

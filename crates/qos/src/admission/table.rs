@@ -172,6 +172,11 @@ impl AdmissionTable {
         self.channels.is_empty()
     }
 
+    /// The longest work between two preemption points, switches excluded.
+    pub(super) fn longest_block(&self) -> Span {
+        span(self.population.block)
+    }
+
     /// What an admitted channel asked for.
     pub fn admitted(&self, id: AdmissionId) -> Option<&Request> {
         self.channels.iter().find(|channel| channel.id == id).map(|channel| &channel.request)

@@ -225,6 +225,7 @@ impl Theme {
                 false if paradigm == "O1" && null && !ideal && dice.newest().chance(0.2) => {
                     dice.newest().pick(&[2, 2, 3])
                 }
+                false if paradigm == "O2" && null && dice.hubs().chance(0.25) => dice.hubs().pick(&[2, 2, 3]),
                 false => 1,
             },
         };

@@ -12,7 +12,9 @@ use crate::experiment::{Adapter, Experiment, Placement, Task};
 /// Whether `node`, a host with several cores that are to work so, is covered.
 pub(super) fn covered(experiment: &Experiment, node: usize, host: &Covered) -> Result<(), Uncovered> {
     if host.model != ResourceModel::Core || host.by_level {
-        return Err(Uncovered("several cores are analysed under O1, with CPU and link by multi-class EDF"));
+        return Err(Uncovered(
+            "several cores are analysed under O1 and O2, with CPU and link by multi-class EDF",
+        ));
     }
     for link in experiment.links_of(node) {
         let adapter = experiment.adapter_of(node, link);

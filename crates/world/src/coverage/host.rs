@@ -67,7 +67,7 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
     let model = match model {
         ResourceModel::O2 if levelled => ResourceModel::ApartByThread,
         _ if rates.is_some() || levelled => ResourceModel::Apart,
-        ResourceModel::O1 if *cores > 1 => ResourceModel::Core,
+        ResourceModel::O1 | ResourceModel::O2 if *cores > 1 => ResourceModel::Core,
         model => model,
     };
     let one_order = passes || rates.is_some() || levelled || by_level == at_link;

@@ -2,8 +2,8 @@
 //!
 //! Timers are taken to be on every core, though each has one; what comes in interrupts the core of its adapter.
 
-use laxity_qos::admission::{CoresTable, Environment, Formula, WayOut};
-use laxity_qos::channel::{ChannelId, CoreId, LinkId};
+use laxity_qos::admission::{Caller, CoresTable, Environment, Formula, WayOut};
+use laxity_qos::channel::{ChannelId, CoreId, LinkId, LinkParadigm};
 use laxity_qos::station::Link;
 use laxity_units::Bytes;
 
@@ -53,7 +53,9 @@ pub(super) fn table(
     };
     let links = std::iter::once(&covered.link).chain(&covered.further);
     let links = (0..).map(LinkId).zip(links).map(way).collect::<Result<Vec<_>, Uncovered>>()?;
-    let table = CoresTable::new(&each, &links)
+    let config = &host.subsystem.link;
+    let caller = Caller { core: config.core, is_thread: config.paradigm == LinkParadigm::O2 };
+    let table = CoresTable::new(&each, &links, caller)
         .map_err(|_| Uncovered("packets that take an adapter no time complete as often as they like"))?;
     Ok(Station::Cores(Box::new(table)))
 }

@@ -6,7 +6,7 @@
 //! * until packets are handed over that were selected before: `C_l`, for one core is in the link scheduler, and their transmissions, `D L_max`;
 //! * then in *gaps*, in which all that it had is complete and nobody has handed over the next, each of which ends with a current packet. What is to end one is the interrupt of the last completion. Its core may be spinning or in the link scheduler: whoever is in there for this link
 //!   ends the gap within `C_l`. Then interrupts are served in the order in which they came: those before it, which find no place, or end the gap themselves; its own, `C_i`; and then it calls, and it or who is in there for this link ends the gap within `C_l`;
-//! * at `t0` the packet that came may have to wait for interrupts that its core serves before it calls, and one that turned current for the timer's, which is the first core's: `A`, for as long as interrupts can be pending at the first core or one whose handlers make packets for this link.
+//! * at `t0` the packet that came may have to wait for interrupts that its core serves before it calls, and one that turned current for the timer's: `A`, for as long as interrupts can be pending at the core with that timer or one whose handlers make packets for this link.
 //!
 //! So `n` packets that leave in `(t0, f)` are through by `D L_max + C_l + A + Σ_n (L(n) + C_i + 2C_l) + G`, where `G` is what else interrupts that core. It is served in `(t0, f)` and came in that time, or in `Y` before, the longest
 //! that interrupts can be pending there.
@@ -24,12 +24,28 @@
 //! ```
 //!
 //! by the argument of `rates/together.rs`. In which order current packets go does not matter, nor how many cores there are.
+//!
+//! # Under O2
+//!
+//! Whoever hears of a completion calls the thread, on core `c`, and so does who makes a packet: that there is one is all that it has to know. What it may be kept from its core by is one block, of `B` at most, or, where the core sleeps, the interrupt by which it is called; then it
+//! switches, and hands a packet over for each link in turn. It may have been at that for others when it was called, and goes on then without a switch. So a gap is, with the switch once,
+//!
+//! ```text
+//! C_i + max(B, C_ipi) + C_sw + C_cm + C_l,
+//! ```
+//!
+//! beside what interrupts the two cores, and what is done for other links: completions where they are heard of, and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the `D` packets that were selected before `t0` come beside those of gaps.
+//! Who turns current at `t0` is noticed by the timer of `c`.
+//!
+//! ```text
+//! Y_c = C_sw + C_cm + Σ …,   b = D (L_max + C_i) + C_sw + C_cm + C_l + A + …,   A = Y_c
+//! ```
 
 use laxity_units::{Bytes, Span};
 
 use super::super::environment::{Above, Environment, Interference, Request};
 use super::super::rates::{Coming, through};
-use super::WayOut;
+use super::{Caller, WayOut};
 use crate::channel::CoreId;
 use crate::costs::LinkCosts;
 
@@ -37,6 +53,7 @@ use crate::costs::LinkCosts;
 pub(super) struct Host<'a> {
     each: &'a [Environment],
     links: &'a [WayOut],
+    caller: Caller,
     /// `C_l`.
     section: Span,
     /// `C_i + C_l`.
@@ -52,9 +69,12 @@ pub(super) struct Host<'a> {
 pub(super) struct Way {
     link: LinkCosts,
     packet: Bytes,
-    /// `C_i + 2C_l`.
+    caller: Caller,
+    /// `C_i + 2C_l`; of a thread all but what it waits for.
     each: Span,
-    /// `D L_max + C_l`.
+    /// What a call costs a core that sleeps.
+    ipi: Span,
+    /// What was selected before.
     lower: Span,
     /// `Y` of each core; `None` where interrupts may take all of it.
     pending: Vec<Option<Span>>,
@@ -85,7 +105,7 @@ fn interrupts(core: &Environment) -> impl Iterator<Item = Coming> + use<'_> {
 
 impl<'a> Host<'a> {
     /// Nothing if there is no core, or completions come without time in between.
-    pub(super) fn new(each: &'a [Environment], links: &'a [WayOut]) -> Option<Self> {
+    pub(super) fn new(each: &'a [Environment], links: &'a [WayOut], caller: Caller) -> Option<Self> {
         let first = each.first()?;
         let section = first.host.link_scheduling;
         let completion = first.host.interrupt.saturating_add(section);
@@ -96,11 +116,12 @@ impl<'a> Host<'a> {
         if apart.iter().flatten().any(|apart| apart.is_zero()) {
             return None;
         }
-        let mut host = Self { each, links, section, completion, apart, pending: Vec::new() };
+        let mut host = Self { each, links, caller, section, completion, apart, pending: Vec::new() };
         let pending = |core: usize| {
             let starts = host.starts(core).map(|start| Coming::above(&start, start.cost));
             let all: Vec<Coming> = interrupts(&each[core]).chain(starts).collect();
-            through(Span::ZERO, &all)
+            let masked = if caller.has_thread(core) { each[core].host.switch() } else { Span::ZERO };
+            through(masked, &all)
         };
         host.pending = (0..each.len()).map(pending).collect();
         Some(host)
@@ -113,46 +134,73 @@ impl<'a> Host<'a> {
 
     fn starts_of(&self, link: usize, core: usize) -> Option<Interference> {
         let hears = usize::from(self.links[link].hears.0) == core;
+        let cost = match (hears, self.caller.calls(core)) {
+            (true, true) => self.completion,
+            (true, false) => self.each[core].host.interrupt,
+            (false, true) => self.section,
+            (false, false) => return None,
+        };
         Some(Interference {
             above: Above::Interrupt,
-            cost: if hears { self.completion } else { self.section },
+            cost,
             adapter: Span::ZERO,
             burst: self.each[core].depth.saturating_add(2),
             interval: self.apart[link]?,
         })
     }
 
+    /// What interrupts `core` beside completions of `link`, and what is done there for other links.
+    fn above(&self, link: usize, core: usize) -> impl Iterator<Item = Coming> {
+        let others = (0..self.links.len()).filter(move |other| *other != link);
+        let others = others.filter_map(move |other| self.starts_of(other, core));
+        let others = others.map(|start| Coming::above(&start, start.cost));
+        let early = self.pending[core].unwrap_or_default();
+        interrupts(&self.each[core]).chain(others).map(move |work| Coming { early, ..work })
+    }
+
     /// A link, with nobody who sends.
     pub(super) fn way(&self, link: usize) -> Way {
         let WayOut { link: costs, hears, sent } = self.links[link];
-        let core = usize::from(hears.0);
-        let Environment { packet, depth, .. } = self.each[core];
-        let heard = self.pending[core];
-        let others = (0..self.links.len()).filter(|other| *other != link);
-        let others = others.filter_map(|other| self.starts_of(other, core));
-        let others = others.map(|start| Coming::above(&start, start.cost));
-        let above = interrupts(&self.each[core]).chain(others);
+        let Environment { packet, depth, host, .. } = &self.each[usize::from(hears.0)];
         let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
+        let thread = Some(self.caller.core).filter(|core| self.caller.is_thread && *core != hears);
+        let above = std::iter::once(hears).chain(thread);
+        let above = above.flat_map(|core| self.above(link, usize::from(core.0))).collect();
+        let (each, lower) = match self.caller.is_thread {
+            false => (
+                self.completion.saturating_add(self.section),
+                largest.saturating_mul((*depth).into()).saturating_add(self.section),
+            ),
+            true => {
+                let run = host.switch().saturating_add(self.section);
+                let before = largest.saturating_add(host.interrupt).saturating_mul((*depth).into());
+                (host.interrupt.saturating_add(run), before.saturating_add(run))
+            }
+        };
         Way {
             link: costs,
-            packet,
-            each: self.completion.saturating_add(self.section),
-            lower: largest.saturating_mul(depth.into()).saturating_add(self.section),
+            packet: *packet,
+            caller: self.caller,
+            each,
+            ipi: host.ipi,
+            lower,
             pending: self.pending.clone(),
             hears,
-            above: above.map(|work| Coming { early: heard.unwrap_or_default(), ..work }).collect(),
+            above,
         }
     }
 }
 
 impl Way {
-    /// What the largest message takes here.
-    pub(super) fn service(&self, asked: &Request) -> Span {
+    /// What the largest message takes here, where the thread that hands it over waits for a `block` at most.
+    pub(super) fn service(&self, asked: &Request, block: Span) -> Span {
         let fragmentation = asked.spec().fragmentation(self.packet);
         let packets = fragmentation.packets();
         let full = self.link.transmit(self.packet).saturating_mul(packets - 1);
         let last = self.link.transmit(fragmentation.last());
-        full.saturating_add(last).saturating_add(self.each.saturating_mul(packets))
+        let waited = if self.caller.is_thread { block.max(self.ipi) } else { Span::ZERO };
+        let each = self.each.saturating_add(waited);
+        full.saturating_add(last).saturating_add(each.saturating_mul(packets))
     }
 
     /// `Y` of the core that hears of completions.
@@ -160,23 +208,25 @@ impl Way {
         self.pending[usize::from(self.hears.0)]
     }
 
-    /// `D L_max + C_l + A` with packets made on these cores; nothing where interrupts may take all of one.
+    /// What was selected before, and `A` with packets made on these cores; nothing where interrupts may take all of one.
     pub(super) fn lower(&self, made_on: impl Iterator<Item = CoreId>) -> Option<Span> {
-        let mut cores = std::iter::once(CoreId::FIRST).chain(made_on);
+        // A thread is called by who makes a packet, without an interrupt in between.
+        let made_on = made_on.filter(|_| !self.caller.is_thread);
+        let mut cores = std::iter::once(self.caller.core).chain(made_on);
         let longest = cores.try_fold(Span::ZERO, |longest, core| {
             self.pending[usize::from(core.0)].map(|pending| longest.max(pending))
         })?;
         Some(self.lower.saturating_add(longest))
     }
 
-    /// `b` of those who leave here, each with its `R`, after [`lower`](Self::lower); nothing if they are too many, or completions may not be heard of.
+    /// `b` of those who leave here, each with its `R`, after [`lower`](Self::lower) and with such blocks before the thread; nothing if they are too many, or completions may not be heard of.
     pub(super) fn through<'a>(
         &self,
-        lower: Span,
+        (lower, block): (Span, Span),
         sent: impl Iterator<Item = (&'a Request, Span)>,
     ) -> Option<Span> {
         self.heard()?;
-        let coming = sent.map(|(asked, made)| Coming::of(asked, self.service(asked), made));
+        let coming = sent.map(|(asked, made)| Coming::of(asked, self.service(asked, block), made));
         let all: Vec<Coming> = coming.chain(self.above.iter().copied()).collect();
         through(lower, &all)
     }
