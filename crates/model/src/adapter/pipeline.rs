@@ -7,7 +7,9 @@
 //! then keeps it, so that a short queue behind a scheduled one does not undo its order.
 
 mod commands;
+mod job;
 mod link;
+mod phases;
 mod policing;
 mod pool;
 mod reset;
@@ -24,10 +26,11 @@ use laxity_units::{Span, Time};
 use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Release, Response, Tells};
 use crate::around::Around;
 use commands::Ring;
+use job::At;
 use policing::{Policer, Verdict};
 use pool::Buffering;
 use responses::Responses;
-use station::{At, Job, Joined, Station};
+use station::{Joined, Station};
 
 /// Which way a packet goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -366,146 +369,6 @@ impl Pipeline {
             let gate = (serves + u64::from(ahead)).saturating_sub(next.held() as u64);
             self.stations[i].open(gate as usize);
         }
-    }
-
-    /// A phase is over, and the next begins if there is nothing to say in between; answers whether that was the last.
-    #[inline]
-    fn end_phase(
-        &mut self,
-        i: usize,
-        n: usize,
-        now: Time,
-        around: &mut impl Around<AdapterOutput<Slot>>,
-    ) -> bool {
-        let station = &mut self.stations[i];
-        let job = &mut station.jobs[n];
-        station.busy += job.pause(now);
-        if job.next_part() {
-            self.unassigned = true;
-            return false;
-        }
-        let next = job.phase + 1;
-        let phase = &station.stage.phases[job.phase];
-        if !phase.holds.is_empty() {
-            // Whoever was alone leaves nobody behind who waits for it.
-            self.contenders -= 1;
-            self.unassigned |= self.contenders > 0;
-        }
-        let (slot, tells, medium) = (job.slot, phase.tells, phase.medium);
-        if phase.releases {
-            self.release(i, n, around);
-        }
-        if medium {
-            self.requested = false;
-            around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i) });
-        }
-        if tells != Tells::Nothing {
-            self.stations[i].jobs[n].at = At::Telling;
-            self.tell_host(i, n, around);
-            return false;
-        }
-        if next < self.stations[i].stage.phases.len() {
-            return self.begin_phase(i, n, next, now, around);
-        }
-        self.end_service(i, n, now, around);
-        true
-    }
-
-    /// The last phase of a job is over.
-    #[inline(never)]
-    fn end_service(&mut self, i: usize, n: usize, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
-        let station = &mut self.stations[i];
-        let job = &mut station.jobs[n];
-        job.at = At::Leaving;
-        station.passed += 1 + job.others.len() as u64;
-        if self.recording {
-            let (began, direction) = (job.began, station.direction);
-            let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-            for joined in job.all().map(|(_, joined)| joined) {
-                around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
-            }
-        }
-    }
-
-    /// What a job serves has been copied.
-    #[inline(never)]
-    fn release(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) {
-        let station = &self.stations[i];
-        let buffers = match station.direction {
-            Direction::Transmit => &mut self.transmit_buffers,
-            Direction::Receive => &mut self.receive_buffers,
-        };
-        station.jobs[n].all().for_each(|(slot, _)| buffers.release(slot, around.packets().at(slot)));
-    }
-
-    /// Says that a phase is done, if the response queue has a place; answers whether it had.
-    #[inline(never)]
-    fn tell_host(&mut self, i: usize, n: usize, around: &mut impl Around<AdapterOutput<Slot>>) -> bool {
-        let station = &self.stations[i];
-        let Job { slot, phase, .. } = station.jobs[n];
-        let handshake = station.stage.phases[phase].tells == Tells::Handshake;
-        let response = if handshake { Response::Handshake(slot) } else { Response::Progress(slot) };
-        if !self.has_room_for(&response, around) {
-            return false;
-        }
-        self.stations[i].jobs[n].at = if handshake { At::Host } else { At::Next(phase + 1) };
-        self.respond(response, around);
-        true
-    }
-
-    /// The first phase from this number on that is for the packet begins; answers whether there was none, and it leaves.
-    // Once, though two ask for it: it is the half of what an adapter does.
-    #[inline(never)]
-    fn begin_phase(
-        &mut self,
-        i: usize,
-        n: usize,
-        from: usize,
-        now: Time,
-        around: &mut impl Around<AdapterOutput<Slot>>,
-    ) -> bool {
-        let station = &mut self.stations[i];
-        let job = &mut station.jobs[n];
-        let packet = around.packets().at(job.slot);
-        let size = packet.size;
-        let number = match station.for_all {
-            true => (from < station.stage.phases.len()).then_some(from),
-            false => station.stage.next_phase(from, packet),
-        };
-        let Some(number) = number else {
-            self.end_service(i, n, now, around);
-            return true;
-        };
-        let phase = &station.stage.phases[number];
-        let delay = match job.others.is_empty() {
-            true => phase.time(size),
-            false => job.time_together(phase, around.packets()),
-        };
-        job.enter(number, phase, (delay, phase.parts(size)), now);
-        if phase.medium {
-            job.left = job.left.max(self.description.link.transmit(size));
-        }
-        if phase.medium && !self.owns_link {
-            job.at = At::Medium;
-            job.left = job.left.max(self.shortest_frame);
-            self.requested = true;
-            around.tell(AdapterOutput::Request);
-            return false;
-        }
-        if phase.holds.is_empty() {
-            match job.left.is_zero() {
-                true => self.unassigned = true,
-                false => job.at = At::Running { since: now, ends: now + job.left },
-            }
-            return false;
-        }
-        if self.contenders == 0 && !self.unassigned {
-            self.alone = Some(i);
-        } else {
-            self.unassigned = true;
-        }
-        self.contenders += 1;
-        false
     }
 
     /// Passes a packet that is done at station `i` on; answers whether it could go.

@@ -3,7 +3,7 @@
 use laxity_qos::channel::Slot;
 use laxity_units::{Span, Time};
 
-use super::station::At;
+use super::job::At;
 use super::{Direction, Pipeline};
 use crate::adapter::{Access, AdapterOutput, Loss};
 use crate::around::Around;

@@ -4,7 +4,8 @@ use laxity_qos::channel::Slot;
 use laxity_qos::discipline::Class;
 use laxity_units::Time;
 
-use super::station::{Job, Joined};
+use super::job::Job;
+use super::station::Joined;
 use super::{Direction, Pipeline};
 use crate::adapter::{AdapterOutput, Loss, Response};
 use crate::around::Around;

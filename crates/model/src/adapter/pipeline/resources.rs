@@ -11,7 +11,8 @@ use laxity_qos::discipline::{Class, Tag};
 use laxity_units::Time;
 
 use super::Pipeline;
-use super::station::{At, Station};
+use super::job::At;
+use super::station::Station;
 use crate::adapter::AdapterOutput;
 use crate::around::Around;
 

@@ -1,0 +1,106 @@
+//! A packet that a server has, and how far it is.
+
+use laxity_qos::channel::{Slot, Slots};
+use laxity_units::{Span, Time};
+
+use crate::adapter::Phase;
+
+/// A packet that a server has.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) slot: Slot,
+    pub(super) joined: Time,
+    /// What is served together with it, and when each came.
+    pub(super) others: Vec<(Slot, Time)>,
+    pub(super) began: Time,
+    /// The phase it is in, or was in last.
+    pub(super) phase: usize,
+    /// What is left of the phase, or of the part of it that it is at.
+    pub(super) left: Span,
+    /// Parts of the phase that come after that, and what each of them takes.
+    pub(super) parts: (u64, Span),
+    pub(super) at: At,
+}
+
+/// What a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// The resources of its phase.
+    Phase,
+    /// The end of its phase.
+    Running { since: Time, ends: Time },
+    /// Nothing: it goes on with the first phase from this on that is for it.
+    Next(usize),
+    /// The medium.
+    Medium,
+    /// The host's next command.
+    Host,
+    /// A place in the response queue, to say that its phase is done.
+    Telling,
+    /// A place in the next stage.
+    Leaving,
+}
+
+impl Job {
+    #[inline]
+    pub(super) fn ends(&self) -> Option<Time> {
+        match self.at {
+            At::Running { ends, .. } => Some(ends),
+            _ => None,
+        }
+    }
+
+    /// Whether it is done with phase `number`.
+    pub(super) fn is_past(&self, number: usize) -> bool {
+        match self.at {
+            At::Next(next) => next > number,
+            At::Leaving => true,
+            At::Host | At::Telling => self.phase >= number,
+            At::Phase | At::Running { .. } | At::Medium => self.phase > number,
+        }
+    }
+
+    /// What `phase` takes for all that it serves.
+    #[cold]
+    pub(super) fn time_together(&self, phase: &Phase, packets: &Slots) -> Span {
+        phase.delay.of_all(self.all().map(|(slot, _)| packets.at(slot).size))
+    }
+
+    /// All that it serves, in the order in which it leaves, and when each came.
+    #[inline]
+    pub(super) fn all(&self) -> impl Iterator<Item = (Slot, Time)> {
+        std::iter::once((self.slot, self.joined)).chain(self.others.iter().copied())
+    }
+
+    /// Goes on to phase `number`, which takes `delay` for what it serves, in so many `parts`.
+    #[inline]
+    pub(super) fn enter(&mut self, number: usize, phase: &Phase, (delay, parts): (Span, u64), now: Time) {
+        self.phase = number;
+        // All but the first are alike.
+        let after = parts - 1;
+        let each = if after == 0 { delay } else { delay / parts };
+        (self.parts, self.left) = ((after, each), delay - each * after);
+        if phase.since_service {
+            self.left = self.left.saturating_sub(now.since(self.began));
+        }
+        self.at = At::Phase;
+    }
+
+    /// Goes on to the next part of its phase, if there is one, for which it has to have its resources again; answers whether there was.
+    #[inline]
+    pub(super) fn next_part(&mut self) -> bool {
+        let (after, each) = self.parts;
+        let Some(after) = after.checked_sub(1) else { return false };
+        (self.parts.0, self.left, self.at) = (after, each, At::Phase);
+        true
+    }
+
+    /// Gives its resources up, if it has them; answers for how long it had them.
+    #[inline]
+    pub(super) fn pause(&mut self, now: Time) -> Span {
+        let At::Running { since, ends } = self.at else { return Span::ZERO };
+        self.left = ends.saturating_since(now);
+        self.at = At::Phase;
+        now.since(since)
+    }
+}
