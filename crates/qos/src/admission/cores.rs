@@ -205,7 +205,7 @@ impl CoresTable {
     /// Every bound.
     pub fn bounds(&self) -> Vec<Bound> {
         let made = self.made();
-        let (through, block) = (self.through(&made), self.block());
+        let (through, block) = (self.through(&made), self.block().unwrap_or_default());
         let of = |(id, reserved): (&AdmissionId, &Reserved)| {
             let own = Bound { id: *id, ..made[id] };
             if !reserved.asked.is_sent() {
@@ -258,7 +258,7 @@ impl CoresTable {
         let of = |(link, way): (u8, &Way)| {
             let lower = self.lower(LinkId(link))?;
             let sent = self.sent_by(LinkId(link)).map(|(id, reserved)| (&reserved.asked, made[id].bound));
-            Some(Through { lower, all: way.through((lower, block), sent)?, heard: way.heard()? })
+            Some(Through { lower, all: way.through((lower, block?), sent)?, heard: way.heard()? })
         };
         (0..).zip(&self.ways).map(of).collect()
     }
@@ -269,9 +269,12 @@ impl CoresTable {
         self.ways[usize::from(link.0)].lower(made_on)
     }
 
-    /// What keeps the thread that schedules links from its core, at most.
-    fn block(&self) -> Span {
-        self.cores[usize::from(self.caller.core.0)].longest_block()
+    /// What keeps a thread that schedules links from its core, at most; nothing if it may be kept from it for good.
+    fn block(&self) -> Option<Span> {
+        match self.caller.is_thread {
+            true => self.cores[usize::from(self.caller.core.0)].longest_block(),
+            false => Some(Span::ZERO),
+        }
     }
 
     fn sent_by(&self, link: LinkId) -> impl Iterator<Item = (&AdmissionId, &Reserved)> {

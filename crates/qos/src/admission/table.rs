@@ -172,9 +172,9 @@ impl AdmissionTable {
         self.channels.is_empty()
     }
 
-    /// The longest work between two preemption points, switches excluded.
-    pub(super) fn longest_block(&self) -> Span {
-        span(self.population.block)
+    /// The longest work between two preemption points, switches excluded; `None` if there may be no second.
+    pub(super) fn longest_block(&self) -> Option<Span> {
+        (!self.population.never_yields).then(|| span(self.population.block))
     }
 
     /// What an admitted channel asked for.

@@ -1,8 +1,9 @@
 //! Hosts with several cores, by hand.
 
 use super::*;
-use crate::admission::Above;
 use crate::admission::tests::of_round_figures;
+use crate::admission::{Above, BestEffort};
+use crate::channel::{Block, Role};
 use crate::traffic::TrafficSpec;
 
 const SIZE: Bytes = Bytes::new(1000);
@@ -196,12 +197,12 @@ fn a_thread_on_another_core_is_called() {
     let (wait, service) = table.terms(&bound).unwrap();
     assert_eq!((wait.total(), service.total()), (bound.wait, us(28)));
     assert_eq!(bound.service, service.total());
-    // A handler there keeps the thread from the core for 10, longer than a call takes, and by as much the first is through later; of two messages now.
+    // A handler there keeps the thread from the core for 11, longer than a call takes, and by as much the first is through later; of two messages now.
     assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
-    assert_eq!(rounded(bounds(&table)[0]), rounded(own + us(75 + 5 + 33)));
+    assert_eq!(rounded(bounds(&table)[0]), rounded(own + us(75 + 6 + 34)));
 }
 
-/// Where the thread's core has the handler, and hears of completions, each block has a switch and the run's behind it: `α = 22/19`, `R = α (12 + 12 + 9)`. Interrupts are pending for `1 + 3 · 4`. At the link `19 + 1 + 3 + 13` for what is there, the packet with `1 + 10 + 1 + 2`.
+/// Where the thread's core has the handler, and hears of completions, each block has a switch and the run's behind it: `α = 22/19`, `R = α (12 + 12 + 9)`. Interrupts are pending for `1 + 3 · 4`. At the link `19 + 1 + 3 + 13` for what is there, the packet with `1 + 11 + 1 + 2`.
 /// What leaves by a second link of 39 is started there, too, in runs and 42 apart, but heard of by another core: four more starts while a message is made, and two for begun 42 and three at the link, where `Y` is 8 longer.
 #[test]
 fn a_thread_has_a_block_before_each_packet() {
@@ -220,9 +221,32 @@ fn a_thread_has_a_block_before_each_packet() {
     let by_first = Place { core: CoreId::FIRST, link: LinkId::FIRST };
     assert!(matches!(table.request(asks(300, 300), by_first), Decision::Admitted { .. }));
     let own = |work: u64| Span::from_ps((work * 22_000_000).div_ceil(19));
-    assert_eq!(rounded(bounds(&table)[0]), rounded(own(33) + us(69)));
+    assert_eq!(rounded(bounds(&table)[0]), rounded(own(33) + us(70)));
     let mut table = CoresTable::new(&cores, &[way(19, 0), way(39, 1)], thread).expect("it is a host");
     assert!(matches!(table.request(asks(300, 300), by_first), Decision::Admitted { .. }));
-    let expected = own(33 + 2 * 5) + us(69 + 8 + 2 * 6);
+    let expected = own(33 + 2 * 5) + us(70 + 8 + 2 * 6);
     assert_eq!(rounded(bounds(&table)[0]), rounded(expected));
+}
+
+/// Best effort that never yields has its core for good, and with it a thread that schedules links: nothing has a bound then, wherever it is made. Who calls by himself is on another core.
+#[test]
+fn a_thread_may_be_kept_from_its_core() {
+    let endless = BestEffort {
+        max_message: SIZE,
+        min_message: SIZE,
+        role: Role::Send,
+        elsewhere: false,
+        program: Span::ZERO,
+    };
+    let second =
+        Environment { block_best_effort: Block::Never, best_effort: vec![endless], ..core(Vec::new()) };
+    let way =
+        WayOut { link: LinkCosts::new(us(19), Span::ZERO), hears: CoreId::FIRST, sent: Some((SIZE, SIZE)) };
+    let admits = |caller: Caller| {
+        let cores = [Environment { block_best_effort: Block::Never, ..core(Vec::new()) }, second.clone()];
+        let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
+        matches!(table.request(asks(300, 300), on(0)), Decision::Admitted { .. })
+    };
+    let thread = |core| Caller { core: CoreId(core), is_thread: true };
+    assert!(admits(CALLS) && admits(thread(0)) && !admits(thread(1)));
 }

@@ -27,11 +27,11 @@
 //!
 //! # Under O2
 //!
-//! Whoever hears of a completion calls the thread, on core `c`, and so does who makes a packet: that there is one is all that it has to know. What it may be kept from its core by is one block, of `B` at most, or, where the core sleeps, the interrupt by which it is called; then it
-//! switches, and hands a packet over for each link in turn. It may have been at that for others when it was called, and goes on then without a switch. So a gap is, with the switch once,
+//! Whoever hears of a completion calls the thread, on core `c`, and so does who makes a packet: that there is one is all that it has to know. What it may be kept from its core by is one block, of `B` at most, with the switch to it, for these are one step; or, where the core sleeps, the interrupt by which it is called. Then it
+//! switches, and hands a packet over for each link in turn. It may have been at that for others when it was called, and goes on then without a switch. So a gap is, with its own switch once,
 //!
 //! ```text
-//! C_i + max(B, C_ipi) + C_sw + C_cm + C_l,
+//! C_i + max(C_sw + C_cm + B, C_ipi) + C_sw + C_cm + C_l,
 //! ```
 //!
 //! beside what interrupts the two cores, and what is done for other links: completions where they are heard of, and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the `D` packets that were selected before `t0` come beside those of gaps.
@@ -72,7 +72,8 @@ pub(super) struct Way {
     caller: Caller,
     /// `C_i + 2C_l`; of a thread all but what it waits for.
     each: Span,
-    /// What a call costs a core that sleeps.
+    /// What a switch costs, and a call of a core that sleeps.
+    switch: Span,
     ipi: Span,
     /// What was selected before.
     lower: Span,
@@ -182,6 +183,7 @@ impl<'a> Host<'a> {
             packet: *packet,
             caller: self.caller,
             each,
+            switch: host.switch(),
             ipi: host.ipi,
             lower,
             pending: self.pending.clone(),
@@ -198,7 +200,10 @@ impl Way {
         let packets = fragmentation.packets();
         let full = self.link.transmit(self.packet).saturating_mul(packets - 1);
         let last = self.link.transmit(fragmentation.last());
-        let waited = if self.caller.is_thread { block.max(self.ipi) } else { Span::ZERO };
+        let waited = match self.caller.is_thread {
+            true => block.saturating_add(self.switch).max(self.ipi),
+            false => Span::ZERO,
+        };
         let each = self.each.saturating_add(waited);
         full.saturating_add(last).saturating_add(each.saturating_mul(packets))
     }
