@@ -110,7 +110,8 @@ fn what_leaves_elsewhere_takes_the_cpu_only() {
 /// of four that wait, two made, one with the adapter and one in part, and a gap of three interrupts and two calls.
 #[test]
 fn a_thread_starts_more_while_it_serves_another_link() {
-    let by_thread = |other| of(&Environment { model: ResourceModel::O2, ..host(other) });
+    let by_thread_of = |other| Environment { model: ResourceModel::O2, ..host(other) };
+    let by_thread = |other| of(&by_thread_of(other));
     let slow = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
     let each = |cost| Interference {
         above: Above::Interrupt,
@@ -124,12 +125,18 @@ fn a_thread_starts_more_while_it_serves_another_link() {
     let ps = |tenths: u128| tenths * 100_000;
     let by_packets = Beside { above: vec![], each: ps(195), once: ps(195 * 8), per_start: ps(350) };
     assert_eq!(by_thread(OtherLink { apart: us(19), ..slow }), by_packets);
+    let environment = by_thread_of(OtherLink { apart: us(19), ..slow });
+    let all = Population::of_best_effort(&environment).with(&environment, &packet(us(1000)));
+    let [alone, charges] =
+        [&Beside::default(), &by_packets].map(|beside| o2::charges(&environment, &all, beside).unwrap());
+    assert_eq!(charges.per_start - alone.per_start, ps(350));
+    assert_eq!(charges.wait.picoseconds() - alone.wait.picoseconds(), ps(195 * 8));
+    assert_eq!((alone.per_other, charges.per_other), (0, ps(195)));
     // How fast handlers make packets says nothing of who waits for the thread.
     let fast = OtherLink { apart: us(19), longest: us(20), buffers: None };
     assert_eq!(by_thread(fast).above.len(), 2);
     // With two places in the adapter a part of 35 us more may be a whole packet more, in which 15 of 50 are its own.
-    let two = Environment { depth: 2, ..host(slow) };
-    let two = Environment { model: ResourceModel::O2, ..two };
+    let two = Environment { depth: 2, ..by_thread_of(slow) };
     let all = Population::of_best_effort(&two).with(&two, &packet(us(1000)));
     let charges = o2::charges(&two, &all, &of(&two)).unwrap();
     assert_eq!([10, 5].map(|cost| charges.activation(&each(cost))), [ps(250), ps(200)]);
