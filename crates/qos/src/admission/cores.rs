@@ -293,7 +293,11 @@ impl CoresTable {
         let mut own = made[&newcomer].bound;
         for (id, reserved) in self.sent() {
             let link = usize::from(reserved.at.link.0);
-            let none = Refusal::new(Resource::Link, Deficit::Unbounded, Reason::Overload, Claimant::Newcomer);
+            let (resource, reason) = match self.block() {
+                Some(_) => (Resource::Link, Reason::Overload),
+                None => (Resource::Cpu, Reason::BestEffortNeverYields),
+            };
+            let none = Refusal::new(resource, Deficit::Unbounded, reason, Claimant::Newcomer);
             let Through { all, heard, .. } = through[link].ok_or(none)?;
             let through = made[id].bound.saturating_add(all);
             let late = through.saturating_add(heard).saturating_sub(reserved.asked.deadline());

@@ -242,11 +242,15 @@ fn a_thread_may_be_kept_from_its_core() {
         Environment { block_best_effort: Block::Never, best_effort: vec![endless], ..core(Vec::new()) };
     let way =
         WayOut { link: LinkCosts::new(us(19), Span::ZERO), hears: CoreId::FIRST, sent: Some((SIZE, SIZE)) };
-    let admits = |caller: Caller| {
+    let refused = |caller: Caller| {
         let cores = [Environment { block_best_effort: Block::Never, ..core(Vec::new()) }, second.clone()];
         let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
-        matches!(table.request(asks(300, 300), on(0)), Decision::Admitted { .. })
+        match table.request(asks(300, 300), on(0)) {
+            Decision::Admitted { .. } => None,
+            Decision::Refused(refusal) => Some((refusal.resource, refusal.reason)),
+        }
     };
     let thread = |core| Caller { core: CoreId(core), is_thread: true };
-    assert!(admits(CALLS) && admits(thread(0)) && !admits(thread(1)));
+    assert_eq!((refused(CALLS), refused(thread(0))), (None, None));
+    assert_eq!(refused(thread(1)), Some((Resource::Cpu, Reason::BestEffortNeverYields)));
 }
