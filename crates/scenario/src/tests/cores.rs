@@ -139,14 +139,18 @@ fn several_cores_have_bounds_where_they_share_the_way_out_only() {
         text.replace("cores = 3", new)
     };
     assert_eq!(of(&here("cores = 3")), "");
+    assert_eq!(of(&here("cores = 3\nsubsystem = { link = { paradigm = \"O2\" } }")), "");
     let refused = [
         ("cores = 3\napplications = \"shared\"", "each time that a handler on another has room"),
-        ("cores = 3\nsubsystem = { link = { paradigm = \"O2\" } }", "under O1"),
+        ("cores = 3\nsubsystem = { link = { paradigm = \"O3\" } }", "under O1"),
         (
             "cores = 3\nsubsystem = { cpu = \"fixed_priority\", link = { order = \"fixed_priority\" } }",
             "multi-class EDF",
         ),
-        ("cores = 3\nsubsystem = { link = { order = \"virtual_clock\" } }", "under O1, with CPU and link"),
+        (
+            "cores = 3\nsubsystem = { link = { order = \"virtual_clock\" } }",
+            "under O1 and O2, with CPU and link",
+        ),
     ];
     for (host, reason) in refused {
         let why = of(&here(host));
