@@ -143,7 +143,9 @@ struct Partial {
     message: u64,
     count: u32,
     missing: u32,
-    seen: Vec<u64>,
+    /// Which have come of the first 64, all there are of most messages; and of those behind, in words of as many.
+    first: u64,
+    others: Vec<u64>,
 }
 
 impl Reassembler {
@@ -169,16 +171,18 @@ impl Reassembler {
         let at = match self.open.binary_search_by_key(&message, |partial| partial.message) {
             Ok(at) => at,
             Err(at) => {
-                let seen = vec![0; count.div_ceil(64) as usize];
-                self.open.insert(at, Partial { message, count, missing: count, seen });
+                let others = vec![0; count.div_ceil(64) as usize - 1];
+                self.open.insert(at, Partial { message, count, missing: count, first: 0, others });
                 at
             }
         };
         let partial = &mut self.open[at];
-        let (word, bit) = (
-            &mut partial.seen[(index / 64).min(partial.count.div_ceil(64) - 1) as usize],
-            1u64 << (index % 64),
-        );
+        // It may contradict what its message said before of how many there are.
+        let word = match (index / 64).min(partial.count.div_ceil(64) - 1) {
+            0 => &mut partial.first,
+            further => &mut partial.others[further as usize - 1],
+        };
+        let bit = 1u64 << (index % 64);
         if partial.count != count || *word & bit != 0 {
             return outcome;
         }
