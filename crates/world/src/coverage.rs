@@ -226,9 +226,12 @@ pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {
     let ports = outlets.iter().map(|outlet| port(outlet, &switches[outlet.switch]));
     let mut stations: Vec<Result<Covered, Uncovered>> =
         nodes.iter().enumerate().map(covered).chain(ports).collect();
+    let passed_again = again::stations(experiment);
     for (place, station) in stations.iter_mut().enumerate() {
         let Ok(covered) = station else { continue };
-        if let Err(why) = again::counted(experiment, place, covered) {
+        if passed_again.contains(&place)
+            && let Err(why) = again::counted(experiment, place, covered)
+        {
             *station = Err(why);
             continue;
         }

@@ -365,6 +365,13 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             self.nodes.iter().enumerate().flat_map(|(i, node)| {
                 self.experiment.links_of(i).map(move |link| (i, link, node.driver(link)))
             });
+        // What is promised of frames that come in is of all of a host, so the first hop that has it says it.
+        let mut frames = BTreeMap::new();
+        for hop in self.promises.iter().flat_map(Promise::hops) {
+            if let Some(bound) = hop.frames {
+                frames.entry(hop.node).or_insert(bound);
+            }
+        }
         for (i, link, report) in adapters {
             let suffix = self.experiment.suffix_of(i, link);
             note(format!("driver_interrupts{suffix}"), report.interrupts as f64);
@@ -372,14 +379,12 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             note(format!("driver_recovered{suffix}"), report.recovered as f64);
             note(format!("driver_resets{suffix}"), report.resets as f64);
             note(format!("driver_backlog{suffix}"), report.longest_backlog.saturating_sub(1) as f64);
-            let comes_in = |hop: &Hop| hop.frames.filter(|_| hop.node == i);
-            let hops = self.promises.iter().flat_map(Promise::hops);
-            if let Some(bound) = hops.filter_map(comes_in).next().filter(|_| link == LinkId::FIRST) {
+            if let Some(bound) = frames.get(&i).filter(|_| link == LinkId::FIRST) {
                 note(
                     format!("frames_in_adapter{suffix}"),
                     self.nodes[i].adapter(link).most_received() as f64,
                 );
-                note(format!("frames_possible{suffix}"), bound as f64);
+                note(format!("frames_possible{suffix}"), *bound as f64);
             }
         }
         figures

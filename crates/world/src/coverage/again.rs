@@ -6,16 +6,24 @@
 //! is counted hop by hop (`promise/arrivals.rs`), and so are best effort and timers. What other analyses count by channel (flows that share a rate, frames in an adapter of stages, cores, several links)
 //! has not been looked at with one that counts twice.
 
+use std::collections::BTreeSet;
+
 use laxity_qos::admission::ResourceModel;
 
 use super::{Covered, Uncovered};
-use crate::experiment::{Adapter, Experiment};
+use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
-/// Refuses `station`, which is so covered, if a channel comes to it again and that analysis does not count it twice.
+/// The stations to which some channel comes again.
+pub(super) fn stations(experiment: &Experiment) -> BTreeSet<usize> {
+    let again = |channel: &ChannelSpec| {
+        let mut passed = BTreeSet::new();
+        channel.route.iter().copied().filter(move |station| !passed.insert(*station)).collect::<Vec<_>>()
+    };
+    experiment.channels.iter().flat_map(again).collect()
+}
+
+/// Refuses `station`, to which a channel comes again and which is so covered, if that analysis does not count it twice.
 pub(super) fn counted(experiment: &Experiment, station: usize, covered: &Covered) -> Result<(), Uncovered> {
-    if !experiment.channels.iter().any(|channel| channel.passages(station).nth(1).is_some()) {
-        return Ok(());
-    }
     let one_null_adapter = experiment.nodes.get(station).is_none_or(|node| match &node.adapters[..] {
         [attached] => matches!(experiment.adapters[attached.adapter], Adapter::Null(_)),
         _ => false,

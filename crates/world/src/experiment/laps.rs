@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use laxity_qos::channel::ChannelId;
+use laxity_qos::channel::{ChannelId, MessageOverflow};
+use laxity_qos::discipline::Class;
 
 use super::{ChannelSpec, Experiment};
 
@@ -126,6 +127,11 @@ impl ChannelSpec {
     /// Whether it comes to `station` from another.
     pub fn comes_to(&self, station: usize) -> bool {
         self.passages(station).any(|hop| hop > 0)
+    }
+
+    /// Whether anything of it may go without a guarantee: all, or what exceeds its contract.
+    pub fn has_best_effort(&self) -> bool {
+        self.class == Class::BestEffort || self.message_overflow == MessageOverflow::BestEffort
     }
 
     /// Whether it comes to some station again.

@@ -3,7 +3,7 @@
 use laxity_model::adapter::Notification;
 use laxity_model::host::Applications;
 use laxity_qos::admission::{Above, BestEffort, Environment, Formula, Interference, ResourceModel, Timers};
-use laxity_qos::channel::{Block, Config, LinkId, MessageOverflow, Reader, Role};
+use laxity_qos::channel::{Block, Config, LinkId, Reader, Role};
 use laxity_qos::costs::HostCosts;
 use laxity_qos::discipline::Class;
 use laxity_qos::station::Link;
@@ -40,8 +40,8 @@ pub(super) fn environment(
     if formula != Formula::Corrected && !link.is_alone() {
         return Err(Uncovered("the papers' adapter is a delay and has no stages"));
     }
-    let best_effort =
-        experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
+    let unguaranteed = experiment.channels.iter().filter(|channel| channel.has_best_effort());
+    let best_effort = unguaranteed.flat_map(|c| best_effort(experiment, c, (node, at))).collect();
     if experiment.outlet(node).is_some() {
         // A port is a host that pays for nothing: what is left is its link.
         return Ok(Environment {
@@ -127,10 +127,8 @@ pub(super) fn best_effort(
     channel: &ChannelSpec,
     (node, link): (usize, LinkId),
 ) -> impl Iterator<Item = BestEffort> {
-    let excess = channel.message_overflow == MessageOverflow::BestEffort;
     let hops = experiment.hops(channel).enumerate();
-    let here =
-        hops.filter(move |(_, (other, _))| *other == node && (channel.class == Class::BestEffort || excess));
+    let here = hops.filter(move |(_, (other, _))| *other == node && channel.has_best_effort());
     here.map(move |(hop, (_, role))| BestEffort {
         max_message: channel.spec.max_message,
         min_message: channel.spec.min_message,
