@@ -14,6 +14,7 @@ pub mod few;
 pub mod fragment;
 pub mod holistic;
 pub mod reception;
+pub mod seldom;
 pub mod station;
 pub mod token_bucket;
 pub mod traffic;

@@ -21,6 +21,7 @@ mod tests;
 
 use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::discipline::Groups;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
 use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Release, Response, Tells};
@@ -275,14 +276,14 @@ impl Pipeline {
     }
 
     fn settle(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
-        if self.copying != Time::ZERO && self.copying <= now {
+        if seldom(self.copying != Time::ZERO) && self.copying <= now {
             (self.copying, self.unassigned) = (Time::ZERO, true);
         }
         loop {
             let mut moved = false;
-            if !self.stopped {
-                moved |= self.responses.waiting() > 0 && self.write_waiting(around);
-                moved |= self.has_commands() && self.fetch(now, around);
+            if mostly(!self.stopped) {
+                moved |= seldom(self.responses.waiting() > 0) && self.write_waiting(around);
+                moved |= seldom(self.has_commands()) && self.fetch(now, around);
                 for i in 0..self.stations.len() {
                     if self.stations[i].stirs(now) {
                         moved |= self.work(i, now, around);
@@ -294,7 +295,7 @@ impl Pipeline {
                 (false, Some(i)) if self.gives(i, now) => {}
                 _ => self.assign(now, around),
             }
-            if !self.choosing.is_empty() {
+            if seldom(!self.choosing.is_empty()) {
                 self.look_ahead();
             }
             let (mut ends, mut astir) = (Time::MAX, false);
@@ -302,7 +303,7 @@ impl Pipeline {
                 ends = ends.min(station.ends);
                 astir |= station.astir;
             }
-            if self.stopped {
+            if seldom(self.stopped) {
                 ends = Time::MAX;
             }
             // A packet goes as far as it can in one pass, for stations come in its order. Another pass is for what moves
@@ -311,7 +312,7 @@ impl Pipeline {
             let again = ends <= now || moved && (astir || waits);
             if !again {
                 self.due = if waits { ends.min(self.next_look(now)) } else { ends };
-                if self.copying != Time::ZERO && self.contenders > 0 && !self.stopped {
+                if seldom(self.copying != Time::ZERO) && self.contenders > 0 && !self.stopped {
                     self.due = self.due.min(self.copying);
                 }
                 return;
@@ -341,12 +342,12 @@ impl Pipeline {
                     n += 1;
                 }
             }
-            if !self.choosing.is_empty() {
+            if seldom(!self.choosing.is_empty()) {
                 self.look_ahead();
             }
             let station = &mut self.stations[i];
             let took = station.take(now);
-            if !station.late.is_empty() {
+            if seldom(!station.late.is_empty()) {
                 moved = true;
                 self.lose_late(i, around);
             }

@@ -2,6 +2,7 @@
 
 use laxity_qos::channel::{CoreId, Slot, Step, Taken, Thread};
 use laxity_qos::costs::HostCosts;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
 use super::activity::{Activity, Kind, Use, copied_in, cost_of, cost_of_transmit, use_of};
@@ -59,7 +60,7 @@ impl Host {
     /// for what has become current before anybody is served from them. What one core does may be what another has waited for, so all are
     /// asked again until none has anything to do.
     pub(super) fn settle(&mut self, now: Time, around: &mut impl Around<Output<Slot>>) {
-        if self.cores.is_one() {
+        if mostly(self.cores.is_one()) {
             loop {
                 self.cores.first_mut().wake(now);
                 while self.advance(CoreId::FIRST, now, around) {}
@@ -114,7 +115,7 @@ impl Host {
     fn advance(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let of = &mut self.cores[usize::from(core.0)];
         if let Some(interrupt) = &of.interrupt {
-            if interrupt.spins() {
+            if seldom(interrupt.spins()) {
                 return self.stop_spinning(core, now, around);
             }
             let ended = interrupt.ends <= now;
@@ -144,16 +145,16 @@ impl Host {
             return true;
         }
         if let Some(activity) = &of.running {
-            if activity.spins() {
+            if seldom(activity.spins()) {
                 return self.stop_spinning(core, now, around);
             }
             if activity.ends > now {
-                return self.preemptive && self.preempt(core, now, around);
+                return seldom(self.preemptive) && self.preempt(core, now, around);
             }
             self.finish(core, now, around);
             return true;
         }
-        if of.asleep && self.is_called(core) {
+        if of.asleep && seldom(self.is_called(core)) {
             self.core(core).pending.push_back(Pending::CALL);
             return true;
         }
@@ -180,14 +181,14 @@ impl Host {
         let step = self.subsystem.next_step(core, now);
         let (thread, work, used, kind) = match step {
             Step::Idle => {
-                if !self.cores.is_one() {
+                if seldom(!self.cores.is_one()) {
                     self.core(core).asleep = true;
                     self.subsystem.was_called(core);
                 }
                 return false;
             }
             Step::Process { thread, channel, work, bytes, resumed } => {
-                let left = if resumed { self.left.remove(&thread) } else { None };
+                let left = if seldom(resumed) { self.left.remove(&thread) } else { None };
                 let cost = left.unwrap_or_else(|| {
                     copies(copied_in(&self.costs, work, bytes), around);
                     cost_of(&self.costs, work, bytes)
@@ -312,7 +313,7 @@ impl Host {
             self.hand_over(core, around);
             // Of one link the next completion is another interrupt; of several each may have waited for this one. A timer is one for all packets that turned current when it
             // was due, and there may be places for several.
-            if self.subsystem.links() > 1 || self.core(core).woken {
+            if seldom(self.subsystem.links() > 1 || self.core(core).woken) {
                 self.schedule_links(core, now, around);
             }
             return;

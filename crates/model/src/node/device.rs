@@ -2,6 +2,7 @@
 
 use laxity_qos::channel::{LinkId, Packet, Slot, Slots};
 use laxity_qos::few::Few;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
 use super::NodeOutput;
@@ -22,7 +23,7 @@ impl Device {
     #[inline]
     pub(super) fn due(&mut self, now: Time) -> Time {
         let due = self.adapter.due();
-        if self.driver.is_alert() { due.min(self.driver.settled(now)) } else { due }
+        if seldom(self.driver.is_alert()) { due.min(self.driver.settled(now)) } else { due }
     }
 }
 
@@ -64,7 +65,9 @@ impl<F: FnMut(NodeOutput<&Packet>)> Around<Output<Slot>> for OfHost<'_, F> {
                 let class = packet.tag.class;
                 // A driver in which nothing waits has nothing to do but to pass it on.
                 let idle = driver.waiting() == 0;
-                if idle && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, packets, *tell)) {
+                if mostly(idle)
+                    && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, packets, *tell))
+                {
                     driver.passed(now, slot);
                 } else {
                     driver.wait(slot, class);

@@ -57,6 +57,14 @@ pub(super) struct Core {
     pub(super) called: bool,
 }
 
+impl Core {
+    /// Whether an application waits for it to send.
+    #[inline]
+    pub(super) fn has_applications(&self) -> bool {
+        self.applications.iter().any(|queue| !queue.is_empty())
+    }
+}
+
 /// The cores of a host, at least one.
 #[derive(Debug)]
 pub(super) struct Cores(Few<Core>);

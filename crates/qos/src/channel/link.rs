@@ -131,8 +131,13 @@ impl Links {
         (0..).zip(self.all.iter_mut()).filter_map(move |(id, link)| link.can_start(now).then_some(LinkId(id)))
     }
 
-    /// When a held packet becomes eligible at a link whose adapter could take it.
+    /// Whether [`next_wakeup`](Self::next_wakeup) may have a time to name.
     #[inline]
+    pub(super) fn may_hold(&self) -> bool {
+        self.all.any(LinkScheduler::may_hold)
+    }
+
+    /// When a held packet becomes eligible at a link whose adapter could take it.
     pub(super) fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.all.is_one() {
             return self.all.first_mut().next_wakeup(now);
@@ -218,8 +223,12 @@ impl LinkScheduler {
         }
     }
 
-    /// When a held packet becomes eligible, if the adapter could take it.
     #[inline]
+    fn may_hold(&self) -> bool {
+        self.in_flight < self.depth && self.queue.may_hold()
+    }
+
+    /// When a held packet becomes eligible, if the adapter could take it.
     fn next_wakeup(&mut self, now: Time) -> Option<Time> {
         if self.in_flight == self.depth { None } else { self.queue.next_eligible(now) }
     }

@@ -59,6 +59,14 @@ pub enum LinkParadigm {
     Adapter,
 }
 
+impl LinkParadigm {
+    /// Whether threads of its own choose packets.
+    #[inline]
+    pub(super) fn has_threads(self) -> bool {
+        matches!(self, LinkParadigm::O2 | LinkParadigm::O3)
+    }
+}
+
 /// The way from a packet to the adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkConfig {

@@ -17,6 +17,7 @@ use super::slots::Slots;
 use super::step::{Dropped, Finished, Step, Thread, Work};
 use super::subsystem::Subsystem;
 use crate::discipline::{Class, Request, Tag};
+use crate::seldom::seldom;
 
 impl Subsystem {
     /// What `core` is to do, now that it is free to be given something.
@@ -41,11 +42,14 @@ impl Subsystem {
             }
             self.yield_cpu(core, now);
         }
-        if let Some(step) = self.link_thread(core, now) {
+        if self.config.link.paradigm.has_threads()
+            && let Some(step) = self.link_thread(core, now)
+        {
             return step;
         }
-        let of = &mut self.cores[core];
-        if let Some(channel) = of.applications.iter_mut().find_map(VecDeque::pop_front) {
+        if seldom(self.cores[core].has_applications())
+            && let Some(channel) = self.cores[core].applications.iter_mut().find_map(VecDeque::pop_front)
+        {
             return Step::Application { channel };
         }
         self.give_budgets(core, now);
@@ -57,7 +61,7 @@ impl Subsystem {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn link_thread(&mut self, core: CoreId, now: Time) -> Option<Step> {
         match self.config.link.paradigm {
             LinkParadigm::O1 | LinkParadigm::Adapter => None,
@@ -126,7 +130,7 @@ impl Subsystem {
         };
         let (one_message, drains) = (block == Block::Message, block == Block::Never);
         let held_by_timer = early && !handler.awake && self.lanes[handler.lane].config.role == Role::Send;
-        if held_by_timer && self.config.processing == Processing::PerChannel {
+        if seldom(held_by_timer) && self.config.processing == Processing::PerChannel {
             handler.awake = true;
             let (thread, channel) = (Thread::Proxy(handler.thread), self.lanes[handler.lane].channel);
             let doing = Doing::Signal;
@@ -166,7 +170,7 @@ impl Subsystem {
         let running = self.cores[core].running.as_mut().expect("a handler runs");
         running.doing = Doing::Packet;
         let index = running.handler;
-        if self.must_block(index) {
+        if seldom(self.must_block(index)) {
             self.yield_cpu(core, now);
             return self.next_step(core, now);
         }
@@ -214,7 +218,7 @@ impl Subsystem {
     pub fn finish(&mut self, core: CoreId, now: Time, packets: &mut Slots) -> Finished {
         let running = self.cores[core].running.as_mut().expect("a handler runs");
         let index = running.handler;
-        if running.doing == Doing::Signal {
+        if seldom(running.doing == Doing::Signal) {
             running.doing = Doing::Between;
             return Finished::default();
         }
@@ -242,7 +246,8 @@ impl Subsystem {
         let channel = lane.channel;
         let message = handler.message.as_mut().expect("a message is in hand");
         let enforced = self.config.enforcement;
-        if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::Drop {
+        let overflows = seldom(!lane.has_buffer() && enforced);
+        if overflows && lane.config.packet_overflow == PacketOverflow::Drop {
             let rest = message.packets() - message.made;
             let (unsent, latest) = (message.made == 0, message.id + 1);
             let Tag { class, logical_arrival: logical, .. } = message.tag;
@@ -256,8 +261,7 @@ impl Subsystem {
             }
             self.count_drop(channel, rest, Dropped::PacketQueue);
         } else {
-            if !lane.has_buffer() && enforced && lane.config.packet_overflow == PacketOverflow::DecayDeadline
-            {
+            if overflows && lane.config.packet_overflow == PacketOverflow::DecayDeadline {
                 let reserved = lane.config.spec.fragmentation(self.config.packet).packets();
                 message.postpone(lane.config.spec.min_interval.scale_ceil(1, reserved));
             }
@@ -267,7 +271,9 @@ impl Subsystem {
             let link = &mut self.links[lane.config.link];
             packet.join(link.usual_wait());
             let turned = message.turn_to_next_piece(lane.config.spec.min_interval);
-            if let (true, Some(running)) = (turned, &mut self.cores[core].running) {
+            if seldom(turned)
+                && let Some(running) = &mut self.cores[core].running
+            {
                 // The next piece is as early as a message would be, and so is whoever makes it.
                 running.budget = Some(0);
             }

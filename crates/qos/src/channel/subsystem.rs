@@ -18,6 +18,7 @@ use crate::ahead::fetch;
 use crate::costs::LinkCosts;
 use crate::discipline::{Class, Groups, Tag};
 use crate::fragment::{Cut, Reassembler};
+use crate::seldom::{mostly, seldom};
 use crate::traffic::LogicalClock;
 
 /// What became of a channel's messages at this host.
@@ -262,11 +263,14 @@ impl Subsystem {
         assert!(!self.lanes[lane].closed, "channel {} is closed", channel.0);
         let best_effort = Tag::sharing(now, share);
         let real_time = class == Class::RealTime;
-        if let Some(cause) = self.outside_contract(config, size) {
+        let fits = (config.spec.min_message..=config.spec.max_message).contains(&size);
+        if seldom(!fits)
+            && let Some(cause) = self.outside_contract(config, size)
+        {
             return self.drop_message(channel, size, cause);
         }
         let cut = self.cut(config, size);
-        let (lane, tag, due_from) = if self.lane_has_room(lane) {
+        let (lane, tag, due_from) = if mostly(self.lane_has_room(lane)) {
             let channel = &mut self.channels[own];
             if real_time {
                 let (at, due_from) = if self.config.enforcement {
@@ -322,6 +326,7 @@ impl Subsystem {
     /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
     /// is carried in pieces, unless the last would be a packet shorter than any of the contract; best effort
     /// has no rate at which pieces could come.
+    #[inline(never)]
     fn outside_contract(&self, config: &ChannelConfig, size: Bytes) -> Option<Dropped> {
         let spec = &config.spec;
         if !self.config.enforcement {
@@ -421,6 +426,14 @@ impl Subsystem {
         }
         let lane = channel.excess.filter(|_| packet.is_excess()).unwrap_or(channel.lane);
         self.release_buffer(now, lane);
+        if self.config.link.paradigm.has_threads() {
+            self.call_for(core, link, now);
+        }
+    }
+
+    /// Calls the thread that is to look whether a packet can be started by `link`, in place of one of which `core` has been told.
+    #[inline(never)]
+    fn call_for(&mut self, core: CoreId, link: LinkId, now: Time) {
         if self.config.link.paradigm == LinkParadigm::O3 && self.links[link].can_start(now) {
             self.cores[core].link_threads.push_back(link);
         }
@@ -455,15 +468,25 @@ impl Subsystem {
     }
 
     /// The same; [`Time::MAX`] for never.
-    #[inline]
+    // Asked whenever a host has done anything, and mostly nothing is held: that is seen where it is asked.
+    #[inline(always)]
     pub fn next_awaited(&mut self, core: CoreId, now: Time) -> Time {
         let of = &mut self.cores[core];
         if of.awaited > now {
-            let current = of.cpu.next_eligible(now).unwrap_or(Time::MAX);
-            let packet = if core == self.config.link.core { self.links.next_wakeup(now) } else { None };
-            of.awaited = current.min(packet.unwrap_or(Time::MAX)).min(of.next_budget);
+            let holds = of.cpu.may_hold() || core == self.config.link.core && self.links.may_hold();
+            let next = if holds { self.next_held(core, now) } else { Time::MAX };
+            let of = &mut self.cores[core];
+            of.awaited = next.min(of.next_budget);
         }
-        of.awaited
+        self.cores[core].awaited
+    }
+
+    /// When something that is held for `core` next turns current; [`Time::MAX`] for never.
+    #[inline(never)]
+    fn next_held(&mut self, core: CoreId, now: Time) -> Time {
+        let current = self.cores[core].cpu.next_eligible(now);
+        let packet = if core == self.config.link.core { self.links.next_wakeup(now) } else { None };
+        current.unwrap_or(Time::MAX).min(packet.unwrap_or(Time::MAX))
     }
 
     /// A time that [`next_wakeup`](Self::next_wakeup) named has come.

@@ -83,11 +83,14 @@ impl<T> MultiClassEdf<T> {
         Rank(if self.early.policy().above_best_effort { 1 } else { 3 }, at)
     }
 
+    /// Whether anything waits that was early when it was last looked at.
     #[inline]
+    pub(super) fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    #[inline(never)]
     pub(super) fn next_eligible(&mut self, now: Time) -> Option<Time> {
-        if self.early.is_empty() {
-            return None;
-        }
         self.promote(now);
         self.early.next_eligible(now)
     }

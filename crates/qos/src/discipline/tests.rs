@@ -162,6 +162,27 @@ proptest! {
         }
     }
 
+    /// Who says that nothing is held has no time to name, whatever has come and gone by then; and what has just been looked through for what is current
+    /// does hold what is not.
+    #[test]
+    fn who_holds_nothing_need_not_be_asked(requests in requests(), now in 0u64..60) {
+        for policy in [EarlyPolicy::HOLD, EarlyPolicy::CONSERVE] {
+            for mut queue in all(policy) {
+                prop_assert!(queue.may_hold() || queue.next_eligible(at(now)).is_none());
+                queue = queued(queue, &requests);
+                for taken in 0..=requests.len() {
+                    let next = queue.clone().next_eligible(at(now));
+                    prop_assert!(queue.may_hold() || next.is_none(), "{next:?} after {taken}");
+                    if let Discipline::MultiClassEdf(looked) = &mut queue {
+                        looked.next_eligible(at(now));
+                        prop_assert_eq!(queue.may_hold(), next.is_some());
+                    }
+                    queue.select(at(now));
+                }
+            }
+        }
+    }
+
     /// Who is put out is best effort, and all others leave as they would have: in their order, if it is that of stamps.
     #[test]
     fn only_best_effort_is_put_out(requests in requests()) {

@@ -171,7 +171,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         let (leg, channel) = (*leg, self.laps.channel(packet.channel));
         let id = ChannelId(channel as u32);
         self.observer.departed((node, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
-        if !leg.cuts_through {
+        if leg.next.is_some() && !leg.cuts_through {
             self.send_on((hop, &leg, label), now, packet, calendar);
         }
         if !leg.departs {

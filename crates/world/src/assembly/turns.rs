@@ -6,6 +6,7 @@
 
 use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, World};
+use laxity_qos::seldom::seldom;
 use laxity_units::Time;
 
 use super::state::{Call, Event};
@@ -65,13 +66,13 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// What hears a node may have been told something for which it has to look at nodes.
     #[inline]
     pub(super) fn look_after(&mut self, now: Time) {
-        if self.around.unasked {
+        if seldom(self.around.unasked) {
             self.around.ask(&self.nodes, &self.switches);
         }
-        if self.around.observer.has_seen() {
+        if seldom(self.around.observer.has_seen()) {
             self.around.observer.look_at(now, &self.nodes);
         }
-        if self.around.soon.is_some() {
+        if seldom(self.around.soon.is_some()) {
             self.fetch_soon();
         }
     }

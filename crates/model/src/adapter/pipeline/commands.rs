@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::discipline::Tag;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::Time;
 
 use super::policing::Verdict;
@@ -72,7 +73,7 @@ impl Pipeline {
         slot: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
-        if self.is_plain && self.takes_at_once(now, slot, around) {
+        if mostly(self.is_plain) && mostly(self.takes_at_once(now, slot, around)) {
             self.settle(now, around);
             return true;
         }
@@ -89,11 +90,11 @@ impl Pipeline {
     ) -> bool {
         let waits = self.refuses || self.stopped || self.has_commands();
         let packet = around.packets().at(slot);
-        if waits || !self.transmit_buffers.take(packet) {
+        if seldom(waits) || seldom(!self.transmit_buffers.take(packet)) {
             return false;
         }
         let joined = self.stations[0].join(now, slot, packet);
-        if let Joined::Blocked = joined {
+        if seldom(matches!(joined, Joined::Blocked)) {
             self.transmit_buffers.give_back(slot, packet);
             return false;
         }

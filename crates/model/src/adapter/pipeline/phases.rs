@@ -1,6 +1,7 @@
 //! What a job goes through at a station: phases begin and end, and the host is told of them.
 
 use laxity_qos::channel::Slot;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::Time;
 
 use super::job::{At, Job};
@@ -21,7 +22,7 @@ impl Pipeline {
         let station = &mut self.stations[i];
         let job = &mut station.jobs[n];
         station.busy += job.pause(now);
-        if job.next_part() {
+        if seldom(job.next_part()) {
             self.unassigned = true;
             return false;
         }
@@ -33,14 +34,14 @@ impl Pipeline {
             self.unassigned |= self.contenders > 0;
         }
         let (slot, tells, medium) = (job.slot, phase.tells, phase.medium);
-        if phase.releases {
+        if seldom(phase.releases) {
             self.release(i, n, around);
         }
         if medium {
             self.requested = false;
             around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i) });
         }
-        if tells != Tells::Nothing {
+        if seldom(tells != Tells::Nothing) {
             self.stations[i].jobs[n].at = At::Telling;
             self.tell_host(i, n, around);
             return false;
@@ -114,7 +115,7 @@ impl Pipeline {
         let job = &mut station.jobs[n];
         let packet = around.packets().at(job.slot);
         let size = packet.size;
-        let number = match station.for_all {
+        let number = match mostly(station.for_all) {
             true => (from < station.stage.phases.len()).then_some(from),
             false => station.stage.next_phase(from, packet),
         };
@@ -123,7 +124,7 @@ impl Pipeline {
             return true;
         };
         let phase = &station.stage.phases[number];
-        let delay = match job.others.is_empty() {
+        let delay = match mostly(job.others.is_empty()) {
             true => phase.time(size),
             false => job.time_together(phase, around.packets()),
         };

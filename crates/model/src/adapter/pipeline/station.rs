@@ -2,6 +2,7 @@
 
 use laxity_qos::channel::{ChannelId, Order, Packet, Slot};
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Request, Server, Tag};
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Span, Time};
 
 use super::job::{At, Job};
@@ -212,7 +213,7 @@ impl Station {
         // A free server takes it at once, so that a queue without a place to spare need not hold it.
         let serves = self.has_free_server() && self.waiting == 0;
         (self.astir, self.held) = (true, None);
-        if serves && self.first_come && !self.drops_late {
+        if mostly(serves && self.first_come && !self.drops_late) {
             self.longest = self.longest.max(1);
             self.serve(now, slot, now);
             return Joined::Yes(None);
@@ -276,7 +277,9 @@ impl Station {
     /// Free servers take packets; answers whether any did.
     #[inline]
     pub(super) fn take(&mut self, now: Time) -> bool {
-        self.waiting > 0 && self.has_free_server() && !self.waits_for_company(now) && self.take_waiting(now)
+        seldom(self.waiting > 0 && self.has_free_server())
+            && !self.waits_for_company(now)
+            && self.take_waiting(now)
     }
 
     /// Whether a server that is free waits until there are more that it can serve together.
