@@ -21,6 +21,7 @@ mod watchdog;
 use laxity_engine::Stream;
 use laxity_qos::channel::{ChannelId, Label, LinkId, Packet, Slot, Slots};
 use laxity_qos::few::Few;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
@@ -170,7 +171,25 @@ impl Node {
         packet: &Packet,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let packet = self.packets.put(packet);
+        let packet = self.take_in(packet);
+        self.receive_taken_in(now, link, packet, tell);
+    }
+
+    /// Gives a frame that comes in a place here, by which it is to be [received](Self::receive_taken_in) at once: for who has it where it cannot lie while the node
+    /// is told of it.
+    #[inline]
+    pub fn take_in(&mut self, packet: &Packet) -> Slot {
+        self.packets.put(packet)
+    }
+
+    /// A frame that has been [taken in](Self::take_in) came from the network of `link`.
+    pub fn receive_taken_in(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        packet: Slot,
+        tell: &mut impl FnMut(NodeOutput<&Packet>),
+    ) {
         let (adapter, mut around) = self.adapter_heard(now, link, tell);
         adapter.receive(now, packet, &mut around);
         drop(around);
@@ -215,11 +234,11 @@ impl Node {
     pub fn timer(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         // Adapters first: a completion that falls on the end of a step may change what comes next,
         // and real hardware would have raised it.
-        match self.devices.is_one() {
+        match mostly(self.devices.is_one()) {
             true => self.adapter_timer(now, LinkId::FIRST, tell),
             false => self.adapter_timers(now, tell),
         }
-        if self.devices.any(|device| device.driver.is_alert()) {
+        if seldom(self.devices.any(|device| device.driver.is_alert())) {
             self.watch_all(now, tell);
         }
         let Self { host, devices, packets, .. } = self;
@@ -311,7 +330,7 @@ impl Node {
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
         let host = self.host.as_ref().map_or(Time::MAX, Host::due);
-        self.due = match self.devices.is_one() {
+        self.due = match mostly(self.devices.is_one()) {
             true => host.min(self.devices.first_mut().due(now)),
             false => self.devices.iter_mut().fold(host, |due, device| due.min(device.due(now))),
         };
@@ -327,7 +346,7 @@ impl Node {
 
     #[inline(never)]
     fn exchange_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        if self.devices.is_one() {
+        if mostly(self.devices.is_one()) {
             while self.devices.first().driver.is_busy() && self.exchange_with(now, LinkId::FIRST, tell) {}
         } else {
             self.exchange_among(now, tell);

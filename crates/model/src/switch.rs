@@ -208,6 +208,12 @@ impl Switch {
         self.ports[port].flows.fetch(label);
     }
 
+    /// Gives a frame that comes a place here, by which it is to be [received](Self::receive_taken_in) at once.
+    #[inline]
+    pub fn take_in(&mut self, packet: &Packet) -> Slot {
+        self.packets.put(packet)
+    }
+
     /// A frame is there for `port`. Here and below `tell` hears what the switch does. Panics if its channel was not opened.
     pub fn receive(
         &mut self,
@@ -216,11 +222,23 @@ impl Switch {
         packet: &Packet,
         tell: &mut impl FnMut(SwitchOutput<'_>),
     ) {
+        let slot = self.take_in(packet);
+        self.receive_taken_in(now, port, slot, tell);
+    }
+
+    /// The same of one that has been [taken in](Self::take_in).
+    pub fn receive_taken_in(
+        &mut self,
+        now: Time,
+        port: usize,
+        slot: Slot,
+        tell: &mut impl FnMut(SwitchOutput<'_>),
+    ) {
         let Self { ports, shared, packets } = self;
         let port = &mut ports[port];
+        let packet = packets.at_mut(slot);
         let flow = port.flows.labelled(packet.carried.label, packet.channel);
         let leaving = &mut port.flows[flow];
-        let mut packet = *packet;
         packet.tag = tag(&leaving.flow, &packet.tag, now);
         packet.arrive();
         let guaranteed = packet.tag.class == Class::RealTime;
@@ -233,15 +251,14 @@ impl Switch {
             Room::Shared
         } else {
             port.report.lost += 1;
-            tell(SwitchOutput::Discarded(&packet));
+            tell(SwitchOutput::Discarded(packets.free(slot)));
             return;
         };
         if guaranteed {
             leaving.here += 1;
             leaving.most = leaving.most.max(leaving.here);
         }
-        let frame = Frame { slot: packets.put(&packet), flow, room, came: now };
-        port.queue.enqueue(now, &Request::of(&packet), frame);
+        port.queue.enqueue(now, &Request::of(packet), Frame { slot, flow, room, came: now });
         port.start(now, packets, tell);
         port.report.longest = port.report.longest.max(port.queue.len());
     }

@@ -320,15 +320,18 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             }
             Event::Reach(arriving) => {
                 let (node, link) = (arriving.node(), arriving.link());
-                let packet = self.around.flying.take(arriving.frame());
+                // It is copied from the way into the station, and nowhere in between.
+                let packet = self.around.flying.free(arriving.frame());
                 match self.switches.has(node) {
                     false => {
+                        let frame = self.nodes[node].take_in(packet);
                         let tell = &mut self.around.of(node, now, calendar);
-                        self.nodes[node].receive_at(now, link, &packet, tell);
+                        self.nodes[node].receive_taken_in(now, link, frame, tell);
                     }
                     true => {
+                        let frame = self.switches.take_in(node, packet);
                         let around = &mut self.around;
-                        self.switches.receive(now, node, &packet, &mut around.of_port(node, now, calendar));
+                        self.switches.receive(now, node, frame, &mut around.of_port(node, now, calendar));
                         self.look_at_port(node, now);
                     }
                 }

@@ -1,7 +1,7 @@
 //! The switches of a run, by the stations that their ports are.
 
 use laxity_model::switch::{PortReport, Switch, SwitchOutput};
-use laxity_qos::channel::{ChannelId, Label, Packet};
+use laxity_qos::channel::{ChannelId, Label, Packet, Slot};
 use laxity_units::Time;
 
 use super::parts;
@@ -47,16 +47,23 @@ impl Switches {
         self.switches[switch].fetch(port, label);
     }
 
-    /// A frame is there for a port.
+    /// Gives a frame for a port a place in its switch.
+    #[inline]
+    pub(super) fn take_in(&mut self, station: usize, packet: &Packet) -> Slot {
+        let (switch, _) = self.place(station);
+        self.switches[switch].take_in(packet)
+    }
+
+    /// A frame that has been taken in is there for a port.
     pub(super) fn receive(
         &mut self,
         now: Time,
         station: usize,
-        packet: &Packet,
+        frame: Slot,
         tell: &mut impl FnMut(SwitchOutput<'_>),
     ) {
         let (switch, port) = self.place(station);
-        self.switches[switch].receive(now, port, packet, tell);
+        self.switches[switch].receive_taken_in(now, port, frame, tell);
     }
 
     /// The time has come that a port asked for.
