@@ -1,0 +1,138 @@
+//! Cutting a bulk into frames as a link carries them.
+
+use super::{
+    FIN_AND_PUSH, LONGEST_BULK, MARKS_CONGESTION, NEEDS_SUM, Offload, Piece, TCP_SUM, TCP_V4, TCP_V6,
+    WINDOW_REDUCED, set_lengths,
+};
+
+/// A bulk that is being cut, one frame after the other.
+#[derive(Debug)]
+pub struct Cut {
+    bytes: Box<[u8]>,
+    source: u16,
+    /// How long it is.
+    length: usize,
+    /// Where the headers of IP and TCP begin, and the payload.
+    network: usize,
+    transport: usize,
+    payload: usize,
+    /// Payload of each frame.
+    each: usize,
+    /// The payload that is next; all is done when it is at the length.
+    next: usize,
+    frames: u16,
+    bulks: u32,
+}
+
+impl Cut {
+    /// For the bulks of a source, which has another number than other sources have.
+    pub fn new(source: u16) -> Self {
+        let bytes = vec![0; LONGEST_BULK].into();
+        Self {
+            bytes,
+            source,
+            length: 0,
+            network: 0,
+            transport: 0,
+            payload: 0,
+            each: 0,
+            next: 0,
+            frames: 0,
+            bulks: 0,
+        }
+    }
+
+    /// Room for a bulk; what lies there is lost.
+    #[inline]
+    pub fn room(&mut self) -> &mut [u8] {
+        (self.length, self.next) = (0, 0);
+        &mut self.bytes
+    }
+
+    /// Whether there is more to come.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.next < self.length
+    }
+
+    /// Begins with the `length` bytes that lie in its room; `false` if they are nothing that can be cut.
+    #[must_use]
+    pub fn begin(&mut self, length: usize, offload: Offload) -> bool {
+        (self.length, self.next) = (0, 0);
+        self.parse(length, offload).is_some()
+    }
+
+    fn parse(&mut self, length: usize, offload: Offload) -> Option<()> {
+        let frame = self.bytes.get(..length)?;
+        let word = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
+        let mut network = 14;
+        while matches!(word(network - 2)?, 0x8100 | 0x88a8) {
+            network += 4;
+        }
+        let (is_v6, headers, protocol) = match (word(network - 2)?, offload.kind & !MARKS_CONGESTION) {
+            (0x0800, TCP_V4) => (false, usize::from(frame.get(network)? & 15) * 4, *frame.get(network + 9)?),
+            // Behind extension headers TCP is where the sum begins, and they say that it is TCP.
+            (0x86dd, TCP_V6) => (true, 40, 6),
+            _ => return None,
+        };
+        let is_version = *frame.get(network)? >> 4 == if is_v6 { 6 } else { 4 };
+        let transport = usize::from(offload.sum_from);
+        let sums = offload.flags & NEEDS_SUM != 0 && offload.sum_at == TCP_SUM && protocol == 6;
+        let in_place = if is_v6 { transport >= network + headers } else { transport == network + headers };
+        let payload = transport + usize::from(*frame.get(transport + 12)? >> 4) * 4;
+        let each = usize::from(offload.payload);
+        if !is_version
+            || headers < 20
+            || !sums
+            || !in_place
+            || payload < transport + 20
+            || payload >= length
+            || each == 0
+        {
+            return None;
+        }
+        (self.network, self.transport, self.payload) = (network, transport, payload);
+        (self.length, self.each, self.next, self.frames) = (length, each, payload, 0);
+        self.bulks = self.bulks.wrapping_add(1);
+        Some(())
+    }
+
+    /// Puts the next frame into `into`, and says how long it is, what is left to be done with it and which it is. A frame that has no room
+    /// there is cut off, and as long as it would have been.
+    pub fn next(&mut self, into: &mut [u8]) -> Option<(usize, Offload, Piece)> {
+        if !self.is_pending() {
+            return None;
+        }
+        let (begin, end) = (self.next, self.length.min(self.next + self.each));
+        let (first, last) = (begin == self.payload, end == self.length);
+        let length = self.payload + end - begin;
+        self.next = end;
+        let number = self.frames;
+        self.frames = number.wrapping_add(1);
+        let offload =
+            Offload { flags: NEEDS_SUM, sum_from: self.transport as u16, sum_at: TCP_SUM, ..Offload::NONE };
+        let piece = Piece {
+            bulk: (self.source, self.bulks),
+            number,
+            is_last: last,
+            network: self.network as u16,
+            payload: self.payload as u16,
+        };
+        let Some(frame) = into.get_mut(..length) else { return Some((length, offload, piece)) };
+        frame[..self.payload].copy_from_slice(&self.bytes[..self.payload]);
+        frame[self.payload..].copy_from_slice(&self.bytes[begin..end]);
+        let identification = |old: u16| old.wrapping_add(number);
+        set_lengths(frame, self.network, self.transport, identification);
+        let segment = &mut frame[self.transport..];
+        let sequence = u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]);
+        let sequence = sequence.wrapping_add((begin - self.payload) as u32);
+        segment[4..8].copy_from_slice(&sequence.to_be_bytes());
+        if !last {
+            segment[13] &= !FIN_AND_PUSH;
+        }
+        if !first {
+            segment[13] &= !WINDOW_REDUCED;
+        }
+        Some((length, offload, piece))
+    }
+}
