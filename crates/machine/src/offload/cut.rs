@@ -1,8 +1,7 @@
 //! Cutting a bulk into frames as a link carries them.
 
 use super::{
-    FIN_AND_PUSH, LONGEST_BULK, MARKS_CONGESTION, NEEDS_SUM, Offload, Piece, TCP_SUM, TCP_V4, TCP_V6,
-    WINDOW_REDUCED, set_lengths,
+    FIN_AND_PUSH, LONGEST_BULK, MARKS_CONGESTION, Of, Offload, Piece, Transport, WINDOW_REDUCED, set_lengths,
 };
 
 /// A bulk that is being cut, one frame after the other.
@@ -12,9 +11,10 @@ pub struct Cut {
     source: u16,
     /// How long it is.
     length: usize,
-    /// Where the headers of IP and TCP begin, and the payload.
+    transport: Transport,
+    /// Where the headers of IP and of the transport begin, and the payload.
     network: usize,
-    transport: usize,
+    segment: usize,
     payload: usize,
     /// Payload of each frame.
     each: usize,
@@ -32,8 +32,9 @@ impl Cut {
             bytes,
             source,
             length: 0,
+            transport: Transport::Tcp,
             network: 0,
-            transport: 0,
+            segment: 0,
             payload: 0,
             each: 0,
             next: 0,
@@ -69,29 +70,29 @@ impl Cut {
         while matches!(word(network - 2)?, 0x8100 | 0x88a8) {
             network += 4;
         }
-        let (is_v6, headers, protocol) = match (word(network - 2)?, offload.kind & !MARKS_CONGESTION) {
-            (0x0800, TCP_V4) => (false, usize::from(frame.get(network)? & 15) * 4, *frame.get(network + 9)?),
-            // Behind extension headers TCP is where the sum begins, and they say that it is TCP.
-            (0x86dd, TCP_V6) => (true, 40, 6),
+        let transport = offload.transport()?;
+        let (is_v6, headers, protocol) = match word(network - 2)? {
+            0x0800 => (false, usize::from(frame.get(network)? & 15) * 4, *frame.get(network + 9)?),
+            // Behind extension headers the transport is where the sum begins, and they say that it is this.
+            0x86dd => (true, 40, transport.number()),
             _ => return None,
         };
         let is_version = *frame.get(network)? >> 4 == if is_v6 { 6 } else { 4 };
-        let transport = usize::from(offload.sum_from);
-        let sums = offload.flags & NEEDS_SUM != 0 && offload.sum_at == TCP_SUM && protocol == 6;
-        let in_place = if is_v6 { transport >= network + headers } else { transport == network + headers };
-        let payload = transport + usize::from(*frame.get(transport + 12)? >> 4) * 4;
+        let is_so =
+            offload.kind & !MARKS_CONGESTION == transport.kind(is_v6) && protocol == transport.number();
+        let segment = usize::from(offload.sum_from);
+        let in_place = if is_v6 { segment >= network + headers } else { segment == network + headers };
+        let (least, own) = match transport {
+            Transport::Tcp => (20, usize::from(*frame.get(segment + 12)? >> 4) * 4),
+            Transport::Udp => (8, 8),
+        };
+        let payload = segment + own;
         let each = usize::from(offload.payload);
-        if !is_version
-            || headers < 20
-            || !sums
-            || !in_place
-            || payload < transport + 20
-            || payload >= length
-            || each == 0
+        if !is_version || headers < 20 || !is_so || !in_place || own < least || payload >= length || each == 0
         {
             return None;
         }
-        (self.network, self.transport, self.payload) = (network, transport, payload);
+        (self.transport, self.network, self.segment, self.payload) = (transport, network, segment, payload);
         (self.length, self.each, self.next, self.frames) = (length, each, payload, 0);
         self.bulks = self.bulks.wrapping_add(1);
         Some(())
@@ -109,21 +110,18 @@ impl Cut {
         self.next = end;
         let number = self.frames;
         self.frames = number.wrapping_add(1);
-        let offload =
-            Offload { flags: NEEDS_SUM, sum_from: self.transport as u16, sum_at: TCP_SUM, ..Offload::NONE };
-        let piece = Piece {
-            bulk: (self.source, self.bulks),
-            number,
-            is_last: last,
-            network: self.network as u16,
-            payload: self.payload as u16,
-        };
+        let offload = Offload::open(self.transport, self.segment as u16);
+        let of = Of::Bulk { source: self.source, bulk: self.bulks, number, is_last: last };
+        let piece = Piece { of, network: self.network as u16, payload: self.payload as u16 };
         let Some(frame) = into.get_mut(..length) else { return Some((length, offload, piece)) };
         frame[..self.payload].copy_from_slice(&self.bytes[..self.payload]);
         frame[self.payload..].copy_from_slice(&self.bytes[begin..end]);
         let identification = |old: u16| old.wrapping_add(number);
-        set_lengths(frame, self.network, self.transport, identification);
-        let segment = &mut frame[self.transport..];
+        set_lengths(frame, self.network, self.segment, self.transport, identification);
+        if self.transport == Transport::Udp {
+            return Some((length, offload, piece));
+        }
+        let segment = &mut frame[self.segment..];
         let sequence = u32::from_be_bytes([segment[4], segment[5], segment[6], segment[7]]);
         let sequence = sequence.wrapping_add((begin - self.payload) as u32);
         segment[4..8].copy_from_slice(&sequence.to_be_bytes());

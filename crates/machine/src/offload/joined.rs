@@ -1,8 +1,8 @@
 //! Joining what can go to a kernel together.
 
-use super::{FIN_AND_PUSH, LONGEST_BULK, Offload, Piece, set_lengths};
+use super::{FIN_AND_PUSH, LONGEST_BULK, Of, Offload, Piece, Transport, flow, set_lengths};
 
-/// Frames of a bulk that go to a kernel together, as what is left of the bulk.
+/// Frames that go to a kernel together: pieces of a bulk, as what is left of that, or datagrams of a flow.
 #[derive(Debug)]
 pub struct Joined {
     bytes: Box<[u8]>,
@@ -10,15 +10,19 @@ pub struct Joined {
     /// The first of them, and the last so far.
     first: Option<Piece>,
     last: Option<Piece>,
+    count: u16,
     offload: Offload,
     /// Payload of the first.
     each: usize,
+    /// Whether none can follow.
+    is_closed: bool,
 }
 
 impl Default for Joined {
     fn default() -> Self {
         let bytes = vec![0; LONGEST_BULK].into();
-        Self { bytes, length: 0, first: None, last: None, offload: Offload::NONE, each: 0 }
+        let (length, count, each) = (0, 0, 0);
+        Self { bytes, length, first: None, last: None, count, offload: Offload::NONE, each, is_closed: true }
     }
 }
 
@@ -29,43 +33,66 @@ impl Joined {
         self.first.is_none()
     }
 
+    /// Whether no frame can be added any more, whichever it is.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Begins with `frame`.
     pub fn begin(&mut self, frame: &[u8], offload: Offload, piece: Piece) {
         self.bytes[..frame.len()].copy_from_slice(frame);
-        (self.length, self.first, self.last) = (frame.len(), Some(piece), Some(piece));
+        (self.length, self.count) = (frame.len(), 1);
+        (self.first, self.last, self.is_closed) = (Some(piece), Some(piece), piece.is_last());
         (self.offload, self.each) = (offload, frame.len() - usize::from(piece.payload));
     }
 
-    /// Adds `frame` if it comes right behind the last.
+    /// Adds `frame` if it may come right behind the last.
     #[must_use]
     pub fn add(&mut self, frame: &[u8], piece: Piece) -> bool {
-        let Some(last) = self.last else { return false };
+        let Some(last) = self.last.filter(|_| !self.is_closed) else { return false };
         let payload = &frame[usize::from(piece.payload)..];
-        let follows = last.bulk == piece.bulk && last.number.checked_add(1) == Some(piece.number);
+        let follows = match (last.of, piece.of) {
+            (
+                Of::Bulk { source, bulk, number, .. },
+                Of::Bulk { source: from, bulk: of, number: next, .. },
+            ) => (source, bulk, number.checked_add(1)) == (from, of, Some(next)),
+            (Of::Flow, Of::Flow) => flow::continues(&self.bytes, frame, self.count),
+            _ => false,
+        };
         // As much as a packet can be, whatever IP's version.
         let fits = self.length + payload.len() - usize::from(piece.network) <= usize::from(u16::MAX);
-        if !follows || !fits || last.is_last || payload.len() > self.each {
+        if !follows || !fits || payload.len() > self.each {
             return false;
         }
         self.bytes[self.length..self.length + payload.len()].copy_from_slice(payload);
         self.length += payload.len();
-        // What the last says of the end of what is sent, all say together.
-        let flags = usize::from(self.offload.sum_from) + 13;
-        self.bytes[flags] |= frame[flags] & FIN_AND_PUSH;
+        self.count += 1;
+        let is_full = match self.offload.transport() {
+            Some(Transport::Tcp) => {
+                // What the last says of the end of what is sent, all say together.
+                let flags = usize::from(self.offload.sum_from) + 13;
+                self.bytes[flags] |= frame[flags] & FIN_AND_PUSH;
+                false
+            }
+            _ => self.count == flow::MOST,
+        };
         self.last = Some(piece);
+        self.is_closed = is_full || piece.is_last() || payload.len() < self.each;
         true
     }
 
     /// All of them as one frame, with what is left to be done with it; there is none after that.
     pub fn take(&mut self) -> Option<(&[u8], Offload)> {
-        let (first, last) = (self.first.take()?, self.last.take()?);
-        let (transport, network) = (usize::from(self.offload.sum_from), usize::from(first.network));
+        let first = self.first.take()?;
+        (self.last, self.is_closed) = (None, true);
+        let (segment, network) = (usize::from(self.offload.sum_from), usize::from(first.network));
         let frame = &mut self.bytes[..self.length];
-        if first == last {
+        let Some(transport) = self.offload.transport().filter(|_| self.count > 1) else {
             return Some((frame, self.offload));
-        }
-        set_lengths(frame, network, transport, |old| old);
-        let bulk = Offload::of_bulk(frame[network] >> 4 == 6, transport as u16, self.each as u16);
-        Some((frame, Offload { headers: first.payload, ..bulk }))
+        };
+        set_lengths(frame, network, segment, transport, |old| old);
+        let bulk = Offload::open(transport, segment as u16).cut_as(transport, frame[network] >> 4 == 6);
+        Some((frame, Offload { headers: first.payload, payload: self.each as u16, ..bulk }))
     }
 }

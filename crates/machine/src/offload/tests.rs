@@ -1,5 +1,7 @@
 //! What is cut is whole frames, and what is joined is what they were cut from.
 
+mod datagrams;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -32,11 +34,11 @@ fn bulk(v6: bool, tags: usize, options: usize, flags: u8, each: u16, payload: &[
     (header[12], header[13]) = (((5 + options) as u8) << 4, flags);
     frame.extend(header);
     frame.extend(payload);
-    set_lengths(&mut frame, network, transport, |old| old);
-    let kind = if v6 { TCP_V6 } else { TCP_V4 };
+    set_lengths(&mut frame, network, transport, Transport::Tcp, |old| old);
+    let kind = if v6 { 4 } else { 1 };
     let headers = (transport + 20 + options * 4) as u16;
     let sum_from = transport as u16;
-    (frame, Offload { flags: NEEDS_SUM, kind, headers, payload: each, sum_from, sum_at: TCP_SUM })
+    (frame, Offload { flags: NEEDS_SUM, kind, headers, payload: each, sum_from, sum_at: 16 })
 }
 
 proptest! {
