@@ -44,7 +44,7 @@ pub struct TapSetup {
     pub ipv6: bool,
     /// In how many queues frames wait until they are read: at least one.
     pub queues: u8,
-    /// Whether sums and the cutting of bulk TCP are left to who reads it.
+    /// Whether sums and the cutting of bulks are left to who reads it.
     pub offloads: bool,
 }
 
@@ -217,9 +217,16 @@ fn make(setup: &TapSetup) -> Result<Vec<File>, Refused> {
     let others = (1..setup.queues).map(|_| queue(name, several));
     let queues = std::iter::once(Ok(first)).chain(others).collect::<Result<Vec<File>, _>>()?;
     if setup.offloads {
-        let taken = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
-        // SAFETY: the request takes a number.
-        if unsafe { libc::ioctl(queues[0].as_raw_fd(), libc::TUNSETOFFLOAD, taken as libc::c_ulong) } != 0 {
+        let stream = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
+        // Linux gives away the cutting of datagrams since 6.2.
+        let datagrams = libc::TUN_F_USO4 | libc::TUN_F_USO6;
+        let take = |taken: libc::c_uint| {
+            // SAFETY: the request takes a number.
+            unsafe {
+                libc::ioctl(queues[0].as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(taken)) == 0
+            }
+        };
+        if !take(stream | datagrams) && !take(stream) {
             return Err(refused("take over sums", io::Error::last_os_error()));
         }
     }
