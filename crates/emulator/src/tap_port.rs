@@ -77,7 +77,7 @@ fn longest_frame(port: &PortSpec) -> usize {
 pub struct Counts {
     /// Read from ports, each as the link carries it.
     pub read: u64,
-    /// Bulks of TCP that some of those were cut from.
+    /// Bulks of TCP or UDP that some of those were cut from.
     pub bulks: u64,
     /// Read, and no channel carries them.
     pub unmatched: u64,
@@ -133,9 +133,24 @@ struct Trouble {
 /// A channel that carries frames.
 struct Carrier {
     flight: Flight,
+    /// Frames that it was offered and has not answered.
+    unanswered: u32,
     /// The port at its last node.
     to: Option<usize>,
     times: Times,
+}
+
+impl Carrier {
+    /// Whether a frame may still be delivered.
+    #[inline]
+    fn has_more(&self) -> bool {
+        self.unanswered > 0 || !self.flight.is_empty()
+    }
+
+    #[inline]
+    fn answered(&mut self) {
+        self.unanswered = self.unanswered.saturating_sub(1);
+    }
 }
 
 /// The ports of an experiment, as its outside.
@@ -162,6 +177,8 @@ pub struct Ports<W: Wire> {
     /// The port to be read next, and how many frames may still be read at this wake.
     next: usize,
     left: usize,
+    /// Whether the last wake left off reading because it had read as many.
+    is_backlogged: bool,
     more: Arc<AtomicBool>,
     counts: Counts,
 }
@@ -208,7 +225,12 @@ impl<W: Wire> Ports<W> {
             let budget = channel.message_slots as usize + on_the_way as usize + UNANSWERED;
             let last = *channel.route.last().expect("a route has a node");
             let flight = Flight::new(budget, if in_order { 0 } else { OVERTAKEN });
-            carriers.push(Some(Carrier { flight, to: port_of(last), times: Times::default() }));
+            carriers.push(Some(Carrier {
+                flight,
+                unanswered: 0,
+                to: port_of(last),
+                times: Times::default(),
+            }));
         }
         let wanted: usize = carriers.iter().flatten().map(|carrier| carrier.flight.budget()).sum();
         let inlets: Arc<[Inlet]> = (0..queues).map(|_| Inlet::new()).collect();
@@ -234,6 +256,7 @@ impl<W: Wire> Ports<W> {
             ports,
             next: 0,
             left: BATCH,
+            is_backlogged: false,
             more: Arc::default(),
             counts: Counts::default(),
         })
@@ -264,9 +287,7 @@ impl<W: Wire> Ports<W> {
 
     /// What became of frames so far.
     pub fn counts(&self) -> Counts {
-        // What is held back is written when this goes, if not before.
-        let held: usize = self.held.iter().map(Held::frames).sum();
-        Counts { written: self.counts.written + held as u64, ..self.counts }
+        Counts { written: self.counts.written + self.written_soon() as u64, ..self.counts }
     }
 
     /// The channels that carry frames: what an emulation has to be told.
@@ -284,14 +305,27 @@ impl<W: Wire> Ports<W> {
         self.ports.iter().filter_map(line).collect()
     }
 
-    /// Slots that hold a frame.
+    /// Slots that hold a frame which is on its way.
     pub fn held(&self) -> usize {
-        self.store.slots() - self.store.free()
+        self.store.slots() - self.store.free() - self.written_soon()
+    }
+
+    /// What the world has delivered and is held back; it is written when this goes, if not before.
+    fn written_soon(&self) -> usize {
+        self.held.iter().map(Held::frames).sum()
+    }
+
+    /// Whether frames have been read at this wake, and more may be.
+    #[inline]
+    fn is_reading(&self) -> bool {
+        self.left < BATCH
     }
 
     /// Ends the reading at this wake.
     fn rest(&mut self, more: bool) -> Option<Input> {
         self.left = BATCH;
+        self.is_backlogged = more;
+        self.let_all_go();
         self.more.store(more || self.cuts.iter().any(Cut::is_pending), Ordering::Relaxed);
         // Until a look says otherwise.
         self.inlets.iter().for_each(Inlet::may_have);
@@ -353,9 +387,9 @@ impl<W: Wire> Ports<W> {
 
 impl<W: Wire> Outside for Ports<W> {
     fn next_input(&mut self, now: Time) -> Option<Input> {
-        // The world has caught up.
-        for to in 0..self.held.len() {
-            self.let_go(to);
+        if !self.is_reading() {
+            // The world has caught up.
+            self.let_all_go();
         }
         loop {
             if self.left == 0 {
@@ -383,7 +417,12 @@ impl<W: Wire> Outside for Ports<W> {
             let inlet = port.inlets.start + queue;
             self.stamp(channel, slot, inlet);
             match channel {
-                Some(channel) => return Some(Input::Message { channel, size, handle: slot }),
+                Some(channel) => {
+                    if let Some(carrier) = &mut self.carriers[channel] {
+                        carrier.unanswered += 1;
+                    }
+                    return Some(Input::Message { channel, size, handle: slot });
+                }
                 None => {
                     self.counts.unmatched += 1;
                     self.store.release(slot);
@@ -397,12 +436,16 @@ impl<W: Wire> Outside for Ports<W> {
             Notice::Taken { channel, handle, message } => {
                 self.stamps[handle as usize].taken = now;
                 let carrier = self.carriers[channel].as_mut().expect("only what carries frames has handles");
+                carrier.answered();
                 if let Some(lost) = carrier.flight.begin(message, handle) {
                     self.counts.lost += 1;
                     self.store.release(lost);
                 }
             }
-            Notice::Refused { handle, cause, .. } => {
+            Notice::Refused { channel, handle, cause } => {
+                if let Some(carrier) = &mut self.carriers[channel] {
+                    carrier.answered();
+                }
                 match cause {
                     None => self.counts.unadmitted += 1,
                     Some(Dropped::Undersized) => self.counts.undersized += 1,

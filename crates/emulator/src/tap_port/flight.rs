@@ -20,6 +20,12 @@ impl Flight {
         self.budget
     }
 
+    /// Whether no message is on its way.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     /// Takes only that share of what it held.
     pub(super) fn reduce(&mut self, share: f64) {
         self.budget = ((self.budget as f64 * share) as usize).max(1);

@@ -22,6 +22,8 @@ struct Memory {
     /// What is left to be done with all of them.
     offload: Mutex<Offload>,
     out: Mutex<Vec<Vec<u8>>>,
+    /// Whether bulks are unknown here, and how many came.
+    refuses: Mutex<(bool, usize)>,
 }
 
 impl Wire for Memory {
@@ -44,7 +46,12 @@ impl Wire for Memory {
         }))
     }
 
-    fn send(&self, frame: &[u8], _offload: Offload) -> io::Result<bool> {
+    fn send(&self, frame: &[u8], offload: Offload) -> io::Result<bool> {
+        let mut refuses = self.refuses.lock().unwrap();
+        if refuses.0 && offload.is_bulk() {
+            refuses.1 += 1;
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         self.out.lock().unwrap().push(frame.to_vec());
         Ok(true)
     }
@@ -210,6 +217,127 @@ fn a_bulk_is_frames_to_the_world_and_what_comes_late_is_written_together() {
     assert_eq!(written(), [1054, 2054, 1554]);
     let delays = ports.delays().unwrap();
     assert_eq!((delays.frames, delays.early, ports.counts().written), (5, 0, 5));
+}
+
+/// A datagram of 58 bytes with a number, whose sum is left open.
+fn datagram(port: u8, number: u32) -> Vec<u8> {
+    let mut frame = frame(true, 0);
+    frame[16..18].copy_from_slice(&[0, 44]);
+    frame[20] = 0x40;
+    let sum = |bytes: &[u8]| -> u32 {
+        bytes.chunks(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]]))).sum()
+    };
+    let folded = |sum: u32| ((sum & 0xffff) + (sum >> 16)) as u16;
+    let ip = !folded(sum(&frame[14..34]));
+    frame[24..26].copy_from_slice(&ip.to_be_bytes());
+    let open = folded(sum(&frame[26..34]) + 17 + 24);
+    frame.truncate(34);
+    frame.extend([0, 7, 0, port, 0, 24]);
+    frame.extend(open.to_be_bytes());
+    frame.extend(number.to_be_bytes());
+    frame.extend([5; 12]);
+    frame
+}
+
+/// Ports that have taken datagrams of these flows, and a hand on their clock.
+fn late(flows: &[u8]) -> (Ports<Memory>, Arc<Memory>, Arc<Memory>, Arc<Mutex<Time>>) {
+    let (ports, a, b) = ports(&experiment(true, ""));
+    let clock = Arc::new(Mutex::new(Time::ZERO));
+    let hand = clock.clone();
+    let mut ports = ports.timed_by(move || *hand.lock().unwrap());
+    *a.offload.lock().unwrap() = Offload::of_datagram(34);
+    a.in_frames.lock().unwrap().extend(flows.iter().zip(0..).map(|(flow, n)| datagram(*flow, n)));
+    let mut message = 0;
+    while message < flows.len() as u64 {
+        while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
+            ports.notice(Time::ZERO, Notice::Taken { channel, handle, message });
+            message += 1;
+        }
+    }
+    (ports, a, b, clock)
+}
+
+fn lengths(wire: &Memory) -> Vec<usize> {
+    wire.out.lock().unwrap().iter().map(Vec::len).collect()
+}
+
+#[test]
+fn datagrams_of_one_flow_that_come_late_are_written_together() {
+    let us = |us| Time::ZERO + laxity_units::Span::from_us(us);
+    let (mut ports, _, b, clock) = late(&[1, 1, 1, 1, 2, 2, 1, 1]);
+    let deliver = |ports: &mut Ports<Memory>, at, message| {
+        ports.notice(us(at), Notice::Delivered { channel: 0, message });
+    };
+    *clock.lock().unwrap() = us(10);
+    deliver(&mut ports, 10, 0);
+    assert_eq!(lengths(&b), [58], "in time: at once");
+    *clock.lock().unwrap() = us(100);
+    for message in 1..4 {
+        deliver(&mut ports, 20, message);
+    }
+    assert_eq!((lengths(&b), ports.counts().written), (vec![58], 4));
+    assert_eq!(ports.held(), 4, "of those that are on their way");
+    deliver(&mut ports, 30, 4);
+    assert_eq!(lengths(&b), [58, 90], "another flow lets go of them");
+    assert!(ports.next_input(us(100)).is_none());
+    assert_eq!(lengths(&b), [58, 90, 58], "and so does a world that has caught up");
+    deliver(&mut ports, 40, 5);
+    deliver(&mut ports, 50, 6);
+    deliver(&mut ports, 60, 7);
+    assert_eq!(lengths(&b), [58, 90, 58, 58, 74], "behind the last of a channel nothing is waited for");
+    let delays = ports.delays().unwrap();
+    assert_eq!((delays.frames, delays.early, ports.counts().written), (8, 0, 8));
+    assert_eq!((ports.held(), ports.store.free()), (0, ports.store.slots()));
+}
+
+/// What is written at each wake of frames that are delivered as they are read, `behind` us later.
+fn as_read(behind: u64, frames: &[u32]) -> Vec<Vec<usize>> {
+    let (mut ports, a, b, clock) = late(&[]);
+    *clock.lock().unwrap() = Time::ZERO + laxity_units::Span::from_us(behind);
+    let mut message = 0;
+    let mut wakes = Vec::new();
+    for come in frames {
+        a.in_frames.lock().unwrap().extend((0..*come).map(|n| datagram(1, n)));
+        while let Some(Input::Message { channel, handle, .. }) = ports.next_input(Time::ZERO) {
+            ports.notice(Time::ZERO, Notice::Taken { channel, handle, message });
+            ports.notice(Time::ZERO, Notice::Delivered { channel, message });
+            message += 1;
+        }
+        wakes.push(std::mem::take(&mut *b.out.lock().unwrap()).iter().map(Vec::len).collect());
+    }
+    wakes
+}
+
+#[test]
+fn what_is_delivered_as_it_is_read_waits_for_the_last_that_is_if_there_are_too_many() {
+    let [all, three] = [BATCH, 3].map(|count| vec![42 + 16 * count]);
+    let alone = |count| vec![58; count];
+    let most = BATCH as u32;
+    assert_eq!(as_read(5, &[2 * most + 3, 0, 0, 0]), [all.clone(), all.clone(), three.clone(), vec![]]);
+    // In time, only from when it is seen that they are too many, until they are not.
+    assert_eq!(as_read(0, &[2 * most + 3, 0, 0, 3]), [alone(BATCH), all, three, alone(3)]);
+    assert_eq!(as_read(0, &[1, 3, 1]), [alone(1), alone(3), alone(1)]);
+}
+
+#[test]
+fn a_kernel_that_does_not_know_bulks_of_datagrams_is_asked_once_and_gets_every_frame() {
+    let us = |us| Time::ZERO + laxity_units::Span::from_us(us);
+    let (mut ports, _, b, clock) = late(&[1; 9]);
+    b.refuses.lock().unwrap().0 = true;
+    *clock.lock().unwrap() = us(100);
+    for message in 0..4 {
+        ports.notice(us(20), Notice::Delivered { channel: 0, message });
+    }
+    assert!(ports.next_input(us(100)).is_none());
+    for message in 4..9 {
+        ports.notice(us(30), Notice::Delivered { channel: 0, message });
+    }
+    let out = b.out.lock().unwrap().clone();
+    assert_eq!(out, (0..9).map(|n| datagram(1, n)).collect::<Vec<_>>());
+    assert_eq!(b.refuses.lock().unwrap().1, 1);
+    let counts = ports.counts();
+    assert_eq!((counts.written, counts.undeliverable, ports.held()), (9, 0, 0));
+    assert_eq!((ports.errors().len(), ports.store.free()), (0, ports.store.slots()));
 }
 
 #[test]
