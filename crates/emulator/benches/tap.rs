@@ -7,7 +7,9 @@
 //!
 //! `emulator` is the same with an emulated node in the loop: a frame becomes a message, is processed by a host that costs
 //! nothing, passes an adapter of one stage in no time, and is written back to the device when it has left; all on
-//! the real clock. The channel's queue is what the host's is.
+//! the real clock. The channel's queue is what the host's is. `plain` has a device as the echo has it, each frame with its sums and
+//! by itself; `joined` has one as `laxity emulate` makes it, whose sums are left open and which takes several datagrams as one
+//! bulk. Both are compared with the echo, which handles a frame at a time.
 //!
 //! `cargo bench -p laxity-emulator --bench tap`, or with `-- --quick` for fewer rounds. Needs root.
 
@@ -30,7 +32,7 @@ mod contest {
     use laxity_emulator::tap_port::{Polled, Ports, TapBell, Wire};
     use laxity_engine::{Dilation, Doorbell, Epoch, Ticks};
     use laxity_machine::Refused;
-    use laxity_machine::namespace::Owner;
+    use laxity_machine::namespace::{Namespace, Owner};
     use laxity_machine::offload::Offload;
     use laxity_machine::place::{Placement, cores};
     use laxity_machine::tap::Tap;
@@ -190,19 +192,30 @@ mod contest {
             return Ok(());
         };
         let ticks = Ticks::calibrate();
-        let Site { tap, namespace } = Site::new(&Owner::claim()?)?;
+        let owner = Owner::claim()?;
+        // A frame at a time, and as `laxity emulate` has its devices.
+        let [bare, full] = [Site::new(&owner, false)?, Site::new(&owner, true)?];
         let rounds = rounds();
         println!(
             "thousand packets a second through a TAP device; medians of {rounds} interleaved rounds of {TIME}"
         );
         println!(
-            "{:<8} {:>8} {:>8} {:>9} {:>10} {:>14} {:>18} {:>15}",
-            "frame", "sink", "echo", "emulator", "echo/sink", "emulator/echo", "round trip us", "returned %"
+            "{:<8} {:>8} {:>8} {:>8} {:>8} {:>10} {:>11} {:>12} {:>26} {:>20}",
+            "frame",
+            "sink",
+            "echo",
+            "plain",
+            "joined",
+            "echo/sink",
+            "plain/echo",
+            "joined/echo",
+            "round trip us",
+            "returned %"
         );
-        let tap = Arc::new(tap);
+        let [bare, full] = [bare, full].map(|site| (Arc::new(site.tap), site.namespace));
         for frame in [64, 1514] {
-            let generate = || {
-                let generator = Generator::new(&namespace, ticks, frame).expect("the address is there");
+            let generate = |namespace: &Namespace| {
+                let generator = Generator::new(namespace, ticks, frame).expect("the address is there");
                 let (_, seen) = generator
                     .flood(Placement::on(first), TIME)
                     .join()
@@ -210,45 +223,46 @@ mod contest {
                 assert_eq!(seen.disordered, 0, "a device keeps the order");
                 seen
             };
-            let bare = |handle: fn(&mut [u8]) -> bool| -> Run {
-                let handler = Handler::start(tap.clone(), Placement::on(last), handle);
-                let seen = generate();
+            let handled = |handle: fn(&mut [u8]) -> bool| -> Run {
+                let handler = Handler::start(bare.0.clone(), Placement::on(last), handle);
+                let seen = generate(&bare.1);
                 let handled = handler.stop();
                 assert!(seen.returned <= handled.min(seen.sent), "{handled} handled of {seen:?}");
                 (handled, seen)
             };
-            let mut sink = || bare(|_| false);
+            let mut sink = || handled(|_| false);
             let mut echo = || {
-                bare(|frame| {
+                handled(|frame| {
                     turn_round(frame);
                     true
                 })
             };
-            let mut emulated = || -> Run {
-                let (running, stop) = emulator(&tap, last, ticks);
-                let seen = generate();
+            let emulated = |(tap, namespace): &(Arc<Tap>, Namespace)| -> Run {
+                let (running, stop) = emulator(tap, last, ticks);
+                let seen = generate(namespace);
                 stop.store(true, Ordering::Relaxed);
                 let driven = running.watch(&mut |_| {});
                 let counts = driven.outside.ports.counts();
                 assert_eq!(counts.read, counts.written + counts.refused, "{counts:?}");
                 (counts.written, seen)
             };
-            let results = interleaved(rounds, &mut [&mut sink, &mut echo, &mut emulated]);
+            let [mut plain, mut joined] = [&bare, &full].map(|site| move || emulated(site));
+            let results = interleaved(rounds, &mut [&mut sink, &mut echo, &mut plain, &mut joined]);
             let handled = |(handled, seen): &Run| *handled as f64 / seen.seconds / 1e3;
-            let [sink, echo, emulator] = [0, 1, 2].map(|who| median(&results[who], handled));
+            let [sink, echo, plain, joined] = [0, 1, 2, 3].map(|who| median(&results[who], handled));
             let trip = |(_, seen): &Run| seen.round_trip.quantile(0.5).as_ps() as f64 / 1e6;
             let returned = |(_, seen): &Run| 100.0 * seen.returned as f64 / seen.sent as f64;
-            let both = |of: &dyn Fn(&Run) -> f64| {
-                let [echo, emulator] = [1, 2].map(|who| median(&results[who], of));
-                format!("{echo:.1} / {emulator:.1}")
+            let all = |of: &dyn Fn(&Run) -> f64| {
+                [1, 2, 3].map(|who| format!("{:.1}", median(&results[who], of))).join(" / ")
             };
             println!(
-                "{:<8} {sink:>8.1} {echo:>8.1} {emulator:>9.1} {:>10.2} {:>14.2} {:>18} {:>15}",
+                "{:<8} {sink:>8.1} {echo:>8.1} {plain:>8.1} {joined:>8.1} {:>10.2} {:>11.2} {:>12.2} {:>26} {:>20}",
                 format!("{frame} B"),
                 echo / sink,
-                emulator / echo,
-                both(&trip),
-                both(&returned)
+                plain / echo,
+                joined / echo,
+                all(&trip),
+                all(&returned)
             );
         }
         Ok(())

@@ -39,11 +39,11 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Makes both, with the addresses of this module.
-    pub(crate) fn new(owner: &Owner) -> Result<Self, Refused> {
-        let namespace = owner.namespace(&format!("lx-bench-{}", std::process::id()))?;
+    /// Makes both, with the addresses of this module, for who is left sums and the cutting of bulks or is not.
+    pub(crate) fn new(owner: &Owner, offloads: bool) -> Result<Self, Refused> {
+        let namespace = owner.namespace(&format!("lx-bench-{}-{offloads}", std::process::id()))?;
         let setup =
-            TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false, queues: 1, offloads: false };
+            TapSetup { name: "tap0".into(), mac: HERE.0, mtu: 1500, ipv6: false, queues: 1, offloads };
         let tap = Tap::open(&setup, Some(&namespace))?;
         let ip = Ip::inside(&namespace);
         ip.address("tap0", IpAddr::V4(HERE.1), 24)?;
