@@ -327,7 +327,19 @@ impl Node {
     }
 
     /// Lets host and adapters go on until none has anything for another, and asks when to be called next.
+    #[inline]
     fn settle(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+        if mostly(self.devices.is_one() && self.devices.first().driver.is_quiet()) {
+            let host = self.host.as_ref().map_or(Time::MAX, Host::due);
+            self.due = host.min(self.devices.first().adapter.due());
+        } else {
+            self.settle_all(now, tell);
+        }
+    }
+
+    /// The same where there are several adapters, or a driver that has something.
+    #[inline(never)]
+    fn settle_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
         let host = self.host.as_ref().map_or(Time::MAX, Host::due);
         self.due = match mostly(self.devices.is_one()) {

@@ -177,6 +177,7 @@ impl Host {
         !self.cores.is_one() && !self.costs.ipi.is_zero() && self.subsystem.was_called(core)
     }
 
+    #[inline(always)]
     fn start(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) -> bool {
         let step = self.subsystem.next_step(core, now);
         let (thread, work, used, kind) = match step {
@@ -249,6 +250,7 @@ impl Host {
     }
 
     /// The thread's work is done.
+    #[inline(always)]
     fn finish(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
         let of = &mut self.cores[usize::from(core.0)];
         let activity = of.running.as_mut().expect("a thread runs");
@@ -303,6 +305,7 @@ impl Host {
         }
     }
 
+    #[inline(always)]
     fn finish_interrupt(&mut self, core: CoreId, now: Time, around: &mut impl Around<Output<Slot>>) {
         let of = &mut self.cores[usize::from(core.0)];
         let activity = of.interrupt.as_mut().expect("an interrupt runs");

@@ -218,6 +218,12 @@ impl Driver {
         self.mailbox.is_bounded().then_some(queue as usize)
     }
 
+    /// Whether there is nothing in it, and nothing that it has to watch all the same: it is neither [busy](Self::is_busy) nor [alert](Self::is_alert).
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.waiting() == 0 && !self.is_alert()
+    }
+
     /// Whether it has anything to watch: responses that nobody has read, or how long the adapter takes.
     #[inline]
     pub(super) fn is_alert(&self) -> bool {
