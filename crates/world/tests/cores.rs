@@ -44,3 +44,57 @@ fn who_turns_current_is_noticed_by_the_timer_that_has_the_links() {
     let of = |at| bound("O1", at, 1, 1).expect("there is time for it");
     assert!(of(0) > of(1), "{} and {}", of(0), of(1));
 }
+
+/// What the bound of a film of twenty packets on core 1, which leaves by the adapter that interrupts core 0, has more where a call of a core that sleeps takes 10 us, at forty times the speed; `bulk` says more of a channel without a guarantee, between `a` and `c` over the adapter that interrupts core 1.
+fn longer_by_calls(paradigm: &str, at: u8, bulk: &str) -> Span {
+    let bound = |ipi: &str| {
+        let text = format!(
+            "title = \"calls\"\n[host]\nprofile = \"mc68040\"\nspeedup = 40\ncores = 2\ncosts = {{ ipi = \"{ipi}\" }}\nsubsystem = {{ packet = \"1000 B\", link = {{ paradigm = \"{paradigm}\", core = {at} }} }}\n[adapter]\nkind = \"null\"\n\
+             [node.a.adapter.slow]\ninterrupts = [0]\n[node.a.adapter.fast]\ninterrupts = [1]\n[node.b.adapter]\ninterrupts = [1]\n[node.c]\n[network.slow]\njoins = [\"a.slow\", \"b\"]\nrate = \"80 Mbit/s\"\n\
+             [network.fast]\njoins = [\"a.fast\", \"c\"]\nrate = \"800 Mbit/s\"\n[run]\ntime = \"1 s\"\n\
+             [[channel]]\nname = \"film\"\ncore = 1\nclass = \"real_time\"\nfrom = \"a\"\nto = \"b\"\nmax_message = \"20000 B\"\nmin_message = \"20000 B\"\nburst = 1\nmin_interval = \"40 ms\"\ndeadline = \"39 ms\"\nsource = {{ kind = \"periodic\" }}\n\
+             [[channel]]\nname = \"bulk\"\nclass = \"best_effort\"\nmax_message = \"1000 B\"\nmin_message = \"1000 B\"\nburst = 1\n{bulk}\n"
+        );
+        let scenario =
+            Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+        let promises =
+            promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered").channels;
+        match &promises[0] {
+            Promise::Admitted(hops) => hops[0].bound.bound,
+            other => panic!("there is time for it: {other:?}"),
+        }
+    };
+    bound("400 us") - bound("0 us")
+}
+
+/// Twenty calls, one for each packet, where the core that hears of its completions is put in line for by the other: bulk has its handler there and waits for buffers of which the other hears, comes in there, or its application is on the other. Else there are a few.
+#[test]
+fn a_core_may_be_called_before_each_completion() {
+    let away = "from = \"a\"\nto = \"c\"";
+    let comes = "from = \"c\"\nto = \"a\"\nsource = { kind = \"continuous\" }";
+    let source = |core| format!("source = {{ kind = \"continuous\", core = {core} }}");
+    let called = [
+        format!("{away}\ncore = 0\n{}", source(0)),
+        format!("{away}\ncore = 0\npacket_overflow = \"drop\"\n{}", source(1)),
+        format!("{comes}\ncore = 0"),
+    ];
+    let others = [
+        format!("{away}\ncore = 0\npacket_overflow = \"drop\"\n{}", source(0)),
+        format!("{away}\ncore = 1\n{}", source(1)),
+        format!("{away}\ncore = 1\n{}", source(0)),
+        format!("{comes}\ncore = 1"),
+    ];
+    let few = |span: Span| span < Span::from_us(100);
+    for (paradigm, at) in [("O1", 0), ("O2", 1)] {
+        for bulk in &called {
+            let longer = longer_by_calls(paradigm, at, bulk);
+            assert!(longer >= Span::from_us(200), "{paradigm}, {bulk}: {longer}");
+        }
+        for bulk in &others {
+            let longer = longer_by_calls(paradigm, at, bulk);
+            assert!(few(longer), "{paradigm}, {bulk}: {longer}");
+        }
+    }
+    // A thread that hears of completions itself waits for a call or a block, whoever calls.
+    assert_eq!(longer_by_calls("O2", 0, &called[1]), longer_by_calls("O2", 0, &others[0]));
+}

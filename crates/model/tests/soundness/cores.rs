@@ -45,10 +45,20 @@ impl Places<'_> {
         self.at(40 + i)
     }
 
-    /// What calls of cores that sleep cost, in one case of two.
+    /// What calls of cores that sleep cost, in one case of two; of these in one of three much.
     fn ipi(&self) -> Span {
         let dice = self.case.dice[61];
-        Span::from_us(if dice.is_multiple_of(2) { u64::from(dice / 2 % 40) } else { 0 })
+        let much = if (dice / 80).is_multiple_of(3) { 10 } else { 1 };
+        Span::from_us(if dice.is_multiple_of(2) { u64::from(dice / 2 % 40) * much } else { 0 })
+    }
+
+    /// Whether others put somebody in line for `core`: best effort there waits for buffers that they give back.
+    fn is_called(&self, core: CoreId) -> bool {
+        let links = self.links();
+        let waits = |at: Place| at.core == core && links[usize::from(at.link.0)].1 != core;
+        let ahead = self.case.early != EarlyPolicy::HOLD;
+        (0..self.case.best_effort.len()).any(|i| waits(self.best_effort(i)))
+            || ahead && (0..self.case.channels.len()).any(|i| waits(self.channel(i)))
     }
 
     /// The costs of `host` here. In one case of three switches are what takes time, and calls of the link scheduler next to nothing.
@@ -90,7 +100,7 @@ impl Places<'_> {
             let without = case.best_effort.iter().enumerate().filter(|(i, _)| by(self.best_effort(*i)));
             let without = without.map(|(_, size)| (tail(size), (*size).min(case.packet)));
             let sent = sizes.chain(without).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-            WayOut { link, hears, sent }
+            WayOut { link, hears, called: self.is_called(hears), sent }
         };
         let links: Vec<WayOut> = (0..).zip(self.links()).map(way).collect();
         let each: Vec<Environment> = (0..self.cores).map(CoreId).map(of).collect();

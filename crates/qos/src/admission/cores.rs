@@ -42,8 +42,7 @@
 //!
 //! # What it takes for granted
 //!
-//! Guaranteed messages that come in are handled by the core that their adapter interrupts, or the interrupt that brings one could be pending while its handler's core has time; who takes a message is on its handler's core; and
-//! nothing is put in line for that core by others, which would call it again and again.
+//! Guaranteed messages that come in are handled by the core that their adapter interrupts, or the interrupt that brings one could be pending while its handler's core has time; and who takes a message is on its handler's core.
 
 #[cfg(test)]
 mod tests;
@@ -81,6 +80,8 @@ pub struct WayOut {
     pub link: LinkCosts,
     /// The core that the adapter interrupts.
     pub hears: CoreId,
+    /// Other cores put somebody in line for that one, and so may call it whenever it sleeps.
+    pub called: bool,
     /// The smallest and the largest packet of anybody that leaves by it; `None` if none does.
     pub sent: Option<(Bytes, Bytes)>,
 }

@@ -3,7 +3,7 @@
 //! Timers are taken to be on every core, though each has one; what comes in interrupts the core of its adapter.
 
 use laxity_qos::admission::{Caller, CoresTable, Environment, Formula, WayOut};
-use laxity_qos::channel::{ChannelId, CoreId, LinkId, LinkParadigm};
+use laxity_qos::channel::{ChannelId, CoreId, LinkId, LinkParadigm, PacketOverflow};
 use laxity_qos::station::Link;
 use laxity_units::Bytes;
 
@@ -49,7 +49,8 @@ pub(super) fn table(
     let way = |(link, costs): (LinkId, &Link)| {
         let link_costs =
             costs.alone().ok_or(Uncovered("no analysis covers several cores before an adapter of stages"))?;
-        Ok(WayOut { link: link_costs, hears: hears(link), sent: sent(experiment, (node, link)) })
+        let called = is_called(experiment, (node, placement), (hears(link), covered.ahead));
+        Ok(WayOut { link: link_costs, hears: hears(link), called, sent: sent(experiment, (node, link)) })
     };
     let links = std::iter::once(&covered.link).chain(&covered.further);
     let links = (0..).map(LinkId).zip(links).map(way).collect::<Result<Vec<_>, Uncovered>>()?;
@@ -58,6 +59,32 @@ pub(super) fn table(
     let table = CoresTable::new(&each, &links, caller)
         .map_err(|_| Uncovered("packets that take an adapter no time complete as often as they like"))?;
     Ok(Station::Cores(Box::new(table)))
+}
+
+/// Whether other cores of `node` put somebody in line for `core`: a handler for what they hear of, or for a packet buffer that it waits for, as no guaranteed message does that is on time, or an application of theirs a message.
+fn is_called(
+    experiment: &Experiment,
+    (node, placement): (usize, &Placement),
+    (core, ahead): (CoreId, bool),
+) -> bool {
+    let is_elsewhere =
+        |link: LinkId| experiment.nodes[node].adapters[usize::from(link.0)].interrupts[0] != core;
+    let calls = |(number, channel): (u32, &ChannelSpec), hop: usize| {
+        let placed = placement.of(node, ChannelId(number));
+        let may = ahead || best_effort(experiment, channel, (node, LinkId::FIRST)).next().is_some();
+        let waits = may && channel.packet_overflow == PacketOverflow::Block;
+        placed.handler == core
+            && match hop.checked_sub(1) {
+                Some(before) => is_elsewhere(
+                    channel.ways.get(before).map_or(LinkId::FIRST, |way| experiment.link_to(node, *way)),
+                ),
+                None => {
+                    placed.application != core || waits && is_elsewhere(experiment.link_out(channel, hop))
+                }
+            }
+    };
+    let mut channels = (0..).zip(&experiment.channels);
+    channels.any(|(number, channel)| channel.passages(node).any(|hop| calls((number, channel), hop)))
 }
 
 /// The smallest and the largest packet that leaves `node` by `link`.

@@ -24,7 +24,7 @@ fn core(interference: Vec<Interference>) -> Environment {
 
 fn of(cores: &[Environment]) -> CoresTable {
     let link = cores[0].link.alone().expect("it is alone");
-    let way = WayOut { link, hears: CoreId(0), sent: Some((SIZE, SIZE)) };
+    let way = WayOut { link, hears: CoreId(0), called: false, sent: Some((SIZE, SIZE)) };
     CoresTable::new(cores, &[way], CALLS).expect("it is a host")
 }
 
@@ -134,6 +134,7 @@ fn links_share_the_link_scheduler() {
     let way = |time, hears| WayOut {
         link: LinkCosts::new(us(time), Span::ZERO),
         hears: CoreId(hears),
+        called: false,
         sent: Some((SIZE, SIZE)),
     };
     let cores = [core(Vec::new()), core(Vec::new())];
@@ -160,6 +161,7 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
     let way = |hears| WayOut {
         link: LinkCosts::new(us(19), Span::ZERO),
         hears: CoreId(hears),
+        called: false,
         sent: Some((SIZE, SIZE)),
     };
     let cores = [core(Vec::new()), core(vec![timer(7, 7)])];
@@ -178,6 +180,28 @@ fn a_core_that_has_no_time_is_nothing_to_others() {
     assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Refused(_)), "who is early waits there");
 }
 
+/// A call of 5 that the first core's others make once: `R = α (10 + 10 + 6 + 5)`, interrupts are pending for `12 + 5` there, and `b = 19 + 2 + 17 + 24 + 5`. Who is called again and again may be at a call when the completion of any packet comes.
+/// A thread there is called, too, or waits for a block; where it is elsewhere, the completion waits, and then the thread.
+#[test]
+fn a_core_that_is_called_hears_late_of_each_packet() {
+    let core = || {
+        let core = core(Vec::new());
+        Environment { host: HostCosts { ipi: us(5), ..core.host }, ..core }
+    };
+    let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
+    let bound = |called, caller| {
+        let way = WayOut { link, hears: CoreId::FIRST, called, sent: Some((SIZE, SIZE)) };
+        let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");
+        assert!(matches!(table.request(asks(300, 300), on(1)), Decision::Admitted { .. }));
+        bounds(&table)[0]
+    };
+    assert_eq!(bound(false, CALLS), ns(34_100) + us(67));
+    let thread = |core| Caller { core: CoreId(core), is_thread: true };
+    for (caller, more) in [(CALLS, 5), (thread(0), 0), (thread(1), 5)] {
+        assert_eq!(bound(true, caller), bound(false, caller) + us(more), "{caller:?}");
+    }
+}
+
 /// A thread of the second core hands packets over, a switch is 1, and a call of a core that sleeps 5. The handler's core hears of completions only, `α = 22/21`: a packet begun and its own, each with its switch, three completions and a call, `R = α (11 + 11 + 3 + 5)`.
 /// Interrupts are pending there for `4 + 5`, and where the thread is for `1 + 2 (1 + 3) + 5`. Nobody else is there, so it may sleep: `b = 19 + 1 + 3 + 14` for what is there, the packet with `1 + 5 + 1 + 2`, and a call of either core.
 #[test]
@@ -187,7 +211,7 @@ fn a_thread_on_another_core_is_called() {
         Environment { host: HostCosts { context_switch: us(1), ipi: us(5), ..core.host }, ..core }
     };
     let (cores, link) = ([core(), core()], LinkCosts::new(us(19), Span::ZERO));
-    let way = |hears| WayOut { link, hears: CoreId(hears), sent: Some((SIZE, SIZE)) };
+    let way = |hears| WayOut { link, hears: CoreId(hears), called: false, sent: Some((SIZE, SIZE)) };
     let thread = Caller { core: CoreId(1), is_thread: true };
     let mut table = CoresTable::new(&cores, &[way(0)], thread).expect("it is a host");
     assert!(matches!(table.request(asks(300, 300), on(0)), Decision::Admitted { .. }));
@@ -214,6 +238,7 @@ fn a_thread_has_a_block_before_each_packet() {
     let way = |time, hears| WayOut {
         link: LinkCosts::new(us(time), Span::ZERO),
         hears: CoreId(hears),
+        called: false,
         sent: Some((SIZE, SIZE)),
     };
     let thread = Caller { core: CoreId::FIRST, is_thread: true };
@@ -240,8 +265,12 @@ fn a_thread_may_be_kept_from_its_core() {
     };
     let second =
         Environment { block_best_effort: Block::Never, best_effort: vec![endless], ..core(Vec::new()) };
-    let way =
-        WayOut { link: LinkCosts::new(us(19), Span::ZERO), hears: CoreId::FIRST, sent: Some((SIZE, SIZE)) };
+    let way = WayOut {
+        link: LinkCosts::new(us(19), Span::ZERO),
+        hears: CoreId::FIRST,
+        called: false,
+        sent: Some((SIZE, SIZE)),
+    };
     let refused = |caller: Caller| {
         let cores = [Environment { block_best_effort: Block::Never, ..core(Vec::new()) }, second.clone()];
         let mut table = CoresTable::new(&cores, &[way], caller).expect("it is a host");

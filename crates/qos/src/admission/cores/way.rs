@@ -11,6 +11,9 @@
 //! So `n` packets that leave in `(t0, f)` are through by `D L_max + C_l + A + Σ_n (L(n) + C_i + 2C_l) + G`, where `G` is what else interrupts that core. It is served in `(t0, f)` and came in that time, or in `Y` before, the longest
 //! that interrupts can be pending there.
 //!
+//! *A core that sleeps is called* by others that put somebody in line for it: a frame that they hear of has its handler there, or a buffer that they give back was waited for, or an application of theirs sends. It has work then for a
+//! little, sleeps, and is called again. A call comes to nobody who has interrupts pending, so before that of a completion there is one at most: in each gap `C_ipi` more, where others have something for that core.
+//!
 //! # Other links
 //!
 //! The lock is one for all links, and interrupts call for any of them, in turn, until nothing can be started. So in a gap the core that is to end it may be in the link scheduler, or spin, for packets of others: for no longer than anybody is
@@ -34,7 +37,7 @@
 //! C_i + max(C_sw + C_cm + B, C_ipi) + C_sw + C_cm + C_l,
 //! ```
 //!
-//! beside what interrupts the two cores, and what is done for other links: completions where they are heard of, and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the `D` packets that were selected before `t0` come beside those of gaps.
+//! and `C_ipi` more where another core hears of completions and is called by others, beside what interrupts the two cores, and what is done for other links: completions where they are heard of, and starts on `c`. Handing over masks interrupts on `c` for a switch longer. Completions of the `D` packets that were selected before `t0` come beside those of gaps.
 //! Who turns current at `t0` is noticed by the timer of `c`.
 //!
 //! ```text
@@ -70,7 +73,7 @@ pub(super) struct Way {
     link: LinkCosts,
     packet: Bytes,
     caller: Caller,
-    /// `C_i + 2C_l`; of a thread all but what it waits for.
+    /// `C_i + 2C_l`, with a call before; of a thread all but what it waits for.
     each: Span,
     /// What a switch costs, and a call of a core that sleeps.
     switch: Span,
@@ -161,12 +164,15 @@ impl<'a> Host<'a> {
 
     /// A link, with nobody who sends.
     pub(super) fn way(&self, link: usize) -> Way {
-        let WayOut { link: costs, hears, sent } = self.links[link];
+        let WayOut { link: costs, hears, called, sent } = self.links[link];
         let Environment { packet, depth, host, .. } = &self.each[usize::from(hears.0)];
         let largest = sent.map_or(Span::ZERO, |(_, largest)| costs.transmit(largest));
         let thread = Some(self.caller.core).filter(|core| self.caller.is_thread && *core != hears);
         let above = std::iter::once(hears).chain(thread);
         let above = above.flat_map(|core| self.above(link, usize::from(core.0))).collect();
+        // That a thread's core was called is no worse than a block there.
+        let is_thread_there = self.caller.has_thread(hears.0.into());
+        let call = if called && !is_thread_there { host.ipi } else { Span::ZERO };
         let (each, lower) = match self.caller.is_thread {
             false => (
                 self.completion.saturating_add(self.section),
@@ -182,7 +188,7 @@ impl<'a> Host<'a> {
             link: costs,
             packet: *packet,
             caller: self.caller,
-            each,
+            each: each.saturating_add(call),
             switch: host.switch(),
             ipi: host.ipi,
             lower,
