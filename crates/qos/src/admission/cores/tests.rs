@@ -90,6 +90,20 @@ fn the_core_that_is_interrupted_is_slower() {
     assert!(matches!(table.request(asks(300, 300).within(least), on(1)), Decision::Admitted { .. }));
 }
 
+/// The second core hears of completions, for up to `3 (1 + 3)`, and who makes a packet there calls after that; at the first, which has the timer, interrupts are pending for `2 (1 + 3)`.
+#[test]
+fn who_makes_a_packet_waits_for_what_is_pending_there() {
+    let (cores, link) = ([core(Vec::new()), core(Vec::new())], LinkCosts::new(us(19), Span::ZERO));
+    let way = WayOut { link, hears: CoreId(1), called: false, sent: Some((SIZE, SIZE)) };
+    let bound = |place| {
+        let mut table = CoresTable::new(&cores, &[way], CALLS).expect("it is a host");
+        assert!(matches!(table.request(asks(300, 300), on(place)), Decision::Admitted { .. }));
+        bounds(&table)[0]
+    };
+    assert_eq!(bound(1), Span::from_ps(33_578_949) + us(19 + 2 + 12 + 24));
+    assert_eq!(bound(0), ns(28_600) + us(19 + 2 + 8 + 24));
+}
+
 /// Up to two with the adapter: completions are 19 apart. `α = 19/17` there, four sections in progress, `R = α (10 + 10 + 8)`; `Y = 3 (1 + 4)`, and `b = 2 · 19 + 2 + 15 + 24`.
 #[test]
 fn more_may_be_started_at_once_where_more_are_under_way() {

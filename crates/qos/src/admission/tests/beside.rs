@@ -55,7 +55,7 @@ fn a_slow_link_is_counted_by_time() {
 
 /// Completions that are closer together than they cost have no end by time. By packets: 15 for each of the four that wait, of two made in a block, of one with the adapter and
 /// of one in part; a gap of 10 + 5 + 2 · 10. Without buffers, (1) has it for a link as fast as the handlers: K + 5 + 15 = 2 (20 + 15) + 20, so
-/// ⌈90/20⌉ + 1 wait.
+/// ⌈90/20⌉ + 1 wait; but not where handlers work ahead, for then packets gather that may not go yet.
 #[test]
 fn a_fast_link_is_counted_by_packets() {
     let us = |n: u64| u128::from(Span::from_us(n).as_ps());
@@ -70,6 +70,8 @@ fn a_fast_link_is_counted_by_packets() {
     assert_eq!(beside(fast(Some(4), 60)), by(4));
     assert_eq!(beside(fast(None, 20)), by(6));
     assert_eq!(beside(fast(Some(9), 20)), by(6));
+    let ahead = |buffers| of(&Environment { ahead: true, ..host(fast(buffers, 20)) });
+    assert_eq!((ahead(Some(9)), ahead(None).each), (by(9), 0));
     let endless = beside(fast(None, 60));
     assert_eq!((endless.above.len(), endless.each), (1, 0), "and then nothing is admitted");
     let mut table = table(host(fast(None, 60)));
@@ -143,6 +145,7 @@ fn a_thread_starts_more_while_it_serves_another_link() {
 }
 
 /// Under O3 a start may be that of a thread, created in 4 us and switched to in 3, and is counted by time: 22 for each. Ours waits for the end of a block of 20, whoever's, which began with a switch, and then for a thread's of its own.
+/// Of a block of two packets it waits for both.
 #[test]
 fn threads_are_created_for_each_link() {
     let other = OtherLink { apart: us(50), longest: us(60), buffers: Some(4) };
@@ -159,15 +162,20 @@ fn threads_are_created_for_each_link() {
         interval: us(50),
     };
     assert_eq!(of(&environment), Beside { above: vec![above], ..Beside::default() });
-    let all = |environment: &Environment| {
-        Population::of_best_effort(environment).with(environment, &packet(us(1000)))
+    let per_start = |environment: &Environment, request: &Request| {
+        let all = Population::of_best_effort(environment).with(environment, request);
+        o3::charges(environment, &all).unwrap().per_start / u128::from(us(1).as_ps())
     };
-    let per_start = |environment: &Environment| {
-        let charges = o3::charges(environment, &all(environment)).unwrap();
-        charges.per_start / u128::from(us(1).as_ps())
+    let both = |block: u32, request: &Request| {
+        let block_real_time = Block::Packets(block);
+        let alone = Environment { block_real_time, others: vec![], ..environment.clone() };
+        let beside = Environment { block_real_time, ..environment.clone() };
+        (per_start(&alone, request), per_start(&beside, request))
     };
-    let alone = Environment { others: vec![], ..environment.clone() };
-    assert_eq!((per_start(&alone), per_start(&environment)), (23 + 15, 23 + 7 + 15));
+    assert_eq!(both(1, &packet(us(1000))), (23 + 15, 23 + 7 + 15));
+    let size = Bytes::new(2000);
+    let two = with(TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: us(1000) });
+    assert_eq!(both(2, &two), (23 + 15, 43 + 7 + 15));
     let no_end = costs(host(OtherLink { apart: us(22), ..other }));
     assert!(matches!(table(no_end).request(packet(Span::from_ms(9))), Decision::Refused(_)));
 }
