@@ -23,7 +23,8 @@ use laxity_world::experiment::Task;
 use laxity_world::results::Run;
 use written::Written;
 
-const SENT: u32 = 300;
+/// Nobody reads them before the end: fewer than a socket's ordinary buffer holds, whoever made the packets.
+const SENT: u32 = 240;
 
 /// Two nodes that lose a frame in ten between them.
 fn scenario() -> String {
@@ -136,7 +137,7 @@ fn datagrams_go_through_in_order_and_the_log_replays_them() {
     assert_eq!((delays.frames, delays.early), (counts.written, 0));
     let frames = &driven.outside.frames(&experiment)[0];
     assert_eq!((frames.read, frames.written), (driven.inputs, counts.written));
-    assert_eq!(site.drops()[&0].unread, 0, "300 frames fit a queue");
+    assert_eq!(site.drops()[&0].unread, 0, "{SENT} frames fit a queue");
     assert_eq!((counts.written, counts.undeliverable, counts.strays), (received.len() as u64, 0, 0));
     let channel = &driven.run.channels[0];
     assert_eq!(channel.delivered, Some(counts.written));

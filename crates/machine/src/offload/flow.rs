@@ -56,10 +56,13 @@ pub(super) fn piece(frame: &[u8], offload: Offload) -> Option<Piece> {
             is_plain && usize::from(word(packet, 4)) == packet.len() - 40
         }
     };
-    let length = packet.len() - headers;
-    let is_right = usize::from(word(frame, segment + 4)) == length
-        && word(frame, segment + 6) == open_sum(packet, Transport::Udp, length as u16);
-    (is_whole && is_right).then_some(Piece {
+    // Only then is there where the sum looks.
+    let is_right = || {
+        let length = packet.len() - headers;
+        usize::from(word(frame, segment + 4)) == length
+            && word(frame, segment + 6) == open_sum(packet, Transport::Udp, length as u16)
+    };
+    (is_whole && is_right()).then_some(Piece {
         of: Of::Flow,
         network: NETWORK as u16,
         payload: segment as u16 + 8,

@@ -198,10 +198,17 @@ proptest! {
     fn no_bytes_are_too_odd(
         mut bytes in prop::collection::vec(any::<u8>(), 0..120),
         v6 in any::<bool>(),
+        // The version is another than Ethernet's header says.
+        other in any::<bool>(),
         from in prop_oneof![Just(34_u16), Just(54), any::<u16>()],
     ) {
         if let Some(start) = bytes.get_mut(12..15) {
-            start.copy_from_slice(if v6 { &[0x86, 0xdd, 0x60] } else { &[8, 0, 0x45] });
+            start.copy_from_slice(match (v6, other) {
+                (true, false) => &[0x86, 0xdd, 0x60],
+                (false, false) => &[8, 0, 0x45],
+                (true, true) => &[0x86, 0xdd, 0x45],
+                (false, true) => &[8, 0, 0x65],
+            });
         }
         prop_assert_eq!(Piece::of_datagram(&bytes, Offload::of_datagram(from)), None);
     }
@@ -220,6 +227,11 @@ proptest! {
         let offload = Offload { kind: 5, headers: left.sum_from + 8, payload: each, ..left };
         let mut cut = Cut::new(0);
         cut.room()[..bulk.len()].copy_from_slice(&bulk);
+        for (at, says) in [(14, 0x50), (if v6 { 12 } else { 23 }, 6)] {
+            let said = std::mem::replace(&mut cut.room()[at], says);
+            prop_assert!(!cut.begin(bulk.len(), offload), "another version or protocol");
+            cut.room()[at] = said;
+        }
         prop_assert!(cut.begin(bulk.len(), offload));
         let (mut joined, mut frames, mut buffer) = (Joined::default(), Vec::new(), [0; 2048]);
         while let Some((length, left, piece)) = cut.next(&mut buffer) {
