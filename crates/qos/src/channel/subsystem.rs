@@ -320,7 +320,7 @@ impl Subsystem {
         Cut::new(size, if enforced { config.spec.max_message } else { size }, self.config.packet)
     }
 
-    /// Why a message of `size` cannot be carried at all, if it cannot.
+    /// Why a message of `size`, which is not between the smallest and the largest of its contract, cannot be carried at all, if it cannot.
     ///
     /// Bounds rest on the sizes of contracts, everybody's: short packets complete often, and under O1 every completion
     /// takes the CPU from whoever has it; long ones are waited for. A real-time message that is too large
@@ -334,9 +334,6 @@ impl Subsystem {
         }
         if size < spec.min_message {
             return Some(Dropped::Undersized);
-        }
-        if size <= spec.max_message {
-            return None;
         }
         let cut = self.cut(config, size);
         let carried = config.class == Class::RealTime

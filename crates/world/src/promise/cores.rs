@@ -71,7 +71,7 @@ fn is_called(
         |link: LinkId| experiment.nodes[node].adapters[usize::from(link.0)].interrupts[0] != core;
     let calls = |(number, channel): (u32, &ChannelSpec), hop: usize| {
         let placed = placement.of(node, ChannelId(number));
-        let may = ahead || best_effort(experiment, channel, (node, LinkId::FIRST)).next().is_some();
+        let may = ahead || channel.has_best_effort();
         let waits = may && channel.packet_overflow == PacketOverflow::Block;
         placed.handler == core
             && match hop.checked_sub(1) {

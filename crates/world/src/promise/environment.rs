@@ -40,8 +40,8 @@ pub(super) fn environment(
     if formula != Formula::Corrected && !link.is_alone() {
         return Err(Uncovered("the papers' adapter is a delay and has no stages"));
     }
-    let unguaranteed = experiment.channels.iter().filter(|channel| channel.has_best_effort());
-    let best_effort = unguaranteed.flat_map(|c| best_effort(experiment, c, (node, at))).collect();
+    let best_effort =
+        experiment.channels.iter().flat_map(|c| best_effort(experiment, c, (node, at))).collect();
     if experiment.outlet(node).is_some() {
         // A port is a host that pays for nothing: what is left is its link.
         return Ok(Environment {
@@ -127,8 +127,9 @@ pub(super) fn best_effort(
     channel: &ChannelSpec,
     (node, link): (usize, LinkId),
 ) -> impl Iterator<Item = BestEffort> {
-    let hops = experiment.hops(channel).enumerate();
-    let here = hops.filter(move |(_, (other, _))| *other == node && channel.has_best_effort());
+    // Most have nothing, and each is asked at every station: those before their way is looked at.
+    let hops = channel.has_best_effort().then(|| experiment.hops(channel)).into_iter().flatten();
+    let here = hops.enumerate().filter(move |(_, (other, _))| *other == node);
     here.map(move |(hop, (_, role))| BestEffort {
         max_message: channel.spec.max_message,
         min_message: channel.spec.min_message,
