@@ -2,9 +2,11 @@
 //! carries them, and none is early. Skipped, with the reason, where TAP devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};
-use std::process::id;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -15,13 +17,14 @@ use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::Task;
+use ports::ports;
 
 const BYTES: usize = 2_000_000;
 /// What keeps the test from waiting for a run that is over.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 fn scenario(name: &str, from: IpAddr, to: IpAddr) -> String {
-    let [a, b] = ["a", "b"].map(|end| format!("lx-b{}-{name}{end}", id()));
+    let ports = ports(&format!("b{name}"), [from, to]);
     format!(
         r#"
         title = "a test"
@@ -42,16 +45,7 @@ fn scenario(name: &str, from: IpAddr, to: IpAddr) -> String {
         impairments = {{ loss = 0.01 }}
         [run]
         time = "4 s"
-        [[port]]
-        node = 0
-        interface = "tap0"
-        namespace = "{a}"
-        address = "{from}/24"
-        [[port]]
-        node = 1
-        interface = "tap0"
-        namespace = "{b}"
-        address = "{to}/24"
+        {ports}
         [[channel]]
         name = "there"
         from = 0

@@ -3,11 +3,13 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "that a kernel is to cut what is sent is an option that no safe call sets")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::process::id;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,6 +21,7 @@ use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Experiment;
 use laxity_world::{Input, Notice, Outside};
+use ports::ports;
 
 /// A device, and what is written to it.
 struct Watched {
@@ -50,7 +53,7 @@ impl Wire for Watched {
 }
 
 fn experiment(name: &str, from: IpAddr, to: IpAddr) -> Experiment {
-    let [a, b] = ["a", "b"].map(|end| format!("lx-d{}-{name}{end}", id()));
+    let ports = ports(&format!("d{name}"), [from, to]);
     let text = format!(
         r#"
         title = "a test"
@@ -66,16 +69,7 @@ fn experiment(name: &str, from: IpAddr, to: IpAddr) -> Experiment {
         stations = 2
         [run]
         time = "1 s"
-        [[port]]
-        node = 0
-        interface = "tap0"
-        namespace = "{a}"
-        address = "{from}/24"
-        [[port]]
-        node = 1
-        interface = "tap0"
-        namespace = "{b}"
-        address = "{to}/24"
+        {ports}
         [[channel]]
         name = "there"
         from = 0

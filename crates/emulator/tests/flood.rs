@@ -4,6 +4,9 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "a thread's capabilities are taken away by no safe call")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::id;
 use std::sync::Arc;
@@ -15,6 +18,7 @@ use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::experiment::Task;
+use ports::ports;
 
 /// Several times what a queue of the kernel holds.
 const FLOOD: u32 = 20_000;
@@ -31,7 +35,7 @@ fn read(text: &str) -> Scenario {
 }
 
 fn two_namespaces() -> String {
-    let (a, b) = (format!("lx-f{}-a", id()), format!("lx-f{}-b", id()));
+    let ports = ports("f", ["10.77.7.1", "10.77.7.2"]);
     format!(
         r#"
         title = "a test"
@@ -52,16 +56,7 @@ fn two_namespaces() -> String {
         stations = 2
         [run]
         time = "1 s"
-        [[port]]
-        node = 0
-        interface = "tap0"
-        namespace = "{a}"
-        address = "10.77.7.1/24"
-        [[port]]
-        node = 1
-        interface = "tap0"
-        namespace = "{b}"
-        address = "10.77.7.2/24"
+        {ports}
         [[channel]]
         name = "flood"
         from = 0

@@ -3,8 +3,10 @@
 //! devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
+#[path = "support/ports.rs"]
+mod ports;
+
 use std::net::{Ipv4Addr, UdpSocket};
-use std::process::id;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use laxity_engine::{Dilation, Epoch, Ticks};
 use laxity_scenario::Scenario;
 use laxity_units::{Span, Time};
 use laxity_world::experiment::Task;
+use ports::ports;
 
 const SENT: u64 = 60;
 const INTERVAL: Span = Span::from_ms(10);
@@ -22,7 +25,7 @@ const DELAY: Span = Span::from_ms(1);
 const TO: Ipv4Addr = Ipv4Addr::new(10, 77, 8, 2);
 
 fn scenario() -> String {
-    let (a, b) = (format!("lx-s{}-a", id()), format!("lx-s{}-b", id()));
+    let ports = ports("s", ["10.77.8.1", "10.77.8.2"]);
     format!(
         r#"
         title = "a test"
@@ -43,16 +46,7 @@ fn scenario() -> String {
         stations = 2
         [run]
         time = "1 s"
-        [[port]]
-        node = 0
-        interface = "tap0"
-        namespace = "{a}"
-        address = "10.77.8.1/24"
-        [[port]]
-        node = 1
-        interface = "tap0"
-        namespace = "{b}"
-        address = "10.77.8.2/24"
+        {ports}
         [[channel]]
         name = "stream"
         from = 0

@@ -2,13 +2,14 @@
 //! devices and namespaces are not permitted.
 #![cfg(target_os = "linux")]
 
+#[path = "support/ports.rs"]
+mod ports;
 #[path = "support/written.rs"]
 mod written;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::path::PathBuf;
-use std::process::id;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use laxity_scenario::claim::Unread;
 use laxity_units::Span;
 use laxity_world::experiment::Task;
 use laxity_world::results::Run;
+use ports::ports;
 use written::Written;
 
 /// Nobody reads them before the end: fewer than a socket's ordinary buffer holds, whoever made the packets.
@@ -28,7 +30,7 @@ const SENT: u32 = 240;
 
 /// Two nodes that lose a frame in ten between them.
 fn scenario() -> String {
-    let (a, b) = (format!("lx-t{}-a", id()), format!("lx-t{}-b", id()));
+    let ports = ports("t", ["10.77.9.1", "10.77.9.2"]);
     format!(
         r#"
         title = "a test"
@@ -48,16 +50,7 @@ fn scenario() -> String {
         impairments = {{ loss = 0.1 }}
         [run]
         time = "700 ms"
-        [[port]]
-        node = 0
-        interface = "tap0"
-        namespace = "{a}"
-        address = "10.77.9.1/24"
-        [[port]]
-        node = 1
-        interface = "tap0"
-        namespace = "{b}"
-        address = "10.77.9.2/24"
+        {ports}
         [[channel]]
         name = "there"
         from = 0
