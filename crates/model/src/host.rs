@@ -301,7 +301,7 @@ impl Host {
         let core = self.steered(link, queue);
         let core = &mut self.cores[usize::from(core.0)];
         // Who is looking already need not begin again.
-        if interrupt != Interrupt::Nothing || !core.pending.contains(&pending) {
+        if interrupt != Interrupt::Nothing || !core.pending.iter().any(|other| *other == pending) {
             core.pending.push_back(pending);
             self.settle(now, around);
         }

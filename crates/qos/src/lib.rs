@@ -15,6 +15,7 @@ pub mod fragment;
 pub mod holistic;
 pub mod reception;
 pub mod seldom;
+pub mod short_queue;
 pub mod station;
 pub mod token_bucket;
 pub mod traffic;

@@ -3,10 +3,9 @@
 //! The papers' own emulated adapter (structuring §4.3, resource §2.3.2). It is all that a host needs of an
 //! adapter to be studied: a bounded, predictable transmission time.
 
-use std::collections::VecDeque;
-
 use laxity_qos::channel::Slot;
 use laxity_qos::costs::LinkCosts;
+use laxity_qos::short_queue::ShortQueue;
 use laxity_units::{Span, Time};
 
 use crate::around::Around;
@@ -17,7 +16,7 @@ use super::{AdapterOutput, Loss, Response, StageReport};
 #[derive(Debug)]
 pub struct Null {
     costs: LinkCosts,
-    queue: VecDeque<Slot>,
+    queue: ShortQueue<Slot>,
     /// When the packet at the front completes; `Time::MAX` if there is none.
     completes: Time,
     /// And when it began.
@@ -35,7 +34,7 @@ impl Null {
     pub fn new(costs: LinkCosts) -> Self {
         Self {
             costs,
-            queue: VecDeque::new(),
+            queue: ShortQueue::new(),
             completes: Time::MAX,
             began: Time::ZERO,
             announces: false,
@@ -67,7 +66,7 @@ impl Null {
     pub(super) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.busy += self.under_way(now);
         self.completes = Time::MAX;
-        for packet in self.queue.drain(..) {
+        for packet in self.queue.drain() {
             around.tell(AdapterOutput::Response(Response::Failed(packet, Loss::Reset)));
         }
     }

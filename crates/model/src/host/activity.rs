@@ -100,7 +100,10 @@ pub(super) enum Kind {
     Send(ChannelId),
     Compute(u32),
     Read(ChannelId),
-    Interrupt(Option<ChannelId>),
+    /// An interrupt that announces a packet of that channel.
+    Interrupt(ChannelId),
+    /// One that announces none, as a timer's.
+    Alert,
     /// Waits for the link scheduler, until somebody lets it in.
     Spin,
 }
@@ -119,17 +122,16 @@ pub(super) struct Activity {
 }
 
 impl Activity {
+    /// What an interrupt does from `now` on, which takes `cost`.
     #[inline]
-    pub(super) fn new(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
+    pub(super) fn above(now: Time, cost: Span, used: Use, kind: Kind) -> Self {
         Self { kind, thread: None, used, began: now, ends: now + cost, switch: Span::ZERO }
     }
 
-    /// Done by `thread`, after a switch to it that takes `switch`.
-    pub(super) fn of(mut self, thread: Thread, switch: Span) -> Self {
-        self.thread = Some(thread);
-        self.switch = switch;
-        self.ends += switch;
-        self
+    /// What `thread` does, after a switch to it that takes `switch`.
+    #[inline]
+    pub(super) fn of(thread: Thread, switch: Span, (now, cost): (Time, Span), used: Use, kind: Kind) -> Self {
+        Self { kind, thread: Some(thread), used, began: now, ends: now + cost + switch, switch }
     }
 
     /// Waits for the link scheduler from `now` on, for however long.
@@ -169,11 +171,12 @@ impl Activity {
     /// A stretch of it, for a trace.
     pub(super) fn busy(&self, core: CoreId, used: Use, began: Time, ended: Time) -> Busy {
         let channel = match self.kind {
-            Kind::Process(channel) | Kind::Transmit(channel) | Kind::Send(channel) | Kind::Read(channel) => {
-                Some(channel)
-            }
-            Kind::Interrupt(channel) => channel,
-            Kind::Compute(_) | Kind::Spin => None,
+            Kind::Process(channel)
+            | Kind::Transmit(channel)
+            | Kind::Send(channel)
+            | Kind::Read(channel)
+            | Kind::Interrupt(channel) => Some(channel),
+            Kind::Compute(_) | Kind::Alert | Kind::Spin => None,
         };
         Busy { core, thread: self.thread, channel, used, began, ended }
     }

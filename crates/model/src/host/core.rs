@@ -1,8 +1,7 @@
 //! A core of a host: what it is busy with, and what waits to interrupt it.
 
-use std::collections::VecDeque;
-
 use laxity_qos::channel::{LinkId, Slot, Thread};
+use laxity_qos::short_queue::ShortQueue;
 use laxity_units::{Span, Time};
 
 use super::activity::Activity;
@@ -36,7 +35,7 @@ pub(super) struct Core {
     pub(super) interrupted: Option<Span>,
     pub(super) interrupt: Option<Activity>,
     /// Interrupts that have come and not been served, the one being served first.
-    pub(super) pending: VecDeque<Pending>,
+    pub(super) pending: ShortQueue<Pending>,
     pub(super) last_thread: Option<Thread>,
     /// When the subsystem wants to be woken here; `Time::MAX` for never.
     pub(super) wakeup: Time,
@@ -54,7 +53,7 @@ impl Default for Core {
             running: None,
             interrupted: None,
             interrupt: None,
-            pending: VecDeque::new(),
+            pending: ShortQueue::new(),
             last_thread: None,
             wakeup: Time::MAX,
             awake: false,

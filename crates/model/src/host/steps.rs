@@ -128,8 +128,11 @@ impl Host {
             && !of.running.as_ref().is_some_and(Activity::masks_interrupts)
         {
             let cost = cost_of_interrupt(&self.costs, pending);
-            let channel = pending.interrupt.packet().map(|packet| around.packets().at(*packet).channel);
-            let activity = Activity::new(now, cost, Use::Interrupt, Kind::Interrupt(channel));
+            let kind = match pending.interrupt.packet() {
+                Some(packet) => Kind::Interrupt(around.packets().at(*packet).channel),
+                None => Kind::Alert,
+            };
+            let activity = Activity::above(now, cost, Use::Interrupt, kind);
             if let Some(running) = of.running.as_mut().filter(|_| of.interrupted.is_none()) {
                 self.account.log(core, running, now, around);
                 of.interrupted = Some(running.ends.saturating_since(now));
@@ -227,7 +230,7 @@ impl Host {
         let switch = if switches { switch } else { Span::ZERO };
         of.last_thread = Some(thread);
         of.asleep = false;
-        of.running = Some(Activity::new(now, work, used, kind).of(thread, switch));
+        of.running = Some(Activity::of(thread, switch, (now, work), used, kind));
         true
     }
 
@@ -277,7 +280,7 @@ impl Host {
                     around.tell(Output::Delivered(delivery));
                 }
             }
-            Kind::Interrupt(_) => unreachable!("interrupts have their own place"),
+            Kind::Interrupt(_) | Kind::Alert => unreachable!("interrupts have their own place"),
             Kind::Spin => unreachable!("who spins is never done by itself"),
         }
     }
@@ -297,7 +300,7 @@ impl Host {
                 let of = around.packets().at(packet);
                 let cost = cost_of_transmit(&self.costs, self.paradigm, of.size);
                 self.handing = Some(packet);
-                let activity = Activity::new(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel));
+                let activity = Activity::above(now, cost, Use::LinkScheduling, Kind::Transmit(of.channel));
                 self.core(core).interrupt = Some(activity);
             }
             Taken::Held => self.core(core).interrupt = Some(Activity::spinning(now)),

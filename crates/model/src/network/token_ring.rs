@@ -53,8 +53,7 @@
 //!   frames of at most THT (it waits TTRT − THT), and in general if also Σ_{j≠i} F_j ≤ THT_i; it is wrong for a frame
 //!   longer than THT, and for a station with a small THT among others that overrun. The tests show either.
 
-use std::collections::VecDeque;
-
+use laxity_qos::short_queue::ShortQueue;
 use laxity_units::{Span, Time};
 
 use super::{MediumOutput, NetworkError};
@@ -141,7 +140,7 @@ pub struct TokenRing {
     token: Token,
     stations: Vec<Station>,
     report: Vec<RingStation>,
-    output: VecDeque<MediumOutput>,
+    output: ShortQueue<MediumOutput>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -189,7 +188,7 @@ impl TokenRing {
             token: Token::Travels { to: 0, at: Time::ZERO },
             stations: vec![Station::default(); stations],
             report: vec![RingStation::default(); stations],
-            output: VecDeque::new(),
+            output: ShortQueue::new(),
         };
         ring.pass_on(stations - 1, Time::ZERO);
         Ok(ring)

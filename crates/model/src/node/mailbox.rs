@@ -3,10 +3,9 @@
 //! An interrupt announces all that its queue then holds. Without moderation each response is one; with it they wait for company
 //! ([`Moderation`](crate::adapter::Moderation)), and the host pays for entering its routine once. Each queue has an interrupt of its own.
 
-use std::collections::VecDeque;
-
 use laxity_qos::channel::{Packet, Slot};
 use laxity_qos::few::Few;
+use laxity_qos::short_queue::ShortQueue;
 use laxity_units::Time;
 
 use crate::adapter::{Interface, Response, ResponseQueue};
@@ -33,7 +32,7 @@ pub(super) struct Mailbox {
 #[derive(Debug)]
 struct Line {
     queue: ResponseQueue,
-    responses: VecDeque<Response<Slot>>,
+    responses: ShortQueue<Response<Slot>>,
     /// How many of them an interrupt has announced, or a later one's.
     announced: usize,
     /// Interrupts that have announced them and whose routine has not begun.
@@ -47,7 +46,7 @@ struct Line {
 
 impl Line {
     fn new(queue: ResponseQueue) -> Self {
-        let (responses, oldest) = (VecDeque::new(), Time::ZERO);
+        let (responses, oldest) = (ShortQueue::new(), Time::ZERO);
         Self { queue, responses, announced: 0, interrupts: 0, gathered: 0, oldest, last: None }
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use laxity_qos::seldom::seldom;
 use laxity_units::{Span, Time};
 
 use super::DriverConfig;
@@ -48,6 +49,13 @@ impl<P: PartialEq> Watchdog<P> {
     /// A packet has come back, transmitted or lost.
     #[inline]
     pub fn returned(&mut self, packet: &P) {
+        if seldom(!self.outstanding.is_empty()) {
+            self.has_come_back(packet);
+        }
+    }
+
+    #[inline(never)]
+    fn has_come_back(&mut self, packet: &P) {
         if let Some(at) = self.outstanding.iter().position(|(other, _)| other == packet) {
             self.outstanding.remove(at);
         }

@@ -21,6 +21,7 @@ use super::message::{Carried, ChannelId};
 use super::step::{Step, Thread};
 use super::subsystem::Subsystem;
 use crate::discipline::{Request, Tag};
+use crate::seldom::seldom;
 use crate::virtual_clock::Vtick;
 
 /// What an application is to compute.
@@ -123,11 +124,12 @@ impl Subsystem {
     /// Lets applications of `core` wait for it that have been given something to do by `now`.
     #[inline]
     pub(super) fn give_budgets(&mut self, core: CoreId, now: Time) {
-        if self.cores[core].next_budget <= now {
+        if seldom(self.cores[core].next_budget <= now) {
             self.give(core, now);
         }
     }
 
+    #[inline(never)]
     fn give(&mut self, core: CoreId, now: Time) {
         let mut next = Time::MAX;
         for number in 0..self.computing.all.len() {

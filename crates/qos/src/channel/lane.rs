@@ -3,7 +3,8 @@
 //! A channel has one lane; a channel whose excess is carried as best effort has a second one for that,
 //! with buffers and a handler of its own, so that the excess cannot hold up what is within the contract.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use super::message::{ChannelId, Message, Packet};
 use super::policy::{ChannelConfig, Processing};
@@ -24,8 +25,8 @@ pub(super) struct Lane {
     pub(super) most_packets: u64,
     /// The lane's handler with a process per channel; `None` with a process per message.
     pub(super) handler: Option<usize>,
-    /// Handlers waiting for a packet buffer, by the number of their message.
-    pub(super) blocked: BTreeSet<(u64, usize)>,
+    /// Handlers waiting for a packet buffer, that of the message with the least number first.
+    pub(super) blocked: BinaryHeap<Reverse<(u64, usize)>>,
     /// Messages that threads of their own are processing, and how many packets each has still to make.
     pub(super) unfinished: BTreeMap<u64, u64>,
     /// Puts received messages together; the excess has one of its own, for it may be overtaken.
@@ -46,7 +47,7 @@ impl Lane {
             used_packets: 0,
             most_packets: 0,
             handler: None,
-            blocked: BTreeSet::new(),
+            blocked: BinaryHeap::new(),
             unfinished: BTreeMap::new(),
             reassembler: Reassembler::default(),
             inbox: Inbox::default(),

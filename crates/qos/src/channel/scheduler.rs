@@ -4,6 +4,7 @@
 //! applications that want to send, handlers by the core's discipline. Between two packets of a block
 //! nobody is asked.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use laxity_units::{Bytes, Time};
@@ -38,7 +39,7 @@ impl Subsystem {
                 }
             }
             if self.continues(core) {
-                return self.begin(core, now);
+                return self.go_on(core);
             }
             self.yield_cpu(core, now);
         }
@@ -78,7 +79,7 @@ impl Subsystem {
                     // A handler's call may have taken the packet meanwhile; then the thread just ends.
                     match self.links.take_from(core, link, now) {
                         Taken::Packet(packet) => {
-                            self.link_threads_created += 1;
+                            self.link_threads_created = self.link_threads_created.wrapping_add(1);
                             // A completion is one place, so one thread for each is enough; but several packets may have turned current at once when there were places for them.
                             if self.links[link].can_start(now) && !self.cores.have_thread_for(link) {
                                 self.cores[core].link_threads.push_back(link);
@@ -86,7 +87,9 @@ impl Subsystem {
                             let thread = Thread::LinkThread(self.link_threads_created);
                             return Some(Step::Transmit { thread, packet, new_thread: true });
                         }
-                        Taken::Nothing => self.link_threads_created += 1,
+                        Taken::Nothing => {
+                            self.link_threads_created = self.link_threads_created.wrapping_add(1);
+                        }
                         Taken::Held => {
                             self.cores[core].link_threads.push_front(link);
                             return Some(Step::Spin { thread: None });
@@ -140,7 +143,7 @@ impl Subsystem {
         }
         self.cores[core].running =
             Some(Running { handler: index, doing: Doing::Between, budget, one_message, drains });
-        self.begin(core, now)
+        self.begin(core, now, index)
     }
 
     /// Whether the running handler goes on without a preemption point, and can.
@@ -164,16 +167,22 @@ impl Subsystem {
             && lane.config.packet_overflow == PacketOverflow::Block
     }
 
-    /// The running handler begins its next packet.
+    /// A handler that has got `core` begins its next packet, if there is a buffer for it.
     #[inline]
-    fn begin(&mut self, core: CoreId, now: Time) -> Step {
-        let running = self.cores[core].running.as_mut().expect("a handler runs");
-        running.doing = Doing::Packet;
-        let index = running.handler;
+    fn begin(&mut self, core: CoreId, now: Time, index: usize) -> Step {
         if seldom(self.must_block(index)) {
             self.yield_cpu(core, now);
             return self.next_step(core, now);
         }
+        self.go_on(core)
+    }
+
+    /// The running handler begins its next packet, for which there is a buffer.
+    #[inline]
+    fn go_on(&mut self, core: CoreId) -> Step {
+        let running = self.cores[core].running.as_mut().expect("a handler runs");
+        running.doing = Doing::Packet;
+        let index = running.handler;
         let handler = &mut self.handlers[index];
         let lane = &self.lanes[handler.lane];
         let work = match (&handler.message, lane.config.role) {
@@ -378,7 +387,7 @@ impl Subsystem {
         } else if self.must_block(index) {
             self.handlers[index].active = true;
             let message = self.handlers[index].message.as_ref().map_or(0, |message| message.id);
-            self.lanes[lane].blocked.insert((message, index));
+            self.lanes[lane].blocked.push(Reverse((message, index)));
         } else if self.handlers[index].message.is_some() || !self.lanes[lane].packets.is_empty() {
             self.activate(now, index);
         }

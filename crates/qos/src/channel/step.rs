@@ -14,8 +14,9 @@ pub enum Thread {
     Proxy(u32),
     /// The link scheduler of option O2.
     LinkScheduler,
-    /// One of the threads of option O3, numbered as they are created.
-    LinkThread(u64),
+    /// One of the threads of option O3, numbered as they are created; after 2³² from nought again.
+    // One number of four bytes in each, so that a thread stays in registers: what is written in parts and right afterwards read whole is waited for.
+    LinkThread(u32),
     /// An application that shares the CPU, by its channel.
     Application(ChannelId),
     /// An application that computes, by its number.

@@ -1,5 +1,6 @@
 //! The subsystem: its state, and what can happen to it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use laxity_units::{Bytes, Time};
@@ -68,7 +69,7 @@ pub struct Subsystem {
     pub(super) cores: Cores,
     pub(super) links: Links,
     /// Threads of option O3.
-    pub(super) link_threads_created: u64,
+    pub(super) link_threads_created: u32,
     /// Applications that compute.
     pub(super) computing: Applications,
 }
@@ -448,7 +449,7 @@ impl Subsystem {
     /// Lets the handler of the earliest message go on that waits for a packet buffer.
     #[inline(never)]
     fn unblock(&mut self, now: Time, lane: usize) {
-        if let Some((_, handler)) = self.lanes[lane].blocked.pop_first() {
+        if let Some(Reverse((_, handler))) = self.lanes[lane].blocked.pop() {
             self.activate(now, handler);
         }
     }

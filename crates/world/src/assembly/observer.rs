@@ -142,7 +142,7 @@ impl<'a, 'f, T: Trace> Observer<'a, 'f, T> {
             None => ("interrupt", 1),
             Some(Thread::Handler(n) | Thread::Proxy(n)) => ("thread", u64::from(n)),
             Some(Thread::LinkScheduler) => ("link_scheduler", 1),
-            Some(Thread::LinkThread(n)) => ("link_thread", n),
+            Some(Thread::LinkThread(n)) => ("link_thread", u64::from(n)),
             Some(Thread::Application(channel)) => ("application", u64::from(channel.0)),
             Some(Thread::Computing(n)) => ("computing", u64::from(n)),
             Some(Thread::Reader(channel)) => ("program", u64::from(channel.0)),

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use laxity_qos::channel::Sent;
+use laxity_qos::short_queue::ShortQueue;
 use laxity_qos::traffic::{LogicalClock, TrafficSpec};
 use laxity_units::{Bytes, Span, Time};
 
@@ -30,13 +31,13 @@ pub(crate) struct Punctuality {
     /// What the host counts logical arrivals by; `None` where it enforces no contract.
     clock: Option<LogicalClock>,
     /// When messages were offered that are not answered yet, and whether in the window.
-    offered: VecDeque<(Time, bool)>,
+    offered: ShortQueue<(Time, bool)>,
     /// Those that are under way, by their numbers, in which they come and mostly go.
     under_way: VecDeque<UnderWay>,
     /// By how much our clock is ahead of the host's, which takes back what it drops.
     ahead: Span,
     /// Deadlines of those that came, were dropped or lost, and whether in time; as soon as they are past, they are counted.
-    settled: VecDeque<(Time, bool)>,
+    settled: ShortQueue<(Time, bool)>,
     in_time: u64,
     due: u64,
     /// What came, and from when its deadline counts, until the host has said what it sent; `None` if it is here.
@@ -58,10 +59,10 @@ impl Punctuality {
         Self {
             deadline,
             clock: contract.map(LogicalClock::new),
-            offered: VecDeque::new(),
+            offered: ShortQueue::new(),
             under_way: VecDeque::new(),
             ahead: Span::ZERO,
-            settled: VecDeque::new(),
+            settled: ShortQueue::new(),
             in_time: 0,
             due: 0,
             came: None,
@@ -121,10 +122,10 @@ impl Punctuality {
 
     /// Takes out a message that is under way: mostly the first.
     fn end(&mut self, message: u64) -> Option<UnderWay> {
-        let place = match self.under_way.front()?.message == message {
-            true => 0,
-            false => self.under_way.binary_search_by_key(&message, |other| other.message).ok()?,
-        };
+        if self.under_way.front()?.message == message {
+            return self.under_way.pop_front();
+        }
+        let place = self.under_way.binary_search_by_key(&message, |other| other.message).ok()?;
         self.under_way.remove(place)
     }
 

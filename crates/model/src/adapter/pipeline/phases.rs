@@ -63,8 +63,10 @@ impl Pipeline {
         if self.recording {
             let (began, direction) = (job.began, station.direction);
             let stage = if direction == Direction::Transmit { i } else { i - self.transmitting };
-            for joined in job.all().map(|(_, joined)| joined) {
-                around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended: now }));
+            let passage = |joined| Passage { direction, stage, joined, began, ended: now };
+            around.tell(AdapterOutput::Passed(passage(job.joined)));
+            for (_, joined) in &job.others {
+                around.tell(AdapterOutput::Passed(passage(*joined)));
             }
         }
     }
