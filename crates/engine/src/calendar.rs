@@ -273,11 +273,14 @@ impl<E: Copy> Calendar<E> {
     /// Looks for how long a world may go on by itself and nothing is to come; answers whether that is longer than until `at`.
     #[inline(never)]
     fn is_quiet_at(&mut self, at: Time) -> bool {
-        let (first, fewest) = if self.hole { (1, 1 + CHILDREN) } else { (0, 1) };
-        let next = self.heap.iter().take(fewest).skip(first).map(|entry| entry.time);
+        let next = match (self.hole, self.heap.get(1..=CHILDREN)) {
+            (false, _) => self.heap.first().map(|entry| entry.time),
+            (true, Some([a, b, c, d])) => Some(a.time.min(b.time).min(c.time.min(d.time))),
+            (true, _) => self.heap.iter().skip(1).map(|entry| entry.time).min(),
+        };
         // What is far is later than what is near.
         let far = self.near.saturating_add(Span::from_ps(1));
-        self.quiet = next.min().unwrap_or(Time::MAX).min(far).min(self.free.0);
+        self.quiet = next.unwrap_or(Time::MAX).min(far).min(self.free.0);
         at < self.quiet
     }
 

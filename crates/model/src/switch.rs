@@ -22,11 +22,13 @@
 //! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
 //! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
 
-use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot, Slots};
+use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Bytes, Span, Time};
+
+use crate::around::Around;
 
 /// A port on its way out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,15 +60,15 @@ pub struct Flow {
     pub reserved: u64,
 }
 
-/// What a switch does to the world around it.
+/// What a switch does to the world around it; `P` is by what a frame is named.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum SwitchOutput<'p> {
+pub enum SwitchOutput<P = Packet> {
     /// The first bit of a frame leaves, and when the last will.
-    Begun(&'p Packet, Time),
-    /// The last bit of a frame has left.
-    Departed(&'p Packet),
-    /// There was no room for a frame.
-    Discarded(&'p Packet),
+    Begun(P, Time),
+    /// The last bit of a frame has left, and where it lies is for whoever hears this.
+    Departed(P),
+    /// There was no room for a frame; where it lies likewise.
+    Discarded(P),
 }
 
 /// Whose room a frame takes.
@@ -157,11 +159,12 @@ impl Memory {
 }
 
 /// The ports of a switch, and the memory that they share.
+///
+/// A frame lies where it lay on its way there: the table is not the switch's own, and what comes and goes is its name.
 #[derive(Debug)]
 pub struct Switch {
     ports: Vec<Port>,
     shared: Memory,
-    packets: Slots,
 }
 
 impl Switch {
@@ -180,11 +183,7 @@ impl Switch {
             flows: ByChannel::default(),
             report: PortReport::default(),
         };
-        Self {
-            ports: ports.into_iter().map(port).collect(),
-            shared: Memory::of(shared),
-            packets: Slots::default(),
-        }
+        Self { ports: ports.into_iter().map(port).collect(), shared: Memory::of(shared) }
     }
 
     /// Says which groups of channels have a rate together, before the run.
@@ -208,35 +207,18 @@ impl Switch {
         self.ports[port].flows.fetch(label);
     }
 
-    /// Gives a frame that comes a place here, by which it is to be [received](Self::receive_taken_in) at once.
-    #[inline]
-    pub fn take_in(&mut self, packet: &Packet) -> Slot {
-        self.packets.put(packet)
-    }
-
-    /// A frame is there for `port`. Here and below `tell` hears what the switch does. Panics if its channel was not opened.
+    /// A frame is there for `port`. Here and below `around` is where frames lie, and hears what the switch does. Panics if its channel
+    /// was not opened.
     pub fn receive(
         &mut self,
         now: Time,
         port: usize,
-        packet: &Packet,
-        tell: &mut impl FnMut(SwitchOutput<'_>),
-    ) {
-        let slot = self.take_in(packet);
-        self.receive_taken_in(now, port, slot, tell);
-    }
-
-    /// The same of one that has been [taken in](Self::take_in).
-    pub fn receive_taken_in(
-        &mut self,
-        now: Time,
-        port: usize,
         slot: Slot,
-        tell: &mut impl FnMut(SwitchOutput<'_>),
+        around: &mut impl Around<SwitchOutput<Slot>>,
     ) {
-        let Self { ports, shared, packets } = self;
+        let Self { ports, shared } = self;
         let port = &mut ports[port];
-        let packet = packets.at_mut(slot);
+        let packet = around.packets().at_mut(slot);
         let flow = port.flows.labelled(packet.carried.label, packet.channel);
         let leaving = &mut port.flows[flow];
         packet.tag = tag(&leaving.flow, &packet.tag, now);
@@ -251,27 +233,26 @@ impl Switch {
             Room::Shared
         } else {
             port.report.lost += 1;
-            tell(SwitchOutput::Discarded(packets.free(slot)));
-            return;
+            return around.tell(SwitchOutput::Discarded(slot));
         };
         if guaranteed {
             leaving.here += 1;
             leaving.most = leaving.most.max(leaving.here);
         }
         port.queue.enqueue(now, &Request::of(packet), Frame { slot, flow, room, came: now });
-        port.start(now, packets, tell);
+        port.start(now, around);
         port.report.longest = port.report.longest.max(port.queue.len());
     }
 
     /// The time that [`next_deadline`](Self::next_deadline) named for `port` has come.
-    pub fn timer(&mut self, now: Time, port: usize, tell: &mut impl FnMut(SwitchOutput<'_>)) {
-        let Self { ports, shared, packets } = self;
+    pub fn timer(&mut self, now: Time, port: usize, around: &mut impl Around<SwitchOutput<Slot>>) {
+        let Self { ports, shared } = self;
         let port = &mut ports[port];
         if port.due > now {
             return;
         }
         if let Some(Frame { slot, flow, room, .. }) = port.sending.take() {
-            let packet = packets.free(slot);
+            let packet = around.packets().at(slot);
             let leaving = &mut port.flows[flow];
             leaving.here -= u64::from(packet.tag.class == Class::RealTime);
             match room {
@@ -280,9 +261,9 @@ impl Switch {
                 Room::Shared => shared.free(packet.size),
             }
             port.report.passed += 1;
-            tell(SwitchOutput::Departed(packet));
+            around.tell(SwitchOutput::Departed(slot));
         }
-        port.start(now, packets, tell);
+        port.start(now, around);
     }
 
     /// When `port` next wants [`timer`](Self::timer) to be called.
@@ -312,7 +293,7 @@ impl Switch {
 
 impl Port {
     /// Begins the next frame, if the link is free and one may go.
-    fn start(&mut self, now: Time, packets: &mut Slots, tell: &mut impl FnMut(SwitchOutput<'_>)) {
+    fn start(&mut self, now: Time, around: &mut impl Around<SwitchOutput<Slot>>) {
         if self.sending.is_some() {
             return;
         }
@@ -324,14 +305,13 @@ impl Port {
             return;
         };
         if let Some(usual) = self.queue.usual_wait() {
-            packets.at_mut(frame.slot).waited(now.since(frame.came), usual);
+            around.packets().at_mut(frame.slot).waited(now.since(frame.came), usual);
         }
-        let packet = packets.at(frame.slot);
-        let time = self.link.transmit(packet.size);
+        let time = self.link.transmit(around.packets().at(frame.slot).size);
         self.sending = Some(frame);
         self.due = now + time;
         self.report.busy += time;
-        tell(SwitchOutput::Begun(packet, self.due));
+        around.tell(SwitchOutput::Begun(frame.slot, self.due));
     }
 }
 

@@ -1,13 +1,16 @@
 //! From the raw form of one point to an [`Experiment`].
 
 mod adapter;
+mod admission;
 mod channel;
 mod checks;
 mod command;
 mod computing;
+mod contract;
 mod emulation;
 mod group;
 mod host;
+mod length;
 mod network;
 mod program;
 mod reception;
@@ -40,6 +43,8 @@ use super::library::Library;
 use super::raw::{Amount, RawAdapter, RawAdmission, RawHost, RawNetworks, RawPath, RawRun, RawScenario};
 use super::written::{Leaf, Part, Scalar, Written};
 use crate::diagnostic::{list, nearest};
+use admission::{admission, fill};
+use length::run;
 use topology::Topology;
 use way::Way;
 
@@ -402,136 +407,4 @@ fn path(cx: &mut Context<'_>, part: Part<RawPath>) -> Result<network::Chain, Rep
         receive => receive.map_or(relays > 0, Spanned::into_inner),
     };
     Ok(network::Chain { relays, receive, propagation })
-}
-
-type Fill = Spanned<Name>;
-
-fn admission(
-    cx: &mut Context<'_>,
-    part: Option<Part<RawAdmission>>,
-) -> Result<(Admission, Option<Fill>), Reported> {
-    let RawAdmission { formula, test, local_deadline, deadlines, refusal, fill } =
-        cx.part_or_empty(part, &WHOLE)?.into_inner();
-    let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
-    let test = cx.optional(test);
-    let local_deadline = cx.optional(local_deadline);
-    let deadlines = cx.or(deadlines, Division::Alike);
-    let refusal = cx.or(refusal, Refusal::Fails);
-    let fill = cx.optional(fill);
-    let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
-    let division = deadlines?;
-    if let (None, Some(word)) = (formula, &local_deadline)
-        && *word.get_ref() == LocalDeadline::Bound
-    {
-        let help = "use `\"requested\"`, or a formula other than `\"off\"`";
-        return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
-    }
-    if let (Some(Formula::Papers | Formula::Printed), Some(word)) = (formula, &test)
-        && *word.get_ref() == Test::Demand
-    {
-        let help = "use the formula `\"corrected\"`, or leave this out";
-        return Err(cx.fault(&word.span(), "the papers' formulas are admitted by `d_order`", help));
-    }
-    let test = test.map_or(Test::DOrder, Spanned::into_inner);
-    if let (Test::Demand, Some(word)) = (test, &local_deadline)
-        && *word.get_ref() == LocalDeadline::Bound
-    {
-        let reason = "the demand test is about EDF by the requested deadlines, and no other";
-        return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
-    }
-    let by_default = if test == Test::Demand { LocalDeadline::Requested } else { LocalDeadline::Bound };
-    let local_deadline = local_deadline.map_or(by_default, Spanned::into_inner);
-    Ok((Admission { formula, test, local_deadline, division, refusal }, fill?))
-}
-
-fn fill(
-    cx: &mut Context<'_>,
-    fill: &Fill,
-    channels: &[ChannelSpec],
-    analysed: bool,
-) -> Result<usize, Reported> {
-    let (name, span) = (&fill.get_ref().0, fill.span());
-    if !analysed {
-        let help = "use the formula `\"corrected\"` or `\"papers\"`";
-        return Err(cx.fault(&span, "nothing is ever refused while admission is off", help));
-    }
-    let real_time = || channels.iter().filter(|channel| channel.class == Class::RealTime);
-    match channels.iter().position(|channel| channel.name == *name) {
-        Some(index) if channels[index].class == Class::RealTime => Ok(index),
-        Some(_) => {
-            let help = format!("name one of {}", list(real_time().map(|channel| &channel.name)));
-            Err(cx.fault(&span, format!("`{name}` is best effort, which is never refused"), help))
-        }
-        None => {
-            let help = format!("real-time channels are {}", list(real_time().map(|channel| &channel.name)));
-            Err(cx.fault(&span, format!("there is no channel `{name}`"), help))
-        }
-    }
-}
-
-fn run(cx: &mut Context<'_>, part: Part<RawRun>, clock: &mut ClockKind) -> Result<RunLength, Reported> {
-    let part = cx.part(part)?;
-    let (span, RawRun { clock: kind, packets, time, warmup, cooldown }) = (part.span(), part.into_inner());
-    *clock = cx.or(kind, ClockKind::Virtual)?;
-    match (packets, time) {
-        (Some(packets), None) => {
-            let total = cx.value(packets);
-            let warmup = cx.optional(warmup).and_then(|warmup| in_packets(cx, warmup.as_ref()));
-            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_packets(cx, cooldown.as_ref()));
-            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
-            let (span, total) = (total.span(), total.into_inner().get());
-            if warmup + cooldown >= total {
-                let reason = format!("warm-up and cool-down leave nothing of {total} packets to count");
-                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
-            }
-            Ok(RunLength::Packets { total, warmup, cooldown })
-        }
-        (None, Some(time)) => {
-            let total = cx.value(time);
-            let warmup = cx.optional(warmup).and_then(|warmup| in_time(cx, warmup.as_ref()));
-            let cooldown = cx.optional(cooldown).and_then(|cooldown| in_time(cx, cooldown.as_ref()));
-            let (total, warmup, cooldown) = (total?, warmup?, cooldown?);
-            let (span, total) = (total.span(), total.into_inner().get());
-            if warmup.saturating_add(cooldown) >= total {
-                let reason = format!("warm-up and cool-down leave nothing of {total} to count");
-                return Err(cx.fault(&span, reason, "run longer, or leave out less"));
-            }
-            Ok(RunLength::Time { total, warmup, cooldown })
-        }
-        (Some(_), Some(time)) => {
-            let help = "keep either `packets` or `time`";
-            Err(cx.fault(&time.span, "a run ends by packets or by time, not by both", help))
-        }
-        (None, None) => {
-            let help = "add `packets = 32768` or `time = \"10 s\"`";
-            Err(cx.fault(&span, "nothing says when the run ends", help))
-        }
-    }
-}
-
-fn in_packets(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<u64, Reported> {
-    match amount.map(|amount| (amount.span(), amount.get_ref())) {
-        None => Ok(0),
-        Some((_, Or::This(packets))) => Ok(packets.get()),
-        Some((span, Or::That(_))) => {
-            let help = format!("valid is {}", valid::<Whole<0, 1_000_000_000_000>>());
-            Err(cx.fault(&span, "the run is counted in packets, and so must this be", help))
-        }
-    }
-}
-
-fn in_time(cx: &mut Context<'_>, amount: Option<&Spanned<Amount>>) -> Result<Span, Reported> {
-    match amount.map(|amount| (amount.span(), amount.get_ref())) {
-        None => Ok(Span::ZERO),
-        Some((_, Or::That(time))) => Ok(time.get()),
-        Some((span, Or::This(_))) => {
-            let help = format!("valid is {}", valid::<Bounded<Length>>());
-            Err(cx.fault(&span, "the run is measured in time, and so must this be", help))
-        }
-    }
-}
-
-/// What a `T` may be, in words.
-fn valid<T: Leaf>() -> String {
-    T::read(Scalar::List).err().map(|fault| fault.valid).unwrap_or_default()
 }

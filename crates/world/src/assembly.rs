@@ -320,17 +320,16 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             }
             Event::Reach(arriving) => {
                 let (node, link) = (arriving.node(), arriving.link());
-                // It is copied from the way into the station, and nowhere in between.
-                let packet = self.around.flying.free(arriving.frame());
                 match self.switches.has(node) {
                     false => {
+                        // It is copied from the way into the node, and nowhere in between.
+                        let packet = self.around.flying.free(arriving.frame());
                         let frame = self.nodes[node].take_in(packet);
                         let tell = &mut self.around.of(node, now, calendar);
                         self.nodes[node].receive_taken_in(now, link, frame, tell);
                     }
                     true => {
-                        let frame = self.switches.take_in(node, packet);
-                        let around = &mut self.around;
+                        let (frame, around) = (arriving.frame(), &mut self.around);
                         self.switches.receive(now, node, frame, &mut around.of_port(node, now, calendar));
                         self.look_at_port(node, now);
                     }

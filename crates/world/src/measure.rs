@@ -16,16 +16,25 @@ use laxity_qos::channel::{Delivery, Packet};
 use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
+use crate::results::Summary;
+
 pub use drops::Drops;
 pub(crate) use gaps::Gaps;
 pub(crate) use punctuality::Punctuality;
 pub use punctuality::Said;
-pub(crate) use samples::Samples;
+pub(crate) use samples::{Rows, Samples};
 pub use tally::Tally;
 
 /// Difference of two instants in seconds, negative if `to` is before `from`.
+#[inline]
 pub(crate) fn seconds(from: Time, to: Time) -> f64 {
     if to >= from { to.since(from).as_secs_f64() } else { -from.since(to).as_secs_f64() }
+}
+
+/// How long before it was due something was done; nothing if it never was.
+#[inline]
+fn laxity(due: Option<Time>, now: Time) -> f64 {
+    due.map_or(0.0, |due| seconds(now, due))
 }
 
 /// What is counted of one channel.
@@ -42,11 +51,11 @@ pub(crate) struct Meter {
     /// Since the run began.
     pub(crate) tally: Tally,
     pub(crate) worst: Option<Span>,
-    pub(crate) laxity: Samples,
-    pub(crate) latency: Samples,
+    /// Of each message its latency, and its laxity; of what has no deadline that is nothing, and is not told.
+    pub(crate) timely: Rows<2>,
     pub(crate) sojourn: Samples,
-    pub(crate) queueing: Samples,
-    pub(crate) access: Samples,
+    /// Of each packet the time from its making, and from when the adapter had it.
+    pub(crate) waits: Rows<2>,
     /// Messages of which the adapter lost a packet, and whose last has not left.
     pub(crate) broken: BTreeSet<u64>,
     pub(crate) delivery_worst: Option<Span>,
@@ -82,7 +91,7 @@ impl Meter {
             self.delivery_worst = self.delivery_worst.max(Some(now.saturating_since(delivery.due_from)));
         }
         if counted {
-            self.delivery.push(seconds(delivery.due_from, now));
+            self.delivery.push([seconds(delivery.due_from, now)]);
         }
     }
 
@@ -97,8 +106,7 @@ impl Meter {
         let missed = late(if self.from_arrival { packet.sent } else { packet.due_from });
         self.tally.missed_packets += u64::from(missed);
         if counted {
-            self.queueing.push(seconds(packet.created, now));
-            self.access.push(seconds(packet.handed, now));
+            self.waits.push([seconds(packet.created, now), seconds(packet.handed, now)]);
         }
         if !packet.is_last() || self.broken.remove(&packet.message) {
             return false;
@@ -110,9 +118,8 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(packet.due_from)));
         }
         if counted {
-            self.laxity_from(due, now);
-            self.latency.push(seconds(packet.due_from, now));
-            self.sojourn.push(seconds(packet.sent, now));
+            self.timely.push([seconds(packet.due_from, now), laxity(due, now)]);
+            self.sojourn.push([seconds(packet.sent, now)]);
         }
         true
     }
@@ -131,14 +138,13 @@ impl Meter {
             self.worst = self.worst.max(Some(now.saturating_since(from)));
         }
         if counted {
-            self.laxity_from(due, now);
-            self.latency.push(seconds(from, now));
+            self.timely.push([seconds(from, now), laxity(due, now)]);
         }
     }
 
-    fn laxity_from(&mut self, due: Option<Time>, now: Time) {
-        if let Some(due) = due {
-            self.laxity.push(seconds(now, due));
-        }
+    /// The distributions of latency and laxity; of the latter none without a deadline.
+    pub(crate) fn timeliness(&mut self, curves: bool) -> (Option<Summary>, Option<Summary>) {
+        let [latency, laxity] = std::mem::take(&mut self.timely).summaries(curves);
+        (latency, laxity.filter(|_| self.deadline.is_some()))
     }
 }

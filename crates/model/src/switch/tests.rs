@@ -1,11 +1,63 @@
 //! Timelines worked out by hand, and conservation over random ones.
 
 use laxity_engine::Seed;
-use laxity_qos::channel::Carried;
+use laxity_qos::channel::{Carried, Slots};
 use laxity_qos::discipline::LEVELS;
 use proptest::prelude::*;
 
 use super::*;
+use crate::around::Heard;
+
+/// A switch with somewhere for frames to lie, who hears of them as they are and wants none of them any more when it has let them go.
+struct Bench {
+    switch: Switch,
+    packets: Slots,
+}
+
+impl Bench {
+    fn new(ports: impl IntoIterator<Item = PortConfig>, shared: Bytes) -> Self {
+        Self { switch: Switch::new(ports, shared), packets: Slots::default() }
+    }
+
+    fn receive(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: &Packet,
+        hear: &mut impl FnMut(SwitchOutput<&Packet>),
+    ) {
+        let slot = self.packets.put(packet);
+        let hear = |packets: &mut Slots, output| told(packets, output, hear);
+        self.switch.receive(now, port, slot, &mut Heard { packets: &mut self.packets, hear });
+    }
+
+    fn timer(&mut self, now: Time, port: usize, hear: &mut impl FnMut(SwitchOutput<&Packet>)) {
+        let hear = |packets: &mut Slots, output| told(packets, output, hear);
+        self.switch.timer(now, port, &mut Heard { packets: &mut self.packets, hear });
+    }
+}
+
+fn told(packets: &mut Slots, output: SwitchOutput<Slot>, hear: &mut impl FnMut(SwitchOutput<&Packet>)) {
+    hear(match output {
+        SwitchOutput::Begun(slot, until) => SwitchOutput::Begun(packets.at(slot), until),
+        SwitchOutput::Departed(slot) => SwitchOutput::Departed(packets.free(slot)),
+        SwitchOutput::Discarded(slot) => SwitchOutput::Discarded(packets.free(slot)),
+    });
+}
+
+impl std::ops::Deref for Bench {
+    type Target = Switch;
+
+    fn deref(&self) -> &Switch {
+        &self.switch
+    }
+}
+
+impl std::ops::DerefMut for Bench {
+    fn deref_mut(&mut self) -> &mut Switch {
+        &mut self.switch
+    }
+}
 
 fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
@@ -50,7 +102,7 @@ fn packet(channel: u32, message: u64, size: u64, class: Class, due: u64) -> Pack
 }
 
 /// Lets `switch` go on until `until`; answers what leaves `port`, as message and time in microseconds.
-fn run(switch: &mut Switch, port: usize, until: u64) -> Vec<(u64, u64)> {
+fn run(switch: &mut Bench, port: usize, until: u64) -> Vec<(u64, u64)> {
     let mut left = Vec::new();
     while let Some(due) = switch.next_deadline(port).filter(|due| *due <= at(until)) {
         switch.timer(due, port, &mut |output| {
@@ -68,7 +120,7 @@ use Class::{BestEffort, RealTime};
 /// 0 + 40 and one due at 5 + 20, which by its deadline goes first. So 0 leaves at 10, 3 at 14, 2 at 17, 1 at 22.
 #[test]
 fn deadlines_order_what_waits() {
-    let mut switch = Switch::new([port(Order::MultiClassEdf, 1000)], Bytes::ZERO);
+    let mut switch = Bench::new([port(Order::MultiClassEdf, 1000)], Bytes::ZERO);
     for (channel, flow) in
         [flow(BestEffort, 0, 0), flow(RealTime, 40, 9), flow(RealTime, 20, 9)].iter().enumerate()
     {
@@ -103,7 +155,7 @@ fn what_is_ahead_of_its_time_is_held() {
         [(EarlyPolicy::HOLD, [(1, 30), (0, 54)]), (EarlyPolicy::CONSERVE, [(0, 7), (1, 30)])]
     {
         let config = PortConfig { early, ..port(Order::MultiClassEdf, 1000) };
-        let mut switch = Switch::new([config], Bytes::ZERO);
+        let mut switch = Bench::new([config], Bytes::ZERO);
         switch.open(0, ChannelId(0), flow(RealTime, 10, 1));
         switch.open(0, ChannelId(1), flow(BestEffort, 0, 0));
         switch.receive(at(3), 0, &packet(0, 0, 4, RealTime, 50), &mut |_| {});
@@ -119,13 +171,13 @@ fn what_is_ahead_of_its_time_is_held() {
 /// link has sent the first it does again.
 #[test]
 fn room_is_reserved_owned_or_shared() {
-    let mut switch = Switch::new([port(Order::Fifo, 10), port(Order::Fifo, 0)], Bytes::new(10));
+    let mut switch = Bench::new([port(Order::Fifo, 10), port(Order::Fifo, 0)], Bytes::new(10));
     for port in [0, 1] {
         switch.open(port, ChannelId(0), flow(BestEffort, 0, 0));
         switch.open(port, ChannelId(1), flow(RealTime, 10, 1));
     }
     let mut lost = Vec::new();
-    let mut come = |switch: &mut Switch, time, port, packet: Packet| {
+    let mut come = |switch: &mut Bench, time, port, packet: Packet| {
         switch.receive(at(time), port, &packet, &mut |output| {
             if let SwitchOutput::Discarded(packet) = output {
                 lost.push(packet.message);
@@ -153,7 +205,7 @@ fn room_is_reserved_owned_or_shared() {
 /// What exceeds its contract has no guarantee here either: it takes no reserved room, and waits behind best effort.
 #[test]
 fn excess_stays_without_a_guarantee() {
-    let mut switch = Switch::new([port(Order::MultiClassEdf, 20)], Bytes::ZERO);
+    let mut switch = Bench::new([port(Order::MultiClassEdf, 20)], Bytes::ZERO);
     switch.open(0, ChannelId(0), flow(RealTime, 10, 5));
     switch.open(0, ChannelId(1), flow(BestEffort, 0, 0));
     let came = [packet(1, 0, 8, BestEffort, 0), packet(0, 1, 8, BestEffort, 0), packet(0, 2, 8, RealTime, 0)];
@@ -179,7 +231,7 @@ proptest! {
             .map(|_| PortConfig { early: if random.below(2) == 0 { EarlyPolicy::HOLD } else { EarlyPolicy::CONSERVE }, ..port(order, random.below(60)) })
             .collect();
         let shared = Bytes::new(random.below(40));
-        let mut switch = Switch::new(configs, shared);
+        let mut switch = Bench::new(configs, shared);
         let classes = [RealTime, BestEffort];
         for port in 0..ports {
             for (channel, class) in classes.iter().enumerate() {
@@ -223,7 +275,7 @@ proptest! {
             prop_assert_eq!(switch.ports[port].memory.taken, 0);
             prop_assert!(switch.ports[port].flows.iter().all(|(_, leaving)| leaving.used == 0 && leaving.here == 0));
         }
-        prop_assert_eq!(switch.shared.taken, 0);
+        prop_assert_eq!((switch.shared.taken, switch.packets.len()), (0, 0));
         prop_assert_eq!(left + lost.len() as u64, frames);
     }
 }
@@ -231,7 +283,7 @@ proptest! {
 /// Of a port in the order of FIFO+ the second frame waits 10 us, of which a 64th is what one waits from then on.
 #[test]
 fn a_port_adds_to_what_a_frame_carries() {
-    let mut switch = Switch::new([port(Order::FifoPlus, 1000)], Bytes::ZERO);
+    let mut switch = Bench::new([port(Order::FifoPlus, 1000)], Bytes::ZERO);
     switch.open(0, ChannelId(0), flow(Class::RealTime, 20, 4));
     let mut left = Vec::new();
     for message in 0..2 {

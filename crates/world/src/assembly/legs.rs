@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use laxity_qos::channel::{ChannelId, Label, LinkId};
+use laxity_qos::seldom::mostly;
 use laxity_units::Span;
 
 use crate::experiment::{ChannelSpec, Experiment, Laps};
@@ -99,24 +100,28 @@ impl Legs {
     #[inline]
     pub(super) fn of(&self, number: ChannelId, station: usize) -> (usize, &Leg, Label) {
         let lap = number.0 as usize;
-        let mut own = self.way(lap).enumerate();
-        let found = own.find(|(_, (leg, _))| leg.station as usize == station);
-        let (hop, (leg, label)) = found.expect("a packet keeps to its route");
+        let own = &self.ways[self.first[lap] as usize..self.first[lap + 1] as usize];
+        for (hop, step) in own.iter().enumerate() {
+            let leg = &self.all[step.leg as usize];
+            if leg.station as usize == station {
+                return (self.before(lap) + hop, leg, step.label);
+            }
+        }
+        panic!("a packet keeps to its route");
+    }
+
+    /// Hops of a channel's route that are of the laps before this one of its.
+    #[inline]
+    fn before(&self, lap: usize) -> usize {
         let firsts = self.first.len() - 1 - self.further.len();
-        let before = if lap < firsts { 0 } else { self.further[lap - firsts] as usize };
-        (before + hop, leg, label)
+        if mostly(lap < firsts) { 0 } else { self.further[lap - firsts] as usize }
     }
 
     /// The station that sends on a channel.
     #[inline]
     pub(super) fn sender(&self, channel: usize) -> usize {
-        self.way(channel).next().expect("a channel has a route").0.station as usize
-    }
-
-    #[inline]
-    fn way(&self, lap: usize) -> impl Iterator<Item = (&Leg, Label)> {
-        let own = self.first[lap] as usize..self.first[lap + 1] as usize;
-        self.ways[own].iter().map(|step| (&self.all[step.leg as usize], step.label))
+        let first = &self.ways[self.first[channel] as usize];
+        self.all[first.leg as usize].station as usize
     }
 }
 

@@ -10,13 +10,13 @@ use laxity_units::{Span, Time};
 use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
 use crate::experiment::Experiment;
-use crate::measure::{Samples, seconds};
+use crate::measure::{Rows, Samples, seconds};
 
 /// What is counted of a stage.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StageMeter {
-    pub(super) waited: Samples,
-    pub(super) served: Samples,
+    /// Of each packet for how long it waited, and was served.
+    pub(super) passages: Rows<2>,
 }
 
 /// What is counted of an application that computes.
@@ -45,7 +45,7 @@ impl ComputingMeter {
         if counted {
             self.budgets += 1;
             self.late += u64::from(now > done.due);
-            self.response.push(seconds(done.from, now));
+            self.response.push([seconds(done.from, now)]);
         }
     }
 }
@@ -96,8 +96,8 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             Direction::Receive => self.transmitting_stages(node, link),
         };
         let meter = &mut self.stages[node][usize::from(link.0)][transmitting + passage.stage];
-        meter.waited.push(seconds(passage.joined, passage.began));
-        meter.served.push(seconds(passage.began, passage.ended));
+        let waited = seconds(passage.joined, passage.began);
+        meter.passages.push([waited, seconds(passage.began, passage.ended)]);
     }
 
     fn transmitting_stages(&self, node: usize, link: LinkId) -> usize {

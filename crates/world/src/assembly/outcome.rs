@@ -112,13 +112,14 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                 let ((busy_then, passed_then), (busy, passed)) = (opened.stages[i][n], closed.stages[i][n]);
                 let utilisation = over(window, busy_then, busy);
                 if matches!(self.experiment.adapter_of(i, link), Adapter::Described(_)) {
+                    let [waited, served] = meter.passages.summaries(false);
                     stages.push(Stage {
                         name: name.clone(),
                         packets: passed - passed_then,
                         utilisation,
                         longest_queue: longest,
-                        waited: meter.waited.summary(false),
-                        served: meter.served.summary(false),
+                        waited,
+                        served,
                     });
                 }
                 resources.push(Resource {
@@ -237,6 +238,8 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         let bound = promise.bound().map(Span::as_secs_f64);
         let papers = papers.bound().map(Span::as_secs_f64);
         let backlog = self.backlog(i);
+        let (latency, laxity) = meter.timeliness(curves);
+        let [queueing, access] = meter.waits.summaries(curves);
         Channel {
             name: spec.name.clone(),
             class: if real_time { "real_time" } else { "best_effort" }.into(),
@@ -271,11 +274,11 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             jitter_fraction_bound: None,
             jittered: None,
             delivery: meter.delivery.summary(curves),
-            laxity: meter.laxity.summary(curves),
-            latency: meter.latency.summary(curves),
+            laxity,
+            latency,
             sojourn: meter.sojourn.summary(curves),
-            queueing: meter.queueing.summary(curves),
-            access: meter.access.summary(curves),
+            queueing,
+            access,
         }
     }
 

@@ -8,10 +8,11 @@ use std::collections::VecDeque;
 use laxity_engine::Calendar;
 use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Loss, Response};
+use laxity_model::around::Around;
 use laxity_model::host::Output;
 use laxity_model::node::{Node, NodeOutput};
 use laxity_model::switch::SwitchOutput;
-use laxity_qos::channel::{ChannelId, Label, Packet, Sent, Slots};
+use laxity_qos::channel::{ChannelId, Label, Packet, Sent, Slot, Slots};
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
@@ -31,7 +32,7 @@ pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {
     pub(super) networks: Networks,
     pub(super) legs: Legs,
     pub(super) laps: Laps,
-    /// Frames on their way from one node to the next.
+    /// Frames between nodes: on the way from one station to the next, and in switches.
     pub(super) flying: Slots,
     pub(super) meters: Vec<Meter>,
     /// Per node, link and stage of its adapter.
@@ -66,9 +67,9 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         match output {
             NodeOutput::Departed(link, packet, more) => {
                 self.networks.sent(now, (node, link), more);
-                self.depart(node, now, packet, calendar);
+                self.depart(node, now, Departing::Here(packet), calendar);
             }
-            NodeOutput::Begun(packet, until) => self.begin(node, until, packet, calendar),
+            NodeOutput::Begun(packet, until) => self.begin(node, until, Departing::Here(packet), calendar),
             NodeOutput::Request(link) => self.networks.request(now, (node, link)),
             NodeOutput::Withdraw(link) => self.networks.withdraw(now, (node, link)),
             // It has left all the same, and is counted where it goes.
@@ -115,18 +116,11 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         station: usize,
         now: Time,
         calendar: &mut Calendar<Event>,
-    ) -> impl FnMut(SwitchOutput<'_>) {
-        move |output| match output {
-            SwitchOutput::Begun(packet, until) => {
-                self.observer.begun(station, now);
-                self.begin(station, until, packet, calendar);
-            }
-            SwitchOutput::Departed(packet) => self.depart(station, now, packet, calendar),
-            SwitchOutput::Discarded(packet) => self.meter(packet.channel).tally.lost_packets += 1,
-        }
+    ) -> impl Around<SwitchOutput<Slot>> {
+        OfPort { around: self, station, now, calendar }
     }
 
-    fn meter(&mut self, channel: ChannelId) -> &mut Meter {
+    pub(super) fn meter(&mut self, channel: ChannelId) -> &mut Meter {
         &mut self.meters[self.laps.channel(channel)]
     }
 
@@ -165,42 +159,66 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         }
     }
 
-    /// A packet leaves `node`: for the next of its route, and if this is the last that sends it, for the meters.
-    fn depart(&mut self, node: usize, now: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
-        let (hop, leg, label) = self.legs.of(packet.channel, node);
+    /// A packet leaves `station`: for the next of its route, and if this is the last that sends it, for the meters.
+    fn depart(&mut self, station: usize, now: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
+        let packet = frame.packet(&self.flying);
+        let (hop, leg, label) = self.legs.of(packet.channel, station);
         let (leg, channel) = (*leg, self.laps.channel(packet.channel));
         let id = ChannelId(channel as u32);
-        self.observer.departed((node, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
-        if leg.next.is_some() && !leg.cuts_through {
-            self.send_on((hop, &leg, label), now, packet, calendar);
+        self.observer.departed((station, leg.by, hop), now, (id, packet), (leg.next.is_none(), leg.departs));
+        let goes_on = leg.next.is_some() && !leg.cuts_through;
+        match frame {
+            Departing::Here(packet) if goes_on => self.send_on((hop, &leg, label), now, packet, calendar),
+            Departing::Lies(_) if goes_on && leg.impaired => {
+                let packet = *packet;
+                self.send_on((hop, &leg, label), now, &packet, calendar);
+            }
+            _ => {}
         }
-        if !leg.departs {
-            return;
+        if leg.departs {
+            self.count(now, channel, frame, (hop, &leg));
         }
+        match frame {
+            Departing::Here(_) => {}
+            // It goes on as it lies.
+            Departing::Lies(frame) if goes_on && !leg.impaired => {
+                fly(&mut self.flying, &self.laps, frame, (&leg, label), now, calendar);
+            }
+            Departing::Lies(frame) => {
+                self.flying.free(frame);
+            }
+        }
+    }
+
+    /// A packet leaves the last station that sends it, for the meters of its channel.
+    fn count(&mut self, now: Time, channel: usize, frame: Departing<'_>, (hop, leg): (usize, &Leg)) {
         self.window.through += 1;
         let counted = self.window.counts();
+        let packet = frame.packet(&self.flying);
+        let (message, sent, due_from) = (packet.message, packet.sent, packet.due_from);
         let meter = &mut self.meters[channel];
         let completes = meter.depart(now, packet, counted);
-        let from = if meter.from_arrival { packet.sent } else { packet.due_from };
+        let from = if meter.from_arrival { sent } else { due_from };
         if let Some(punctuality) = meter.punctuality.as_mut().filter(|_| completes && !leg.received) {
-            punctuality.arrive(now, packet.message, from);
+            punctuality.arrive(now, message, from);
         }
         if completes && hop == 0 && leg.next.is_none() {
-            self.tell_delivered(now, channel, packet.message);
+            self.tell_delivered(now, channel, message);
         }
         self.look_at_window(now);
     }
 
     /// A packet begins to leave `station`, the last of it at `until`. Where it comes to a switch that does not wait for that,
     /// it goes on now.
-    fn begin(&mut self, station: usize, until: Time, packet: &Packet, calendar: &mut Calendar<Event>) {
+    fn begin(&mut self, station: usize, until: Time, frame: Departing<'_>, calendar: &mut Calendar<Event>) {
+        let packet = frame.packet(&self.flying);
         let (hop, leg, label) = self.legs.of(packet.channel, station);
-        let leg = *leg;
         self.soon = leg.next.map(|next| (next, packet.channel, label));
         if leg.cuts_through {
+            let (leg, packet) = (*leg, *packet);
             let channel = &self.experiment.channels[self.laps.channel(packet.channel)];
             let at = until - self.experiment.head_start(channel, hop, packet.size);
-            self.send_on((hop, &leg, label), at, packet, calendar);
+            self.send_on((hop, &leg, label), at, &packet, calendar);
         }
     }
 
@@ -213,28 +231,20 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
         calendar: &mut Calendar<Event>,
     ) {
         let Some(node) = leg.next else { return };
-        // The way takes its time, so what is on time there is later by that.
-        let later = packet.tag.deadline.saturating_add(leg.longest);
         let laps = &self.laps;
-        let mut fly = |at: Time, flying: &mut Slots| {
-            let frame = flying.put(packet);
-            let flies = flying.at_mut(frame);
-            flies.tag.deadline = later;
-            flies.carried.label = label;
-            if leg.turns {
-                flies.channel = laps.after(packet.channel);
-            }
-            calendar.schedule(at + leg.takes, Event::Reach(Arriving::new(node, leg.into, frame)));
-        };
         let way = leg.impaired.then(|| self.experiment.channels[laps.channel(packet.channel)].ways[hop]);
         let ends = (leg.station as usize, node as usize);
         let impairments = way.and_then(|way| self.networks.impairments(self.experiment, way, ends));
-        let Some(impairments) = impairments else { return fly(now, &mut self.flying) };
+        let mut send = |at: Time| {
+            let frame = self.flying.put(packet);
+            fly(&mut self.flying, laps, frame, (leg, label), at, calendar);
+        };
+        let Some(impairments) = impairments else { return send(now) };
         let mut arrives = false;
         // A damaged frame has a wrong checksum, and the receiving adapter drops it without a word.
         for delivery in impairments.pass(now).filter(|delivery| !delivery.corrupted) {
             arrives = true;
-            fly(delivery.at, &mut self.flying);
+            send(delivery.at);
         }
         if !arrives {
             self.meter(packet.channel).tally.lost_packets += 1;
@@ -259,6 +269,75 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             *edge = edge
                 .take()
                 .map(|edge| if edge.uses.is_empty() { edge.with(nodes, switches, &self.laps) } else { edge });
+        }
+    }
+}
+
+/// A packet that leaves a station: a node's, which it does not give away, or a frame that lies between nodes already.
+#[derive(Clone, Copy)]
+enum Departing<'p> {
+    Here(&'p Packet),
+    Lies(Slot),
+}
+
+impl<'p> Departing<'p> {
+    #[inline]
+    fn packet(self, flying: &'p Slots) -> &'p Packet {
+        match self {
+            Departing::Here(packet) => packet,
+            Departing::Lies(frame) => flying.at(frame),
+        }
+    }
+}
+
+/// A frame goes on a leg as it lies, from `at` on.
+#[inline]
+fn fly(
+    flying: &mut Slots,
+    laps: &Laps,
+    frame: Slot,
+    (leg, label): (&Leg, Label),
+    at: Time,
+    calendar: &mut Calendar<Event>,
+) {
+    let Some(next) = leg.next else { return };
+    let packet = flying.at_mut(frame);
+    // The way takes its time, so what is on time there is later by that.
+    packet.tag.deadline = packet.tag.deadline.saturating_add(leg.longest);
+    packet.carried.label = label;
+    if leg.turns {
+        packet.channel = laps.after(packet.channel);
+    }
+    calendar.schedule(at + leg.takes, Event::Reach(Arriving::new(next, leg.into, frame)));
+}
+
+/// Hears what a port does.
+struct OfPort<'s, 'a, 'f, 'c, T: Trace, O: Outside> {
+    around: &'s mut Surroundings<'a, 'f, T, O>,
+    station: usize,
+    now: Time,
+    calendar: &'c mut Calendar<Event>,
+}
+
+impl<T: Trace, O: Outside> Around<SwitchOutput<Slot>> for OfPort<'_, '_, '_, '_, T, O> {
+    #[inline]
+    fn packets(&mut self) -> &mut Slots {
+        &mut self.around.flying
+    }
+
+    #[inline]
+    fn tell(&mut self, output: SwitchOutput<Slot>) {
+        let Self { around, station, now, calendar } = self;
+        match output {
+            SwitchOutput::Begun(frame, until) => {
+                around.observer.begun(*station, *now);
+                around.begin(*station, until, Departing::Lies(frame), calendar);
+            }
+            SwitchOutput::Departed(frame) => around.depart(*station, *now, Departing::Lies(frame), calendar),
+            SwitchOutput::Discarded(frame) => {
+                let channel = around.flying.free(frame).channel;
+                around.meter(channel).tally.lost_packets += 1;
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The switches of a run, by the stations that their ports are.
 
+use laxity_model::around::Around;
 use laxity_model::switch::{PortReport, Switch, SwitchOutput};
-use laxity_qos::channel::{ChannelId, Label, Packet, Slot};
+use laxity_qos::channel::{ChannelId, Label, Slot};
 use laxity_units::Time;
 
 use super::parts;
@@ -47,29 +48,22 @@ impl Switches {
         self.switches[switch].fetch(port, label);
     }
 
-    /// Gives a frame for a port a place in its switch.
-    #[inline]
-    pub(super) fn take_in(&mut self, station: usize, packet: &Packet) -> Slot {
-        let (switch, _) = self.place(station);
-        self.switches[switch].take_in(packet)
-    }
-
-    /// A frame that has been taken in is there for a port.
+    /// A frame is there for a port.
     pub(super) fn receive(
         &mut self,
         now: Time,
         station: usize,
         frame: Slot,
-        tell: &mut impl FnMut(SwitchOutput<'_>),
+        around: &mut impl Around<SwitchOutput<Slot>>,
     ) {
         let (switch, port) = self.place(station);
-        self.switches[switch].receive_taken_in(now, port, frame, tell);
+        self.switches[switch].receive(now, port, frame, around);
     }
 
     /// The time has come that a port asked for.
-    pub(super) fn timer(&mut self, now: Time, station: usize, tell: &mut impl FnMut(SwitchOutput<'_>)) {
+    pub(super) fn timer(&mut self, now: Time, station: usize, around: &mut impl Around<SwitchOutput<Slot>>) {
         let (switch, port) = self.place(station);
-        self.switches[switch].timer(now, port, tell);
+        self.switches[switch].timer(now, port, around);
     }
 
     /// When a port next wants to be called.

@@ -398,7 +398,16 @@ impl Meter {
         let due = self.deadline_at_receiver.map(|deadline| sent.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
         if counted {
-            self.delivery.push(seconds(sent, now));
+            self.delivery.push([seconds(sent, now)]);
+        }
+    }
+
+    /// A program is told that a message was sent; `from` when it had handed it over, if that counts. When it is due is asked where it is taken.
+    fn complete(&mut self, now: Time, from: Option<Time>) {
+        self.tally.completed += 1;
+        self.tally.packets += 1;
+        if let Some(from) = from {
+            self.timely.push([seconds(from, now), 0.0]);
         }
     }
 }
@@ -430,13 +439,8 @@ impl World for Cluster<'_> {
             Event::Taken { channel, number } => self.taken(now, channel as usize, number, calendar),
             Event::Noted { channel } => {
                 let (i, counted) = (channel as usize, self.counts());
-                let meter = &mut self.meters[i];
-                meter.tally.completed += 1;
-                meter.tally.packets += 1;
                 let handed = self.programs[i].noted();
-                if let Some(handed) = handed.filter(|_| counted) {
-                    meter.latency.push(seconds(handed.at, now));
-                }
+                self.meters[i].complete(now, handed.filter(|_| counted).map(|handed| handed.at));
                 // There is room for another descriptor.
                 self.post(now, i, calendar);
                 let closed = matches!(self.experiment.channels[i].source, SourceSpec::Closed { .. });

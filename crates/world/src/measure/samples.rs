@@ -12,12 +12,15 @@ const BUCKETS: usize = 64 * 32;
 /// The least exponent that has buckets of its own.
 const LEAST: i64 = -50;
 
-/// A distribution of seconds.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Samples {
-    exact: Vec<f64>,
-    folded: Option<Box<Folded>>,
+/// Distributions of seconds of which each gets a value when all others do: what is counted together lies together, where one look finds it.
+#[derive(Debug, Clone)]
+pub(crate) struct Rows<const N: usize> {
+    exact: Vec<[f64; N]>,
+    folded: Option<Box<[Folded; N]>>,
 }
+
+/// One by itself.
+pub(crate) type Samples = Rows<1>;
 
 /// A distribution in buckets.
 #[derive(Debug, Clone)]
@@ -31,13 +34,20 @@ struct Folded {
     buckets: Vec<u64>,
 }
 
-impl Samples {
+impl<const N: usize> Default for Rows<N> {
+    fn default() -> Self {
+        Self { exact: Vec::new(), folded: None }
+    }
+}
+
+impl<const N: usize> Rows<N> {
+    /// Adds a value to each.
     #[inline]
-    pub(crate) fn push(&mut self, value: f64) {
+    pub(crate) fn push(&mut self, row: [f64; N]) {
         match &mut self.folded {
-            Some(folded) => folded.push(value),
+            Some(folded) => push(folded, &row),
             None => {
-                self.exact.push(value);
+                self.exact.push(row);
                 if self.exact.len() == EXACT {
                     self.fold();
                 }
@@ -47,28 +57,50 @@ impl Samples {
 
     #[cold]
     fn fold(&mut self) {
-        let mut folded = Folded::new();
-        std::mem::take(&mut self.exact).into_iter().for_each(|value| folded.push(value));
-        self.folded = Some(Box::new(folded));
+        let mut folded = Box::new(std::array::from_fn(|_| Folded::new()));
+        std::mem::take(&mut self.exact).iter().for_each(|row| push(&mut folded, row));
+        self.folded = Some(folded);
     }
 
-    /// The distribution in a few numbers, and as a curve if that is asked for; `None` if nothing was counted.
-    pub(crate) fn summary(mut self, curve: bool) -> Option<Summary> {
-        if let Some(folded) = self.folded {
-            return Some(folded.summary(curve));
+    /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.
+    pub(crate) fn summaries(self, curve: bool) -> [Option<Summary>; N] {
+        match self.folded {
+            Some(folded) => folded.map(|folded| Some(folded.summary(curve))),
+            None => std::array::from_fn(|n| exactly(self.exact.iter().map(|row| row[n]).collect(), curve)),
         }
-        let n = self.exact.len();
-        if n == 0 {
-            return None;
-        }
-        self.exact.sort_unstable_by(f64::total_cmp);
-        let mean = self.exact.iter().sum::<f64>() / n as f64;
-        let variance = self.exact.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
-        // Nearest rank: the smallest value that at least that share of the values does not exceed.
-        let percentile = |p: f64| self.exact[((p / 100.0 * n as f64).ceil() as usize).clamp(1, n) - 1];
-        let moments = Moments { count: n as u64, mean, deviation: variance.sqrt() };
-        Some(summary(&moments, (self.exact[0], self.exact[n - 1]), percentile, curve))
     }
+}
+
+impl Samples {
+    /// See [`Rows::summaries`].
+    pub(crate) fn summary(self, curve: bool) -> Option<Summary> {
+        let [summary] = self.summaries(curve);
+        summary
+    }
+}
+
+/// Adds a value to each of some distributions in buckets.
+// By number: two things gone through side by side are asked each time whether either is at its end.
+#[inline(never)]
+fn push<const N: usize>(folded: &mut [Folded; N], row: &[f64; N]) {
+    for n in 0..N {
+        folded[n].push(row[n]);
+    }
+}
+
+/// The distribution of these values, if there are any.
+fn exactly(mut values: Vec<f64>, curve: bool) -> Option<Summary> {
+    let n = values.len();
+    if n == 0 {
+        return None;
+    }
+    values.sort_unstable_by(f64::total_cmp);
+    let mean = values.iter().sum::<f64>() / n as f64;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n as f64;
+    // Nearest rank: the smallest value that at least that share of the values does not exceed.
+    let percentile = |p: f64| values[((p / 100.0 * n as f64).ceil() as usize).clamp(1, n) - 1];
+    let moments = Moments { count: n as u64, mean, deviation: variance.sqrt() };
+    Some(summary(&moments, (values[0], values[n - 1]), percentile, curve))
 }
 
 /// What is known of a distribution without its order.
@@ -165,7 +197,7 @@ mod tests {
     fn a_summary_is_exact() {
         let mut samples = Samples::default();
         for v in (1..=100).rev() {
-            samples.push(f64::from(v));
+            samples.push([f64::from(v)]);
         }
         let s = samples.summary(false).unwrap();
         assert_eq!((s.count, s.min, s.p1, s.p50, s.p99, s.max), (100, 1.0, 1.0, 50.0, 99.0, 100.0));
@@ -180,7 +212,7 @@ mod tests {
     fn a_curve_reaches_both_ends() {
         for n in [1u32, 2, 99, 1000, 20_000] {
             let mut samples = Samples::default();
-            (1..=n).for_each(|v| samples.push(f64::from(v)));
+            (1..=n).for_each(|v| samples.push([f64::from(v)]));
             let s = samples.summary(true).unwrap();
             assert!(s.curve.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{:?}", s.curve);
             assert_eq!((s.curve[0], *s.curve.last().unwrap()), ((0.0, 1.0), (1.0, f64::from(n))));
@@ -198,24 +230,29 @@ mod tests {
     #[test]
     fn a_large_distribution_is_folded() {
         let value = |i: usize| ((i * 7919) % EXACT) as f64 * 1e-7 - 5e-3;
-        let (mut exact, mut folded) = (Samples::default(), Samples::default());
+        let (mut exact, mut folded) = (Rows::default(), Rows::default());
         for i in 0..EXACT {
             if i + 1 < EXACT {
-                exact.push(value(i));
+                exact.push([value(i), -value(i)]);
             }
-            folded.push(value(i));
+            folded.push([value(i), -value(i)]);
         }
         assert!(folded.exact.is_empty() && exact.folded.is_none());
-        let (exact, folded) = (exact.summary(true).unwrap(), folded.summary(true).unwrap());
-        assert_eq!((exact.min, folded.count), (folded.min, EXACT as u64));
-        let tails =
-            [(exact.p999, folded.p999), (exact.p9999, folded.p9999)].map(|(a, b)| (a.unwrap(), b.unwrap()));
-        let curves =
-            exact.curve.iter().zip(&folded.curve).map(|(a, b)| (a.1, b.1)).filter(|(a, _)| *a != 0.0);
-        let middle = [(exact.p1, folded.p1), (exact.p50, folded.p50), (exact.p99, folded.p99)];
-        for (a, b) in middle.into_iter().chain(tails).chain(curves) {
-            assert!((a - b).abs() <= 0.032 * a.abs(), "{a} and {b}");
+        let (exact, folded) = (exact.summaries(true), folded.summaries(true));
+        assert_eq!(folded[1].as_ref().unwrap().max, -folded[0].as_ref().unwrap().min, "each has its own");
+        for (exact, folded) in exact.into_iter().zip(folded) {
+            let (exact, folded) = (exact.unwrap(), folded.unwrap());
+            assert_eq!((exact.count + 1, folded.count), (EXACT as u64, EXACT as u64));
+            let extremes = [(exact.min, folded.min), (exact.max, folded.max)];
+            let tails = [(exact.p999, folded.p999), (exact.p9999, folded.p9999)]
+                .map(|(a, b)| (a.unwrap(), b.unwrap()));
+            let curves =
+                exact.curve.iter().zip(&folded.curve).map(|(a, b)| (a.1, b.1)).filter(|(a, _)| *a != 0.0);
+            let middle = [(exact.p1, folded.p1), (exact.p50, folded.p50), (exact.p99, folded.p99)];
+            for (a, b) in middle.into_iter().chain(extremes).chain(tails).chain(curves) {
+                assert!((a - b).abs() <= 0.032 * a.abs(), "{a} and {b}");
+            }
+            assert!((exact.deviation / folded.deviation - 1.0).abs() < 1e-3);
         }
-        assert!((exact.deviation / folded.deviation - 1.0).abs() < 1e-3);
     }
 }

@@ -10,7 +10,7 @@ use laxity_units::{Bytes, Span, Time};
 
 use super::outcome::Counted;
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec};
-use crate::measure::{Gaps, Meter, Tally, seconds};
+use crate::measure::{Gaps, Meter, Tally};
 use crate::promise::Promise;
 use crate::results::Channel;
 
@@ -76,9 +76,7 @@ impl Observed {
 
     /// The message that was rung for at `sent` was sent, and its program is told.
     pub fn complete(&mut self, now: Time, sent: Time) {
-        self.meter.tally.completed += 1;
-        self.meter.tally.packets += 1;
-        self.meter.latency.push(seconds(sent, now));
+        self.meter.complete(now, Some(sent));
     }
 
     /// A message is there that was rung for at `sent`, and its program is told.

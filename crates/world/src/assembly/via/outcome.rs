@@ -135,8 +135,8 @@ impl Counted<'_> {
             on_time: meter.punctuality.take().and_then(|punctuality| punctuality.share(end)),
             drops: counted.dropped.named().collect(),
             dropped_packets: counted.dropped_packets,
+            latency: meter.timeliness(experiment.curves).0,
             delivery: meter.delivery.summary(experiment.curves),
-            latency: meter.latency.summary(experiment.curves),
             jitter_duration: gaps.mean(),
             jitter_fraction: gaps.fraction(),
             jitter_fraction_bound: match promise {

@@ -1,0 +1,71 @@
+//! `[admission]`: by which formulas and tests channels are admitted, and what becomes of who is refused.
+
+use super::*;
+
+/// The channel of which there are to be as many as are admitted.
+pub(super) type Fill = Spanned<Name>;
+
+/// `[admission]`, and the channel to be filled up with if one is named.
+pub(super) fn admission(
+    cx: &mut Context<'_>,
+    part: Option<Part<RawAdmission>>,
+) -> Result<(Admission, Option<Fill>), Reported> {
+    let RawAdmission { formula, test, local_deadline, deadlines, refusal, fill } =
+        cx.part_or_empty(part, &WHOLE)?.into_inner();
+    let formula = cx.or(formula, FormulaWord(Some(Formula::Corrected)));
+    let test = cx.optional(test);
+    let local_deadline = cx.optional(local_deadline);
+    let deadlines = cx.or(deadlines, Division::Alike);
+    let refusal = cx.or(refusal, Refusal::Fails);
+    let fill = cx.optional(fill);
+    let (FormulaWord(formula), test, local_deadline, refusal) = (formula?, test?, local_deadline?, refusal?);
+    let division = deadlines?;
+    if let (None, Some(word)) = (formula, &local_deadline)
+        && *word.get_ref() == LocalDeadline::Bound
+    {
+        let help = "use `\"requested\"`, or a formula other than `\"off\"`";
+        return Err(cx.fault(&word.span(), "there is no bound to order by while admission is off", help));
+    }
+    if let (Some(Formula::Papers | Formula::Printed), Some(word)) = (formula, &test)
+        && *word.get_ref() == Test::Demand
+    {
+        let help = "use the formula `\"corrected\"`, or leave this out";
+        return Err(cx.fault(&word.span(), "the papers' formulas are admitted by `d_order`", help));
+    }
+    let test = test.map_or(Test::DOrder, Spanned::into_inner);
+    if let (Test::Demand, Some(word)) = (test, &local_deadline)
+        && *word.get_ref() == LocalDeadline::Bound
+    {
+        let reason = "the demand test is about EDF by the requested deadlines, and no other";
+        return Err(cx.fault(&word.span(), reason, "use `\"requested\"`, or leave this out"));
+    }
+    let by_default = if test == Test::Demand { LocalDeadline::Requested } else { LocalDeadline::Bound };
+    let local_deadline = local_deadline.map_or(by_default, Spanned::into_inner);
+    Ok((Admission { formula, test, local_deadline, division, refusal }, fill?))
+}
+
+/// The place of the channel that is to be filled up with.
+pub(super) fn fill(
+    cx: &mut Context<'_>,
+    fill: &Fill,
+    channels: &[ChannelSpec],
+    analysed: bool,
+) -> Result<usize, Reported> {
+    let (name, span) = (&fill.get_ref().0, fill.span());
+    if !analysed {
+        let help = "use the formula `\"corrected\"` or `\"papers\"`";
+        return Err(cx.fault(&span, "nothing is ever refused while admission is off", help));
+    }
+    let real_time = || channels.iter().filter(|channel| channel.class == Class::RealTime);
+    match channels.iter().position(|channel| channel.name == *name) {
+        Some(index) if channels[index].class == Class::RealTime => Ok(index),
+        Some(_) => {
+            let help = format!("name one of {}", list(real_time().map(|channel| &channel.name)));
+            Err(cx.fault(&span, format!("`{name}` is best effort, which is never refused"), help))
+        }
+        None => {
+            let help = format!("real-time channels are {}", list(real_time().map(|channel| &channel.name)));
+            Err(cx.fault(&span, format!("there is no channel `{name}`"), help))
+        }
+    }
+}
