@@ -280,6 +280,19 @@ mod tests {
     }
 
     #[test]
+    fn a_second_copy_changes_nothing_of_the_first() {
+        let corruption = Probability::new(0.5).unwrap();
+        let first = |duplication| {
+            let parameters = ImpairmentParameters { corruption, duplication, ..Default::default() };
+            let (sent, _) = pass(parameters, 1, 300);
+            sent.iter().map(|frame| frame[0].corrupted).collect::<Vec<_>>()
+        };
+        let once = first(Probability::NEVER);
+        assert!(once.contains(&true) && once.contains(&false));
+        assert_eq!(once, first(Probability::ALWAYS));
+    }
+
+    #[test]
     fn what_is_held_back_is_overtaken() {
         let by = Span::from_us(35);
         let half = Probability::new(0.5).unwrap();

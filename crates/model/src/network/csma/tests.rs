@@ -367,3 +367,26 @@ fn the_others_attempts_are_counted() {
     assert!(sent > 100 && collisions > 100 && given_up < sent && sent + given_up < offered);
     assert!((sent + collisions..=sent + collisions + 3).contains(&attempts), "{attempts}");
 }
+
+/// A frame that is withdrawn after 1 us is heard for a jam of 3.2 all the same, and 9.6 of silence later another begins.
+#[test]
+fn what_is_left_of_a_withdrawn_frame_is_as_long_as_a_jam() {
+    let mut medium = Csma::new(ten_megabit(2, Span::ZERO, None), random(0)).unwrap();
+    medium.request(Time::ZERO, 0);
+    medium.withdraw(Time::ZERO + Span::from_us(1), 0);
+    medium.request(Time::ZERO + Span::from_us(2), 1);
+    assert_eq!(medium.next_deadline(), Some(Time::ZERO + Span::from_ns(12_800)));
+}
+
+#[test]
+fn the_sixteenth_collision_is_the_last() {
+    let mut medium = Csma::new(ten_megabit(1, Span::ZERO, None), random(0)).unwrap();
+    medium.ask(Time::ZERO, 0);
+    for attempt in 1..=16 {
+        let at = Time::ZERO + Span::from_ms(100 * attempt);
+        medium.begin(at, 0);
+        medium.collide(at, 0);
+        assert_eq!(medium.report().stations[0].given_up, u64::from(attempt == 16), "{attempt}");
+    }
+    assert_eq!(medium.next_deadline(), None);
+}

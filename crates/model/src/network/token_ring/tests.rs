@@ -445,3 +445,14 @@ fn an_idle_token_is_found_after_any_time() {
     ring.request(late + Span::from_ns(400), 0);
     assert_eq!(ring.next_deadline(), Some(late + Span::from_us(1)));
 }
+
+/// A frame of 150 in a holding of 30 owes 120, and the token goes on at 220. Nobody wants it at 290, 360, 430 and 500, which pays that off, so who asks at 1000 has all of the holding at 1060.
+#[test]
+fn what_is_owed_is_paid_off_while_nobody_sends() {
+    let mut ring = ring(100, &[30], 0);
+    let frame = |ready, takes| (us(ready), Span::from_us(takes));
+    let load = vec![frame(0, 150), frame(1000, 20), frame(1000, 10), frame(1000, 10)];
+    let sent = run(&mut ring, &[load], us(2000));
+    assert_eq!(times(&sent), [(0, 70, 220), (0, 1060, 1080), (0, 1080, 1090), (0, 1160, 1170)]);
+    assert_eq!(ring.report()[0].passed_over, 0);
+}
