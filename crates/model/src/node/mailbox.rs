@@ -208,3 +208,58 @@ impl Mailbox {
         self.bounded
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use laxity_qos::channel::{Carried, ChannelId, Slots};
+    use laxity_qos::discipline::Tag;
+    use laxity_units::{Bytes, Span};
+
+    use super::*;
+    use crate::adapter::{CommandQueue, Moderation, Notification, Selection};
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn packet() -> Packet {
+        let size = Bytes::new(5);
+        let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
+        Packet {
+            channel: ChannelId(0),
+            message: 0,
+            index: 0,
+            count: 1,
+            size,
+            message_size: size,
+            tag: Tag::best_effort(at(0)),
+            due_from,
+            sent,
+            created,
+            handed,
+            carried: Carried::NOTHING,
+        }
+    }
+
+    /// A response of 0 is announced at 10, unless somebody looks before; then one of 8 waits for company of its own until 18, and not for what is left of the other's time.
+    #[test]
+    fn who_comes_after_a_look_waits_from_then_on() {
+        let moderation = Moderation { frames: None, delay: Span::from_us(10), interval: Span::ZERO };
+        let interface = Interface {
+            queues: vec![CommandQueue::default()],
+            selection: Selection::Priority,
+            doorbell: Span::ZERO,
+            poll: None,
+            notification: Notification::Interrupt,
+            responses: vec![ResponseQueue { moderation, ..ResponseQueue::default() }],
+        };
+        let (mut mailbox, mut packets) = (Mailbox::new(Some(&interface), false), Slots::default());
+        let response = Response::Transmitted(packets.put(&packet()));
+        mailbox.write(at(0), response, &packet());
+        assert_eq!(mailbox.due(), at(10));
+        assert_eq!(mailbox.read(), Some((response, 0)));
+        assert_eq!(mailbox.due(), Time::MAX);
+        mailbox.write(at(8), response, &packet());
+        assert_eq!(mailbox.due(), at(18));
+    }
+}

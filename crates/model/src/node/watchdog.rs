@@ -137,6 +137,21 @@ mod tests {
         assert_eq!(watchdog.reset_at(), None);
     }
 
+    /// What waits while the adapter has a packet is not refused: that is from 50 on, when it has none. From when it takes another, that is what is watched.
+    #[test]
+    fn who_has_a_packet_refuses_nobody() {
+        let config = DriverConfig { watchdog: None, reset_after: Some(Span::from_us(100)) };
+        let mut watchdog = Watchdog::new(config, Notification::Interrupt);
+        watchdog.handed(at(10), 'a');
+        watchdog.waiting(at(20), true);
+        assert_eq!(watchdog.reset_at(), Some(at(110)));
+        watchdog.returned(&'a');
+        watchdog.waiting(at(50), true);
+        assert_eq!(watchdog.reset_at(), Some(at(150)));
+        watchdog.handed(at(60), 'b');
+        assert_eq!(watchdog.reset_at(), Some(at(160)));
+    }
+
     /// It polls at multiples of 30 and watches at multiples of 50; at 150 it polls, so that nothing is found by chance.
     #[test]
     fn whoever_polls_is_watched_too() {

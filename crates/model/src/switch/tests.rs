@@ -298,3 +298,39 @@ fn a_port_adds_to_what_a_frame_carries() {
     }
     assert_eq!(left, [0, 10_000_000 - 10_000_000 / 64]);
 }
+
+/// One place is reserved, and the port's own memory is for whoever finds none; a third finds neither.
+#[test]
+fn what_finds_no_reserved_place_has_the_ports_own_memory() {
+    let mut switch = Switch::new([port(Order::Fifo, 10)], Bytes::ZERO);
+    switch.open(0, ChannelId(0), flow(RealTime, 10, 1));
+    let mut lost = Vec::new();
+    for message in 0..3 {
+        switch.receive(at(0), 0, &packet(0, message, 8, RealTime, 0), &mut |output| {
+            if let SwitchOutput::Discarded(packet) = output {
+                lost.push(packet.message);
+            }
+        });
+    }
+    assert_eq!((run(&mut switch, 0, 100), lost), (vec![(0, 8), (1, 16)], vec![2]));
+}
+
+/// The rate of a channel is for what it guarantees: what exceeds its contract has none of it.
+#[test]
+fn excess_has_no_part_in_the_rate_of_its_channel() {
+    let mut switch = Switch::new([port(Order::Fifo, 10)], Bytes::ZERO);
+    switch.open(0, ChannelId(0), flow(RealTime, 10, 1));
+    switch.open(0, ChannelId(1), flow(BestEffort, 0, 0));
+    for channel in [0, 1] {
+        switch.receive(at(3), 0, &packet(channel, 0, 5, BestEffort, 0), &mut |_| {});
+    }
+    let mut tags = Vec::new();
+    while let Some(due) = switch.next_deadline(0) {
+        switch.timer(due, 0, &mut |output| {
+            if let SwitchOutput::Departed(packet) = output {
+                tags.push(packet.tag);
+            }
+        });
+    }
+    assert_eq!(tags, [Tag::best_effort(at(3)), Tag::sharing(at(3), flow(BestEffort, 0, 0).tick)]);
+}
