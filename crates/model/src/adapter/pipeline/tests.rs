@@ -303,3 +303,28 @@ fn a_stalled_resource_resumes_where_it_was() {
     adapter.break_down(at(30), Breakdown::Stall(1), false);
     assert_eq!(adapter.next_deadline(), Some(at(36)));
 }
+
+/// A packet that has been on the link for 5 of its 10 goes on when the adapter does: at 50 it has 5 to go.
+#[test]
+fn what_needs_no_resource_stands_still_too() {
+    let mut adapter = pipeline(description(vec![stage("link", vec![phase(10, None)])]));
+    let at = |us| Time::ZERO + Span::from_us(us);
+    assert!(adapter.transmit(at(10), &packet(0, Class::BestEffort, 0)), "there is room");
+    adapter.break_down(at(15), Breakdown::Stop, true);
+    adapter.timer(at(30));
+    assert_eq!((adapter.next_deadline(), adapter.held()), (None, 1));
+    adapter.break_down(at(50), Breakdown::Stop, false);
+    assert_eq!(adapter.next_deadline(), Some(at(55)));
+}
+
+#[test]
+fn a_reset_ends_a_stall() {
+    let mut adapter = pipeline(description(vec![stage("dma", vec![phase(10, Some(0))])]));
+    let at = |us| Time::ZERO + Span::from_us(us);
+    adapter.break_down(at(0), Breakdown::Stall(1), true);
+    assert!(adapter.transmit(at(5), &packet(0, Class::BestEffort, 0)), "there is room");
+    assert_eq!(adapter.next_deadline(), None);
+    adapter.reset(at(20));
+    assert!(adapter.transmit(at(30), &packet(1, Class::BestEffort, 0)), "there is room");
+    assert_eq!(adapter.next_deadline(), Some(at(40)));
+}

@@ -105,6 +105,19 @@ fn who_comes_while_the_host_copies_waits() {
     assert_eq!(adapter.next_deadline(), Some(at(30)), "the host has long done");
 }
 
+/// What the host copies over keeps nobody from another resource: from 4 on it takes 10.
+#[test]
+fn who_needs_nothing_of_what_the_host_copies_over_goes_on() {
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let mut description = description(vec![stage("dma", vec![phase(10, Some(0))])]);
+    description.resources[0].host = true;
+    let mut adapter = pipeline(description);
+    adapter.copies(at(2), Span::from_us(6));
+    assert!(adapter.transmit(at(4), &packet(0, Class::BestEffort, 0)), "there is room");
+    adapter.timer(at(8));
+    assert_eq!(adapter.next_deadline(), Some(at(14)));
+}
+
 /// A reset in the middle of a packet's cells gives it back once.
 #[test]
 fn a_packet_in_cells_is_given_back_whole() {

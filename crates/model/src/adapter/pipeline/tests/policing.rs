@@ -80,6 +80,38 @@ fn the_rest_of_a_message_goes_the_same_way() {
     );
 }
 
+/// The same where it goes on without a guarantee: the packet that was demoted is counted as what it was.
+#[test]
+fn the_rest_of_a_message_is_demoted_too() {
+    let part = |message, index, size| {
+        let packet = packet(message, Class::RealTime, 500);
+        Packet { index, count: 3, size: Bytes::new(size), ..packet }
+    };
+    let mut adapter = pipeline(policed(Excess::Demote, 0, vec![stage("link", vec![phase(1, None)])]));
+    for packet in [part(0, 2, 100), part(1, 0, 60), part(1, 1, 50), part(1, 2, 20), part(2, 0, 40)] {
+        assert!(adapter.transmit(at(0), &packet), "there is room");
+    }
+    (1..=5).for_each(|us| adapter.timer(at(us)));
+    let left = std::iter::from_fn(|| adapter.poll_output()).filter_map(|output| match output {
+        AdapterOutput::Frame { packet, .. } => Some((packet.message, packet.tag.class)),
+        _ => None,
+    });
+    let (real_time, best_effort) = (Class::RealTime, Class::BestEffort);
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        [(0, real_time), (1, real_time), (1, best_effort), (1, best_effort), (2, real_time)]
+    );
+}
+
+/// What a channel sends beyond its contract, and as such, is not held to it, and takes nothing of it: both that are guaranteed find room.
+#[test]
+fn what_is_sent_as_excess_is_not_policed() {
+    let mut handed = real_time(&[0, 0, 0]);
+    handed[1].1.tag = Tag::best_effort(at(0));
+    let outcome = run(policed(Excess::Drop, 0, vec![stage("link", vec![phase(1, None)])]), &handed);
+    assert_eq!(outcome, (vec![(0, 1), (1, 2), (2, 3)], vec![]));
+}
+
 /// One buffer: the third packet is fetched at 20, and conforms by then. It is what is fetched that counts.
 #[test]
 fn what_waits_is_looked_at_again() {
