@@ -55,6 +55,49 @@ const NODES: &str = r#"[node.a]
 joins = ["a", "b"]
 "#;
 
+/// A host that takes what comes in at an interface, for a program with a budget and one without.
+const RECEIVING: &str = r#"title = "a test"
+[host]
+profile = "polling-server"
+costs = { context_switch = "2 us" }
+receive = { poll = "1.59 us", program = "3 us" }
+[run]
+time = "1 s"
+[[interface]]
+name = "nic"
+policy = "hard_timer"
+interval = "100 us"
+quota = 10
+buffers = 128
+buffers_real_time = 64
+sharing = { kind = "weighted", real_time = 4, best_effort = 6 }
+[[program]]
+name = "control"
+order = "class"
+budget = "60 us"
+period = "1 ms"
+[[program]]
+name = "others"
+[[channel]]
+name = "urgent"
+class = "real_time"
+max_message = "64 B"
+burst = 1
+min_interval = "500 us"
+deadline = "5 ms"
+interface = "nic"
+program = "control"
+source = { kind = "periodic" }
+[[channel]]
+name = "flood"
+class = "best_effort"
+max_message = "1000 B"
+burst = 1
+interface = "nic"
+program = "others"
+source = { kind = "periodic", rate = "10 MB/s" }
+"#;
+
 /// `text` with two hosts, of which one sends to the other.
 fn of_two(text: &str) -> String {
     let from = |name: &str| format!("name = \"{name}\"\n");
@@ -83,6 +126,7 @@ fn why(experiment: &Experiment) -> Option<&'static str> {
             promise::undelivered(experiment, Formula::Corrected)[0].as_ref().map(|why| why.0)
         }
         Promise::Unbounded(why, _) => Some(why.0),
+        Promise::Received(_) => None,
         other => panic!("{other:?}"),
     }
 }
@@ -131,6 +175,43 @@ fn what_comes_in_and_media() {
         &of_two(&HOST.replace(NULL, &stages)),
         include_str!("uncovered/both-ways.txt"),
     );
+}
+
+#[test]
+fn a_host_of_two_cores() {
+    let cores = HOST.replace("speedup = 10\n", "speedup = 10\ncores = 2\n");
+    each_is_refused_for_its_reason(&of_two(&cores), include_str!("uncovered/cores.txt"));
+}
+
+#[test]
+fn what_comes_in_at_interfaces() {
+    each_is_refused_for_its_reason(RECEIVING, include_str!("uncovered/receiving.txt"));
+}
+
+/// What is near to something that is not covered, and is: each case is an edit.
+fn each_is_covered(text: &str, cases: &str) {
+    for case in cases.trim_end().split("\n\n") {
+        let edited = edited(text, &case.lines().collect::<Vec<_>>());
+        assert_eq!(refused(&edited), None, "{edited}");
+    }
+}
+
+/// A host that receives works ahead of its time behind one that sends; as many channels as levels are the same to the tables of two links.
+#[test]
+fn two_hosts_that_are_covered() {
+    each_is_covered(&of_two(HOST), include_str!("uncovered/but-path.txt"));
+}
+
+/// A deadline of 30 ms and a horizon of 1 are tolerated by 31; what a sender's adapter does with what comes in is nothing to who starts there.
+#[test]
+fn adapters_of_stages_that_are_covered() {
+    each_is_covered(&of_two(&HOST.replace(NULL, STAGES)), include_str!("uncovered/but-adapter.txt"));
+}
+
+/// Best effort at an interface of its own shares no queue with real time.
+#[test]
+fn interfaces_that_are_covered() {
+    each_is_covered(RECEIVING, include_str!("uncovered/but-receiving.txt"));
 }
 
 /// No file has a null adapter at a medium that stations share; whoever makes an experiment otherwise is told all the same, whichever channel it is that is sent there, and by whichever link and host of its way.

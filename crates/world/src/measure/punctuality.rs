@@ -236,6 +236,49 @@ mod tests {
         assert_eq!(punctuality.share(ms(100)), Some(1.0));
     }
 
+    /// Due at 5 and 15, they come at 5 and just after 15; what is due at 25 is asked about from then on.
+    #[test]
+    fn what_comes_when_it_is_due_is_in_time() {
+        let mut punctuality = burst();
+        punctuality.arrive(ms(5), 0, ms(0));
+        assert_eq!(punctuality.clone().share(ms(5)), Some(1.0));
+        punctuality.arrive(ms(15) + Span::from_ps(1), 1, ms(10));
+        assert_eq!(punctuality.clone().share(ms(24)), Some(0.5));
+        assert_eq!(punctuality.share(ms(25)), Some(1.0 / 3.0));
+    }
+
+    /// A run may end before what came in it is due: that is asked about if the two are at the same time.
+    #[test]
+    fn what_is_due_when_the_run_ends_is_asked_about() {
+        let mut punctuality = burst();
+        punctuality.arrive(ms(3), 0, ms(0));
+        assert_eq!(punctuality.clone().share(ms(5)), Some(1.0));
+        assert_eq!(punctuality.share(ms(4)), None);
+    }
+
+    /// Of four messages at once the second was dropped after it had been taken, so the third is due from 10 on where our clock has 20, and the fourth at 25 where it has 35: by 30
+    /// both that have not come are late.
+    #[test]
+    fn what_the_host_takes_back_makes_later_messages_due_sooner() {
+        let mut punctuality = burst();
+        punctuality.offer(ms(0), true);
+        punctuality.answer(ms(0), SPEC.max_message, Sent::Accepted { message: 3 }, true);
+        punctuality.arrive(ms(1), 0, ms(0));
+        punctuality.arrive(ms(12), 2, ms(10));
+        assert_eq!(punctuality.share(ms(30)), Some(0.5));
+    }
+
+    /// Answered as the window opens and as it closes, the first is of it. It comes at the instant at which it is said to have been sent.
+    #[test]
+    fn what_is_told_at_the_edges_is_counted_at_the_first() {
+        let size = SPEC.max_message;
+        let mut elsewhere = Punctuality::new(Span::from_ms(5), None).told_later();
+        let answered = |at, message| (at, Said::Answered(size, Sent::Accepted { message }));
+        elsewhere.arrive(ms(20), 0, ms(20));
+        elsewhere.hear(&[answered(ms(20), 0), answered(ms(30), 1)], ms(20), ms(30));
+        assert_eq!(elsewhere.share(ms(100)), Some(1.0));
+    }
+
     #[test]
     fn a_host_that_tells_at_the_end_comes_to_the_same() {
         let size = SPEC.max_message;

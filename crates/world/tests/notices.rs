@@ -1,0 +1,56 @@
+//! When a host hears of what has come in is a part of the bound on its delivery.
+
+use laxity_qos::admission::Formula;
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::promise;
+
+/// The bound on delivery over adapters of stages, if the receiving one has `queue` for its responses.
+fn delivered(queue: &str) -> Span {
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        speedup = 10
+        subsystem = {{ packet = "4 KiB", link = {{ paradigm = "O1", depth = 2 }} }}
+        [adapter]
+        kind = "generic"
+        transmit = [{{ name = "link", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "20 us", medium = true }}] }}]
+        receive = [{{ name = "store", queue = [{{ order = "fifo" }}], phase = [{{ fixed = "5 us" }}] }}]
+        [node.a]
+        [node.b.adapter]
+        response_queue = [{queue}]
+        [network.n]
+        joins = ["a", "b"]
+        [run]
+        time = "1 s"
+        [[channel]]
+        name = "film"
+        class = "real_time"
+        from = "a"
+        to = "b"
+        max_message = "8 KiB"
+        burst = 1
+        min_interval = "40 ms"
+        deadline = "30 ms"
+        source = {{ kind = "periodic" }}
+        "#
+    );
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered");
+    promises.channels[0].delivery_bound().expect("it is received")
+}
+
+/// A response waits for company for its delay, or until so long after the last interrupt, whichever is longer; in a queue of its own as in one for all.
+#[test]
+fn a_response_waits_for_the_longer_of_delay_and_interval() {
+    let at_once = delivered("{ answers = \"all\" }");
+    let later = |queue: &str| delivered(queue) - at_once;
+    let us = Span::from_us;
+    assert_eq!(later("{ answers = \"all\", delay = \"100 us\" }"), us(100));
+    assert_eq!(later("{ answers = \"all\", delay = \"10 us\", interval = \"100 us\" }"), us(100));
+    assert_eq!(later("{ answers = \"all\", delay = \"30 us\", interval = \"10 us\" }"), us(30));
+    let apart = "{ answers = \"received\", delay = \"40 us\" }, { answers = \"sent\", delay = \"200 us\" }";
+    assert_eq!(later(apart), us(40));
+}
