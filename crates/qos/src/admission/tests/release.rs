@@ -40,3 +40,41 @@ proptest! {
         table.bounds();
     }
 }
+
+/// Another link's packets cost 15 us of the CPU. By time they are 20 apart, and leave a quarter of it; beside a message of ten packets, by 25 for each and `15 (4 + 2 + 1 + 1)`, it is less by packets, and one message is in
+/// time after another. Without it that seems to be less by time, by which either of the others is in time, at 11.12 and 13.72 ms, and both on one level are not if one is due in 12. So what was known stays.
+#[test]
+fn who_stays_has_levels_enough() {
+    let us = Span::from_us;
+    let environment = Environment {
+        host: HostCosts {
+            first_packet: us(40),
+            packet: us(40),
+            link_scheduling: us(10),
+            interrupt: us(5),
+            ..HostCosts::default()
+        },
+        link: LinkCosts::new(us(50), Span::ZERO).into(),
+        packet: Bytes::new(1000),
+        makes: Some(us(40)),
+        others: vec![OtherLink { apart: us(20), longest: us(60), buffers: Some(4) }],
+        ..mc68040(ResourceModel::O1, 1, Formula::Corrected)
+    };
+    let left = |levels: Option<u32>| {
+        let mut table = table(Environment { levels, ..environment.clone() });
+        let asked = [(10, 90_000), (1, 90_000), (1, 12_000)].map(|(packets, due)| {
+            let size = Bytes::new(1000 * packets);
+            let interval = Span::from_ms(100);
+            let spec = TrafficSpec { max_message: size, min_message: size, burst: 1, min_interval: interval };
+            match table.request(Request::new(spec, us(due)).unwrap()) {
+                Decision::Admitted { id, .. } => id,
+                refused => panic!("{refused:?}"),
+            }
+        });
+        assert!(table.release(asked[0]));
+        table.bounds().iter().map(|bound| bound.bound).collect::<Vec<_>>()
+    };
+    assert_eq!(left(Some(1)), [us(565), us(565)]);
+    assert_eq!(left(None), left(Some(2)));
+    assert!(left(None).iter().all(|bound| *bound > us(11_000)));
+}
