@@ -59,3 +59,20 @@ fn no_bound_is_exceeded_again() {
     assert!(files.len() >= 11, "{files:?}");
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
+
+/// A bound counts what arrives. Of what has one, keeps its contract and meets nothing that breaks, nothing is lost on the way.
+#[test]
+fn what_has_a_bound_has_room() {
+    let ahead = files().into_iter().filter(|file| file.to_string_lossy().contains("messages-ahead"));
+    let mut bounds = 0;
+    for file in ahead {
+        let scenario = laxity_lab::load(&file).unwrap_or_else(|errors| panic!("{errors}"));
+        let run = laxity_world::run(&scenario.first());
+        for channel in run.channels.iter().filter(|channel| channel.bound.is_some()) {
+            let lost = (channel.dropped_packets, channel.lost_packets);
+            assert_eq!(lost, (0, 0), "{}: {}", scenario.name, channel.name);
+            bounds += 1;
+        }
+    }
+    assert!(bounds >= 3, "{bounds} channels have bounds");
+}

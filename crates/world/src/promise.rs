@@ -5,6 +5,7 @@
 //! when its local deadline here and the longest way have passed, however early it comes: so each host has to reserve
 //! for the contract only, and what is ahead of its time is held (Kandlur, Shin and Ferrari 1994).
 
+mod ahead;
 mod arrivals;
 mod backlog;
 mod computing;

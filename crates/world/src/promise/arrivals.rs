@@ -4,7 +4,7 @@
 //! the first leaves nothing of a CPU, and of a port the second says nothing. There, and wherever it comes to less, they are told apart by who sent them.
 //!
 //! *What has a guarantee* keeps to its contract at every hop. Message `k` of a channel is at this host by its logical arrival `ℓ_k` here, and, but for `a` messages that went ahead
-//! (within a horizon, at most a burst), not before `ℓ_k − E`: the stations before hold what is early, and from there it is their local deadlines and what the way may be
+//! (within a horizon, of those that came ahead themselves: `ahead.rs`), not before `ℓ_k − E`: the stations before hold what is early, and from there it is their local deadlines and what the way may be
 //! shorter. Logical arrivals are `I_min` apart, so with `N` packets in a message there come in `Δ` at most
 //!
 //! ```text
@@ -30,6 +30,7 @@ use laxity_qos::discipline::Class;
 use laxity_qos::station::Senders;
 use laxity_units::{Bytes, Span};
 
+use super::ahead;
 use super::departures::{Departures, comes_by};
 use crate::coverage::{Uncovered, frames_apart, sources};
 use crate::experiment::{ChannelSpec, Division, Experiment, Task};
@@ -173,19 +174,17 @@ pub(super) fn by_contract(experiment: &Experiment, channel: &ChannelSpec, at: us
         Division::Shared => channel.deadline?.saturating_mul(channel.route.len() as u64),
     };
     let interval = channel.spec.min_interval;
-    let (mut early, mut ahead) = (Span::ZERO, 0);
+    let (mut early, mut went_ahead) = (Span::ZERO, 0);
     for hop in (0..at).rev() {
         let station = channel.route[hop];
-        let network = &experiment.networks[channel.ways[hop]];
-        let head_start = experiment.head_start(channel, hop, experiment.packet());
-        let shorter = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
-        early = early.saturating_add(local).saturating_add(shorter);
-        ahead = experiment.horizon(station).div_ceil(interval).min(u64::from(channel.spec.burst));
+        early = early.saturating_add(local).saturating_add(ahead::shorter(experiment, channel, hop));
+        let come = ahead::come(experiment, channel, hop, |_| local);
+        went_ahead = ahead::let_go(experiment, channel, station, come);
         if hop == 0 || experiment.holds(station) {
             break;
         }
     }
     let packets = channel.spec.fragmentation(experiment.packet()).packets();
-    let messages = early.div_ceil(interval).saturating_add(2).saturating_add(ahead);
+    let messages = early.div_ceil(interval).saturating_add(2).saturating_add(went_ahead);
     Some(Departures { burst: messages.saturating_mul(packets), interval: interval / packets.max(1) })
 }

@@ -2,13 +2,13 @@
 //!
 //! Where a channel starts its buffers are its own, and admission counts them (`laxity_qos::admission::Buffers`). Past that a message may come ahead of its time by as much as the station before could
 //! be early, its local deadline, the link's horizon and what the way and the host's notice of it may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
-//! a burst that was sent ahead (Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
+//! those that came ahead to the station before and were let go (`ahead.rs`; Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
 
 use laxity_qos::channel::Role;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::Hop;
+use super::{Hop, ahead};
 use crate::experiment::Experiment;
 
 /// Says at each of the `hops` of channel `i` how many of its packets there may be.
@@ -41,19 +41,17 @@ pub(crate) fn held(
     if channel.class == Class::BestEffort || at == 0 {
         return 0;
     }
-    let (mut stay, mut ahead) = (local(at).saturating_add(notice), 0);
+    let (mut stay, mut went_ahead) = (local(at).saturating_add(notice), 0);
     let interval = channel.spec.min_interval;
     for hop in (0..at).rev() {
         let before = channel.route[hop];
-        let network = &experiment.networks[channel.ways[hop]];
-        let head_start = experiment.head_start(channel, hop, experiment.packet());
-        let on_the_way = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
-        stay = stay.saturating_add(local(hop)).saturating_add(on_the_way);
-        ahead = experiment.horizon(before).div_ceil(interval).min(u64::from(channel.spec.burst));
+        stay = stay.saturating_add(local(hop)).saturating_add(ahead::shorter(experiment, channel, hop));
+        let come = ahead::come(experiment, channel, hop, &local);
+        went_ahead = ahead::let_go(experiment, channel, before, come);
         if hop == 0 || experiment.holds(before) {
             break;
         }
     }
-    let messages = stay.div_ceil(interval).saturating_add(ahead).saturating_add(2);
+    let messages = stay.div_ceil(interval).saturating_add(went_ahead).saturating_add(2);
     messages.saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
 }

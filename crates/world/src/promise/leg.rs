@@ -9,6 +9,7 @@ use laxity_qos::admission::{Buffers, Early, Pays, Program, RateRequest, Request}
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 
+use super::ahead;
 use super::environment::reader;
 use super::station::Asked;
 use crate::experiment::{ChannelSpec, Experiment, Placement};
@@ -23,6 +24,8 @@ pub(super) struct Leg<'a> {
     hop: usize,
     pays: Pays,
     early: Early,
+    /// Messages that are ahead beside those that are early by so much: a burst, until a station holds some of it.
+    ahead: u64,
 }
 
 impl<'a> Leg<'a> {
@@ -33,7 +36,8 @@ impl<'a> Leg<'a> {
         once: bool,
     ) -> Self {
         let pays = if once { Pays::First } else { Pays::Everywhere };
-        Self { experiment, placement, channel, once, hop: 0, pays, early: Early::default() }
+        let ahead = u64::from(channel.spec.burst);
+        Self { experiment, placement, channel, once, hop: 0, pays, early: Early::default(), ahead }
     }
 
     /// What it asks of the station that it has come to, asking for `request`, and having that role there. Past the first host it is given the room that it needs.
@@ -88,14 +92,15 @@ impl<'a> Leg<'a> {
             return;
         }
         let station = channel.route[hop];
-        let network = &experiment.networks[channel.ways[hop]];
-        let head_start = experiment.head_start(channel, hop, experiment.packet());
-        let shorter = network.longest_way().saturating_sub(network.propagation).saturating_add(head_start);
-        let (came, ahead) = match experiment.holds(station) {
-            true => (Span::ZERO, experiment.horizon(station).div_ceil(channel.spec.min_interval)),
-            false => (self.early.by, self.early.ahead),
+        let shorter = ahead::shorter(experiment, channel, hop);
+        let came = match experiment.holds(station) {
+            true => {
+                let come = self.ahead.saturating_add(self.early.by.div_ceil(channel.spec.min_interval));
+                self.ahead = ahead::let_go(experiment, channel, station, come);
+                Early { by: Span::ZERO, ahead: self.ahead }
+            }
+            false => self.early,
         };
-        let by = came.saturating_add(most).saturating_add(shorter);
-        self.early = Early { by, ahead: ahead.min(u64::from(channel.spec.burst)) };
+        self.early = Early { by: came.by.saturating_add(most).saturating_add(shorter), ..came };
     }
 }
