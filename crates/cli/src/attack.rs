@@ -79,7 +79,9 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
         }
         record.renew(AttackedPoint::new(&scenario, group, &kept));
     }
-    if attacked > 0 {
+    if attacked == 0 {
+        exit = exit.max(Exit::NotJudged);
+    } else {
         if let Err(error) = record.write(&directory) {
             terminal.error(&error.to_string());
             return Exit::Broken;

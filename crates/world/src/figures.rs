@@ -21,6 +21,10 @@ pub const ALL: &[(&str, &str)] = &[
     ),
     ("refused", "channels that were refused"),
     (
+        "exceeded",
+        "channels of a simulation that took longer than the bound that was proved for them: a mistake of ours",
+    ),
+    (
         "papers_throughput",
         "throughput in bytes/s by the papers' formula, of messages that follow each other without a pause",
     ),

@@ -288,10 +288,26 @@ pub struct Frames {
     pub of_contract: Option<f64>,
 }
 
+impl Channel {
+    /// Whether a message took longer than the bound says, to its last transmission or to its receiver.
+    pub fn exceeds(&self) -> bool {
+        // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
+        let beyond = |worst: Option<f64>, bound: Option<f64>| {
+            worst.zip(bound).is_some_and(|(worst, bound)| worst > bound * (1.0 + 1e-12))
+        };
+        beyond(self.worst, self.bound) || beyond(self.delivery_worst, self.delivery_bound)
+    }
+}
+
 impl Run {
     /// How unfit the run is to be judged by: up to 1 it is fit, as every run in virtual time is.
     pub fn strain(&self) -> f64 {
         self.real_time.as_ref().map_or(0.0, |real_time| real_time.fitness.strain())
+    }
+
+    /// Whether a simulation took longer than what was proved for it: nothing that it says can be relied on, and the mistake is ours.
+    pub fn exceeds_bounds(&self) -> bool {
+        self.figures.contains_key("exceeded")
     }
 
     /// Whether it was given up before its end, since nothing came of it any more.

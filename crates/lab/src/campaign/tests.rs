@@ -165,12 +165,12 @@ fn a_claim_that_is_not_judged_or_wrong_is_neither_green_nor_an_end_to_the_others
 
 /// What was given up did not measure what was asked for, whatever claims make of it.
 #[test]
-fn a_run_that_was_given_up_is_not_judged() {
-    let given_up = |seed: f64| {
+fn a_run_that_was_given_up_is_not_judged_and_one_beyond_its_bounds_fails() {
+    let with = |figure: &str, seed: f64| {
         let run = |experiment: &Experiment| {
             let mut run = pretend(experiment)?;
             if run.figures["seed"] == seed {
-                run.figures.insert("given_up".into(), 1.0);
+                run.figures.insert(figure.into(), 1.0);
             }
             Ok(run)
         };
@@ -180,8 +180,9 @@ fn a_run_that_was_given_up_is_not_judged() {
         let outcome = run_by(&scenario("true"), &Options::default(), &pretend, &mut |_| ()).unwrap();
         outcome.results.runs.iter().map(|run| run.figures["seed"]).collect()
     };
-    assert_eq!(given_up(seeds[2]), Standing::NotJudged);
-    assert_eq!(given_up(-1.0), Standing::Holds);
+    for (figure, standing) in [("given_up", Standing::NotJudged), ("exceeded", Standing::Fails)] {
+        assert_eq!((with(figure, seeds[2]), with(figure, -1.0)), (standing, Standing::Holds), "{figure}");
+    }
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn a_port_adds_to_what_a_frame_carries() {
 /// One place is reserved, and the port's own memory is for whoever finds none; a third finds neither.
 #[test]
 fn what_finds_no_reserved_place_has_the_ports_own_memory() {
-    let mut switch = Switch::new([port(Order::Fifo, 10)], Bytes::ZERO);
+    let mut switch = Bench::new([port(Order::Fifo, 10)], Bytes::ZERO);
     switch.open(0, ChannelId(0), flow(RealTime, 10, 1));
     let mut lost = Vec::new();
     for message in 0..3 {
@@ -318,7 +318,7 @@ fn what_finds_no_reserved_place_has_the_ports_own_memory() {
 /// The rate of a channel is for what it guarantees: what exceeds its contract has none of it.
 #[test]
 fn excess_has_no_part_in_the_rate_of_its_channel() {
-    let mut switch = Switch::new([port(Order::Fifo, 10)], Bytes::ZERO);
+    let mut switch = Bench::new([port(Order::Fifo, 10)], Bytes::ZERO);
     switch.open(0, ChannelId(0), flow(RealTime, 10, 1));
     switch.open(0, ChannelId(1), flow(BestEffort, 0, 0));
     for channel in [0, 1] {

@@ -50,7 +50,7 @@ pub(super) fn run(
     let mut calendar = Calendar::new();
     world.start(&mut calendar);
     let (ended, outcome) = go_on(&mut world, &mut calendar, (length, events), |world| world.window.through);
-    (ended != Ended::Events).then(|| ended.told(world.into_run(outcome.now).0))
+    (ended != Ended::Events).then(|| ended.told(experiment.admission.formula, world.into_run(outcome.now).0))
 }
 
 /// What can happen. What there is to say of it is one number each time, so that an event is two words, which stay in registers.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use laxity_engine::trace::{NoTrace, Trace};
 use laxity_engine::{Calendar, Limits, Outcome, Stop, VirtualClock, World};
+use laxity_qos::admission::Formula;
 use laxity_units::Time;
 
 use super::observer::Observer;
@@ -80,7 +81,7 @@ fn simulate<'a, T: Trace>(
     let mut calendar = Calendar::new();
     assembly.start(&mut calendar);
     let (ended, outcome) = go_on(&mut assembly, &mut calendar, (length, u64::MAX), Assembly::through);
-    ended.told(assembly.into_run(outcome.now, &[]).0)
+    ended.told(experiment.admission.formula, assembly.into_run(outcome.now, &[]).0)
 }
 
 /// How a run ended.
@@ -95,10 +96,17 @@ pub(super) enum Ended {
 }
 
 impl Ended {
-    /// `run` with that among its figures, if it was given up.
-    pub(super) fn told(self, mut run: Run) -> Run {
+    /// `run` with that among its figures, if it was given up; and with how many bounds it exceeded that were proved, if it did any.
+    pub(super) fn told(self, formula: Option<Formula>, mut run: Run) -> Run {
         if self == Ended::GivenUp {
             run.figures.insert("given_up".into(), 1.0);
+        }
+        // Those of the papers are there to be looked at, and some are exceeded.
+        if formula == Some(Formula::Corrected) {
+            let exceeded = run.channels.iter().filter(|channel| channel.exceeds()).count();
+            if exceeded > 0 {
+                run.figures.insert("exceeded".into(), exceeded as f64);
+            }
         }
         run
     }
@@ -186,6 +194,29 @@ mod tests {
         calendar.schedule(Time::ZERO, ());
         let (ended, _) = go_on_with(100, &mut ticks, &mut calendar, (length, events), |ticks| ticks.through);
         (ended, ticks.ticks)
+    }
+
+    /// A bound that was proved and is exceeded is told of; one of the papers is there to be looked at. The last bit of a double breaks nothing, and
+    /// each way to its end counts.
+    #[test]
+    fn a_bound_that_is_exceeded_is_told_of() {
+        use crate::results::Channel;
+        let channel = |bound, worst, delivery| Channel {
+            bound: Some(bound),
+            worst: Some(worst),
+            delivery_bound: Some(3.0),
+            delivery_worst: Some(delivery),
+            ..Channel::default()
+        };
+        for (formula, channels, told) in [
+            (Formula::Corrected, vec![channel(2.0, 2.0, 3.0)], None),
+            (Formula::Corrected, vec![channel(2.0, 2.0 + 4e-16, 3.0)], None),
+            (Formula::Corrected, vec![channel(2.0, 2.1, 3.0), channel(2.0, 1.0, 3.1)], Some(2.0)),
+            (Formula::Papers, vec![channel(2.0, 2.1, 3.0)], None),
+        ] {
+            let run = Ended::Whole.told(Some(formula), Run { channels, ..Run::default() });
+            assert_eq!((run.figures.get("exceeded").copied(), run.exceeds_bounds()), (told, told.is_some()));
+        }
     }
 
     #[test]

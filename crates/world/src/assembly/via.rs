@@ -54,7 +54,7 @@ pub(super) fn run(
     cluster.start(&mut calendar);
     let (ended, outcome) =
         go_on(&mut cluster, &mut calendar, (length, events), |cluster| cluster.window.through);
-    (ended != Ended::Events).then(|| ended.told(cluster.into_run(outcome.now)))
+    (ended != Ended::Events).then(|| ended.told(experiment.admission.formula, cluster.into_run(outcome.now)))
 }
 
 /// What can happen.
