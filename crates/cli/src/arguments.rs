@@ -16,8 +16,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXIT
 ///
 /// The exit code is the first of these that applies. 3: the work could not be done, or a file that was to be written is
 /// not: a full disk costs the files, and table and verdicts are printed all the same. 2: the input is bad: an argument,
-/// a file, the script of a claim. 1: a claim is contradicted, or a channel is refused that does not say
-/// `refusal = "expected"`. 4: a claim is not judged, for what it asks about was not measured, or not well enough; a
+/// a file, the script of a claim. 1: a claim is contradicted, a channel is refused that does not say
+/// `refusal = "expected"`, or a simulation exceeded a bound that was proved for it. 4: a claim is not judged, for what it asks about was not measured, or not well enough; a
 /// run was given up, for nothing came of it any more; of `admit`, no analysis covers the host. 0: every claim holds, if
 /// only within a stated range, and every channel is admitted that is to be.
 ///
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     ///
     /// Chooses phases, sizes and order of messages within each channel's contract, and for best effort whatever there could
     /// be. The same seed and number of steps find the same, whatever the number of threads. A scene that takes more than two million events is
-    /// given up. Exit code 1 if a bound was exceeded.
+    /// given up. Exit code 1 if a bound was exceeded, 4 if nothing has one.
     Attack(Attack),
     /// Searches the sweep of a scenario for the setting that its `[tune]` asks for.
     ///

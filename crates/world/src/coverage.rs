@@ -63,7 +63,7 @@ use crate::experiment::{
 pub(crate) use faults::stalls;
 pub(crate) use host::thread_per_message;
 use host::{by_level, clock_of_host, host_policies, levels, patient};
-pub(crate) use incoming::{Frames, frames_apart, incoming, notices, sources};
+pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices, sources};
 pub(crate) use medium::COLLISIONS;
 pub(crate) use receiving::receiving;
 pub(crate) use via::{Cluster, Taken, cluster, server_name};

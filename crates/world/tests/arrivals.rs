@@ -89,13 +89,19 @@ fn a_guaranteed_channel_brings_what_its_contract_and_lateness_let_it() {
     assert_eq!(charged(&jitter), 8 + 1 + 1);
 }
 
-/// Within a horizon of three milliseconds at the port `⌈3/2⌉ = 2` messages may go ahead of their time, of at most a burst.
+/// A message may come to the port 1.5 ms before it is due there, since `a` holds it until its logical arrival: that is one message of one each 2 ms, and so many may go ahead there within a horizon of three
+/// milliseconds or more, whatever the burst. Within one of three, that at `a` lets `⌈3/2⌉ = 2` of a burst of three go, which makes three at the port, of which as many go on as its own horizon lets: two, or all.
 #[test]
 fn what_goes_ahead_at_the_last_port_comes_with_the_rest() {
     let two = experiment("horizon = \"3 ms\"", "", &film(""));
-    assert_eq!(charged(&two), 2 * (1 + 2 + 2) + 1);
+    assert_eq!(charged(&two), 2 * (1 + 2 + 1) + 1);
     let burst = experiment("horizon = \"30 ms\"", "", &film(""));
-    assert_eq!(charged(&burst), 2 * (1 + 2 + 3) + 1);
+    assert_eq!(charged(&burst), 2 * (1 + 2 + 1) + 1);
+    for (at_the_port, go) in [("3 ms", 2), ("30 ms", 3)] {
+        let mut early = experiment(&format!("horizon = \"{at_the_port}\""), "", &film(""));
+        early.hosts.iter_mut().for_each(|host| host.subsystem.link.early.horizon = us(3000));
+        assert_eq!(charged(&early), 2 * (1 + 2 + go) + 1);
+    }
 }
 
 /// What has no guarantee was made by `a`, which takes 400 us for a packet and 100 to start it, and has two buffers and one packet with its adapter: by (1) of `departures.rs`

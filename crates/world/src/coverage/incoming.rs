@@ -150,11 +150,16 @@ impl Frames {
 
 /// Per station, how long after its last bit it may hear of a frame; nothing where that cannot be said.
 pub(crate) fn notices(experiment: &Experiment) -> Vec<Span> {
-    let of =
-        |station, link| incoming_by(experiment, station, link).map_or(Span::ZERO, |incoming| incoming.notice);
-    let nodes = (0..experiment.nodes.len())
-        .map(|node| experiment.links_of(node).map(|link| of(node, link)).max().unwrap_or_default());
-    nodes.chain(experiment.outlets.iter().map(|_| Span::ZERO)).collect()
+    (0..experiment.stations()).map(|station| notice(experiment, station)).collect()
+}
+
+/// The same of one.
+pub(crate) fn notice(experiment: &Experiment, station: usize) -> Span {
+    if station >= experiment.nodes.len() {
+        return Span::ZERO;
+    }
+    let by = |link| incoming_by(experiment, station, link).map_or(Span::ZERO, |incoming| incoming.notice);
+    experiment.links_of(station).map(by).max().unwrap_or_default()
 }
 
 /// How long the host may not be told of responses of this kind.

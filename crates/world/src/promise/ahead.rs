@@ -12,6 +12,7 @@
 
 use laxity_units::Span;
 
+use crate::coverage::notice;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// What a message of `channel` may gain between the time at which it is due at `hop` of its way and when it is at the next, beside its local deadline there.
@@ -39,7 +40,9 @@ pub(super) fn come(
         if experiment.holds(station) {
             ahead = let_go(experiment, channel, station, ahead);
         }
-        let gained = local(hop).saturating_add(shorter(experiment, channel, hop));
+        // A relay counts from when it hears of what has come.
+        let heard = notice(experiment, channel.route[hop + 1]);
+        let gained = local(hop).saturating_add(shorter(experiment, channel, hop)).saturating_add(heard);
         ahead = ahead.saturating_add(gained.div_ceil(channel.spec.min_interval));
     }
     ahead
