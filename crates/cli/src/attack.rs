@@ -80,15 +80,13 @@ pub(crate) fn attack(arguments: &Attack, terminal: &mut Terminal) -> Exit {
         record.renew(AttackedPoint::new(&scenario, group, &kept));
     }
     if attacked == 0 {
-        exit = exit.max(Exit::NotJudged);
-    } else {
-        if let Err(error) = record.write(&directory) {
-            terminal.error(&error.to_string());
-            return Exit::Broken;
-        }
-        terminal
-            .note(&format!("scenarios that show the worst in {}", clean(&directory.display().to_string())));
+        return Exit::NotJudged;
     }
+    if let Err(error) = record.write(&directory) {
+        terminal.error(&error.to_string());
+        return Exit::Broken;
+    }
+    terminal.note(&format!("scenarios that show the worst in {}", clean(&directory.display().to_string())));
     exit
 }
 

@@ -108,6 +108,12 @@ pub fn used(channel: &Channel) -> Option<f64> {
     channel.worst.zip(channel.bound).filter(|(_, bound)| *bound > 0.0).map(|(worst, bound)| worst / bound)
 }
 
+/// Whether what was measured is above its bound.
+pub fn is_above(worst: f64, bound: f64) -> bool {
+    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
+    worst > bound * (1.0 + 1e-12)
+}
+
 /// Messages dropped over all causes.
 pub fn dropped_messages(channel: &Channel) -> u64 {
     channel.drops.values().sum()

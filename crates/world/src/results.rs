@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::metric::is_above;
+
 pub use channel::Channel;
 pub use field::{Column, Distribution, Field, Number, Reading, Shown, Spec};
 pub use fitness::{Fitness, Stops};
@@ -291,11 +293,8 @@ pub struct Frames {
 impl Channel {
     /// Whether a message took longer than the bound says, to its last transmission or to its receiver.
     pub fn exceeds(&self) -> bool {
-        // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
-        let beyond = |worst: Option<f64>, bound: Option<f64>| {
-            worst.zip(bound).is_some_and(|(worst, bound)| worst > bound * (1.0 + 1e-12))
-        };
-        beyond(self.worst, self.bound) || beyond(self.delivery_worst, self.delivery_bound)
+        let both = [self.worst.zip(self.bound), self.delivery_worst.zip(self.delivery_bound)];
+        both.into_iter().flatten().any(|(worst, bound)| is_above(worst, bound))
     }
 }
 

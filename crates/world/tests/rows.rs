@@ -6,6 +6,10 @@ use laxity_scenario::Scenario;
 use laxity_world::results::Run;
 use laxity_world::run;
 
+fn ran_as(text: &str) -> Run {
+    run(&Scenario::from_text("test.toml", text).unwrap_or_else(|errors| panic!("{errors}")).first())
+}
+
 /// Two hosts that do everything in no time, but for what `costs` says of it. Each 100 ms a guaranteed packet of 1000 B goes from `a` to `b`, and halfway between mail; an adapter takes 21.001 ms for either, and the first is due in 20.
 fn ran(host: &str, costs: &str) -> Run {
     let free = support::free();
@@ -54,7 +58,7 @@ fn ran(host: &str, costs: &str) -> Run {
         "" => text,
         _ => text.replace("context_switch = \"0 us\"", costs),
     };
-    run(&Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}")).first())
+    ran_as(&text)
 }
 
 /// Ten packets are late, of which six leave between 200 and 800 ms.
@@ -146,8 +150,7 @@ fn who_sends_when_something_has_come_back_goes_on_when_it_was_lost() {
         source = {{ kind = "closed", outstanding = 4 }}
         "#
     );
-    let run =
-        run(&Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}")).first());
+    let run = ran_as(&text);
     let mail = &run.channels[0];
     // The first has been fetched at 1 and each 100 us one more is sent.
     assert_eq!(mail.completed, 999);
@@ -191,8 +194,7 @@ fn the_backlog_is_told_where_it_comes_nearest_to_its_bound() {
         source = {{ kind = "periodic" }}
         "#
     );
-    let run =
-        run(&Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}")).first());
+    let run = ran_as(&text);
     let film = &run.channels[0];
     assert_eq!((film.backlog, film.backlog_bound), (Some(1), Some(2)));
 }

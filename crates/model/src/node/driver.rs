@@ -263,7 +263,7 @@ fn reaches(loses: &mut Option<(f64, Stream)>, report: &mut DriverReport) -> bool
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use laxity_engine::Seed;
     use laxity_qos::channel::{Carried, ChannelId, Slots};
     use laxity_qos::costs::LinkCosts;
@@ -277,11 +277,11 @@ mod tests {
         ResponseQueue, Selection, Stage,
     };
 
-    fn at(us: u64) -> Time {
+    pub(in crate::node) fn at(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn packet() -> Packet {
+    pub(in crate::node) fn packet() -> Packet {
         let tag = Tag {
             class: Class::RealTime,
             logical_arrival: at(0),

@@ -211,35 +211,12 @@ impl Mailbox {
 
 #[cfg(test)]
 mod tests {
-    use laxity_qos::channel::{Carried, ChannelId, Slots};
-    use laxity_qos::discipline::Tag;
-    use laxity_units::{Bytes, Span};
+    use laxity_qos::channel::Slots;
+    use laxity_units::Span;
 
     use super::*;
     use crate::adapter::{CommandQueue, Moderation, Notification, Selection};
-
-    fn at(us: u64) -> Time {
-        Time::ZERO + Span::from_us(us)
-    }
-
-    fn packet() -> Packet {
-        let size = Bytes::new(5);
-        let (due_from, sent, created, handed) = (at(0), at(0), at(0), at(0));
-        Packet {
-            channel: ChannelId(0),
-            message: 0,
-            index: 0,
-            count: 1,
-            size,
-            message_size: size,
-            tag: Tag::best_effort(at(0)),
-            due_from,
-            sent,
-            created,
-            handed,
-            carried: Carried::NOTHING,
-        }
-    }
+    use crate::node::driver::tests::{at, packet};
 
     /// A response of 0 is announced at 10, unless somebody looks before; then one of 8 waits for company of its own until 18, and not for what is left of the other's time.
     #[test]

@@ -79,16 +79,15 @@ impl Subsystem {
                     // A handler's call may have taken the packet meanwhile; then the thread just ends.
                     match self.links.take_from(core, link, now) {
                         Taken::Packet(packet) => {
-                            self.link_threads_created = self.link_threads_created.wrapping_add(1);
+                            let thread = self.new_link_thread();
                             // A completion is one place, so one thread for each is enough; but several packets may have turned current at once when there were places for them.
                             if self.links[link].can_start(now) && !self.cores.have_thread_for(link) {
                                 self.cores[core].link_threads.push_back(link);
                             }
-                            let thread = Thread::LinkThread(self.link_threads_created);
                             return Some(Step::Transmit { thread, packet, new_thread: true });
                         }
                         Taken::Nothing => {
-                            self.link_threads_created = self.link_threads_created.wrapping_add(1);
+                            self.new_link_thread();
                         }
                         Taken::Held => {
                             self.cores[core].link_threads.push_front(link);
@@ -99,6 +98,12 @@ impl Subsystem {
                 None
             }
         }
+    }
+
+    /// The next thread of option O3 is created.
+    fn new_link_thread(&mut self) -> Thread {
+        self.link_threads_created = self.link_threads_created.wrapping_add(1);
+        Thread::LinkThread(self.link_threads_created)
     }
 
     /// Whether `core`, which was to [spin](Step::Spin), has been let in to the link scheduler and is to go on.

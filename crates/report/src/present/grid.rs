@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use laxity_world::metric::{self, Kind, Shown, Statistic, dropped_messages, used};
+use laxity_world::metric::{self, Kind, Shown, Statistic, dropped_messages, is_above, used};
 use laxity_world::results::{Channel, Results, Run};
 
 use super::merge::{by_class, tightness};
@@ -133,8 +133,7 @@ fn fields() -> Vec<Field> {
 
 /// How bad what a channel got is.
 pub(crate) fn mark(channel: &Channel) -> Mark {
-    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
-    let broken = used(channel).is_some_and(|u| u > 1.0 + 1e-12);
+    let broken = used(channel).is_some_and(|u| is_above(u, 1.0));
     let promised = channel.deadline.is_some();
     let refused = channel.refused.as_ref().is_some_and(|refused| !refused.expected);
     match () {

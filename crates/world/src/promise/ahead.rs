@@ -10,6 +10,7 @@
 //!
 //! To say "at most a burst" of any but the first had 15 messages wait where there were places for 13 (`exceeded/23`), and two hundred interrupt a host that had counted on 103 (`exceeded/24`).
 
+use laxity_qos::admission::Early;
 use laxity_units::Span;
 
 use crate::coverage::notice;
@@ -27,13 +28,29 @@ pub(super) fn let_go(experiment: &Experiment, channel: &ChannelSpec, station: us
     come.min(experiment.horizon(station).div_ceil(channel.spec.min_interval))
 }
 
-/// Messages of `channel` that may come ahead of their time to hop `at` of its way; `local` says the local deadlines of the hops before.
-pub(super) fn come(
+/// How early messages of `channel` come to hop `at` of its way: since the last station that holds, and but for those that it let go; `local` says the local deadlines of
+/// the hops before.
+pub(super) fn early(
     experiment: &Experiment,
     channel: &ChannelSpec,
     at: usize,
     local: impl Fn(usize) -> Span,
-) -> u64 {
+) -> Early {
+    let mut early = Early::default();
+    for hop in (0..at).rev() {
+        let station = channel.route[hop];
+        early.by = early.by.saturating_add(local(hop)).saturating_add(shorter(experiment, channel, hop));
+        if hop == 0 || experiment.holds(station) {
+            let come = come(experiment, channel, hop, &local);
+            early.ahead = let_go(experiment, channel, station, come);
+            break;
+        }
+    }
+    early
+}
+
+/// Messages of `channel` that may come ahead of their time to hop `at` of its way; `local` says the local deadlines of the hops before.
+fn come(experiment: &Experiment, channel: &ChannelSpec, at: usize, local: impl Fn(usize) -> Span) -> u64 {
     let mut ahead = u64::from(channel.spec.burst);
     for hop in 0..at {
         let station = channel.route[hop];

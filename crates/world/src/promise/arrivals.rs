@@ -174,17 +174,8 @@ pub(super) fn by_contract(experiment: &Experiment, channel: &ChannelSpec, at: us
         Division::Shared => channel.deadline?.saturating_mul(channel.route.len() as u64),
     };
     let interval = channel.spec.min_interval;
-    let (mut early, mut went_ahead) = (Span::ZERO, 0);
-    for hop in (0..at).rev() {
-        let station = channel.route[hop];
-        early = early.saturating_add(local).saturating_add(ahead::shorter(experiment, channel, hop));
-        let come = ahead::come(experiment, channel, hop, |_| local);
-        went_ahead = ahead::let_go(experiment, channel, station, come);
-        if hop == 0 || experiment.holds(station) {
-            break;
-        }
-    }
+    let early = ahead::early(experiment, channel, at, |_| local);
     let packets = channel.spec.fragmentation(experiment.packet()).packets();
-    let messages = early.div_ceil(interval).saturating_add(2).saturating_add(went_ahead);
+    let messages = early.by.div_ceil(interval).saturating_add(2).saturating_add(early.ahead);
     Some(Departures { burst: messages.saturating_mul(packets), interval: interval / packets.max(1) })
 }

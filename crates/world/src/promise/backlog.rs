@@ -41,17 +41,8 @@ pub(crate) fn held(
     if channel.class == Class::BestEffort || at == 0 {
         return 0;
     }
-    let (mut stay, mut went_ahead) = (local(at).saturating_add(notice), 0);
-    let interval = channel.spec.min_interval;
-    for hop in (0..at).rev() {
-        let before = channel.route[hop];
-        stay = stay.saturating_add(local(hop)).saturating_add(ahead::shorter(experiment, channel, hop));
-        let come = ahead::come(experiment, channel, hop, &local);
-        went_ahead = ahead::let_go(experiment, channel, before, come);
-        if hop == 0 || experiment.holds(before) {
-            break;
-        }
-    }
-    let messages = stay.div_ceil(interval).saturating_add(went_ahead).saturating_add(2);
+    let early = ahead::early(experiment, channel, at, &local);
+    let stay = local(at).saturating_add(notice).saturating_add(early.by);
+    let messages = stay.div_ceil(channel.spec.min_interval).saturating_add(early.ahead).saturating_add(2);
     messages.saturating_mul(channel.spec.fragmentation(experiment.packet()).packets())
 }

@@ -20,7 +20,7 @@ use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
 use laxity_qos::station::Group;
 use laxity_units::{Bytes, Span};
 
-use crate::coverage::{Uncovered, frames_apart, notices};
+use crate::coverage::{Uncovered, frames_apart, notice};
 use crate::experiment::{ChannelSpec, Experiment, Task};
 
 /// At most `burst` frames and one in each `interval`.
@@ -126,7 +126,7 @@ pub(super) fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64>
     // A relay has room for what may come ahead of its time; no station's part is longer than the whole.
     let stations = channel.route.len() as u64;
     let local = |_| channel.deadline.map_or(Span::MAX, |deadline| deadline.saturating_mul(stations));
-    let passing = super::held(experiment, i, hop, notices(experiment)[channel.route[hop]], local);
+    let passing = super::held(experiment, i, hop, notice(experiment, channel.route[hop]), local);
     Some(channel.packet_slots.max(passing).saturating_mul(lanes))
 }
 
