@@ -104,3 +104,28 @@ fn a_thread_for_each_message_is_created() {
     let more = bound("per_message") - bound("per_channel");
     assert!(more >= Span::from_us(10), "{more}");
 }
+
+/// Two channels go the same way in opposite directions, over relays whose adapters take 5 us to say what has come. How late either relay hears of one hangs on what comes of the other, and so back: neither is asked for that, and both channels keep what they are
+/// promised.
+#[test]
+fn relays_that_hear_late_of_each_other_are_promised_something() {
+    let channel = |name: &str, route: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nroute = [{route}]\nmax_message = \"1000 B\"\nburst = 2\nmin_interval = \"20 ms\"\n\
+             deadline = \"10 ms\"\nsource = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let text = "title = \"there and back\"\n[host]\nprofile = \"mc68040\"\nspeedup = 100.0\nsubsystem = { packet = \"1000 B\" }\n\
+                [adapter]\nkind = \"generic\"\ntransmit = [{ name = \"link\", phase = [{ fixed = \"20 us\", medium = true }] }]\n\
+                receive = [{ name = \"store\", phase = [{ fixed = \"5 us\" }] }]\n[node.a]\n[node.b]\n[node.c]\n[node.d]\n\
+                [network.ab]\njoins = [\"a\", \"b\"]\n[network.bc]\njoins = [\"b\", \"c\"]\n[network.cd]\njoins = [\"c\", \"d\"]\n\
+                [run]\ntime = \"1 s\"\n";
+    let there = channel("there", "\"a\", \"b\", \"c\", \"d\"");
+    let text = format!("{text}{there}{}", channel("back", "\"d\", \"c\", \"b\", \"a\""));
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}"));
+    let run = laxity_world::run(&scenario.first());
+    for channel in &run.channels {
+        let (worst, bound) = channel.delivery_worst.zip(channel.delivery_bound).expect(&channel.name);
+        assert!(worst <= bound, "{}: {worst} of {bound}", channel.name);
+    }
+}

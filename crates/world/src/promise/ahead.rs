@@ -8,13 +8,15 @@
 //! a_0 = B,    a_{h+1} = min(a_h, ⌈H_h/I⌉ if it holds) + ⌈D_h/I⌉.
 //! ```
 //!
+//! A relay whose adapter takes its time to say what has come counts from when it is told, and how late that is hangs on what comes there, which may have passed by here: so of what comes to one nothing is
+//! said but that it lets no more go than its horizon has room for.
+//!
 //! To say "at most a burst" of any but the first had 15 messages wait where there were places for 13 (`exceeded/23`), and two hundred interrupt a host that had counted on 103 (`exceeded/24`).
 
 use laxity_qos::admission::Early;
 use laxity_units::Span;
 
-use crate::coverage::notice;
-use crate::experiment::{ChannelSpec, Experiment};
+use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
 /// What a message of `channel` may gain between the time at which it is due at `hop` of its way and when it is at the next, beside its local deadline there.
 pub(super) fn shorter(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Span {
@@ -57,10 +59,18 @@ fn come(experiment: &Experiment, channel: &ChannelSpec, at: usize, local: impl F
         if experiment.holds(station) {
             ahead = let_go(experiment, channel, station, ahead);
         }
-        // A relay counts from when it hears of what has come.
-        let heard = notice(experiment, channel.route[hop + 1]);
-        let gained = local(hop).saturating_add(shorter(experiment, channel, hop)).saturating_add(heard);
-        ahead = ahead.saturating_add(gained.div_ceil(channel.spec.min_interval));
+        let gained = local(hop).saturating_add(shorter(experiment, channel, hop));
+        ahead = match hears_at_once(experiment, channel, hop + 1) {
+            true => ahead.saturating_add(gained.div_ceil(channel.spec.min_interval)),
+            false => u64::MAX,
+        };
     }
     ahead
+}
+
+/// Whether the station of hop `at` hears of a frame of `channel` with its last bit.
+fn hears_at_once(experiment: &Experiment, channel: &ChannelSpec, at: usize) -> bool {
+    let station = channel.route[at];
+    let link = || experiment.link_to(station, channel.ways[at - 1]);
+    experiment.outlet(station).is_some() || matches!(experiment.adapter_of(station, link()), Adapter::Null(_))
 }
