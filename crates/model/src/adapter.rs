@@ -350,6 +350,14 @@ impl Adapter {
         }
     }
 
+    /// Goes through each phase of a packet one by one, though it be alone and nobody see it: the same outputs at the same times, but for
+    /// [passages](AdapterOutput::Passed), which are told when they end.
+    pub fn step_through(&mut self) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.step_through();
+        }
+    }
+
     /// Frames on the medium take at least `span`. A null device asks for no medium, and has none that would care.
     pub fn pad_frames_to(&mut self, span: Span) {
         if let Adapter::Pipeline(adapter) = self {

@@ -7,6 +7,7 @@
 //! then keeps it, so that a short queue behind a scheduled one does not undo its order.
 
 mod commands;
+mod express;
 mod job;
 mod link;
 mod phases;
@@ -27,6 +28,7 @@ use laxity_units::{Span, Time};
 use super::{AdapterOutput, Breakdown, Description, Loss, Overload, Passage, Release, Response, Tells};
 use crate::around::Around;
 use commands::Ring;
+use express::Express;
 use job::At;
 use policing::{Policer, Verdict};
 use pool::Buffering;
@@ -101,8 +103,12 @@ pub struct Pipeline {
     /// Commands are taken as they are written, and what is said of a packet finds its place: one queue of commands, looked into without
     /// delay, whose places are free when the adapter has them, nobody held to a contract, no end to responses, nothing chosen ahead.
     is_plain: bool,
+    /// Something in it is broken.
+    hindered: bool,
     /// Jobs that have or want one.
     contenders: usize,
+    /// Packets that are in none of the stations while they go on unseen.
+    express: Express,
     /// Empty between two calls; kept for its memory.
     ranks: Vec<resources::Ranked>,
     recording: bool,
@@ -159,11 +165,14 @@ impl Pipeline {
             unassigned: false,
             alone: None,
             is_plain,
+            hindered: false,
             contenders: 0,
+            express: Express::new(transmitting),
             ranks: Vec::new(),
             recording: false,
         };
         all.look_ahead();
+        all.look_how_far();
         all
     }
 
@@ -179,7 +188,11 @@ impl Pipeline {
 
     /// What its stages have done by `now`, transmitting ones first.
     pub fn stages(&self, now: Time) -> impl Iterator<Item = StageReport> {
-        self.stations.iter().map(move |station| station.report(now))
+        self.stations.iter().enumerate().map(move |(i, station)| {
+            let mut report = station.report(now);
+            self.add_unseen(i, &mut report, now);
+            report
+        })
     }
 
     pub(super) fn record(&mut self) {
@@ -204,6 +217,7 @@ impl Pipeline {
     }
 
     pub(super) fn receive(&mut self, now: Time, slot: Slot, around: &mut impl Around<AdapterOutput<Slot>>) {
+        self.meet(now, around);
         if !self.stopped && self.judge_frame(now, around.packets().at_mut(slot)) == Verdict::Dropped {
             return around.tell(AdapterOutput::Discarded(slot, Loss::Contract));
         }
@@ -233,11 +247,13 @@ impl Pipeline {
         broken: bool,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
+        self.stop(now, around);
         match breakdown {
             Breakdown::Stall(resource) => self.stalled[resource] = broken,
             Breakdown::FullQueues => self.refuses = broken,
             Breakdown::Stop => self.stopped = broken,
         }
+        self.hindered = self.refuses || self.stopped || self.stalled.contains(&true);
         self.unassigned = true;
         self.settle(now, around);
     }
@@ -245,6 +261,7 @@ impl Pipeline {
     /// The host's CPU has what they share for so long, after what it had to copy before.
     pub(super) fn copies(&mut self, now: Time, span: Span, around: &mut impl Around<AdapterOutput<Slot>>) {
         if self.description.resources.iter().any(|resource| resource.host) {
+            self.stop(now, around);
             self.copying = self.copying.max(now) + span;
             self.unassigned = true;
             self.settle(now, around);
@@ -252,7 +269,9 @@ impl Pipeline {
     }
 
     pub(super) fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        self.arrive(now, around);
         self.settle(now, around);
+        self.look_behind(now, around);
     }
 
     #[inline]
@@ -263,7 +282,7 @@ impl Pipeline {
     pub(super) fn held(&self) -> usize {
         let commands: usize = self.rings.iter().map(|ring| ring.waiting.len()).sum();
         let answers = self.responses.waiting();
-        commands + answers + self.stations.iter().map(Station::held).sum::<usize>()
+        self.express.len() + commands + answers + self.stations.iter().map(Station::held).sum::<usize>()
     }
 
     pub(super) fn buffers_in_use(&self) -> u64 {
@@ -311,7 +330,10 @@ impl Pipeline {
             let waits = self.has_commands();
             let again = ends <= now || moved && (astir || waits);
             if !again {
-                self.due = if waits { ends.min(self.next_look(now)) } else { ends };
+                self.due = ends.min(self.express.due);
+                if waits {
+                    self.due = self.due.min(self.next_look(now));
+                }
                 if seldom(self.copying != Time::ZERO) && self.contenders > 0 && !self.stopped {
                     self.due = self.due.min(self.copying);
                 }
@@ -418,7 +440,8 @@ impl Pipeline {
             Direction::Transmit => {
                 self.transmit_buffers.give_back(packet, around.packets().at(packet));
                 if self.link.is_none() {
-                    let more = self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
+                    let more = !self.express.is_empty()
+                        || self.stations[..self.transmitting].iter().any(|s| !s.is_empty());
                     around.tell(AdapterOutput::Frame { packet, more });
                 }
                 self.respond(Response::Transmitted(packet), around);

@@ -126,6 +126,38 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
     description
 }
 
+/// The same adapter with one queue of commands without an end, and mostly plain stages: in which a packet is often alone, with nothing to
+/// happen to it but time.
+pub(crate) fn plain(mut description: Description, dice: &mut Dice) -> Description {
+    let interface = &mut description.interface;
+    interface.queues = vec![CommandQueue::default()];
+    (interface.poll, interface.doorbell) = (None, Span::ZERO);
+    interface.responses = vec![ResponseQueue::default()];
+    description.transmit_policing = None;
+    for stage in description.transmit.iter_mut().chain(&mut description.receive) {
+        stage.ahead = None;
+        for phase in &mut stage.phases {
+            (phase.releases, phase.delay) = (false, phase.delay.divided(20.0));
+        }
+    }
+    for stage in &mut description.transmit {
+        if dice.one_in(12) {
+            continue;
+        }
+        (stage.batch, stage.linger) = (1, Span::ZERO);
+        let slots = if dice.one_in(3) { Some(1 + dice.below(3) as u32) } else { None };
+        stage.queues = vec![Queue { slots, ..Queue::default() }];
+        for phase in &mut stage.phases {
+            (phase.takes, phase.from, phase.up_to) = (Takes::All, Bytes::ZERO, None);
+            if !dice.one_in(12) {
+                (phase.yields, phase.since_service, phase.tells) = (false, false, Tells::Nothing);
+            }
+        }
+    }
+    assert_eq!(description.check(), Ok(()));
+    description
+}
+
 /// Response queues of every kind: one for all, or one each for what comes and what goes, by class or not.
 fn responses(dice: &mut Dice, at_once: bool) -> Vec<ResponseQueue> {
     let about = match dice.below(4) {

@@ -88,7 +88,7 @@ pub struct LiveChannel {
 
 impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn pass(&mut self, node: usize, link: LinkId, passage: &Passage) {
-        if !self.window.counts() {
+        if !self.window.counts_at(passage.ended) {
             return;
         }
         let transmitting = match passage.direction {

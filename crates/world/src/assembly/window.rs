@@ -16,12 +16,14 @@ pub(super) struct Window<S> {
     next: (Time, u64),
     /// Whether it is open.
     counts: bool,
+    /// When it was opened and closed; `Time::MAX` if that is to come.
+    edges: [Time; 2],
 }
 
 impl<S> Window<S> {
     pub(super) fn of(length: RunLength) -> Self {
         let next = Self::edge(length, 0);
-        Self { length, through: 0, opened: None, closed: None, next, counts: false }
+        Self { length, through: 0, opened: None, closed: None, next, counts: false, edges: [Time::MAX; 2] }
     }
 
     /// When it opens and closes, if time says that.
@@ -46,6 +48,13 @@ impl<S> Window<S> {
         self.counts
     }
 
+    /// Whether it was open at `at`, of which one may hear later.
+    #[inline]
+    pub(super) fn counts_at(&self, at: Time) -> bool {
+        let [opened, closed] = self.edges;
+        opened <= at && at < closed
+    }
+
     /// A packet has come to its end: whether that passes an edge, at which one has to [look](Self::look).
     #[inline]
     pub(super) fn pass(&mut self) -> bool {
@@ -60,10 +69,14 @@ impl<S> Window<S> {
         if !self.is_passed(now) {
             return false;
         }
-        self.opened.get_or_insert_with(|| stands(true));
+        if self.opened.is_none() {
+            self.opened = Some(stands(true));
+            self.edges[0] = now;
+        }
         self.next = Self::edge(self.length, 1);
         if self.is_passed(now) {
             self.closed = Some(stands(false));
+            self.edges[1] = now;
             self.next = (Time::MAX, u64::MAX);
         }
         self.counts = self.closed.is_none();

@@ -73,6 +73,10 @@ impl Pipeline {
         slot: Slot,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) -> bool {
+        if self.set_out(now, slot, around) {
+            return true;
+        }
+        self.stop(now, around);
         if mostly(self.is_plain) && mostly(self.takes_at_once(now, slot, around)) {
             self.settle(now, around);
             return true;

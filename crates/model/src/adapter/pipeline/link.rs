@@ -17,6 +17,7 @@ impl Pipeline {
     /// The medium is a link of this adapter's own, always free for it: nobody is asked.
     pub fn own_the_link(&mut self) {
         self.owns_link = true;
+        self.look_how_far();
     }
 
     /// Whether frames wait for a medium that they share.
@@ -34,11 +35,14 @@ impl Pipeline {
         let station = &mut self.stations[link];
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
         match access {
-            // What needs nothing else need not ask who has what.
-            Access::Granted if station.stage.phases[job.phase].holds.is_empty() && !self.stopped => {
+            // What needs nothing else need not ask who has what, and nobody else has anything to do that had not before.
+            Access::Granted
+                if station.stage.phases[job.phase].holds.is_empty() && !self.stopped && !job.left.is_zero() =>
+            {
                 job.at = At::Running { since: now, ends: now + job.left };
                 station.rest();
-                return self.settle(now, around);
+                self.due = self.due.min(station.ends);
+                return;
             }
             Access::Granted => job.at = At::Phase,
             Access::Aborted => {
@@ -61,8 +65,11 @@ impl Pipeline {
     }
 
     /// Whether more frames are at hand behind the one that station `i` has just sent.
-    pub(super) fn has_more(&self, i: usize) -> bool {
+    pub(super) fn has_more(&self, i: usize, now: Time) -> bool {
         let Some(link) = &self.link else { return false };
+        if self.express.has_come_to(*link.start(), now) {
+            return true;
+        }
         let before = *link.start()..i;
         self.stations[i].waiting() > 0 || self.stations[before].iter().any(|station| !station.is_empty())
     }

@@ -39,7 +39,7 @@ impl Pipeline {
         }
         if medium {
             self.requested = false;
-            around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i) });
+            around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(i, now) });
         }
         if seldom(tells != Tells::Nothing) {
             self.stations[i].jobs[n].at = At::Telling;

@@ -12,6 +12,7 @@ use crate::around::Around;
 
 impl Pipeline {
     pub(crate) fn reset(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        self.stop(now, around);
         self.responses.to_driver = true;
         self.write_waiting(around);
         for ring in 0..self.rings.len() {
@@ -36,7 +37,8 @@ impl Pipeline {
         self.responses.to_driver = false;
         self.look_ahead();
         self.stalled.fill(false);
-        (self.refuses, self.stopped, self.due, self.contenders) = (false, false, Time::MAX, 0);
+        (self.refuses, self.stopped, self.hindered) = (false, false, false);
+        (self.due, self.contenders) = (Time::MAX, 0);
     }
 
     /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real time; answers whether it

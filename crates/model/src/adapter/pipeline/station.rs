@@ -328,6 +328,41 @@ impl Station {
         });
     }
 
+    /// Whether a packet that comes to it when it is empty is served that instant, and by itself.
+    pub(super) fn takes_at_once(&self) -> bool {
+        self.first_come && !self.drops_late && self.stage.linger.is_zero()
+    }
+
+    /// Whether whoever comes is served behind those that came before, one at a time, however many those are.
+    pub(super) fn serves_all_in_turn(&self) -> bool {
+        self.takes_at_once() && self.stage.servers == 1 && self.lines[0].queue.slots.is_none()
+    }
+
+    /// So many waited in it.
+    pub(super) fn has_seen(&mut self, waiting: usize) {
+        self.longest = self.longest.max(waiting);
+    }
+
+    /// A packet has been in it for so long, and has passed it.
+    pub(super) fn has_carried(&mut self, span: Span) {
+        self.busy += span;
+        self.passed += 1;
+    }
+
+    /// It has a job that is at work until `ends` and was so for `busy` before, and no other.
+    pub(super) fn resume(&mut self, job: Job, busy: Span, ends: Time) {
+        self.busy += busy;
+        self.jobs.push(job);
+        self.ends = ends;
+    }
+
+    /// A packet came at `joined` and waits for those before it.
+    pub(super) fn line_up_behind(&mut self, slot: Slot, joined: Time, packet: &Packet) {
+        let waiting = Waiting { slot, joined, until: Time::MAX };
+        self.lines[0].waiting.enqueue(joined, &Request::of(packet), waiting);
+        self.waiting += 1;
+    }
+
     /// The packet of job `n` has gone; those behind it stay in their order, and those that it was served with go next.
     #[inline]
     pub(super) fn let_go(&mut self, n: usize) {
