@@ -137,6 +137,8 @@ pub struct Host {
     /// What is left of packets that were preempted in the middle.
     left: HashMap<Thread, Span, Fixed>,
     account: Account,
+    /// When it next wants to be called, since it was last; `Time::MAX` for never.
+    due: Time,
 }
 
 impl Host {
@@ -153,6 +155,7 @@ impl Host {
             handing: None,
             left: HashMap::default(),
             account: Account::new(usize::from(config.cores)),
+            due: Time::MAX,
         }
     }
 
@@ -223,6 +226,7 @@ impl Host {
         self.account.computed.push(Span::ZERO);
         let core = &mut self.cores[usize::from(config.core.0)];
         core.wakeup = core.wakeup.min(self.subsystem.next_awaited(config.core, Time::ZERO));
+        self.due = self.due.min(core.wakeup);
         number
     }
 
@@ -325,10 +329,7 @@ impl Host {
     /// The same; `Time::MAX` for never.
     #[inline]
     pub(crate) fn due(&self) -> Time {
-        match self.cores.is_one() {
-            true => self.cores.first().due(),
-            false => self.cores.iter().map(Core::due).min().unwrap_or(Time::MAX),
-        }
+        self.due
     }
 }
 

@@ -65,11 +65,13 @@ impl Host {
                 self.cores.first_mut().wake(now);
                 while self.advance(CoreId::FIRST, now, around) {}
                 if !self.ask(CoreId::FIRST, now) {
+                    self.due = self.cores.first().due();
                     return;
                 }
             }
         }
         self.settle_all(now, around);
+        self.due = self.cores.iter().map(Core::due).min().unwrap_or(Time::MAX);
     }
 
     /// The same of several cores.
@@ -162,8 +164,13 @@ impl Host {
             return true;
         }
         let sent = self.retry(core, now, around);
+        let started = self.start(core, now, around);
+        if mostly(self.cores.is_one() && !self.preemptive) {
+            // What has begun and takes its time is all there is until it ends.
+            return started && self.cores.first().running.as_ref().is_some_and(|of| of.ends <= now);
+        }
         // What was sent may be for another core.
-        self.start(core, now, around) || sent && !self.cores.is_one()
+        started || sent && !self.cores.is_one()
     }
 
     /// Lets applications of `core` go on that have waited; answers whether there is anything new to be done by it.

@@ -63,6 +63,8 @@ struct Reach {
     phase: usize,
     /// Whether a packet may come while others are on their way.
     follows: bool,
+    /// Whether there it goes on to the next stage, which is all that others see of it.
+    goes_on: bool,
 }
 
 /// A packet's time in a stage.
@@ -178,8 +180,10 @@ impl Pipeline {
         }
         let (stage, phase) = reach?;
         let follows = self.may_follow(stage, phase);
+        let last = &self.stations[stage].stage.phases;
+        let goes_on = phase + 1 == last.len() && !is_seen(&last[phase]) && stage + 1 < self.transmitting;
         // Who is alone, and is seen in the first stage, gains nothing.
-        (stage > 0 || follows).then_some(Reach { stage, phase, follows })
+        (stage > 0 || follows).then_some(Reach { stage, phase, follows, goes_on })
     }
 
     /// Whether packets may be on their way to the end of that phase one behind the other, beside whatever else is in the adapter.
@@ -299,8 +303,59 @@ impl Pipeline {
     #[inline]
     pub(super) fn arrive(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let Some(reach) = self.express.reach.filter(|_| self.express.due <= now) else { return };
-        self.put_first(reach, now, around);
+        match reach.goes_on {
+            true => self.pass_first(reach, now, around),
+            false => self.put_first(reach, now, around),
+        }
         self.express.due = self.express.marks.get(reach.stage).map_or(Time::MAX, |mark| mark.ended);
+    }
+
+    /// Takes out the first, with the time to which its marks go back if it is alone and has none.
+    #[inline]
+    fn take_first(&mut self) -> (Slot, Option<Time>) {
+        let express = &mut self.express;
+        if let Some((slot, came)) = express.alone.take() {
+            return (slot, Some(came));
+        }
+        express.gone += 1;
+        (express.packets.pop_front().expect("there is one"), None)
+    }
+
+    /// The mark for `stage` of who has been taken out, whose way went on there at `at` if it was alone.
+    #[inline]
+    fn next_mark(&mut self, stage: usize, at: Option<Time>) -> Mark {
+        match at {
+            Some(at) => Mark { joined: at, began: at, ended: at + self.express.times.1[stage], waiting: 1 },
+            None => self.express.marks.pop_front().expect("a packet has a mark for each stage"),
+        }
+    }
+
+    /// It is done with a stage.
+    #[inline]
+    fn carry(&mut self, stage: usize, mark: &Mark, around: &mut impl Around<AdapterOutput<Slot>>) {
+        let Mark { joined, began, ended, .. } = *mark;
+        self.stations[stage].has_carried(ended.since(began));
+        if self.recording {
+            let direction = Direction::Transmit;
+            around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
+        }
+    }
+
+    /// The first comes out of the last stage of its way unseen, and into the next one.
+    fn pass_first(&mut self, reach: Reach, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        let (slot, mut at) = self.take_first();
+        for stage in 0..=reach.stage {
+            let mark = self.next_mark(stage, at);
+            self.stations[stage].has_seen(mark.waiting);
+            self.carry(stage, &mark, around);
+            if stage == reach.stage {
+                self.stations[stage].hold_done(slot, (mark.joined, mark.began));
+            }
+            at = at.map(|_| mark.ended);
+        }
+        if self.leave(reach.stage, 0, now, around) {
+            self.stations[reach.stage].rest();
+        }
     }
 
     /// If who was seen last is still where all others have to pass, they are put where they are.
@@ -343,34 +398,21 @@ impl Pipeline {
     /// Puts the first where it is at `now`.
     #[inline(never)]
     fn put_first(&mut self, reach: Reach, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
-        let express = &mut self.express;
-        let alone = express.alone.take();
-        let (slot, mut next) = alone.unwrap_or_else(|| {
-            express.gone += 1;
-            (express.packets.pop_front().expect("there is one"), Time::ZERO)
-        });
+        let (slot, mut at) = self.take_first();
         let mut is_there = false;
         for stage in 0..=reach.stage {
-            let express = &mut self.express;
-            let mark = match alone {
-                Some(_) => Mark { joined: next, began: next, ended: next + express.times.1[stage], waiting: 1 },
-                None => express.marks.pop_front().expect("a packet has a mark for each stage"),
-            };
+            let mark = self.next_mark(stage, at);
             if is_there {
                 continue;
             }
             let Mark { joined, began, ended, waiting } = mark;
-            next = ended;
-            let station = &mut self.stations[stage];
-            station.has_seen(waiting);
+            at = at.map(|_| ended);
+            self.stations[stage].has_seen(waiting);
             if ended <= now && stage < reach.stage {
-                station.has_carried(ended.since(began));
-                if self.recording {
-                    let direction = Direction::Transmit;
-                    around.tell(AdapterOutput::Passed(Passage { direction, stage, joined, began, ended }));
-                }
+                self.carry(stage, &mark, around);
                 continue;
             }
+            let station = &mut self.stations[stage];
             is_there = true;
             if began > now {
                 station.line_up_behind(slot, joined, around.packets().at(slot));

@@ -339,11 +339,13 @@ impl Station {
     }
 
     /// So many waited in it.
+    #[inline]
     pub(super) fn has_seen(&mut self, waiting: usize) {
         self.longest = self.longest.max(waiting);
     }
 
     /// A packet has been in it for so long, and has passed it.
+    #[inline]
     pub(super) fn has_carried(&mut self, span: Span) {
         self.busy += span;
         self.passed += 1;
@@ -354,6 +356,15 @@ impl Station {
         self.busy += busy;
         self.jobs.push(job);
         self.ends = ends;
+    }
+
+    /// It has a packet that is done, and no other.
+    #[inline]
+    pub(super) fn hold_done(&mut self, slot: Slot, (joined, began): (Time, Time)) {
+        let (others, phase) = (Vec::new(), self.stage.phases.len() - 1);
+        let (left, parts, at) = (Span::ZERO, (0, Span::ZERO), At::Leaving);
+        self.jobs.push(Job { slot, joined, others, began, phase, left, parts, at });
+        self.astir = true;
     }
 
     /// A packet came at `joined` and waits for those before it.
