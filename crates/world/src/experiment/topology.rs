@@ -112,17 +112,21 @@ impl Experiment {
         }
     }
 
-    /// How far ahead of their time packets may leave `station`.
+    /// How far ahead of their time packets may leave `station`, if it holds them.
+    ///
+    /// A link whose host makes packets ahead holds them if it goes by an order that does; if not, they leave as they are made.
     pub fn horizon(&self, station: usize) -> Span {
-        match self.outlet(station) {
-            Some(outlet) => outlet.config.early.horizon,
-            None => self.host(station).subsystem.link.early.horizon,
-        }
+        let Some(outlet) = self.outlet(station) else {
+            let Config { early, link, .. } = &self.host(station).subsystem;
+            return if waits_for_arrivals(link.order) { link.early.horizon } else { early.horizon };
+        };
+        outlet.config.early.horizon
     }
 
     /// Whether what comes to `station` before its logical arrival there waits for that, but for what goes ahead within the horizon.
     pub fn holds(&self, station: usize) -> bool {
-        matches!(self.order(station), Order::MultiClassEdf | Order::FixedPriority)
+        let link = || self.outlet(station).is_none().then(|| self.host(station).subsystem.link.order);
+        waits_for_arrivals(self.order(station)) || link().is_some_and(waits_for_arrivals)
     }
 
     /// `station` in words: by its name, or as the host of that number.
@@ -324,6 +328,11 @@ impl Network {
         let overtaken = if reordering.probability > Probability::NEVER { reordering.by } else { Span::ZERO };
         [delay, jitter, overtaken].into_iter().fold(self.propagation, Span::saturating_add)
     }
+}
+
+/// Whether a queue in `order` lets nothing of real time go before its logical arrival, but within a horizon.
+fn waits_for_arrivals(order: Order) -> bool {
+    matches!(order, Order::MultiClassEdf | Order::FixedPriority)
 }
 
 /// A medium, by its parameters, which are valid.

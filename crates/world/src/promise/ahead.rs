@@ -5,11 +5,16 @@
 //! holds takes some of it back, for it lets nothing go that is further ahead than its horizon `H`. With `D_h` for the local deadline at hop `h` and what may be gained behind it,
 //!
 //! ```text
-//! a_0 = B,    a_{h+1} = min(a_h, ⌈H_h/I⌉ if it holds) + ⌈D_h/I⌉.
+//! a_0 = B,    b_h = min(a_h, ⌈H_h/I⌉) if it holds, else a_h,    a_{h+1} = b_h + ⌈D_h/I⌉.
 //! ```
 //!
+//! To a station that is behind one that holds messages come ahead by `D_h` but for `b_h`; where none held since, by the sum of what has been given to those.
+//!
 //! A relay whose adapter takes its time to say what has come counts from when it is told, and how late that is hangs on what comes there, which may have passed by here: so of what comes to one nothing is
-//! said but that it lets no more go than its horizon has room for.
+//! said but that it lets no more go than its horizon has room for. What it was told of late was told at once: where interrupts are 100 ms apart fifty messages with 2 ms between them go on together, and
+//! a port by rates behind the relay had counted five of them (`exceeded/26`).
+//!
+//! The horizon is that of whoever holds. A link that hands packets over as they are made has none of its own, and lets as many go as the CPU makes ahead: of a burst of fifty none was counted (`exceeded/27`).
 //!
 //! To say "at most a burst" of any but the first had 15 messages wait where there were places for 13 (`exceeded/23`), and two hundred interrupt a host that had counted on 103 (`exceeded/24`).
 
@@ -18,54 +23,65 @@ use laxity_units::Span;
 
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
-/// What a message of `channel` may gain between the time at which it is due at `hop` of its way and when it is at the next, beside its local deadline there.
-pub(super) fn shorter(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Span {
-    let network = &experiment.networks[channel.ways[hop]];
-    let head_start = experiment.head_start(channel, hop, experiment.packet());
-    network.longest_way().saturating_sub(network.propagation).saturating_add(head_start)
+/// How far ahead of their time messages of a channel come to a station of its way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ahead {
+    /// Before their logical arrival by a time, since the last station that holds, and but for those that it let go.
+    early: Early,
+    /// `a_h`: at all.
+    come: u64,
 }
 
-/// Messages that go on from `station` ahead of their time, of so many that come to it.
-pub(super) fn let_go(experiment: &Experiment, channel: &ChannelSpec, station: usize, come: u64) -> u64 {
-    come.min(experiment.horizon(station).div_ceil(channel.spec.min_interval))
+impl Ahead {
+    /// Where `channel` starts.
+    pub(super) fn first(channel: &ChannelSpec) -> Self {
+        Self { early: Early::default(), come: u64::from(channel.spec.burst) }
+    }
+
+    /// How early they come.
+    pub(super) fn early(self) -> Early {
+        self.early
+    }
+
+    /// Behind the station of hop `at`, where they have come to, whose local deadline is no more than `local`.
+    pub(super) fn past(self, experiment: &Experiment, channel: &ChannelSpec, at: usize, local: Span) -> Self {
+        let (station, interval) = (channel.route[at], channel.spec.min_interval);
+        let gained = local.saturating_add(shorter(experiment, channel, at));
+        let (early, let_go) = match experiment.holds(station) {
+            true => {
+                let go = self.come.min(experiment.horizon(station).div_ceil(interval));
+                (Early { by: gained, ahead: go }, go)
+            }
+            // Of those that start here, and of what is told late, nothing is known but how many there are.
+            false if at == 0 || !hears_at_once(experiment, channel, at) => {
+                (Early { by: gained, ahead: self.come }, self.come)
+            }
+            false => (Early { by: self.early.by.saturating_add(gained), ..self.early }, self.come),
+        };
+        let come = match hears_at_once(experiment, channel, at + 1) {
+            true => let_go.saturating_add(gained.div_ceil(interval)),
+            false => u64::MAX,
+        };
+        Self { early, come }
+    }
 }
 
-/// How early messages of `channel` come to hop `at` of its way: since the last station that holds, and but for those that it let go; `local` says the local deadlines of
-/// the hops before.
+/// How early messages of `channel` come to hop `at` of its way; `local` says the local deadlines of the hops before.
 pub(super) fn early(
     experiment: &Experiment,
     channel: &ChannelSpec,
     at: usize,
     local: impl Fn(usize) -> Span,
 ) -> Early {
-    let mut early = Early::default();
-    for hop in (0..at).rev() {
-        let station = channel.route[hop];
-        early.by = early.by.saturating_add(local(hop)).saturating_add(shorter(experiment, channel, hop));
-        if hop == 0 || experiment.holds(station) {
-            let come = come(experiment, channel, hop, &local);
-            early.ahead = let_go(experiment, channel, station, come);
-            break;
-        }
-    }
-    early
+    let behind = |ahead: Ahead, hop| ahead.past(experiment, channel, hop, local(hop));
+    (0..at).fold(Ahead::first(channel), behind).early()
 }
 
-/// Messages of `channel` that may come ahead of their time to hop `at` of its way; `local` says the local deadlines of the hops before.
-fn come(experiment: &Experiment, channel: &ChannelSpec, at: usize, local: impl Fn(usize) -> Span) -> u64 {
-    let mut ahead = u64::from(channel.spec.burst);
-    for hop in 0..at {
-        let station = channel.route[hop];
-        if experiment.holds(station) {
-            ahead = let_go(experiment, channel, station, ahead);
-        }
-        let gained = local(hop).saturating_add(shorter(experiment, channel, hop));
-        ahead = match hears_at_once(experiment, channel, hop + 1) {
-            true => ahead.saturating_add(gained.div_ceil(channel.spec.min_interval)),
-            false => u64::MAX,
-        };
-    }
-    ahead
+/// What a message of `channel` may gain between the time at which it is due at `hop` of its way and when it is at the next, beside its local deadline there.
+fn shorter(experiment: &Experiment, channel: &ChannelSpec, hop: usize) -> Span {
+    let network = &experiment.networks[channel.ways[hop]];
+    let head_start = experiment.head_start(channel, hop, experiment.packet());
+    network.longest_way().saturating_sub(network.propagation).saturating_add(head_start)
 }
 
 /// Whether the station of hop `at` hears of a frame of `channel` with its last bit.

@@ -1,15 +1,14 @@
 //! What a channel asks of the stations of its way, one after the other.
 //!
 //! A station is asked for the contract and a deadline. Where links are shared by rates two things come from the stations before: what is left to pay of a burst that was paid for
-//! there (or nothing, where each pays for all of it: [`Tables::pays_once`](super::table::Tables)), and how early messages may come. A station that holds hands nothing on before its
-//! logical arrival there, but for what goes ahead within its horizon; by then and its local deadline it is gone, which is at most what it is asked for. One that holds nothing adds that to
-//! how early messages came to it.
+//! there (or nothing, where each pays for all of it: [`Tables::pays_once`](super::table::Tables)), and how early messages may come ([`Ahead`]): a message is gone by its logical arrival and the local deadline,
+//! which is at most what a station is asked for.
 
-use laxity_qos::admission::{Buffers, Early, Pays, Program, RateRequest, Request};
+use laxity_qos::admission::{Buffers, Pays, Program, RateRequest, Request};
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 
-use super::ahead;
+use super::ahead::Ahead;
 use super::environment::reader;
 use super::station::Asked;
 use crate::experiment::{ChannelSpec, Experiment, Placement};
@@ -23,9 +22,7 @@ pub(super) struct Leg<'a> {
     once: bool,
     hop: usize,
     pays: Pays,
-    early: Early,
-    /// Messages that are ahead beside those that are early by so much: a burst, until a station holds some of it.
-    ahead: u64,
+    ahead: Ahead,
 }
 
 impl<'a> Leg<'a> {
@@ -36,8 +33,7 @@ impl<'a> Leg<'a> {
         once: bool,
     ) -> Self {
         let pays = if once { Pays::First } else { Pays::Everywhere };
-        let ahead = u64::from(channel.spec.burst);
-        Self { experiment, placement, channel, once, hop: 0, pays, early: Early::default(), ahead }
+        Self { experiment, placement, channel, once, hop: 0, pays, ahead: Ahead::first(channel) }
     }
 
     /// What it asks of the station that it has come to, asking for `request`, and having that role there. Past the first host it is given the room that it needs.
@@ -60,7 +56,7 @@ impl<'a> Leg<'a> {
         };
         let (level, group) = (channel.level.unwrap_or(0), channel.group);
         Asked {
-            rate: RateRequest { request, level, group, pays: self.pays, early: self.early },
+            rate: RateRequest { request, level, group, pays: self.pays, early: self.ahead.early() },
             link: experiment.link_out(channel, self.hop),
             core: self.core(node),
         }
@@ -88,19 +84,8 @@ impl<'a> Leg<'a> {
             None => Pays::First,
         };
         self.hop += 1;
-        if hop + 1 == channel.route.len() {
-            return;
+        if self.hop < channel.route.len() {
+            self.ahead = self.ahead.past(experiment, channel, hop, most);
         }
-        let station = channel.route[hop];
-        let shorter = ahead::shorter(experiment, channel, hop);
-        let came = match experiment.holds(station) {
-            true => {
-                let come = self.ahead.saturating_add(self.early.by.div_ceil(channel.spec.min_interval));
-                self.ahead = ahead::let_go(experiment, channel, station, come);
-                Early { by: Span::ZERO, ahead: self.ahead }
-            }
-            false => self.early,
-        };
-        self.early = Early { by: came.by.saturating_add(most).saturating_add(shorter), ..came };
     }
 }

@@ -1,0 +1,108 @@
+//! How many messages may come ahead of their time, worked out by hand where they meet another channel: at a port by rates, where all that comes at once may go first.
+//!
+//! `a` sends, perhaps over `r`, and `w` does, through the port of a switch by VirtualClock to `z`: 1000 B are 80 us there. Each contract is of one message in ten milliseconds within five at every station, so what
+//! is ahead by a deadline alone is one in any time below five milliseconds, and all are through at the port within as many times 80 us as may come there: one of each, and those that come ahead.
+
+mod support;
+
+use laxity_qos::admission::Formula;
+use laxity_scenario::Scenario;
+use laxity_units::Span;
+use laxity_world::promise::promises;
+
+/// Messages by which all are through at the port, if `a` is told `sender`, may send `burst` at once, and has its frames go the way of `relay`.
+fn through(sender: &str, burst: u32, relay: &str) -> u64 {
+    let free = support::free();
+    let (first, nodes) =
+        if relay.is_empty() { ("t", "") } else { ("r", "[network.n1]\njoins = [\"r\", \"t\"]") };
+    let text = format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "mc68040"
+        costs = {{ {free} }}
+        subsystem = {{ packet = "1000 B" }}
+        [node.a.host]
+        {sender}
+        {relay}
+        [node.w]
+        [node.z]
+        [node.t]
+        kind = "switch"
+        order = "virtual_clock"
+        [network]
+        rate = "100 Mbit/s"
+        [network.n0]
+        joins = ["{first}", "a"]
+        {nodes}
+        [network.n2]
+        joins = ["t", "w", "z"]
+        [run]
+        time = "400 ms"
+        [[channel]]
+        name = "film"
+        class = "real_time"
+        from = "a"
+        to = "z"
+        max_message = "1000 B"
+        burst = {burst}
+        min_interval = "10 ms"
+        deadline = "5 ms"
+        source = {{ kind = "periodic" }}
+        [[channel]]
+        name = "alarm"
+        class = "real_time"
+        from = "w"
+        to = "z"
+        max_message = "1000 B"
+        burst = 1
+        min_interval = "10 ms"
+        deadline = "5 ms"
+        source = {{ kind = "periodic" }}
+        "#
+    );
+    let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+    let experiment = scenario.first();
+    let promises = promises(&experiment, Formula::Corrected).expect("it is covered");
+    let at_the_port = promises.channels[1].at(1).expect("it is admitted").bound.bound;
+    let message = Span::from_us(80);
+    assert!(at_the_port.as_ps().is_multiple_of(message.as_ps()), "{at_the_port}");
+    at_the_port.as_ps() / message.as_ps()
+}
+
+/// A sender that holds lets nothing go ahead, whatever the burst; one whose link has a horizon of 25 ms the messages of three intervals, of a burst of so many or more.
+#[test]
+fn a_sender_lets_go_what_its_horizon_has_room_for() {
+    assert_eq!(through("", 5, ""), 2);
+    let horizon = "subsystem = { early = \"below_best_effort\", link = { horizon = \"25 ms\" } }";
+    assert_eq!([1, 2, 5].map(|burst| through(horizon, burst, "")), [2 + 1, 2 + 2, 2 + 3]);
+}
+
+/// A link that hands packets over as they are made has no order of its own, and so no horizon: they leave as far ahead as the CPU makes them.
+#[test]
+fn what_a_link_does_not_hold_goes_as_far_ahead_as_it_is_made() {
+    let ahead = "subsystem = { early = \"below_best_effort\", link = { paradigm = \"adapter\" } }";
+    assert_eq!(through(ahead, 5, ""), 2 + 5);
+    let held = "subsystem = { early = \"hold\", link = { paradigm = \"adapter\", horizon = \"25 ms\" } }";
+    assert_eq!(through(held, 5, ""), 2);
+    let link = "subsystem = { early = \"below_best_effort\", link = { paradigm = \"adapter\", order = \"multiclass_edf\", horizon = \"25 ms\" } }";
+    assert_eq!(through(link, 5, ""), 2 + 3);
+}
+
+/// To a relay that hears at once a message comes ahead by what it did not need of five milliseconds: one goes on. If it is told of all of 100 ms together, as many go on as it has a horizon for: three.
+#[test]
+fn a_relay_that_is_told_late_lets_go_what_it_was_told_at_once() {
+    let relay = |adapter: &str| {
+        let horizon = "subsystem = { packet = \"1000 B\", early = \"below_best_effort\", link = { horizon = \"25 ms\" } }";
+        through("", 1, &format!("[node.r.host]\n{horizon}\n{adapter}"))
+    };
+    assert_eq!(relay(""), 2 + 1);
+    let told_late = r#"
+        [node.r.adapter]
+        kind = "generic"
+        transmit = [{ name = "link", queue = [{ order = "fifo" }], phase = [{ fixed = "20 us", medium = true }] }]
+        receive = [{ name = "store", queue = [{ order = "fifo" }], phase = [{ fixed = "5 us" }] }]
+        response_queue = [{ answers = "received", interval = "100 ms" }, { answers = "sent" }]
+        "#;
+    assert_eq!(relay(told_late), 2 + 3);
+}
