@@ -16,6 +16,7 @@ mod host;
 mod network;
 mod nodes;
 mod reception;
+mod row;
 mod shrink;
 mod sketch;
 mod source;
@@ -122,9 +123,11 @@ fn length(dice: &mut Dice, theme: &Theme, channels: &Channels) -> Span {
     let longest = channels.intervals.iter().copied().max().unwrap_or(Span::from_ms(10));
     let shortest = channels.intervals.iter().copied().min().unwrap_or(Span::from_ms(10));
     let flood = if channels.floods { 1.0 / theme.pace().as_secs_f64() } else { 0.0 };
-    let rate = (channels.rate + flood) * theme.nodes() as f64;
+    // It takes many intervals until what is ahead at the end of a row is no more than that, and few channels go all along it.
+    let nodes = if theme.row.is_some() { 1 } else { theme.nodes() };
+    let rate = (channels.rate + flood) * nodes as f64;
     let affordable = Span::from_secs_f64(PACKETS / rate).unwrap_or(Span::from_secs(1));
-    let wanted = longest * dice.between(2, 8);
+    let wanted = longest * if theme.row.is_some() { dice.between(20, 60) } else { dice.between(2, 8) };
     let length = wanted.min(affordable).max(shortest * 2);
     dice.rounded(length).max(Span::from_us(10))
 }
@@ -151,6 +154,7 @@ fn admission(
     };
     let deadlines = match theme.nodes() {
         1 => dice.maybe(0.05, |_| word::<Division>("alike")),
+        _ if theme.row.is_some() => dice.maybe(0.6, |_| word::<Division>("shared")),
         _ => dice
             .maybe(if theme.by_rate { 0.7 } else { 0.3 }, |dice| word(dice.word::<Division>("shared", 0.7))),
     };

@@ -115,9 +115,15 @@ impl Channels {
             2 => Some(kind.size),
             _ => None,
         };
-        let message_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * burst)));
+        let mut message_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * burst)));
         let packets = burst * kind.size.div_ceil(theme.packet);
-        let packet_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * packets)));
+        let mut packet_slots = dice.maybe(0.08, |dice| whole(dice.between(1, 2 * packets)));
+        if theme.plain {
+            // Room for what there may be within a deadline of many intervals.
+            let messages = burst + deadline.div_ceil(interval) + 2;
+            message_slots = whole(messages);
+            packet_slots = whole(messages * kind.size.div_ceil(theme.packet));
+        }
         let packet_overflow = overflow(dice, theme);
         let contract = Contract {
             real_time: true,
@@ -199,6 +205,9 @@ impl Channels {
             4 => all + dice.part_of(all),
             _ => dice.part_of(interval),
         };
+        if theme.row.is_some() && theme.demand && dice.rows().chance(0.8) {
+            return super::row::deadline(dice.rows(), interval);
+        }
         let most = if theme.off || theme.careless || theme.demand { interval * 3 } else { interval };
         some.clamp(Span::from_us(1).min(most), most)
     }
@@ -312,7 +321,8 @@ fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<N
     let (from, to) = ends(dice, theme);
     let Place::Nodes { hosts, switches, ring } = theme.place else { return (from, to, unsaid()) };
     let dice = dice.ways();
-    if !dice.chance(0.1) {
+    // Who comes again to a port by rates has no bound.
+    if !dice.chance(if theme.plain && theme.by_rate { 0.01 } else { 0.1 }) {
         return (from, to, unsaid());
     }
     let mut host = dice.below(hosts) as usize;
@@ -326,10 +336,14 @@ fn way(dice: &mut Dice, theme: &Theme) -> (End, End, Drawn<Option<List<Written<N
             0 if !ring && host + 1 == hosts as usize => host - 1,
             0 if !ring => dice.pick(&[host - 1, host + 1]),
             0 => (host + dice.between(1, hosts - 1) as usize) % hosts as usize,
+            _ if theme.row.is_some() => (host + dice.between(1, hosts - 1) as usize) % hosts as usize,
             // A frame comes back by the link on which it went to the switch, too.
             _ => dice.below(hosts) as usize,
         };
-        way.extend(switches_between((hosts, switches), host, next));
+        match theme.row {
+            Some(row) => way.extend(row.between(host, next)),
+            None => way.extend(switches_between((hosts, switches), host, next)),
+        }
         way.push(HOSTS[next]);
         host = next;
     }

@@ -56,7 +56,7 @@ pub(super) fn reader(dice: &mut Dice, theme: &Theme, work: Span) -> Drawn<Option
     if !received {
         return unsaid();
     }
-    dice.maybe(0.3, |dice| {
+    dice.maybe(if theme.plain { 0.06 } else { 0.3 }, |dice| {
         part(table!(RawReader {
             core: super::cores::core(dice, theme),
             work: dice.maybe(0.8, |dice| quantity(dice.part_of(work / 2))),

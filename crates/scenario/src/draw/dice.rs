@@ -28,10 +28,12 @@ impl Dice {
         let further = Seed::new(seed).stream(&format!("scenario {number}, further"));
         let ways = Seed::new(seed).stream(&format!("scenario {number}, ways"));
         let hubs = Seed::new(seed).stream(&format!("scenario {number}, hubs"));
+        let rows = Seed::new(seed).stream(&format!("scenario {number}, rows"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let ways = Self { further: Some(Box::new(beside(hubs, None))), ..beside(ways, None) };
+        let hubs = Self { further: Some(Box::new(beside(rows, None))), ..beside(hubs, None) };
+        let ways = Self { further: Some(Box::new(hubs)), ..beside(ways, None) };
         let further = Self { further: Some(Box::new(ways)), ..beside(further, None) };
         Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
     }
@@ -74,6 +76,11 @@ impl Dice {
     /// And for hosts that are in the middle of others.
     pub(super) fn hubs(&mut self) -> &mut Dice {
         self.ways().further()
+    }
+
+    /// And for switches in a row.
+    pub(super) fn rows(&mut self) -> &mut Dice {
+        self.hubs().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

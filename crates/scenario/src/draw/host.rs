@@ -31,12 +31,20 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
             1 => dice.latest().maybe(0.02, |_| whole(1)),
             cores => whole(cores),
         },
-        applications: dice.maybe(0.4, |dice| word(dice.word::<Applications>("separate", 0.3))),
+        applications: dice.maybe(if theme.plain { 0.1 } else { 0.4 }, |dice| word(
+            dice.word::<Applications>("separate", 0.3)
+        )),
         costs: costs,
-        speedup: dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
+        // Links of a row are to be busy where its CPUs are not.
+        speedup: match theme.plain {
+            true => factor(dice.rows().pick(&[3.0, 12.0, 100.0])),
+            false => dice.maybe(0.06, |dice| factor(dice.pick(&[0.5, 1.0, 1.5, 3.0, 12.0]))),
+        },
         subsystem: part(subsystem),
         driver: dice.maybe(watched, |dice| part(driver(dice, theme))),
-        compute: dice.aside().maybe(0.12, |dice| super::computing::computing(dice, theme)),
+        compute: dice
+            .aside()
+            .maybe(if theme.plain { 0.03 } else { 0.12 }, |dice| super::computing::computing(dice, theme)),
         receive: unsaid(),
     })
 }
@@ -133,7 +141,9 @@ fn preemption(dice: &mut Dice, theme: &Theme) -> Preemption {
         5 if theme.ideal || theme.scheduling == Scheduling::Anything => scalar(that(word("immediate"))),
         // Who works ahead and never yields has no bound, nor who yields less often when ahead.
         5..8 if theme.ahead && dice.chance(0.7) => scalar(that(word("message"))),
+        5..8 if theme.plain => scalar(that(word("message"))),
         5..8 => scalar(that(word(dice.pick(&["message", "never"])))),
+        _ if theme.plain => unsaid(),
         _ if theme.ahead && dice.chance(0.7) => {
             detailed(table!(RawPreemption { real_time: unsaid(), early: unsaid(), best_effort: block(dice) }))
         }

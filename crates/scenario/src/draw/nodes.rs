@@ -22,7 +22,7 @@ pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
 pub(super) const ADAPTERS: [&str; 3] = ["left", "right", "up"];
 /// The host that may have them.
 pub(super) const HUB: usize = 1;
-const SWITCHES: [&str; 2] = ["sw", "sx"];
+pub(super) const SWITCHES: [&str; 6] = ["sw", "sx", "sy", "sz", "ta", "tb"];
 
 /// What one host may have that the others have not.
 const OTHERS: [AdapterTheme; 4] = [
@@ -48,6 +48,8 @@ pub(super) fn nodes(dice: &mut Dice, theme: &Theme) -> (Nodes, Option<Drawn<Opti
     if ring {
         let rotation = dice.span(Span::from_ms(2), Span::from_ms(10));
         drawn.push(("loop", token_ring(dice, own(hosts), rotation)));
+    } else if let Some(row) = theme.row {
+        drawn.extend(row.joins().into_iter().map(|(name, ends)| (name, links(dice, theme, ends))));
     } else {
         match switches {
             [] if theme.hub => {
@@ -94,7 +96,11 @@ pub(super) fn switches_between((hosts, switches): (u64, u64), from: usize, to: u
 fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
     let copied = name == HOSTS[3];
     // What is common is somebody's: else a word that has no bound would stand in a file that has one.
-    let own = if name == HOSTS[0] { 0.0 } else { 0.4 };
+    let own = match theme.row {
+        _ if name == HOSTS[0] => 0.0,
+        Some(_) => 0.1,
+        None => 0.4,
+    };
     table!(RawNode {
         kind: dice.maybe(0.1, |_| word::<NodeKind>("host")),
         count: if copied { dice.maybe(0.4, |dice| whole(dice.between(1, 3))) } else { unsaid() },
@@ -111,6 +117,9 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
             (true, false) if theme.mixed => {
                 let other = dice.pick(&OTHERS);
                 one(part(adapter(dice, &Theme { adapter: other, ..*theme })))
+            }
+            _ if theme.row.is_some_and(|row| row.is_told_late(name)) => {
+                one(part(adapter(dice, &Theme { adapter: AdapterTheme::Generic, ..*theme })))
             }
             _ => one(dice.maybe(own, |dice| part(adapter(dice, theme)))),
         },
@@ -129,18 +138,24 @@ fn host_node(dice: &mut Dice, theme: &Theme, name: &str) -> Drafted<RawNode> {
 const BY_RATE: [&str; 8] = ["virtual_clock", "wfq", "wf2q_plus", "scfq", "sfq", "drr", "hrr", "rcsp"];
 
 fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
-    let forwarding = match theme.null() && !theme.mixed {
+    let told_late = theme.row.is_some_and(|row| row.tells_late);
+    let forwarding = match theme.null() && !theme.mixed && !told_late {
         true => dice.any::<Forwarding>(0.6),
         false => dice.maybe(0.3, |_| word::<Forwarding>("store_and_forward")),
     };
     let latency = dice.maybe(0.5, |dice| quantity(dice.span(Span::from_us(1), Span::from_us(100))));
+    let by_rate = theme.by_rate && (theme.row.is_none() || dice.rows().chance(0.6));
+    // Of all in a row one without a bound is enough.
+    let usual = theme.plain && dice.rows().chance(0.95);
     let order = match dice.below(10) {
-        0..9 if theme.by_rate => {
+        _ if usual && !by_rate => dice.rows().chance(0.1).then_some("fixed_priority"),
+        0..9 if by_rate => {
             let order = dice.pick(&BY_RATE);
             let likely = if theme.groups > 0 { 0.6 } else { 0.1 };
             Some(if dice.aside().chance(likely) { "hsfq" } else { order })
         }
         0..8 => dice.chance(0.3).then_some("multiclass_edf"),
+        _ if usual => Some(dice.pick(&BY_RATE)),
         _ => Some(dice.word::<Order>("fixed_priority", 0.2)),
     };
     // Else some of so many would hardly ever be drawn.
@@ -155,7 +170,10 @@ fn switch(dice: &mut Dice, theme: &Theme) -> Drafted<RawNode> {
         latency: latency,
         order: order.map_or_else(unsaid, word::<Order>),
         frame: order.map_or_else(unsaid, |order| frame(dice, order)),
-        horizon: dice.maybe(0.3, |dice| quantity(dice.span(Span::from_us(100), Span::from_ms(50)))),
+        horizon: match theme.row.is_some() {
+            true => dice.rows().maybe(0.7, |dice| quantity(dice.span(Span::from_ms(1), Span::from_secs(4)))),
+            false => dice.maybe(0.3, |dice| quantity(dice.span(Span::from_us(100), Span::from_ms(50)))),
+        },
         early_above_best_effort: dice.maybe(0.2, |dice| boolean(dice.chance(0.7))),
         memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
         shared_memory: dice.maybe(0.4, |dice| quantity(Bytes::new(dice.between(1, 40_000)))),
@@ -220,7 +238,7 @@ fn links(dice: &mut Dice, theme: &Theme, joins: Vec<String>) -> Drafted<RawNetwo
         framing: unsaid(),
         mtu: if theme.careless { dice.maybe(0.2, |_| quantity(Bytes::new(64))) } else { unsaid() },
         others: unsaid(),
-        impairments: dice.maybe(0.1, |dice| part(impairments(dice))),
+        impairments: dice.maybe(if theme.row.is_some() { 0.02 } else { 0.1 }, |dice| part(impairments(dice))),
     })
 }
 

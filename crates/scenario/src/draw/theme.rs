@@ -8,6 +8,7 @@ use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_units::{Bytes, Span};
 
 use super::dice::Dice;
+use super::row::Row;
 
 /// Where the channels go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,10 @@ pub(super) enum Scheduling {
 /// The frame of a scenario.
 pub(super) struct Theme {
     pub(super) place: Place,
+    /// Its switches are in a row.
+    pub(super) row: Option<Row>,
+    /// Hosts at a row are such as have bounds mostly: one of many stations without leaves few of the others theirs.
+    pub(super) plain: bool,
     pub(super) adapter: AdapterTheme,
     pub(super) scheduling: Scheduling,
     pub(super) paradigm: &'static str,
@@ -108,6 +113,15 @@ impl Theme {
             85 => Place::Nodes { hosts: dice.between(2, 4), switches: 0, ring: true },
             _ => Place::Nodes { hosts: dice.between(2, 4), switches: dice.pick(&[0, 1, 1, 2]), ring: false },
         };
+        // Rows are drawn in place of lone hosts, of which there are most, and of stars.
+        let row = match place {
+            Place::Alone => dice.rows().chance(0.12),
+            Place::Nodes { switches: 1.., .. } => dice.rows().chance(0.3),
+            _ => false,
+        };
+        let row = row.then(|| Row::draw(dice.rows()));
+        let place =
+            row.map_or(place, |Row { hosts, switches, .. }| Place::Nodes { hosts, switches, ring: false });
         let shared =
             ["ring-edf", "ring-fifo", "ring-two-queues", "ring-edf-unoptimised", "end-edd", "end-fifo"];
         let others = ["null", "template", "cim250", "cim250-simple", "cim250-dual", "cim250-simple-dual"];
@@ -124,7 +138,9 @@ impl Theme {
             },
             _ => AdapterTheme::Null,
         };
-        let scheduling = match dice.chance(0.87) {
+        let plain = row.is_some() && !dice.rows().chance(0.1);
+        let adapter = if plain { AdapterTheme::Null } else { adapter };
+        let scheduling = match dice.chance(0.87) || plain {
             true => Scheduling::Analysed,
             false => Scheduling::Anything,
         };
@@ -157,6 +173,9 @@ impl Theme {
             false => dice.chance(if null { 0.02 } else { 0.1 }),
         };
         let (said, mut costs) = costs(dice, place);
+        if plain && dice.rows().chance(0.7) {
+            costs.interrupt = Span::ZERO;
+        }
         let by_rate = matches!(place, Place::Nodes { switches: 1.., .. }) && dice.chance(0.35);
         let often = if by_rate || scheduling == Scheduling::Anything { 0.5 } else { 0.1 };
         let grouped = dice.aside().chance(often);
@@ -192,6 +211,8 @@ impl Theme {
         };
         let theme = Self {
             place,
+            row,
+            plain,
             adapter,
             scheduling,
             paradigm,
@@ -201,7 +222,7 @@ impl Theme {
             by_rate,
             groups,
             demand: {
-                let drawn = !off && dice.chance(if by_rate { 0.8 } else { 0.3 });
+                let drawn = !off && dice.chance(if by_rate || row.is_some() { 0.8 } else { 0.3 });
                 tested.map_or(drawn, |tested| !off && tested)
             },
             careless,
@@ -210,18 +231,21 @@ impl Theme {
             costs,
             said,
             link,
-            ahead: dice.chance(if paradigm == "adapter" { 0.15 } else { 0.4 }),
-            decays: dice.chance(0.2),
+            ahead: dice.chance(if paradigm == "adapter" || plain { 0.15 } else { 0.4 }),
+            decays: dice.chance(if plain { 0.05 } else { 0.2 }),
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
             rated,
-            mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3),
+            mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3) && !plain,
             divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
                 && dice.chance(0.4),
             hub: false,
             // Where anything is drawn there is mostly no bound. At first several had none anywhere.
-            cores: match dice.latest().chance(if scheduling == Scheduling::Anything { 0.4 } else { 0.06 }) {
+            cores: match !plain
+                && dice.latest().chance(if scheduling == Scheduling::Anything { 0.4 } else { 0.06 })
+            {
                 true => dice.latest().pick(&[2, 2, 3, 4, 64]),
+                false if plain => 1,
                 false if paradigm == "O1" && null && !ideal && dice.newest().chance(0.2) => {
                     dice.newest().pick(&[2, 2, 3])
                 }
