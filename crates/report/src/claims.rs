@@ -11,8 +11,8 @@
 //!   different kinds of value;
 //! * comparing what the results do not have (a bound that was not given, the misses of a channel that carried nothing, a
 //!   number that is not finite) has no answer (`x == ()` asks whether it is there);
-//! * `all`, `any`, `mean`, `rising` … over nothing have none either; `all` and `any` are decided by an element that
-//!   decides them, and otherwise have none if an element has none;
+//! * `all`, `filter`, `find`, `mean`, `rising`, a `for` … over nothing have none either; `all` and `any` are decided by an
+//!   element that decides them, and otherwise have none if an element has none;
 //! * `/` divides really: `1 / 2` is a half.
 //!
 //! A claim without an answer is *not judged*: it neither holds nor fails. One whose script is wrong is an error, and not
@@ -29,6 +29,7 @@ mod absent;
 mod answers;
 mod engine;
 mod lacks;
+mod lists;
 mod operators;
 mod range;
 mod record;

@@ -130,6 +130,11 @@ pub fn claims_reference() -> String {
              Comparing what is absent has no answer, and the claim is *not judged*: neither green nor red. Nor has what \
              a channel carried to which nothing was sent, but that it adds nothing to a sum and is not more than anything. An unknown name is an \
              error, found before anything runs. Times are in seconds and sizes in bytes; `/` divides really.\n\n\
+             Nor has anything that goes over an *empty* list and tests it: `all`, `any`, `filter`, `find`, `contains`, `index_of`, `reduce`, a `for` \
+             loop (over `0..xs.len()`, too), `==` of two of them. That a filter leaves nothing of some elements was found out by looking \
+             at each, so `rt.filter(|c| c.refused == () && c.worst > c.bound).len() == 0` holds where no channel is both; \
+             `rt.filter(|c| c.refused == ()).filter(|c| c.worst > c.bound).len() == 0` asks about the admitted ones, and is not judged where there are \
+             none. `len()` of any list is a number: a script that means to be content with nothing says so, `xs.len() == 0 || xs.all(…)`.\n\n\
              ```toml\n[[claim]]\nid = \"on-time\"\nsays = \"Every frame is sent by its deadline\"\n\
              holds = 'runs.all(|r| r.rt.all(|c| c.on_time == 1 && c.worst <= c.bound))'\nshows = 'ms(runs[0].channel(\"camera\").worst)'\n```\n\n\
              ## Functions\n\n| name | what it is | for example |\n|---|---|---|\n";

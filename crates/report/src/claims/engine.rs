@@ -8,8 +8,9 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FLOAT, FnPtr, INT, ImmutableSt
 
 use super::absent::{Absent, Answer, Fault};
 use super::answers::Answers;
+use super::lists::column;
 use super::record::Vocabulary;
-use super::{absent, operators, record, shape};
+use super::{absent, lists, operators, record, shape};
 use crate::interval::interval;
 
 /// An engine whose global helpers see `runs`.
@@ -24,7 +25,7 @@ pub(super) fn new(runs: &Array, vocabulary: &Vocabulary, answers: &Answers, mete
     operators::register(&mut engine, answers);
     absent::register(&mut engine);
     record::register(&mut engine);
-    register_lists(&mut engine, answers);
+    lists::register(&mut engine, answers);
     register_shapes(&mut engine, answers);
     register_formats(&mut engine);
     register_globals(&mut engine, runs, vocabulary);
@@ -70,53 +71,6 @@ fn limit(engine: &mut Engine, runs: usize) {
     for symbol in ["eval", "print", "debug"] {
         engine.disable_symbol(symbol);
     }
-}
-
-/// Lists: what holds of all, of any, and one value of each.
-fn register_lists(engine: &mut Engine, answers: &Answers) {
-    let give = answers.clone();
-    engine.register_fn("all", move |context: NativeCallContext, list: &mut Array, test: FnPtr| {
-        give.give(decide(&context, list, &test, ("all", false), &give))
-    });
-    for name in ["any", "some"] {
-        let give = answers.clone();
-        engine.register_fn(name, move |context: NativeCallContext, list: &mut Array, test: FnPtr| {
-            give.give(decide(&context, list, &test, (name, true), &give))
-        });
-    }
-    engine.register_fn("column", |context: NativeCallContext, list: &mut Array, of: FnPtr| {
-        column(&context, list, &of)
-    });
-}
-
-/// Looks for an element whose test answers `wanted`; the answer is `wanted` if there is one.
-///
-/// An element without an answer decides nothing by itself: one that answers `wanted` decides all the same, and only if
-/// there is none is the whole without an answer.
-fn decide(
-    context: &NativeCallContext,
-    list: &Array,
-    test: &FnPtr,
-    (name, wanted): (&str, bool),
-    answers: &Answers,
-) -> Answer<bool> {
-    if list.is_empty() {
-        return absent::absent(format!("`{name}` over nothing says nothing"));
-    }
-    let mut unanswered = None;
-    for element in list {
-        match test.call_within_context::<bool>(context, (element.clone(),)) {
-            Ok(answer) if answer == wanted && !answers.are_all_wanted() => return Ok(wanted),
-            Ok(_) => {}
-            Err(error) if Absent::ends(&error) => unanswered = unanswered.or(Some(error)),
-            Err(error) => return Err(error),
-        }
-    }
-    unanswered.map_or(Ok(!wanted), Err)
-}
-
-fn column(context: &NativeCallContext, list: &Array, of: &FnPtr) -> Answer<Array> {
-    list.iter().map(|element| of.call_within_context::<Dynamic>(context, (element.clone(),))).collect()
 }
 
 /// Helpers that see all runs without naming them.

@@ -1,6 +1,7 @@
 //! Every helper from a script's side, and every way in which a claim cannot be judged.
 
 mod idle;
+mod nothing;
 
 use std::collections::BTreeMap;
 

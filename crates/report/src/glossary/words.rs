@@ -48,7 +48,16 @@ pub(super) const HELPERS: &[(&str, &str, &str)] = &[
     ),
     ("some", "the same as `any`", "runs.some(|r| r.window > 0)"),
     ("map", "a list of what a function makes of each element", "runs.map(|r| r.window).len() == 2"),
-    ("filter", "the elements of which a test holds", "runs.filter(|r| r.window > 0).len() == 2"),
+    (
+        "filter",
+        "the elements of which a test holds; that it leaves none of some is an answer, over nothing there is none",
+        "runs.filter(|r| r.window > 0).len() == 2",
+    ),
+    (
+        "find",
+        "the first element of which a test holds, `()` if none is; over nothing there is no answer",
+        "runs.find(|r| r.window < 0) == ()",
+    ),
     ("near", "|a − b| ≤ tol · |b|: `near(a, b, 0.01)`", "near(1.0, 1.001, 0.01)"),
     (
         "rising",
