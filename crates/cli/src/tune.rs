@@ -77,16 +77,19 @@ fn show(scenario: &Scenario, goal: &Goal, tuned: &Tuned, terminal: &mut Terminal
     let Some(best) = tuned.best() else {
         let nearest = tuned.settings.first();
         let good = nearest.is_some_and(Setting::is_good);
-        terminal.line(if good {
-            "\nno setting keeps what is needed with every fresh seed that it was tried with"
-        } else {
-            "\nno setting keeps what is needed"
+        // What was not measured keeps nothing, and misses nothing either.
+        let measured = |setting: &Setting| setting.refused.is_some() || setting.goal.is_some();
+        let measured = tuned.settings.iter().any(measured);
+        terminal.line(match (good, measured) {
+            (true, _) => "\nno setting keeps what is needed with every fresh seed that it was tried with",
+            (false, true) => "\nno setting keeps what is needed",
+            (false, false) => "\nnot judged: no setting was measured",
         });
         if let Some(nearest) = nearest.filter(|_| !good) {
             terminal.line(&format!("nearest: {}: {}", words(nearest), figures(goal, nearest)));
             terminal.line(&format!("         {}", short(goal, nearest)));
         }
-        return Exit::Fails;
+        return if measured { Exit::Fails } else { Exit::NotJudged };
     };
     terminal.line(&format!("\nbest: {}: {}", words(&best.setting), figures(goal, &best.setting)));
     terminal.line(&format!("      {}", fresh(goal, best)));
@@ -131,6 +134,9 @@ fn against(goal: &Goal, other: &Setting, best: &Setting) -> String {
 fn short(goal: &Goal, setting: &Setting) -> String {
     if let Some(refused) = &setting.refused {
         return clean(refused);
+    }
+    if let Some(silent) = &setting.silent {
+        return silent.clone();
     }
     if setting.goal.is_none() {
         return clean(&format!("{} was not measured", goal.goal.metric.name()));

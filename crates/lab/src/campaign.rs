@@ -109,6 +109,12 @@ impl Outcome {
             () if tally.not_judged > 0 || self.results.runs.iter().any(Run::is_given_up) => {
                 Standing::NotJudged
             }
+            // Nothing is claimed but that channels are carried within their bounds.
+            () if self.verdicts.is_empty()
+                && self.results.runs.iter().any(|run| run.shows_nothing().is_some()) =>
+            {
+                Standing::NotJudged
+            }
             () => Standing::Holds,
         }
     }

@@ -48,6 +48,8 @@ pub struct Setting {
     pub needs: Vec<Option<f64>>,
     /// Why it is none, whatever it measured: a channel is refused.
     pub refused: Option<String>,
+    /// Why it measured nothing, whatever its figures say: nobody did anything, or it was given up.
+    pub silent: Option<String>,
     /// By how much it falls short of the need that it misses by most, as a share of the bound; 0 if it keeps all.
     pub shortfall: f64,
 }
@@ -258,11 +260,18 @@ fn setting(goal: &Tune, place: &[usize], runs: &[Run]) -> Setting {
         Some(format!("`{}` is refused: {}", channel.name, refused.reason))
     });
     let short = goal.needs.iter().zip(&needs).map(|(need, value)| shortfall(need, *value));
+    // An idle host has the most to spare of everything.
+    let silent = runs.iter().find_map(|run| match (run.is_given_up(), run.is_idle()) {
+        (true, _) => Some("a run was given up, since nothing came of it any more".to_string()),
+        (false, true) => Some("nothing was sent in the window of a run".to_string()),
+        (false, false) => None,
+    });
+    let mean = mean.filter(|_| silent.is_none());
     let shortfall = match refused.is_some() || mean.is_none() {
         true => f64::INFINITY,
         false => short.fold(0.0, f64::max),
     };
-    Setting { place: place.to_vec(), goal: mean, needs, refused, shortfall }
+    Setting { place: place.to_vec(), goal: mean, needs, refused, silent, shortfall }
 }
 
 /// The worst of a need's metric at any circumstance; `None` if it is not there at one.

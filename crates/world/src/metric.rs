@@ -123,12 +123,12 @@ pub fn dropped_messages(channel: &Channel) -> u64 {
 /// that carried nothing the best of all: it is no value to judge by.
 pub fn went(channel: &Channel, field: &str) -> bool {
     match field {
-        "missed_packets" | "missed_messages" | "delivered_late" => carried(channel),
+        "missed_packets" | "missed_messages" | "delivered_late" => channel.carried(),
         // That a channel gets nothing through is a result where it wanted to, and where nobody sent it says nothing.
-        field if is_carried(field) => channel.messages > 0 || carried(channel),
+        field if is_carried(field) => channel.messages > 0 || channel.carried(),
         "drops" | "dropped_messages" | "dropped_packets" | "lost_packets" => channel.messages > 0,
         // Both are of the whole run, of which the worst tells whether anything came of it.
-        "late_outside" => carried(channel) || channel.worst.or(channel.delivery_worst).is_some(),
+        "late_outside" => channel.carried() || channel.worst.or(channel.delivery_worst).is_some(),
         "backlog" => channel.backlog != Some(0),
         _ => true,
     }
@@ -137,11 +137,6 @@ pub fn went(channel: &Channel, field: &str) -> bool {
 /// Whether `field` says how much a channel carried.
 pub fn is_carried(field: &str) -> bool {
     matches!(field, "throughput" | "packets" | "completed" | "delivered")
-}
-
-/// Whether anything of `channel` was transmitted in the window.
-fn carried(channel: &Channel) -> bool {
-    channel.packets > 0 || channel.completed > 0
 }
 
 /// What a figure's axis shows: a metric by its name.
@@ -309,7 +304,7 @@ impl Metric {
             "latency" | "sojourn" | "queueing" | "access" => true,
             _ => false,
         };
-        its_own && channel.messages > 0 && !carried(channel) && self.judged(channel).is_none()
+        its_own && channel.messages > 0 && !channel.carried() && self.judged(channel).is_none()
     }
 
     /// The field of a channel that it is of.

@@ -7,6 +7,7 @@
 //! bound", never for zero.
 
 mod channel;
+mod evidence;
 mod field;
 mod fitness;
 mod kind;

@@ -2,32 +2,42 @@
 
 use laxity_world::metric::Kind;
 use laxity_world::results::{
-    Channel, Computation, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary,
+    Channel, Computation, Delays, Frames, Gap, RealTime, Results, Run, Stage, Summary, Verdict,
 };
 
-use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells};
+use super::grid::{Column, Grid, Mark, Row, axis_columns, point_cells, point_text};
 use super::units::{Format, Readable};
 
 /// Runs that are not fit and are named one by one here, at most.
 const NAMED: usize = 4;
 
-/// What is to be said of the runs before what they came to, a line each, and whether that is bad news: whether those in real time can be judged by, and which were given up.
-pub(crate) fn fitness(results: &Results) -> Vec<(String, bool)> {
+/// What is to be said of the runs before what they came to, a line each, and whether that is bad news: whether those in real time can be judged by,
+/// which were given up, and, if nothing was claimed, which show nothing.
+pub(crate) fn fitness(results: &Results, verdicts: &[Verdict]) -> Vec<(String, bool)> {
     let mut lines = in_real_time(results);
-    let given_up: Vec<&Run> = results.runs.iter().filter(|run| run.is_given_up()).collect();
-    for run in given_up.iter().take(NAMED) {
-        let at = if results.runs.len() == 1 {
-            String::new()
-        } else {
-            format!(", at {}", super::grid::point_text(results, run))
-        };
-        let line = format!(
+    let several = results.runs.len() > 1;
+    lines.extend(named(results.runs.iter().filter(|run| run.is_given_up()), |run| {
+        let at = if several { format!(", at {}", point_text(results, run)) } else { String::new() };
+        format!(
             "given up after {:.3} s{at}: nothing came to its end any more, though much happened",
             run.simulated
-        );
-        lines.push((line, true));
+        )
+    }));
+    if verdicts.is_empty() {
+        let silent = results.runs.iter().filter_map(|run| Some((run, run.shows_nothing()?)));
+        lines.extend(named(silent, |(run, why)| {
+            let at = if several { format!(" at {}", point_text(results, run)) } else { String::new() };
+            format!("not judged{at}: {why}")
+        }));
     }
-    if let Some(more) = given_up.len().checked_sub(NAMED).filter(|more| *more > 0) {
+    lines
+}
+
+/// The first of `all` in words, and how many more there are: bad news.
+fn named<T>(all: impl Iterator<Item = T>, words: impl Fn(T) -> String) -> Vec<(String, bool)> {
+    let mut lines: Vec<(String, bool)> = all.map(|one| (words(one), true)).collect();
+    if let Some(more) = lines.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        lines.truncate(NAMED);
         lines.push((format!("and {more} more"), true));
     }
     lines
@@ -45,7 +55,7 @@ fn in_real_time(results: &Results) -> Vec<(String, bool)> {
         (all, some) => vec![(format!("real time: {some} of {all} points are NOT FIT to be judged by"), true)],
     };
     for (run, fitness) in unfit.iter().take(NAMED) {
-        lines.push((format!("at {}: {}", super::grid::point_text(results, run), fitness.words()), true));
+        lines.push((format!("at {}: {}", point_text(results, run), fitness.words()), true));
     }
     if let Some(more) = unfit.len().checked_sub(NAMED).filter(|more| *more > 0) {
         lines.push((format!("and {more} more"), true));
@@ -267,7 +277,7 @@ mod tests {
         let figures =
             grid.columns.iter().zip(&grid.rows[0].cells).filter(|(column, _)| column.title.contains("late"));
         assert!(figures.clone().count() > 0 && figures.clone().all(|(_, cell)| cell == "-"), "{grid:?}");
-        assert!(fitness(&results)[0].0.contains("cut off"));
+        assert!(fitness(&results, &[])[0].0.contains("cut off"));
     }
 
     #[test]
@@ -293,22 +303,22 @@ mod tests {
         for run in &mut results.runs {
             run.real_time = None;
         }
-        assert!(fitness(&results).is_empty());
+        assert!(fitness(&results, &[]).is_empty());
         let late = |latest_share| {
             let fitness = Fitness { latest: 1.0, latest_share, ..Fitness::default() };
             Some(RealTime { fitness, ..RealTime::default() })
         };
         results.runs[1].real_time = late(0.0);
         assert_eq!(
-            fitness(&results),
+            fitness(&results, &[]),
             [("real time: all 1 points are fit to be judged by".to_string(), false)]
         );
         results.runs[0].real_time = late(0.5);
-        let lines = fitness(&results);
+        let lines = fitness(&results, &[]);
         assert_eq!(lines[0], ("real time: 1 of 2 points are NOT FIT to be judged by".to_string(), true));
         assert!(lines.len() == 2 && lines[1].0.contains("NOT FIT for rates and means") && lines[1].1);
         results.runs.truncate(1);
-        assert!(fitness(&results)[0].0.starts_with("real time: NOT FIT"));
+        assert!(fitness(&results, &[])[0].0.starts_with("real time: NOT FIT"));
     }
 
     #[test]
@@ -316,12 +326,25 @@ mod tests {
         let mut results = sample::sweep();
         results.runs.iter_mut().for_each(|run| run.real_time = None);
         results.runs[1].figures.insert("given_up".into(), 1.0);
-        let lines = fitness(&results);
+        let lines = fitness(&results, &[]);
         assert!(lines.len() == 1 && lines[0].0.starts_with("given up after ") && lines[0].1, "{lines:?}");
         assert!(lines[0].0.contains(", at "), "{lines:?}");
         results.runs.swap(0, 1);
         results.runs.truncate(1);
-        assert!(!fitness(&results)[0].0.contains(", at "));
+        assert!(!fitness(&results, &[])[0].0.contains(", at "));
+    }
+
+    #[test]
+    fn a_run_that_shows_nothing_says_so_where_nothing_is_claimed() {
+        let mut results = sample::sweep();
+        results.runs.iter_mut().for_each(|run| run.real_time = None);
+        results.runs[0].channels.clear();
+        let lines = fitness(&results, &[]);
+        assert!(lines.len() == 1 && lines[0].0.starts_with("not judged at ") && lines[0].1, "{lines:?}");
+        assert!(lines[0].0.ends_with("nothing was sent in the window"), "{lines:?}");
+        assert!(fitness(&results, &sample::verdicts()).is_empty());
+        results.runs.truncate(1);
+        assert!(fitness(&results, &[])[0].0.starts_with("not judged: "));
     }
 
     #[test]

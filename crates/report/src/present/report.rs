@@ -63,7 +63,7 @@ pub fn html(
             stamp => Serde(stamp.clone()),
             paragraphs => Serde(paragraphs(&p.about)),
             verdicts => Serde(cards(verdicts)),
-            fitness => Serde(fitness(results)),
+            fitness => Serde(fitness(results, verdicts)),
             promised => Serde(promised(results)),
             held => held,
             open => verdicts.len() - held,
@@ -128,9 +128,9 @@ fn promised(results: &Results) -> Vec<PromisedLine> {
         .collect()
 }
 
-fn fitness(results: &Results) -> Vec<PromisedLine> {
+fn fitness(results: &Results, verdicts: &[Verdict]) -> Vec<PromisedLine> {
     let line = |(text, unfit)| PromisedLine { text, state: if unfit { "bad" } else { "good" } };
-    platform::fitness(results).into_iter().map(line).collect()
+    platform::fitness(results, verdicts).into_iter().map(line).collect()
 }
 
 fn paragraphs(text: &str) -> Vec<String> {

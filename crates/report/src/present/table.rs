@@ -47,7 +47,7 @@ pub fn text(results: &Results, verdicts: &[Verdict], options: &Options) -> Strin
         p.file_hash.chars().take(12).collect::<String>(),
     )));
     out.push('\n');
-    for (line, unfit) in platform::fitness(results) {
+    for (line, unfit) in platform::fitness(results, verdicts) {
         let line = wrapped(&clean(&line), "", width(options));
         out.push_str(&if unfit { paint.red(&line) } else { paint.faint(&line) });
         out.push('\n');

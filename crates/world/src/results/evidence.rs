@@ -1,0 +1,96 @@
+//! Whether a run shows anything.
+//!
+//! Who sends nothing misses no deadline, exceeds no bound and leaves the CPU free, so a run of nothing looks better than any
+//! other. Claims are told by what they ask for ([`crate::metric::went`]); where nobody claims anything a run is asked for
+//! nonetheless that its channels are carried within their bounds, and that is open where nothing was.
+
+use super::{Channel, Run};
+
+impl Channel {
+    /// Whether anything of it was transmitted or delivered in the window.
+    pub(crate) fn carried(&self) -> bool {
+        self.packets > 0 || self.completed > 0
+    }
+
+    /// Whether it has a bound that no message was ever held against, in the whole run.
+    fn is_untried(&self) -> bool {
+        let bound = self.bound.or(self.delivery_bound);
+        bound.is_some() && self.refused.is_none() && self.worst.or(self.delivery_worst).is_none()
+    }
+}
+
+impl Run {
+    /// Whether it was to count what is admitted, and to run nothing.
+    fn is_count(&self) -> bool {
+        self.channels.is_empty() && self.figures.contains_key("admitted")
+    }
+
+    /// Whether nobody did anything in its window: nothing was offered, carried or computed.
+    pub fn is_idle(&self) -> bool {
+        let sent = self.channels.iter().any(|channel| channel.messages > 0 || channel.carried());
+        !sent && !self.has_computed() && !self.is_count()
+    }
+
+    fn has_computed(&self) -> bool {
+        self.computations.iter().any(|computation| computation.budgets > 0 || computation.progress > 0.0)
+    }
+
+    /// Why it does not show that its channels are carried within their bounds; `None` if it does.
+    pub fn shows_nothing(&self) -> Option<String> {
+        if self.is_count() {
+            return None;
+        }
+        if !self.channels.iter().any(Channel::carried) && !self.has_computed() {
+            return Some(match self.channels.iter().map(|channel| channel.messages).sum() {
+                0 => "nothing was sent in the window".into(),
+                sent @ 1u64.. => {
+                    format!("nothing was carried in the window, of {sent} messages that were sent")
+                }
+            });
+        }
+        let untried = self.channels.iter().find(|channel| channel.is_untried())?;
+        Some(format!("channel `{}` has a bound, and carried nothing that could keep it", untried.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Computation;
+
+    fn run(channels: &[Channel]) -> Run {
+        Run { channels: channels.to_vec(), ..Run::default() }
+    }
+
+    #[test]
+    fn a_run_shows_something_once_something_was_carried() {
+        let (silent, lost) = (Channel::default(), Channel { messages: 3, ..Channel::default() });
+        let carried = Channel { messages: 3, packets: 1, ..Channel::default() };
+        assert!(run(&[]).is_idle() && run(&[silent.clone()]).is_idle());
+        assert!(run(&[silent.clone()]).shows_nothing().unwrap().contains("nothing was sent"));
+        assert!(!run(&[lost.clone()]).is_idle());
+        assert!(run(&[lost.clone()]).shows_nothing().unwrap().contains("of 3 messages"));
+        assert_eq!(run(&[silent, lost, carried]).shows_nothing(), None);
+    }
+
+    #[test]
+    fn a_bound_shows_something_once_it_was_tried() {
+        let other = Channel { packets: 1, ..Channel::default() };
+        let open = Channel { name: "film".into(), bound: Some(0.1), ..Channel::default() };
+        assert!(run(&[other.clone(), open.clone()]).shows_nothing().unwrap().contains("`film`"));
+        let tried = Channel { worst: Some(0.05), ..open.clone() };
+        assert_eq!(run(&[other.clone(), tried]).shows_nothing(), None);
+        let refused = Channel { refused: Some(crate::results::Refused::default()), ..open };
+        assert_eq!(run(&[other, refused]).shows_nothing(), None);
+    }
+
+    #[test]
+    fn what_computes_or_counts_shows_something_without_messages() {
+        let computation = Computation { progress: 0.5, ..Computation::default() };
+        let computing = Run { computations: vec![computation], ..Run::default() };
+        let count = Run { figures: [("admitted".to_string(), 0.0)].into(), ..Run::default() };
+        for run in [computing, count] {
+            assert!(!run.is_idle() && run.shows_nothing().is_none());
+        }
+    }
+}
