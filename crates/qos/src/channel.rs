@@ -17,6 +17,7 @@ mod by_channel;
 mod closing;
 mod computing;
 mod cores;
+mod counters;
 mod handler;
 mod lane;
 mod link;
@@ -31,6 +32,7 @@ mod subsystem;
 pub use by_channel::{ByChannel, Label};
 pub use computing::{Budget, Computed, Computing};
 pub use cores::{CoreId, Taken};
+pub use counters::Counters;
 pub use link::LinkId;
 pub use message::{Carried, ChannelId, Delivery, Packet};
 pub use policy::{
@@ -40,7 +42,7 @@ pub use policy::{
 pub use reading::Reader;
 pub use slots::{Slot, Slots};
 pub use step::{Dropped, Finished, Sent, Step, Thread, Work};
-pub use subsystem::{Counters, Subsystem};
+pub use subsystem::Subsystem;
 
 #[cfg(test)]
 mod tests;

@@ -42,6 +42,7 @@ mod lines;
 mod medium;
 mod policing;
 mod receiving;
+mod stage;
 mod station;
 mod via;
 

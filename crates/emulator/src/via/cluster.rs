@@ -33,8 +33,6 @@ use super::{Recorded, Setup};
 
 /// Bytes of the request of an RDMA read.
 const READ_REQUEST: Bytes = Bytes::new(32);
-/// Buffers that are kept for the next message.
-const POOL: usize = 256;
 /// Records of what adapters did that are kept.
 const MOST_RECORDS: usize = 1 << 20;
 
@@ -117,7 +115,7 @@ pub(super) struct Cluster {
     pub(super) calls: Vec<Call>,
     pub(super) calls_made: u64,
     pub(super) peers: Vec<Peer>,
-    pool: Vec<Vec<u8>>,
+    pub(super) pool: Vec<Vec<u8>>,
     pub(super) recorded: Vec<Recorded>,
     /// What comes of the channels that programs are.
     pub(super) channels: Vec<Observed>,
@@ -489,19 +487,6 @@ impl Cluster {
                 owner.vis = owner.vis.saturating_sub(1);
             }
             self.endpoints[gone.node as usize][gone.endpoint as usize] = None;
-        }
-    }
-
-    /// A buffer for a message.
-    pub(super) fn buffer(&mut self) -> Vec<u8> {
-        let mut data = self.pool.pop().unwrap_or_default();
-        data.clear();
-        data
-    }
-
-    pub(super) fn give_back(&mut self, data: Vec<u8>) {
-        if data.capacity() > 0 && self.pool.len() < POOL {
-            self.pool.push(data);
         }
     }
 }

@@ -11,6 +11,8 @@ use super::interface::{Arrival, Interface, Kind, Outgoing};
 
 /// Messages that may be on their way to one virtual interface: beyond that, the network drops.
 const MOST_ARRIVALS: usize = 1024;
+/// Buffers that are kept for the next message.
+const POOL: usize = 256;
 
 impl Cluster {
     /// HDMA has data down: it is copied, and whatever happens to the program's memory from now on, this is what is sent.
@@ -242,6 +244,19 @@ impl Cluster {
         };
         let answer = Outgoing { answers: Some((number, status)), ..Outgoing::new(posted, None) };
         self.ring(now, vi, answer);
+    }
+
+    /// A buffer for a message.
+    fn buffer(&mut self) -> Vec<u8> {
+        let mut data = self.pool.pop().unwrap_or_default();
+        data.clear();
+        data
+    }
+
+    pub(super) fn give_back(&mut self, data: Vec<u8>) {
+        if data.capacity() > 0 && self.pool.len() < POOL {
+            self.pool.push(data);
+        }
     }
 }
 

@@ -7,9 +7,10 @@
 //!
 //! A channel ends at its sender first, and at each host behind that when nothing of it is on the way there any more.
 
+use super::counters::Counters;
 use super::message::ChannelId;
 use super::step::Dropped;
-use super::subsystem::{Channel, Counters, Subsystem};
+use super::subsystem::{Channel, Subsystem};
 
 impl Subsystem {
     /// The application of `channel` sends no more, or, where it is received, nothing more is to come. What was accepted is not affected.

@@ -15,7 +15,8 @@ use laxity_units::{Bytes, Span};
 
 use super::Uncovered;
 use super::medium::medium;
-use super::station::{hears, largest, phase, served};
+use super::stage::{phase, served};
+use super::station::{hears, largest};
 use crate::experiment::{Adapter, Experiment};
 use crate::promise::by_sender;
 

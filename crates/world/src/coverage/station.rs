@@ -12,7 +12,6 @@ use laxity_model::adapter::{
 };
 use laxity_qos::admission::{ResourceModel, Test};
 use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm, MessageOverflow, PacketOverflow};
-use laxity_qos::costs::{Delay, LinkCosts};
 use laxity_qos::station::{self, Behind, Link, Overtaking, Station};
 use laxity_units::{Bytes, Span};
 
@@ -21,6 +20,7 @@ use super::incoming::{incoming, sources, told};
 use super::lines::{Passing, Window, kinds};
 use super::medium::medium;
 use super::policing::lenient;
+use super::stage::{served, slowed, trailers};
 use super::{Covered, Row, Uncovered};
 use crate::experiment::{ChannelSpec, Experiment, Host, Task};
 
@@ -348,14 +348,6 @@ pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
     Ok(())
 }
 
-/// A frame takes what the slower of adapter and link takes; both together in each of their terms is no less.
-fn slowed(phase: &mut station::Phase, link: LinkCosts) {
-    let delay = &mut phase.delay;
-    delay.fixed = delay.fixed.max(link.transmit(Bytes::ZERO));
-    delay.per_byte = delay.per_byte.max(link.per_byte);
-    delay.per_byte_past = delay.per_byte_past.max(link.per_byte);
-}
-
 /// How long the host may not have looked for responses.
 pub(super) fn hears(notification: Notification) -> Span {
     match notification {
@@ -428,77 +420,5 @@ fn patient(host: &Host, behind: &Behind, largest: Bytes) -> Result<(), Uncovered
     match after <= longest || behind.interrupts().waited_for > 0 {
         true => Err(Uncovered("the driver resets the adapter while it does what it was given")),
         false => Ok(()),
-    }
-}
-
-/// What trailers add to the phases of `stage` at most, behind a `link`, each as a phase by itself, which a packet may be without: with `n + t` bytes there are no more than `⌈n/s⌉ + ⌈t/s⌉` segments, and
-/// `t` more bytes at the dearer price. Of one packet in the adapter it is all one in which order its phases are.
-fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = station::Phase> {
-    stage.phases.iter().filter(|phase| !phase.trailer.is_zero()).map(move |with| {
-        let bytes = with.delay.per_byte.max(with.delay.per_byte_past);
-        let bytes = if with.medium { bytes.max(link.per_byte) } else { bytes };
-        let segments =
-            if with.delay.segment.is_zero() { 0 } else { with.trailer.div_ceil(with.delay.segment) };
-        let segments = with.delay.per_segment.saturating_mul(segments);
-        let fixed = bytes.saturating_mul(with.trailer.get()).saturating_add(segments);
-        let delay = Delay { fixed, ..Delay::default() };
-        station::Phase {
-            delay,
-            since_service: false,
-            tells: station::Tells::Nothing,
-            medium: false,
-            optional: true,
-            ..phase(with)
-        }
-    })
-}
-
-/// A stage without its queues.
-pub(super) fn served(stage: &Stage) -> station::Stage {
-    // For `ahead` see `row`; of what comes in it holds nobody up who is furthest.
-    let Stage { name, servers, batch, linger, queues: _, selection: _, phases, ahead: _ } = stage;
-    station::Stage {
-        name: name.clone(),
-        places: None,
-        selects: phases.iter().all(|phase| phase.work),
-        phases: phases.iter().map(phase).collect(),
-        servers: *servers,
-        batch: *batch,
-        linger: if *batch > 1 { *linger } else { Span::ZERO },
-    }
-}
-
-pub(super) fn phase(phase: &Phase) -> station::Phase {
-    // Whose time it is is all one once a description is read; for buffers see `behind`.
-    let Phase {
-        delay,
-        takes,
-        from,
-        up_to,
-        holds,
-        priority,
-        work: _,
-        medium,
-        tells,
-        since_service,
-        releases: _,
-        // See `whole`.
-        yields: _,
-        trailer: _,
-    } = phase;
-    station::Phase {
-        delay: *delay,
-        from: *from,
-        up_to: *up_to,
-        holds: holds.clone(),
-        rank: *priority,
-        since_service: *since_service,
-        tells: match tells {
-            Tells::Nothing => station::Tells::Nothing,
-            Tells::Progress => station::Tells::Progress,
-            Tells::Handshake => station::Tells::Handshake,
-        },
-        medium: *medium,
-        optional: *takes != Takes::All,
     }
 }

@@ -1,0 +1,88 @@
+//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the queues before it, of which `station.rs` and
+//! `lines.rs` say whether they matter.
+
+use laxity_model::adapter::{Phase, Stage, Takes, Tells};
+use laxity_qos::costs::{Delay, LinkCosts};
+use laxity_qos::station;
+use laxity_units::{Bytes, Span};
+
+/// A stage without its queues.
+pub(super) fn served(stage: &Stage) -> station::Stage {
+    // For `ahead` see `row` of `station.rs`; of what comes in it holds nobody up who is furthest.
+    let Stage { name, servers, batch, linger, queues: _, selection: _, phases, ahead: _ } = stage;
+    station::Stage {
+        name: name.clone(),
+        places: None,
+        selects: phases.iter().all(|phase| phase.work),
+        phases: phases.iter().map(phase).collect(),
+        servers: *servers,
+        batch: *batch,
+        linger: if *batch > 1 { *linger } else { Span::ZERO },
+    }
+}
+
+/// A phase, whoever goes through it.
+pub(super) fn phase(phase: &Phase) -> station::Phase {
+    // Whose time it is is all one once a description is read; for buffers see `behind` of `station.rs`.
+    let Phase {
+        delay,
+        takes,
+        from,
+        up_to,
+        holds,
+        priority,
+        work: _,
+        medium,
+        tells,
+        since_service,
+        releases: _,
+        // See `whole` there.
+        yields: _,
+        trailer: _,
+    } = phase;
+    station::Phase {
+        delay: *delay,
+        from: *from,
+        up_to: *up_to,
+        holds: holds.clone(),
+        rank: *priority,
+        since_service: *since_service,
+        tells: match tells {
+            Tells::Nothing => station::Tells::Nothing,
+            Tells::Progress => station::Tells::Progress,
+            Tells::Handshake => station::Tells::Handshake,
+        },
+        medium: *medium,
+        optional: *takes != Takes::All,
+    }
+}
+
+/// A frame takes what the slower of adapter and link takes; both together in each of their terms is no less.
+pub(super) fn slowed(phase: &mut station::Phase, link: LinkCosts) {
+    let delay = &mut phase.delay;
+    delay.fixed = delay.fixed.max(link.transmit(Bytes::ZERO));
+    delay.per_byte = delay.per_byte.max(link.per_byte);
+    delay.per_byte_past = delay.per_byte_past.max(link.per_byte);
+}
+
+/// What trailers add to the phases of `stage` at most, behind a `link`, each as a phase by itself, which a packet may be without: with `n + t` bytes there are no more than `⌈n/s⌉ + ⌈t/s⌉` segments, and
+/// `t` more bytes at the dearer price. Of one packet in the adapter it is all one in which order its phases are.
+pub(super) fn trailers(stage: &Stage, link: LinkCosts) -> impl Iterator<Item = station::Phase> {
+    stage.phases.iter().filter(|phase| !phase.trailer.is_zero()).map(move |with| {
+        let bytes = with.delay.per_byte.max(with.delay.per_byte_past);
+        let bytes = if with.medium { bytes.max(link.per_byte) } else { bytes };
+        let segments =
+            if with.delay.segment.is_zero() { 0 } else { with.trailer.div_ceil(with.delay.segment) };
+        let segments = with.delay.per_segment.saturating_mul(segments);
+        let fixed = bytes.saturating_mul(with.trailer.get()).saturating_add(segments);
+        let delay = Delay { fixed, ..Delay::default() };
+        station::Phase {
+            delay,
+            since_service: false,
+            tells: station::Tells::Nothing,
+            medium: false,
+            optional: true,
+            ..phase(with)
+        }
+    })
+}
