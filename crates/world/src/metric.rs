@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::causes;
 use crate::results::{Channel, Resource, Run, Summary};
-pub use crate::results::{Column, Distribution, Field, Kind, Number, Shown, Spec};
+pub use crate::results::{Column, Distribution, Field, Kind, Number, Shown, Spec, is_above};
 
 /// A number that follows from others: for figures, not for files.
 pub struct Derived {
@@ -106,12 +106,6 @@ pub fn statistic(name: &str) -> Option<&'static Statistic> {
 /// The worst response time as a share of the bound in force.
 pub fn used(channel: &Channel) -> Option<f64> {
     channel.worst.zip(channel.bound).filter(|(_, bound)| *bound > 0.0).map(|(worst, bound)| worst / bound)
-}
-
-/// Whether what was measured is above its bound.
-pub fn is_above(worst: f64, bound: f64) -> bool {
-    // Bounds are exact picoseconds before they are doubles: a rounding of the last bit breaks nothing.
-    worst > bound * (1.0 + 1e-12)
 }
 
 /// Messages dropped over all causes.
