@@ -77,7 +77,8 @@ record! {
         worst_found: Option<f64> = number(Kind::Time, "worst response time that an attack found", column("worst found", 22, 0));
         /// Bytes per second the source offered in the window.
         offered: f64 = number(Kind::Rate, "offered load", column("offered", 1, 4));
-        /// Bytes per second transmitted (delivered, on a path with a receiver) in the window.
+        /// Bytes per second in packets that left the last link of the way in the window, or came to their program at interfaces and virtual
+        /// interfaces; what a receiver then lost is in it, for which see `delivered`.
         throughput: f64 = number(Kind::Rate, "throughput", column("throughput", 3, 1));
         /// Messages offered in the window.
         messages: u64 = messages("messages offered", column("messages", 30, 9).in_full());
@@ -99,7 +100,9 @@ record! {
         on_time: Option<f64> = number(Kind::Share, "messages by their deadline, of those sent", column("on time", 37, 9).in_full());
         /// Messages dropped in the window, by cause (`message_queue`, `packet_queue`, `incomplete` …).
         drops: BTreeMap<String, u64> = words();
-        /// Packets of messages dropped in the window, over all causes.
+        /// Packets in the window that found no place in a host's queues, with those of messages that found none, and those that the
+        /// sending adapter lost; messages dropped at their end, for want of a packet (`incomplete`) or of a place with their program
+        /// (`program_queue`), are in `drops` only.
         dropped_packets: u64 = packets("packets dropped", column("dropped", 4, 3));
         /// Packets lost by an adapter or on the way in the window.
         #[serde(default)]
