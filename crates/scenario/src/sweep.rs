@@ -359,7 +359,7 @@ fn resolve<'i>(
     let span = key.span();
     let text = key.get_ref();
     let parts: Vec<&str> = text.split('.').map(str::trim).collect();
-    if parts.iter().any(|part| part.is_empty()) || parts.len() > 8 {
+    if parts.iter().any(|part| part.is_empty()) || parts.len() > 9 {
         let help = "valid is a path such as `host.subsystem.packet` or `channel.video.source.rate`";
         return Err(cx.fault(&span, format!("`{}` is not a key", shown(text)), help));
     }

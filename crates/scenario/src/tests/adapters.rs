@@ -425,23 +425,40 @@ fn what_an_adapter_cannot_look_at() {
     );
 }
 
-/// Stages stand in lists, and have names by which a sweep finds them, wherever the adapter is.
+/// Stages and resources stand in lists and have names, queues and phases have places, and a sweep finds them by either, wherever the adapter is.
 #[test]
-fn a_sweep_finds_a_stage_by_its_name() {
+fn a_sweep_finds_what_stands_in_an_adapters_lists() {
     let swept = |key: &str| {
-        let adapter = generic("", "ahead = 3", r#"{ fixed = "1 us" }"#);
+        let adapter = generic(
+            "response_queue = [{ frames = 4, delay = \"1 us\" }]",
+            "ahead = 3",
+            r#"{ fixed = "1 us", holds = ["bus"] }"#,
+        );
         let sweep = format!("[[sweep]]\nname = \"n\"\nkey = \"{key}\"\nvalues = [1, 7]\n");
         read(&format!("{}\n{sweep}", scenario(&adapter)))
     };
-    let scenario = swept("adapter.transmit.dma.ahead").unwrap_or_else(|errors| panic!("{errors}"));
-    let ahead = scenario.points().map(|point| match scenario.experiment(&point).adapter(0) {
-        Valid::Described(description) => description.transmit[0].ahead,
-        Valid::Null(_) => None,
-    });
-    assert_eq!(ahead.collect::<Vec<_>>(), [Some(1), Some(7)]);
+    let described = |key: &str| -> Vec<_> {
+        let scenario = swept(key).unwrap_or_else(|errors| panic!("{errors}"));
+        let each = scenario.points().map(|point| match scenario.experiment(&point).adapter(0) {
+            Valid::Described(description) => description.clone(),
+            Valid::Null(_) => panic!("it is described"),
+        });
+        each.collect()
+    };
+    let ahead = described("adapter.transmit.dma.ahead");
+    assert_eq!(ahead.iter().map(|of| of.transmit[0].ahead).collect::<Vec<_>>(), [Some(1), Some(7)]);
+    let frames = described("adapter.response_queue.0.frames");
+    let frames = frames.iter().map(|of| of.interface.responses[0].moderation.frames);
+    assert_eq!(frames.collect::<Vec<_>>(), [Some(1), Some(7)]);
+    let priority = described("adapter.transmit.dma.phase.0.priority");
+    assert_eq!(priority.iter().map(|of| of.transmit[0].phases[0].priority).collect::<Vec<_>>(), [1, 7]);
     let refused = |key: &str| swept(key).map(|_| ()).unwrap_err().to_string();
     assert!(refused("adapter.transmit.dna.ahead").contains("did you mean `dma`"));
     assert!(refused("adapter.transmit.dma").contains("names no key of a stage"));
+    assert!(refused("adapter.response_queue.1.frames").contains("there is no queue `1` in `response_queue`"));
+    assert!(refused("adapter.response_queue.frames.x").contains("queues go by their place here: `0` to `0`"));
+    assert!(refused("node.a.adapter.transmit.dma.ahead").contains("`node.a` has no `transmit` of its own"));
+    assert!(refused("adapter.transmit.dma.phase.0").contains("such as `adapter.transmit.dma.phase.0.fixed`"));
 }
 
 /// Cells on a wire that goes by urgency, and a bus that the host shares.
