@@ -83,6 +83,8 @@ pub(crate) enum PerByte {}
 pub(crate) enum Length {}
 /// The size of a message.
 pub(crate) enum Size {}
+/// Memory, which may be none.
+pub(crate) enum Room {}
 /// A rate that is something.
 pub(crate) enum Flow {}
 
@@ -124,6 +126,13 @@ impl Bounds for Length {
 impl Bounds for Size {
     type Quantity = Bytes;
     const LEAST: &'static str = "1 B";
+    const MOST: &'static str = "1 GiB";
+    const LIKE: &'static str = "4 KiB";
+}
+
+impl Bounds for Room {
+    type Quantity = Bytes;
+    const LEAST: &'static str = "0 B";
     const MOST: &'static str = "1 GiB";
     const LIKE: &'static str = "4 KiB";
 }

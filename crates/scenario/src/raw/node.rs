@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{RawAdapters, RawHost};
 use crate::choice::NodeKind;
-use crate::leaf::{Bounded, Delay, Interval, Size, Whole};
+use crate::leaf::{Bounded, Delay, Interval, Room, Whole};
 use crate::written::{Part, Written};
 
 /// A node, or several that are alike: what it has that is not as `[host]` and `[adapter]` say.
@@ -36,7 +36,7 @@ pub(crate) struct RawNode {
     /// Switch: whether early frames within the horizon go before best effort. Default `false`.
     pub(crate) early_above_best_effort: Option<Written<bool>>,
     /// Switch: memory that each port has to itself, beside what is set aside for admitted channels. Default `64 KiB`.
-    pub(crate) memory: Option<Written<Bounded<Size>>>,
+    pub(crate) memory: Option<Written<Bounded<Room>>>,
     /// Switch: memory that all ports share, where one has no more of its own. Default none.
-    pub(crate) shared_memory: Option<Written<Bounded<Size>>>,
+    pub(crate) shared_memory: Option<Written<Bounded<Room>>>,
 }

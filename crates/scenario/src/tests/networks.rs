@@ -104,15 +104,17 @@ fn a_packet_takes_what_the_slower_of_adapter_and_link_takes() {
 
 #[test]
 fn ports_are_what_their_switch_says() {
-    let experiment = right(&network("")).first();
-    let port = |name: &str| {
+    let port = |text: &str, name: &str| {
+        let experiment = right(text).first();
         let station = (0..experiment.stations()).find(|station| experiment.name(*station) == name).unwrap();
         let outlet = experiment.outlet(station).unwrap();
         (outlet.config.order, outlet.config.memory, experiment.switches[outlet.switch].shared)
     };
-    let kib = Bytes::from_kib;
-    assert_eq!(port("sw.sx"), (Order::MultiClassEdf, kib(64), Bytes::ZERO));
-    assert_eq!(port("sx.desk"), (Order::FixedPriority, kib(10), kib(20)));
+    let (kib, text) = (Bytes::from_kib, network(""));
+    assert_eq!(port(&text, "sw.sx"), (Order::MultiClassEdf, kib(64), Bytes::ZERO));
+    assert_eq!(port(&text, "sx.desk"), (Order::FixedPriority, kib(10), kib(20)));
+    let all_shared = text.replace("memory = \"10 KiB\"", "memory = \"0 B\"");
+    assert_eq!(port(&all_shared, "sx.desk"), (Order::FixedPriority, Bytes::ZERO, kib(20)));
 }
 
 fn ways(text: &str) -> Vec<String> {
