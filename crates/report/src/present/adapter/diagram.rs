@@ -18,7 +18,7 @@ mod row;
 use laxity_model::adapter::{Buffers, CommandQueue, Description, Interface, PROCESSOR, Pool};
 
 use super::svg::{Anchor, Colour, Drawing, Pen, Type};
-use super::words::{buffers, clean, poll, resource, response_queue};
+use super::words::{buffers, clean, poll, resource, response_queue, times};
 use super::{AdapterFile, described};
 use row::{Row, queue};
 
@@ -140,13 +140,15 @@ fn interface(drawing: &mut Drawing, interface: &Interface, left: f64, flow: f64)
             Some(slots) => Some(slots.to_string()),
         };
         let class = row::class(command.takes).unwrap_or("commands".into());
+        let class = format!("{}{class}", times(command.spread));
         queue(drawing, (x, y), width, false, &class, room.as_deref());
         drawing.arrow(&[(left, y), (x, y)], THIN);
         drawing.line(&[(x + width, y), (x + width + 12.0, y), (x + width + 12.0, flow)], THIN);
     }
     drawing.line(&[(x + width + 12.0, flow), (left + COMMANDS, flow)], THIN);
     let below = flow + spread(queues.len()) + 38.0;
-    drawing.text((x + width / 2.0, below), Anchor::Middle, NOTE, &poll(interface));
+    // From the host's edge on: in the middle below the queues what is long would begin inside of the host.
+    drawing.text((left + 4.0, below), Anchor::Start, NOTE, &poll(interface));
 }
 
 /// What fills and letters mean, in as many lines as it takes; returns the lowest.
