@@ -107,6 +107,9 @@ impl Field {
 /// What a response time is compared with, and what it is.
 const RESPONSES: [&str; 4] = ["worst", "worst_found", "bound", "bound_papers"];
 
+/// The cause of what was received whole and dropped all the same.
+const PROGRAM_QUEUE: &str = "program_queue";
+
 /// All columns of channels, from the left.
 fn fields() -> Vec<Field> {
     let numbers = metric::numbers().map(|(field, number)| Field {
@@ -180,7 +183,11 @@ pub(crate) fn channels(results: &Results, detail: Detail) -> Grid {
     let formats = formats(&fields, &shown);
     let fields: Vec<(Field, Format)> = fields.into_iter().zip(formats).collect();
     let with_used = all().any(|c| used(c).is_some() || c.refused.is_some());
-    let with_causes = detail == Detail::Everything && all().any(|c| dropped_messages(c) > 0);
+    let with_causes = match detail {
+        Detail::Everything => all().any(|c| dropped_messages(c) > 0),
+        // What its program had no place for has come, and is in no other column.
+        Detail::Channels | Detail::Classes => all().any(|c| c.drops.get(PROGRAM_QUEUE) > Some(&0)),
+    };
 
     let mut columns = axis_columns(results);
     columns.push(Column { title: "channel".into(), unit: "", numeric: false, rank: 0 });

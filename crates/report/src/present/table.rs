@@ -319,6 +319,15 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_had_no_place_for_is_told_where_it_was_dropped() {
+        let mut results = sample::single();
+        assert!(!plain(&results, &[], None).contains("messages dropped"));
+        results.runs[0].channels[0].drops.insert("program_queue".into(), 104);
+        let text = plain(&results, &[], None);
+        assert!(text.contains("messages dropped") && text.contains("program queue 104"), "{text}");
+    }
+
+    #[test]
     fn nothing_ran() {
         let empty = Results { runs: vec![], ..sample::sweep() };
         insta::assert_snapshot!(plain(&empty, &[], None));
