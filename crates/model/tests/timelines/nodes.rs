@@ -290,7 +290,8 @@ fn a_passage_names_its_way_and_the_stage_on_it() {
     let passed: Vec<_> = log.iter().filter(|line| line.contains(':')).collect();
     assert_eq!(
         passed,
-        ["3 Transmit 0: 0-0-3", "8 Receive 0: 1-1-8", "10 Receive 1: 8-8-10", "33 Transmit 1: 3-3-33"]
+        ["8 Receive 0: 1-1-8", "10 Receive 1: 8-8-10", "33 Transmit 0: 0-0-3", "33 Transmit 1: 3-3-33"],
+        "of what goes to the link unseen one hears when it is there"
     );
     assert_ne!(Direction::Transmit, Direction::Receive);
 }

@@ -50,15 +50,16 @@ fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
 /// the third: it leaves 101 us later. The CPU is busy for 60 us more.
 #[test]
 fn data_crosses_the_bus_once_and_in_the_order_of_transmission() {
+    // Each is alone in the adapter, so one hears of both stages when the second is over.
     let (fetched, left, busy) = sent(Span::ZERO);
     assert_eq!(
         fetched,
         [
-            "62 Transmit 0: 50-50-62",
-            "139 Transmit 0: 127-127-139",
-            "216 Transmit 0: 204-204-216",
-            "293 Transmit 0: 281-281-293",
-            "370 Transmit 0: 358-358-370",
+            "112 Transmit 0: 50-50-62",
+            "189 Transmit 0: 127-127-139",
+            "266 Transmit 0: 204-204-216",
+            "343 Transmit 0: 281-281-293",
+            "420 Transmit 0: 358-358-370",
         ]
     );
     assert_eq!(
@@ -72,7 +73,7 @@ fn data_crosses_the_bus_once_and_in_the_order_of_transmission() {
         ]
     );
     let (fetched, copied, with_copies) = sent(Span::from_ns(12));
-    assert_eq!(fetched[0], "86 Transmit 0: 62-62-86");
+    assert_eq!(fetched[0], "136 Transmit 0: 62-62-86");
     assert_eq!(
         copied,
         [
