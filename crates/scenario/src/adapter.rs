@@ -184,7 +184,7 @@ macro_rules! given {
 }
 
 /// The keys that are there and belong to one family of adapters, with that family.
-pub(crate) fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
+fn given(raw: &RawAdapter) -> Vec<(Option<AdapterKind>, &'static str, Range<usize>)> {
     let keys = given! { raw,
         Null: startup per_byte rate;
         Generic: poll doorbell selection notification queue response_queue transmit_buffers receive_buffers

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_spanned::Spanned;
 
 use super::written::{Either, Entries, Fault, Leaf, List, Part, Written, keys};
+use crate::beneath::FILES_APART;
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, nearest};
 
 /// Stands for a value that was wrong and has been reported.
@@ -20,6 +21,8 @@ pub(crate) struct Reported(());
 pub(crate) struct Context<'a> {
     pub(crate) source: &'a Arc<Source>,
     pub(crate) diagnostics: &'a mut Diagnostics,
+    /// Files that lie beneath it, whose places begin [`FILES_APART`] behind each other.
+    pub(crate) beside: Vec<Arc<Source>>,
     /// Keys that were misspelt, by the place of their table: they are not missing as well.
     meant: Vec<(Range<usize>, String)>,
 }
@@ -30,12 +33,21 @@ pub(crate) const WHOLE: Range<usize> = 0..0;
 impl<'a> Context<'a> {
     /// For the file `source`, its errors to go to `diagnostics`.
     pub(crate) fn new(source: &'a Arc<Source>, diagnostics: &'a mut Diagnostics) -> Self {
-        Self { source, diagnostics, meant: Vec::new() }
+        Self { source, diagnostics, beside: Vec::new(), meant: Vec::new() }
     }
 
-    /// The bytes `span` of the file.
+    /// The bytes `span` of the file, or of one that lies beneath it.
     pub(crate) fn place(&self, span: &Range<usize>) -> Place {
-        Place::new(self.source, span.clone())
+        let file = span.start / FILES_APART;
+        match file.checked_sub(1).and_then(|file| self.beside.get(file)) {
+            Some(source) => Place::new(source, span.start % FILES_APART..span.end - file * FILES_APART),
+            None => Place::new(self.source, span.clone()),
+        }
+    }
+
+    /// Whether `span` is of a file that lies beneath this one.
+    pub(crate) fn is_beneath(&self, span: &Range<usize>) -> bool {
+        self.place(span).source() != self.source
     }
 
     /// Reports `diagnostic`.

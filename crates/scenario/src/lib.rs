@@ -20,6 +20,7 @@
 
 mod adapter;
 mod adapter_file;
+mod beneath;
 mod choice;
 pub mod claim;
 mod context;

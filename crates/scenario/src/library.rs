@@ -22,7 +22,7 @@ use crate::profile::{self, Profile};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shelf {
     profiles: BTreeMap<String, Result<Arc<Profile>, Diagnostics>>,
-    adapters: BTreeMap<String, Result<Arc<AdapterFile>, Diagnostics>>,
+    adapters: BTreeMap<String, Result<Arc<ReadAdapter>, Diagnostics>>,
     distributions: BTreeMap<String, Result<Arc<Distribution>, Diagnostics>>,
     traces: BTreeMap<String, Result<Arc<Trace>, Diagnostics>>,
     /// By their parameters in words.
@@ -45,8 +45,19 @@ struct Kind<T: 'static> {
 const PROFILES: Kind<Profile> =
     Kind { article: "a", word: "profile", built_in: &profile::BUILT_IN, parse: Profile::parse };
 
-const ADAPTERS: Kind<AdapterFile> =
-    Kind { article: "an", word: "adapter", built_in: &adapter_file::BUILT_IN, parse: AdapterFile::parse };
+/// An adapter's file, and its text for what is laid over it.
+#[derive(Debug)]
+struct ReadAdapter {
+    file: Arc<AdapterFile>,
+    text: Arc<Source>,
+}
+
+const ADAPTERS: Kind<ReadAdapter> =
+    Kind { article: "an", word: "adapter", built_in: &adapter_file::BUILT_IN, parse: read_adapter };
+
+fn read_adapter(text: &Arc<Source>) -> Result<ReadAdapter, Diagnostics> {
+    Ok(ReadAdapter { file: Arc::new(AdapterFile::parse(text)?), text: Arc::clone(text) })
+}
 
 const DISTRIBUTIONS: Kind<Distribution> = Kind {
     article: "a",
@@ -101,11 +112,26 @@ impl<'a> Library<'a> {
         name: &str,
         span: &Range<usize>,
     ) -> Result<Arc<AdapterFile>, Reported> {
+        self.find_adapter(cx, name, span);
+        report(cx, &self.shelf.adapters[name]).map(|read| Arc::clone(&read.file))
+    }
+
+    /// The text of the adapter that the scenario names at `span`; `None` if it cannot be used, of which nothing is reported here.
+    pub(crate) fn text_of_adapter(
+        &mut self,
+        cx: &Context<'_>,
+        name: &str,
+        span: &Range<usize>,
+    ) -> Option<Arc<Source>> {
+        self.find_adapter(cx, name, span);
+        self.shelf.adapters[name].as_ref().ok().map(|read| Arc::clone(&read.text))
+    }
+
+    fn find_adapter(&mut self, cx: &Context<'_>, name: &str, span: &Range<usize>) {
         if !self.shelf.adapters.contains_key(name) {
             let adapter = self.find(cx, name, span, &ADAPTERS);
             self.shelf.adapters.insert(name.to_string(), adapter);
         }
-        report(cx, &self.shelf.adapters[name])
     }
 
     /// The distribution that the scenario names at `span`.

@@ -313,7 +313,7 @@ pub(crate) struct RawSweep {
     pub(crate) label: Option<Written<String>>,
     /// The key that takes the values, such as `channel.video.source.rate`: channels by their names, `channel.*` for all; in an
     /// adapter's lists stages and resources by their names (`adapter.transmit.link.ahead`), queues and phases by their places, from 0
-    /// on (`adapter.response_queue.0.delay`). An adapter that is a `file` is set as a whole.
+    /// on (`adapter.response_queue.0.delay`). So it is in lists that only the adapter's `file` has.
     pub(crate) key: Option<Written<String>>,
     /// Several keys that take the same values together.
     pub(crate) keys: Option<List<Written<String>>>,

@@ -127,7 +127,7 @@ impl Scenario {
         let cx = &mut Context::new(&self.source, &mut diagnostics);
         let experiment = document::parse(&self.source).ok().and_then(|document| {
             let (_, base, plan) = plan(cx, document).ok()?;
-            at(cx, &mut library, &base, &plan, point).ok()
+            at(cx, &mut library, &base, &plan, Some(point)).ok()
         });
         let experiment = experiment
             .unwrap_or_else(|| panic!("every point was valid when the scenario was read: {diagnostics}"));
@@ -138,11 +138,14 @@ impl Scenario {
     pub fn with_document<R>(&self, point: &PointIndex, look: impl FnOnce(&DeTable<'_>) -> R) -> R {
         let mut diagnostics = Diagnostics::default();
         let cx = &mut Context::new(&self.source, &mut diagnostics);
-        let document = document::parse(&self.source).ok().and_then(|document| {
+        let nothing = BTreeMap::new();
+        let mut library = Library::new(&nothing, &self.path, self.shelf.clone());
+        let looked = document::parse(&self.source).ok().and_then(|document| {
             let (_, base, plan) = plan(cx, document).ok()?;
-            plan.document(cx, &base, point).ok()
+            plan.at(cx, &mut library, &base, Some(point), |_, _, document, _| Ok(look(document.get_ref())))
+                .ok()
         });
-        look(document.expect("every point was valid when the scenario was read").get_ref())
+        looked.expect("every point was valid when the scenario was read")
     }
 
     /// The file that the scenario means by the `word` (`profile`, `adapter`) called `name`; `None` for one that comes with
@@ -181,12 +184,13 @@ fn at<'i>(
     library: &mut Library<'_>,
     base: &Spanned<DeTable<'i>>,
     plan: &Plan<'i>,
-    point: &PointIndex,
+    point: Option<&PointIndex>,
 ) -> Result<Experiment, Reported> {
-    let mut document = plan.document(cx, base, point)?;
-    templates::lay_over(document.get_mut());
-    let raw = document::read(cx, document)?;
-    convert::experiment(cx, library, raw)
+    plan.at(cx, library, base, point, |cx, library, mut document, files| {
+        templates::lay_over(document.get_mut(), files);
+        let raw = document::read(cx, document)?;
+        convert::experiment(cx, library, raw)
+    })
 }
 
 fn read(
@@ -260,15 +264,13 @@ fn every_point(
     if !plan.axes.is_empty() {
         // Wrong by itself it may be: a swept key can be left out of it.
         let raw = &mut Context::new(cx.source, &mut unswept);
-        let mut document = base.clone();
-        templates::lay_over(document.get_mut());
-        let _ = document::read(raw, document).and_then(|read| convert::experiment(raw, library, read));
+        let _ = at(raw, library, base, plan, None);
     }
     let mut seen: Vec<Diagnostic> = Vec::new();
     for point in plan.points() {
         let mut here = Diagnostics::default();
         let at_point = &mut Context::new(cx.source, &mut here);
-        match at(at_point, library, base, plan, &point) {
+        match at(at_point, library, base, plan, Some(&point)) {
             Ok(experiment) => {
                 stub.push(laxity_world::stub(&experiment, point.indices()));
                 for channel in experiment.channels {

@@ -5,6 +5,7 @@
 //! an error of a point is shown at the value in the sweep that caused it, and every key that can be written
 //! can be swept, with nothing to keep in step.
 
+mod put;
 mod stages;
 
 use std::collections::BTreeMap;
@@ -112,6 +113,8 @@ struct Setting<'i> {
 enum Step<'i> {
     Key(std::borrow::Cow<'i, str>),
     Item(usize),
+    /// An item of an adapter's list that stands in no list of the scenario, by its name or place: which it is hangs on the adapter's file.
+    Of(std::borrow::Cow<'i, str>),
 }
 
 impl<'i> Plan<'i> {
@@ -162,22 +165,6 @@ impl<'i> Plan<'i> {
     /// The points, in order.
     pub(crate) fn points(&self) -> impl Iterator<Item = PointIndex> + use<> {
         PointIndex::all(self.settings.iter().map(Vec::len).collect())
-    }
-
-    /// `base` as it is at `point`.
-    pub(crate) fn document(
-        &self,
-        cx: &mut Context<'_>,
-        base: &Spanned<DeTable<'i>>,
-        point: &PointIndex,
-    ) -> Result<Spanned<DeTable<'i>>, Reported> {
-        let mut document = base.clone();
-        for (points, index) in self.settings.iter().zip(&point.0) {
-            for setting in &points[*index] {
-                put(cx, document.get_mut(), setting)?;
-            }
-        }
-        Ok(document)
     }
 }
 
@@ -411,49 +398,6 @@ fn resolve<'i>(
     let rest =
         |index: &usize| [step(&parts[0]), Step::Item(*index)].into_iter().chain(parts[2..].iter().map(step));
     Ok(chosen.iter().map(|index| rest(index).collect()).collect())
-}
-
-/// Puts a setting's value in its place, making tables on the way where there are none.
-fn put<'i>(cx: &mut Context<'_>, root: &mut DeTable<'i>, setting: &Setting<'i>) -> Result<(), Reported> {
-    let span = setting.key.span();
-    let (last, way) = setting.path.split_last().expect("a path has a step");
-    let mut table = root;
-    let mut steps = way.iter().peekable();
-    while let Some(step) = steps.next() {
-        let Step::Key(key) = step else { unreachable!("channels are stepped over with their array") };
-        if !table.contains_key(key.as_ref()) {
-            let made = DeValue::Table(DeTable::new());
-            table.insert(Spanned::new(span.clone(), key.clone()), Spanned::new(span.clone(), made));
-        }
-        let node = table.get_mut(key.as_ref()).expect("the key is there").get_mut();
-        let node = match steps.peek() {
-            Some(Step::Item(index)) => {
-                steps.next();
-                match node {
-                    DeValue::Array(channels) => {
-                        channels.get_mut(*index).expect("the channel is there").get_mut()
-                    }
-                    _ => unreachable!("channels were found in an array"),
-                }
-            }
-            _ => node,
-        };
-        table = match node {
-            DeValue::Table(table) => table,
-            _ => {
-                let reason = format!(
-                    "`{}` leads through `{key}`, which is a value and not a table",
-                    setting.key.get_ref()
-                );
-                return Err(cx.fault(&span, reason, format!("write `{key}` as a table where it is given")));
-            }
-        };
-    }
-    let Step::Key(key) = last else { unreachable!("a path ends in a key") };
-    // The old key goes too: an unknown one is then reported at the sweep that names it.
-    table.remove(key.as_ref());
-    table.insert(Spanned::new(span, key.clone()), setting.value.clone());
-    Ok(())
 }
 
 /// The common unit of `texts` and the number before it in each, or no numbers at all.

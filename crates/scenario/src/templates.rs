@@ -2,16 +2,17 @@
 //!
 //! `[node.NAME.host]` says only what differs from `[host]`: before anything is read, each such table is laid over the one that it
 //! differs from, key by key and table by table. So every key that there is can be common or a node's own, with nothing to
-//! keep in step, and an error is shown where the key stands that caused it.
+//! keep in step, and an error is shown where the key stands that caused it. Under all that lies the file of an adapter (`beneath.rs`).
 
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::beneath::{Tables, lay_over_file};
 use crate::raw::{RawAdapter, RawNetwork};
 use crate::written::keys;
 
-/// Lays the tables of nodes and named networks over what they have in common.
-pub(crate) fn lay_over(document: &mut DeTable<'_>) {
+/// Lays the tables of nodes and named networks over what they have in common, and adapters over their `files`.
+pub(crate) fn lay_over<'i>(document: &mut DeTable<'i>, files: &Tables<'i>) {
     let common =
         |section: &str| document.get(section).map(Spanned::get_ref).and_then(DeValue::as_table).cloned();
     let (host, adapter) = (common("host"), common("adapter"));
@@ -28,8 +29,19 @@ pub(crate) fn lay_over(document: &mut DeTable<'_>) {
                     lay_adapter(common, own);
                 }
                 lay_over_named(own, keys::<RawAdapter>(), lay_adapter);
+                for (name, named) in own.iter_mut() {
+                    if let DeValue::Table(named) = named.get_mut()
+                        && !keys::<RawAdapter>().contains(&name.get_ref().as_ref())
+                    {
+                        lay_over_file(named, files);
+                    }
+                }
+                lay_over_file(own, files);
             }
         }
+    }
+    if let Some(DeValue::Table(adapter)) = document.get_mut("adapter").map(Spanned::get_mut) {
+        lay_over_file(adapter, files);
     }
     if let Some(DeValue::Table(networks)) = document.get_mut("network").map(Spanned::get_mut) {
         lay_over_named(networks, keys::<RawNetwork>(), |common, own| {
@@ -62,7 +74,7 @@ fn lay_over_named<'i>(table: &mut DeTable<'i>, known: &[&str], lay: impl Fn(&DeT
 }
 
 /// `common` with what `own` says in its place.
-fn over<'i>(common: &DeTable<'i>, own: DeTable<'i>) -> DeTable<'i> {
+pub(crate) fn over<'i>(common: &DeTable<'i>, own: DeTable<'i>) -> DeTable<'i> {
     let mut laid = common.clone();
     for (key, value) in own {
         let value = match (laid.remove(key.get_ref().as_ref()).map(Spanned::into_inner), value) {

@@ -2,6 +2,7 @@
 
 mod adapters;
 mod attached;
+mod beneath;
 mod computing;
 mod cores;
 mod coverage;

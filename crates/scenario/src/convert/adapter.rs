@@ -3,7 +3,8 @@
 use laxity_qos::channel::CoreId;
 
 use super::*;
-use crate::adapter::{given, of_scenario};
+use crate::adapter::of_scenario;
+use crate::diagnostic::Diagnostics;
 use crate::raw::RawAdapter;
 
 /// Which cores an adapter is said to interrupt, and where that is said.
@@ -45,16 +46,41 @@ pub(super) fn adapter(
         let value = of_scenario(cx, &span, raw)?;
         return Ok(Located { value: value.0, spans: value.1 });
     };
-    let kind = raw.kind.as_ref().map(|kind| (None, "kind", kind.span.clone()));
-    let source = raw.source.as_ref().map(|source| (None, "source", source.span.clone()));
-    let others: Vec<_> = kind.into_iter().chain(source).chain(given(&raw)).collect();
-    let mut alone = Ok(());
-    for (_, key, span) in others {
-        let reason = format!("`{key}` stands beside `file`, which has all there is to say");
-        alone = Err(cx.fault(&span, reason, "keep either `file` or the adapter itself"));
-    }
+    let kind = raw.kind.as_ref().map(|kind| kind.span.clone());
+    let laid_over = kind.as_ref().is_some_and(|kind| cx.is_beneath(kind));
+    let alone = match kind.filter(|_| !laid_over) {
+        Some(kind) => {
+            let help = "keep either: what else stands beside `file` is laid over what that says";
+            Err(cx.fault(&kind, "`kind` stands beside `file`, which says it", help))
+        }
+        None => Ok(()),
+    };
     let name = cx.value(file)?;
     let file = library.adapter(cx, name.get_ref(), &name.span())?;
     alone?;
-    Ok(Located { value: file.adapter.clone(), spans: name.span() })
+    let value = match laid_over {
+        true => over_file(cx, &span, raw, &name.span())?,
+        false => file.adapter.clone(),
+    };
+    Ok(Located { value, spans: name.span() })
+}
+
+/// An adapter of which some stands in the scenario and some in the file that it names at `named`. By itself the file is right, so what is
+/// wrong in it is so for what the scenario says, which is then shown beside it.
+fn over_file(
+    cx: &mut Context<'_>,
+    span: &Range<usize>,
+    raw: RawAdapter,
+    named: &Range<usize>,
+) -> Result<Adapter, Reported> {
+    let mut diagnostics = Diagnostics::default();
+    let within = &mut Context::new(cx.source, &mut diagnostics);
+    within.beside = cx.beside.clone();
+    let adapter = of_scenario(within, span, raw);
+    for error in diagnostics.iter() {
+        let elsewhere = error.place().is_some_and(|place| place.source() != cx.source);
+        let here = cx.place(named).label("named here, with something else laid over it");
+        cx.report(if elsewhere { error.clone().related(here) } else { error.clone() });
+    }
+    adapter.map(|(adapter, _)| adapter)
 }

@@ -54,7 +54,7 @@ pub(crate) struct RawAdapterFile {
 pub(crate) struct RawAdapter {
     /// The adapter's file: a path ending in `.toml` relative to this file, or a name, which is looked for
     /// beside this file, then in a folder `adapters` there and in every folder above, then among those
-    /// that come with Laxity. Either this, alone, or `kind`.
+    /// that come with Laxity. Either this or `kind`; all other keys are laid over what the file says, lists in place of its lists.
     pub(crate) file: Option<Written<String>>,
     /// The family of adapters.
     pub(crate) kind: Option<Written<AdapterKind>>,

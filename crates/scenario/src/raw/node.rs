@@ -20,7 +20,7 @@ pub(crate) struct RawNode {
     pub(crate) count: Option<Written<Whole<1, 10_000>>>,
     /// Host: what differs from `[host]`.
     pub(crate) host: Option<Part<RawHost>>,
-    /// Host: what differs from `[adapter]`; with `kind` or `file`, an adapter of its own. A host with several adapters has each under a
+    /// Host: what differs from `[adapter]` and its file; with `kind` or `file`, an adapter of its own. A host with several adapters has each under a
     /// name, as `[node.NAME.adapter.left]`, and what stands here is what they have in common.
     pub(crate) adapter: Option<RawAdapters>,
     /// Switch: when it passes a frame on. Default `store_and_forward`.

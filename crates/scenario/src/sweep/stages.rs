@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use toml::de::DeTable;
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use super::{Step, array};
 use crate::context::{Context, Reported};
@@ -22,6 +23,9 @@ const LISTS: [(&str, &str); 6] = [
 const COUNTED: [&str; 2] = ["queue", "phase"];
 
 /// The steps to the key of these `parts`, some of which may say which item of a list in `document`.
+///
+/// A list that is not there may be in the adapter's file, or be what a node has in common with others. Which it is hangs on the point,
+/// so whoever puts the value there looks for the item.
 pub(super) fn steps<'i>(
     cx: &mut Context<'_>,
     span: &Range<usize>,
@@ -31,49 +35,21 @@ pub(super) fn steps<'i>(
     let key = |part: &str| Step::Key(part.to_string().into());
     let mut steps = vec![key(parts[0])];
     let mut place = document.get(parts[0]);
+    let mut within = parts[0] == "adapter";
     let mut rest = parts[1..].iter();
     while let Some(part) = rest.next() {
         steps.push(key(part));
         place = place.and_then(|place| place.get_ref().get(*part));
+        let one = one_of(part).filter(|_| within);
+        within |= *part == "adapter";
+        let Some((one, wanted)) = one.and_then(|one| Some((one, rest.next()?))) else { continue };
         let items = array(place);
-        let Some((_, one)) = LISTS.iter().find(|(list, _)| list == part) else { continue };
-        if !parts.contains(&"adapter") {
-            continue;
-        }
-        if items.is_empty() {
-            // What a node has in common with others is laid under its own later, and a list of its own takes the place of that.
-            if parts[0] == "node" && rest.len() > 0 {
-                let reason = format!("`{}` has no `{part}` of its own", shown(&parts[..2].join(".")));
-                let help = format!("write the list in its adapter, or set a key of `adapter.{part}` for all");
-                return Err(cx.fault(span, reason, help));
-            }
-            continue;
-        }
-        let Some(wanted) = rest.next() else { break };
-        let names = items.iter().map(|item| item.get_ref().get("name"));
-        let names = names.map(|name| name.and_then(|name| name.get_ref().as_str()).unwrap_or(""));
-        let names: Vec<&str> = names.collect();
-        let counted = COUNTED.contains(one);
-        let index = if counted {
-            wanted.parse().ok().filter(|index| *index < items.len())
-        } else {
-            names.iter().position(|name| name == wanted)
-        };
-        let Some(index) = index else {
-            let reason = format!("there is no {one} `{}` in `{part}`", shown(wanted));
-            let mut diagnostic = Diagnostic::new(cx.place(span), reason);
-            if let Some(meant) = nearest(wanted, names.iter().copied()).filter(|_| !counted) {
-                diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
-            }
-            let help = if counted {
-                format!("{one}s go by their place here: `0` to `{}`", items.len() - 1)
-            } else {
-                format!("{one}s are {}", list(names))
-            };
-            return Err(cx.report(diagnostic.help(help)));
+        let index = match items {
+            [] => None,
+            items => Some(item(cx, span, part, items, wanted)?),
         };
         if rest.len() == 0 {
-            let key = match *one {
+            let key = match one {
                 "queue" => "slots",
                 "phase" => "fixed",
                 "resource" => "servers",
@@ -85,8 +61,50 @@ pub(super) fn steps<'i>(
                 format!("name a key of it, such as `{}.{key}`", parts.join(".")),
             ));
         }
-        steps.push(Step::Item(index));
-        place = items.get(index);
+        steps.push(match index {
+            Some(index) => Step::Item(index),
+            // `0` and `00` are one place.
+            None => Step::Of(wanted.parse::<usize>().map_or(wanted.to_string(), |n| n.to_string()).into()),
+        });
+        place = index.and_then(|index| items.get(index));
     }
     Ok(steps)
+}
+
+/// What an item of the list under the key `part` is.
+fn one_of(part: &str) -> Option<&'static str> {
+    LISTS.iter().find(|(list, _)| *list == part).map(|(_, one)| *one)
+}
+
+/// Which of the `items` of the list under the key `part` is `wanted`.
+pub(super) fn item(
+    cx: &mut Context<'_>,
+    span: &Range<usize>,
+    part: &str,
+    items: &[Spanned<DeValue<'_>>],
+    wanted: &str,
+) -> Result<usize, Reported> {
+    let one = one_of(part).unwrap_or("item");
+    let names = items.iter().map(|item| item.get_ref().get("name"));
+    let names = names.map(|name| name.and_then(|name| name.get_ref().as_str()).unwrap_or(""));
+    let names: Vec<&str> = names.collect();
+    let counted = COUNTED.contains(&one);
+    let index = if counted {
+        wanted.parse().ok().filter(|index| *index < items.len())
+    } else {
+        names.iter().position(|name| *name == wanted)
+    };
+    index.ok_or_else(|| {
+        let reason = format!("there is no {one} `{}` in `{part}`", shown(wanted));
+        let mut diagnostic = Diagnostic::new(cx.place(span), reason);
+        if let Some(meant) = nearest(wanted, names.iter().copied()).filter(|_| !counted) {
+            diagnostic = diagnostic.help(format!("did you mean `{meant}`?"));
+        }
+        let help = if counted {
+            format!("{one}s go by their place here: `0` to `{}`", items.len().saturating_sub(1))
+        } else {
+            format!("{one}s are {}", list(names))
+        };
+        cx.report(diagnostic.help(help))
+    })
 }

@@ -1,0 +1,122 @@
+//! Adapter files beneath what a scenario says of its adapters.
+//!
+//! Whoever studies an adapter that somebody else described wants to vary one number of it and keep the rest. So what stands beside `file` is laid over the
+//! file's `[adapter]` before anything is read, key by key and table by table, as a node's keys are over what it has in common with others
+//! (`templates.rs`); a list takes the place of the file's. Then some of what is read stands in the scenario and some in the file, and an
+//! error has to be shown where its key stands. A place is a range of bytes, so files get bytes of their own, as if they stood one behind
+//! the other, so far apart that none reaches the next ([`FILES_APART`]); [`Context::place`] turns that back.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::context::Context;
+use crate::diagnostic::Source;
+use crate::document;
+use crate::files::LARGEST;
+use crate::library::Library;
+
+/// From the first byte of a file to that of the next: more than a file has.
+pub(crate) const FILES_APART: usize = 2 * LARGEST as usize;
+
+/// The `[adapter]`s of files by what scenarios call the files, with places as if they stood behind the scenario.
+pub(crate) type Tables<'i> = BTreeMap<String, DeTable<'i>>;
+
+/// The files that a scenario's adapters name, if it says more of any than that.
+pub(crate) struct Beneath(BTreeMap<String, Arc<Source>>);
+
+impl Beneath {
+    /// Those of `document`. `reached` says whether something will yet be put into an adapter. What cannot be used is left out, and
+    /// reported where the file itself is looked for.
+    pub(crate) fn of(
+        cx: &Context<'_>,
+        library: &mut Library<'_>,
+        document: &DeTable<'_>,
+        reached: bool,
+    ) -> Self {
+        let adapters = adapters(document);
+        let more = |adapter: &&DeTable<'_>| adapter.iter().any(|(key, _)| !is_beside(key.get_ref()));
+        if !reached && !adapters.iter().any(more) {
+            return Beneath(BTreeMap::new());
+        }
+        let files = adapters.iter().filter_map(|adapter| {
+            let file = adapter.get("file")?;
+            let name = file.get_ref().as_str()?;
+            Some((name.to_string(), library.text_of_adapter(cx, name, &file.span())?))
+        });
+        Beneath(files.collect())
+    }
+
+    /// The files, in the order of their places.
+    pub(crate) fn sources(&self) -> Vec<Arc<Source>> {
+        self.0.values().cloned().collect()
+    }
+
+    /// What they say.
+    pub(crate) fn tables(&self) -> Tables<'_> {
+        let tables = self.0.iter().enumerate().filter_map(|(number, (name, source))| {
+            let mut document = document::parse(source).ok()?.into_inner();
+            let DeValue::Table(adapter) = document.remove("adapter")?.into_inner() else { return None };
+            Some((name.clone(), moved(adapter, (number + 1) * FILES_APART)))
+        });
+        tables.collect()
+    }
+}
+
+/// Lays what `adapter` says over its file; one that has nothing but the file, or says itself of which kind it is, stays as it is.
+pub(crate) fn lay_over_file<'i>(adapter: &mut DeTable<'i>, files: &Tables<'i>) {
+    let more = adapter.iter().any(|(key, _)| !is_beside(key.get_ref()));
+    let file = adapter.get("file").and_then(|file| file.get_ref().as_str());
+    if let Some(file) = file.and_then(|file| files.get(file))
+        && more
+        && !adapter.contains_key("kind")
+    {
+        *adapter = crate::templates::over(file, std::mem::take(adapter));
+    }
+}
+
+/// Whether it is about the file as a whole.
+fn is_beside(key: &str) -> bool {
+    matches!(key, "file" | "interrupts")
+}
+
+/// All tables of adapters, those under names of a node's included.
+fn adapters<'a, 'i>(document: &'a DeTable<'i>) -> Vec<&'a DeTable<'i>> {
+    fn table<'a, 'i>(value: &'a Spanned<DeValue<'i>>) -> Option<&'a DeTable<'i>> {
+        value.get_ref().as_table()
+    }
+    let nodes = document.get("node").and_then(table);
+    let nodes = nodes.into_iter().flat_map(DeTable::iter).filter_map(|(_, node)| table(node)?.get("adapter"));
+    let mut all = Vec::new();
+    for adapter in nodes.chain(document.get("adapter")).filter_map(table) {
+        all.push(adapter);
+        all.extend(adapter.iter().filter_map(|(_, named)| table(named)));
+    }
+    all
+}
+
+/// The same, so many bytes further on.
+fn moved(table: DeTable<'_>, by: usize) -> DeTable<'_> {
+    let keys = table.into_iter();
+    keys.map(|(key, value)| (Spanned::new(further(key.span(), by), key.into_inner()), moved_value(value, by)))
+        .collect()
+}
+
+fn moved_value(value: Spanned<DeValue<'_>>, by: usize) -> Spanned<DeValue<'_>> {
+    let span = further(value.span(), by);
+    let value = match value.into_inner() {
+        DeValue::Table(table) => DeValue::Table(moved(table, by)),
+        DeValue::Array(items) => {
+            DeValue::Array(items.into_iter().map(|item| moved_value(item, by)).collect())
+        }
+        value => value,
+    };
+    Spanned::new(span, value)
+}
+
+fn further(span: Range<usize>, by: usize) -> Range<usize> {
+    span.start + by..span.end + by
+}
