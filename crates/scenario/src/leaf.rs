@@ -223,6 +223,12 @@ impl<const LEAST: u64, const MOST: u64> Leaf for Whole<LEAST, MOST> {
     }
 }
 
+/// A number as text that is no line of noughts: `1e300` as it was written.
+pub(crate) fn shortly(number: f64) -> String {
+    let plain = number == 0.0 || !number.is_finite() || (1e-9..1e15).contains(&number.abs());
+    if plain { number.to_string() } else { format!("{number:e}") }
+}
+
 /// A factor greater than zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Factor(f64);
@@ -246,7 +252,7 @@ impl Leaf for Factor {
         if factor > 0.0 && factor <= Self::MOST {
             Ok(Factor(factor))
         } else {
-            Err(Fault::new(format!("{factor} is out of range"), valid))
+            Err(Fault::new(format!("{} is out of range", shortly(factor)), valid))
         }
     }
 
@@ -275,7 +281,7 @@ impl Leaf for Share {
         };
         match (0.0..=1.0).contains(&share) {
             true => Ok(Share(share)),
-            false => Err(Fault::new(format!("{share} is out of range"), valid)),
+            false => Err(Fault::new(format!("{} is out of range", shortly(share)), valid)),
         }
     }
 
@@ -470,5 +476,20 @@ impl<A: Leaf + Looks, B: Leaf> Leaf for Or<A, B> {
 
     fn schema() -> Schema {
         json_schema!({ "anyOf": [A::schema(), B::schema()] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_out_of_range_is_no_line_of_noughts() {
+        let said = |factor: f64| Factor::read(Scalar::Float(factor)).unwrap_err().reason;
+        for (factor, short) in
+            [(1e300, "1e300"), (-1e-300, "-1e-300"), (0.0, "0"), (2e6, "2000000"), (f64::NAN, "NaN")]
+        {
+            assert_eq!(said(factor), format!("{short} is out of range"));
+        }
     }
 }

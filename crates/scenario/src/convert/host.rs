@@ -8,7 +8,7 @@ use laxity_units::{Bytes, Span};
 
 use super::*;
 use crate::choice::{PreemptionWord, Resources};
-use crate::leaf::{Cost, Factor, Interval};
+use crate::leaf::{Cost, Factor, Interval, shortly};
 use crate::profile::{Profile, Unmeasured};
 use crate::raw::{CoreNumber, Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::written::{Either, Written};
@@ -161,7 +161,7 @@ fn unmeasured(
 pub(super) fn speedup(cx: &mut Context<'_>, factor: Option<Written<Factor>>) -> Result<f64, Reported> {
     let Some(factor) = cx.optional(factor)? else { return Ok(1.0) };
     if factor.get_ref().get() < SLOWEST {
-        let reason = format!("{} is less than {SLOWEST}", factor.get_ref().get());
+        let reason = format!("{} is less than {SLOWEST}", shortly(factor.get_ref().get()));
         let help = format!("valid is a number from {SLOWEST} to 1000000, such as `12`");
         return Err(cx.fault(&factor.span(), reason, help));
     }
