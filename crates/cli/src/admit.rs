@@ -55,12 +55,15 @@ struct Answer {
 impl Answer {
     fn to(experiment: &Experiment) -> Answer {
         let Some(formula) = experiment.admission.formula else {
-            return Answer::none("admission is off: every channel is taken, and nothing is promised");
+            // Whoever asks for no deadline is content with that.
+            let asked = experiment.channels.iter().any(|channel| channel.deadline.is_some());
+            let exit = if asked { Exit::NotJudged } else { Exit::Holds };
+            let text = "admission is off: every channel is taken, and nothing is promised";
+            return Answer { exit, ..Answer::none(text) };
         };
         if let Task::Fill(_) = experiment.task {
-            return Answer::none(
-                "this scenario fills the host with copies of a channel: `laxity run` counts them",
-            );
+            let text = "this scenario fills the host with copies of a channel: `laxity run` counts them";
+            return Answer { exit: Exit::NotJudged, ..Answer::none(text) };
         }
         match promise::promises(experiment, formula) {
             Ok(promises) => Answer::from_promises(experiment, &promises),

@@ -19,7 +19,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), ", build ", env!("LAXIT
 /// a file, the script of a claim. 1: a claim is contradicted, a channel is refused that does not say
 /// `refusal = "expected"`, or a simulation exceeded a bound that was proved for it. 4: a claim is not judged, for what it asks about was not measured, or not well enough; a
 /// run was given up, for nothing came of it any more, or nothing is claimed of it and it carried nothing, or nothing of a channel with a bound;
-/// of `tune`, no setting was measured; of `admit`, no analysis covers the host. 0: every claim holds, if
+/// of `tune`, no setting was measured; of `admit`, no analysis covers the host, or admission is off and a channel asks
+/// for a deadline, or the file has copies of a channel counted. 0: every claim holds, if
 /// only within a stated range, and every channel is admitted that is to be.
 ///
 /// Results go to standard output, all else to standard error; colours only to a terminal, and not if NO_COLOR is set.

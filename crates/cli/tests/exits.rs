@@ -70,3 +70,25 @@ fn the_best_of_settings_at_which_nothing_happens_is_not_known() {
         assert_eq!(said.contains("nothing was sent in the window"), code == 4, "{said}");
     }
 }
+
+#[test]
+fn what_admission_was_not_asked_is_not_judged() {
+    let here = Here::new("admit-off");
+    let off = ("[run]", "[admission]\nformula = \"off\"\n\n[run]");
+    let deadline = ("min_interval = \"40 ms\"\ndeadline = \"30 ms\"\n", "");
+    for (name, text, code) in [
+        ("on.toml", unclaimed(&[]), 0),
+        ("off.toml", unclaimed(&[off]), 4),
+        (
+            "best-effort.toml",
+            unclaimed(&[off, deadline, ("real_time", "best_effort"), ("periodic", "continuous")]),
+            0,
+        ),
+    ] {
+        here.write(name, &text);
+        let output = here.laxity(&format!("admit {name}"));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let failed = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{name}: {said}{failed}");
+    }
+}
