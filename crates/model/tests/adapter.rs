@@ -14,7 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use cases::{Dice, contract, demotes, description, keeps_order, longest_way, packet};
 use laxity_engine::Seed;
-use laxity_model::adapter::{Adapter, AdapterOutput, Breakdown, Description, Loss, Pipeline, Response, StageReport};
+use laxity_model::adapter::{
+    Adapter, AdapterOutput, Breakdown, Description, Loss, Pipeline, Response, StageReport,
+};
 use laxity_model::network::{
     Background, Csma, CsmaParameters, Medium, PointToPoint, TokenRing, TokenRingParameters,
 };
@@ -291,7 +293,14 @@ fn run_with(
     assert_eq!(bench.adapter.held(), 0, "nothing is forgotten");
     assert_eq!(bench.adapter.buffers_in_use(), 0, "every buffer is given back");
     assert_eq!(bench.taken.len(), handed);
-    Outcome { description, taken: bench.taken, received, log: bench.log, looks: bench.looks, resets: bench.resets }
+    Outcome {
+        description,
+        taken: bench.taken,
+        received,
+        log: bench.log,
+        looks: bench.looks,
+        resets: bench.resets,
+    }
 }
 
 /// Every packet that was taken is answered once, every frame that came passed on or discarded once, and a frame leaves
@@ -439,19 +448,20 @@ fn a_packet_that_is_alone_is_where_it_would_be_step_by_step() {
         let outcome = |steps| run_with(seed, seed % 2 == 0, cases::plain, steps);
         let (at_once, steps) = (outcome(false), outcome(true));
         let of = |log: &Log, passages: bool| -> Log {
-            let what = log.iter().filter(|(_, output)| matches!(output, AdapterOutput::Passed(_)) == passages);
+            let what =
+                log.iter().filter(|(_, output)| matches!(output, AdapterOutput::Passed(_)) == passages);
             what.cloned().collect()
         };
         assert_eq!(of(&at_once.log, false), of(&steps.log, false), "{seed}: {:?}", steps.description);
         let passages = |log: &Log| -> Vec<String> {
-            let mut all: Vec<String> = of(log, true).iter().map(|(_, passage)| format!("{passage:?}")).collect();
+            let mut all: Vec<String> =
+                of(log, true).iter().map(|(_, passage)| format!("{passage:?}")).collect();
             all.sort_unstable();
             all
         };
         assert_eq!(passages(&at_once.log), passages(&steps.log), "{seed}: {:?}", steps.description);
         assert_eq!(at_once.looks, steps.looks, "{seed}: {:?}", steps.description);
-        let is_later =
-            |(at, output): &&(Time, AdapterOutput)| matches!(output, AdapterOutput::Passed(p) if p.ended < *at);
+        let is_later = |(at, output): &&(Time, AdapterOutput)| matches!(output, AdapterOutput::Passed(p) if p.ended < *at);
         let told = at_once.log.iter().filter(is_later).count();
         later += told;
         interrupted += usize::from(told > 0 && told < at_once.taken.len());

@@ -119,6 +119,11 @@ impl Stage {
             false => passed + phase.time(size),
         })
     }
+
+    /// The first phase from `number` on that a packet of `size` with this tag goes through.
+    pub(super) fn next_phase(&self, number: usize, size: Bytes, tag: &Tag) -> Option<usize> {
+        (number..self.phases.len()).find(|n| self.phases[*n].is_for(size, tag))
+    }
 }
 
 impl Stage {

@@ -72,8 +72,9 @@ fn data_crosses_the_bus_once_and_in_the_order_of_transmission() {
             "420 departed 0.3 handed 358",
         ]
     );
+    // A copy has the bus, so who is in the adapter is looked at then.
     let (fetched, copied, with_copies) = sent(Span::from_ns(12));
-    assert_eq!(fetched[0], "136 Transmit 0: 62-62-86");
+    assert_eq!(fetched[0], "86 Transmit 0: 62-62-86");
     assert_eq!(
         copied,
         [

@@ -296,8 +296,8 @@ fn register_folds(engine: &mut Engine, answers: &Answers) {
         "for_each",
         move |context: NativeCallContext, list: &mut Array, of: FnPtr| -> Answer<()> {
             something(list, "for_each", &give)?;
-            for at in 0..list.len() {
-                let mut element = list[at].clone();
+            for (at, kept) in list.iter_mut().enumerate() {
+                let mut element = kept.clone();
                 let done = of.call_raw(&context, Some(&mut element), []);
                 let done = done.or_else(|error| match *error {
                     EvalAltResult::ErrorFunctionNotFound(ref called, _)
@@ -308,7 +308,7 @@ fn register_folds(engine: &mut Engine, answers: &Answers) {
                     _ => Err(error),
                 });
                 done.map(drop)?;
-                list[at] = element;
+                *kept = element;
             }
             Ok(())
         },

@@ -66,10 +66,10 @@ mod tests {
     fn a_run_shows_something_once_something_was_carried() {
         let (silent, lost) = (Channel::default(), Channel { messages: 3, ..Channel::default() });
         let carried = Channel { messages: 3, packets: 1, ..Channel::default() };
-        assert!(run(&[]).is_idle() && run(&[silent.clone()]).is_idle());
-        assert!(run(&[silent.clone()]).shows_nothing().unwrap().contains("nothing was sent"));
-        assert!(!run(&[lost.clone()]).is_idle());
-        assert!(run(&[lost.clone()]).shows_nothing().unwrap().contains("of 3 messages"));
+        assert!(run(&[]).is_idle() && run(std::slice::from_ref(&silent)).is_idle());
+        assert!(run(std::slice::from_ref(&silent)).shows_nothing().unwrap().contains("nothing was sent"));
+        assert!(!run(std::slice::from_ref(&lost)).is_idle());
+        assert!(run(std::slice::from_ref(&lost)).shows_nothing().unwrap().contains("of 3 messages"));
         assert_eq!(run(&[silent, lost, carried]).shows_nothing(), None);
     }
 

@@ -37,7 +37,9 @@ impl Pipeline {
         match access {
             // What needs nothing else need not ask who has what, and nobody else has anything to do that had not before.
             Access::Granted
-                if station.stage.phases[job.phase].holds.is_empty() && !self.stopped && !job.left.is_zero() =>
+                if station.stage.phases[job.phase].holds.is_empty()
+                    && !self.stopped
+                    && !job.left.is_zero() =>
             {
                 job.at = At::Running { since: now, ends: now + job.left };
                 station.rest();

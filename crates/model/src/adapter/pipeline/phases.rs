@@ -119,7 +119,7 @@ impl Pipeline {
         let size = packet.size;
         let number = match mostly(station.for_all) {
             true => (from < station.stage.phases.len()).then_some(from),
-            false => station.stage.next_phase(from, packet),
+            false => station.stage.next_phase(from, size, &packet.tag),
         };
         let Some(number) = number else {
             self.end_service(i, n, now, around);

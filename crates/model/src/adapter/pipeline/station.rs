@@ -497,10 +497,3 @@ impl Line {
         self.evict().or_else(|| later(self))
     }
 }
-
-impl Stage {
-    /// The first phase from `number` on that `packet` goes through.
-    pub(in crate::adapter) fn next_phase(&self, number: usize, packet: &Packet) -> Option<usize> {
-        (number..self.phases.len()).find(|n| self.phases[*n].is_for(packet.size, &packet.tag))
-    }
-}
