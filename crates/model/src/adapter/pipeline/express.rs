@@ -414,7 +414,8 @@ impl Pipeline {
             }
             let station = &mut self.stations[stage];
             is_there = true;
-            if began > now {
+            // The server may still have who should have gone by now.
+            if began > now || !station.jobs.is_empty() {
                 station.line_up_behind(slot, joined, around.packets().at(slot));
                 continue;
             }

@@ -3,6 +3,7 @@
 mod buffers;
 mod cells;
 mod choosing;
+mod express;
 mod losses;
 mod policing;
 mod rates;
