@@ -440,8 +440,9 @@ impl Receiver {
         match self.pool {
             0 => Pool::default(),
             all => {
-                let taken: u32 = self.interfaces.iter().map(Interface::of_pool).sum();
-                Pool { all, left: all.saturating_sub(taken) }
+                let had = self.interfaces.iter().map(Interface::of_pool);
+                let (taken, filled) = had.fold((0, 0), |(taken, filled), of| (taken + of.0, filled + of.1));
+                Pool { all, left: all.saturating_sub(taken), empty: all.saturating_sub(filled) }
             }
         }
     }

@@ -27,18 +27,25 @@ impl Buffers {
         self.own
     }
 
+    /// Own buffers that hold nothing and are promised.
     pub(super) fn promised(&self) -> u32 {
-        self.promised[0] + self.promised[1]
+        let of_pool = self.of_pool() - self.filled_of_pool();
+        self.promised[0] + self.promised[1] - of_pool
     }
 
     /// Own buffers that hold nothing.
     pub(super) fn free(&self) -> u32 {
-        self.own - (self.filled[0] + self.filled[1] - self.beyond(self.filled))
+        self.own - (self.filled[0] + self.filled[1] - self.filled_of_pool())
     }
 
     /// Buffers of the pool that it has, promised ones included.
     pub(super) fn of_pool(&self) -> u32 {
         self.beyond(self.taken())
+    }
+
+    /// Those among them that hold a packet.
+    pub(super) fn filled_of_pool(&self) -> u32 {
+        self.beyond(self.filled)
     }
 
     /// Whether there is a buffer for another packet of `class`, with `pool` left of the common ones.
@@ -106,7 +113,8 @@ mod tests {
         assert!(buffers.has_room(Class::RealTime, 0), "its own part is untouched");
         let mut buffers = with(1, 0, [0, 1]);
         buffers.promise(Class::BestEffort);
-        assert_eq!((buffers.of_pool(), buffers.free(), buffers.promised()), (1, 0, 1));
+        assert_eq!((buffers.of_pool(), buffers.filled_of_pool()), (1, 0));
+        assert_eq!((buffers.free(), buffers.promised()), (0, 0), "the one that is promised is the pool's");
         buffers.withdraw(Class::BestEffort);
         buffers.empty(Class::BestEffort);
         assert_eq!((buffers.of_pool(), buffers.free()), (0, 1));

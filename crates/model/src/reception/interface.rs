@@ -48,6 +48,8 @@ pub struct Pool {
     pub all: u32,
     /// Those that nobody has.
     pub left: u32,
+    /// Those in which nothing lies: these, and the ones that are promised.
+    pub empty: u32,
 }
 
 /// When an interface's next batch begins.
@@ -224,7 +226,7 @@ impl Interface {
     /// What the host has of it. A promised buffer counts as free: were it not, a host that takes nothing while few are free
     /// would wait for packets that it does not take.
     ///
-    /// Of a common pool all count, and those that are `pool` left.
+    /// Of a common pool all count, whoever they are promised to: two interfaces that had each the rest promised would wait for each other.
     pub fn load(&self, pool: Pool, backlog: u32, taken: u32, received: u32) -> Load {
         let (own, free, promised) = match &self.buffers {
             Some(buffers) => (buffers.own(), buffers.free(), buffers.promised()),
@@ -232,9 +234,9 @@ impl Interface {
         };
         Load {
             waiting: self.waiting(),
-            free: free.saturating_add(pool.left),
+            free: free.saturating_add(pool.empty),
             buffers: own.saturating_add(pool.all),
-            promised,
+            promised: promised + (pool.empty - pool.left),
             backlog,
             taken,
             received,
@@ -246,9 +248,9 @@ impl Interface {
         self.buffers.as_ref().is_some_and(|buffers| !buffers.has_room(class, pool.left))
     }
 
-    /// Buffers of the common pool that it has.
-    pub(super) fn of_pool(&self) -> u32 {
-        self.buffers.as_ref().map_or(0, Buffers::of_pool)
+    /// Buffers of the common pool that it has, and those among them that hold a packet.
+    pub(super) fn of_pool(&self) -> (u32, u32) {
+        self.buffers.as_ref().map_or((0, 0), |buffers| (buffers.of_pool(), buffers.filled_of_pool()))
     }
 
     fn waiting(&self) -> u32 {

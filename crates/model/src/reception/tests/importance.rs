@@ -1,6 +1,6 @@
 //! Who goes first and what is lost: programs with a budget, classes, deadlines, buffers in parts. Worked out by hand.
 
-use laxity_qos::reception::{Clocked, PerCommand};
+use laxity_qos::reception::{Backoff, BackoffParameters, Clocked, PerCommand, TakenBuffers};
 
 use super::*;
 
@@ -235,4 +235,33 @@ fn buffers_of_real_time_are_kept_from_best_effort_and_a_pool_is_for_all() {
         assert_eq!(bench.delivered(), kept.iter().map(later).collect::<Vec<_>>(), "{pool}");
         assert_eq!(bench.dropped(Dropped::ReceiveBuffers), 4 - kept.len());
     }
+}
+
+/// A host that counted what is promised of the pool as taken would leave its routine with the packets still to come in, and wait for them
+/// for ever.
+#[test]
+fn what_is_promised_of_a_pool_does_not_stand_still() {
+    let parameters = BackoffParameters {
+        quota: 3,
+        minimum: Span::from_us(50),
+        maximum: Span::from_us(50),
+        factor: 1.5,
+        restore: 0.5,
+        threshold: 0.6,
+        taken: TakenBuffers::Filled,
+    };
+    let one = InterfaceConfig {
+        handshake: true,
+        early_drop: true,
+        buffers: Some(1),
+        ..config(Policy::Backoff(Backoff::new(parameters)))
+    };
+    let mut bench = Bench::new(COSTS, vec![one]);
+    bench.receiver = bench.receiver.with_pool(2);
+    for stream in 0..3 {
+        bench.comes(0, stream, None);
+    }
+    bench.run_to(us(1000));
+    let streams: Vec<u32> = bench.delivered().iter().map(|(stream, _)| *stream).collect();
+    assert_eq!((streams, bench.receiver.under_way()), (vec![0, 1, 2], 0));
 }
