@@ -270,6 +270,7 @@ impl Pipeline {
 
     pub(super) fn timer(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         self.arrive(now, around);
+        self.send(now, around);
         self.settle(now, around);
         self.look_behind(now, around);
     }
@@ -282,7 +283,7 @@ impl Pipeline {
     pub(super) fn held(&self) -> usize {
         let commands: usize = self.rings.iter().map(|ring| ring.waiting.len()).sum();
         let answers = self.responses.waiting();
-        self.express.len() + commands + answers + self.stations.iter().map(Station::held).sum::<usize>()
+        self.express.held() + commands + answers + self.stations.iter().map(Station::held).sum::<usize>()
     }
 
     pub(super) fn buffers_in_use(&self) -> u64 {
@@ -330,7 +331,7 @@ impl Pipeline {
             let waits = self.has_commands();
             let again = ends <= now || moved && (astir || waits);
             if !again {
-                self.due = ends.min(self.express.due);
+                self.due = ends.min(self.express.due());
                 if waits {
                     self.due = self.due.min(self.next_look(now));
                 }

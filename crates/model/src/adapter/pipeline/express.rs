@@ -18,14 +18,18 @@
 //! Packets [follow](Express::follows) each other unseen where a stage has one server, a queue without an end, and resources of its own. Elsewhere one goes
 //! so if it is alone in the whole adapter: mostly, that is, where the host leaves it one packet at a time or leaves it idle.
 //!
+//! Where nothing is behind those stages but a medium that others share, they are [alone there](sending), too, mostly.
+//!
 //! Whatever comes in between that could touch them finds all where they would be by then, in servers and in lines ([`Pipeline::stop`]), and what they have behind them is in the accounts
 //! of the stages. Only who hears of [passages](AdapterOutput::Passed) hears of them later, with the times at which they were. What happens at the very instant at which
 //! one of these packets goes on finds it gone on.
 
+mod sending;
+
 use std::collections::VecDeque;
 
 use laxity_qos::channel::Slot;
-use laxity_qos::seldom::seldom;
+use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Bytes, Span, Time};
 
 use super::job::{At, Job};
@@ -33,6 +37,7 @@ use super::station::Station;
 use super::{Direction, Passage, Pipeline, StageReport};
 use crate::adapter::{AdapterOutput, Description, Phase, Tells};
 use crate::around::Around;
+use sending::Sending;
 
 /// The packets that go unseen, in their order.
 #[derive(Debug)]
@@ -45,13 +50,14 @@ pub(super) struct Express {
     /// Of each packet, for each stage as far as it goes.
     marks: VecDeque<Mark>,
     /// When the first of them comes to be seen; `Time::MAX` if there is none.
-    pub(super) due: Time,
+    due: Time,
+    /// The one before them that is at the medium, alone there.
+    sending: Option<Sending>,
     /// Packets that have gone since there was none, which gives the others their numbers.
     gone: usize,
     /// Per stage: when its server is free, and the number of the first packet that began after the last one came.
     free: Vec<(Time, usize)>,
-    /// What each stage takes for a packet of that size, which is the last one's, and all of them.
-    times: (Bytes, Vec<Span>, Span),
+    times: Times,
     /// None goes unseen.
     steps: bool,
 }
@@ -65,6 +71,20 @@ struct Reach {
     follows: bool,
     /// Whether there it goes on to the next stage, which is all that others see of it.
     goes_on: bool,
+    /// Whether that is the last one, which does nothing but send frames on a medium that others share.
+    sends: bool,
+}
+
+/// What a packet of the size takes that the last one had.
+#[derive(Debug, Default)]
+struct Times {
+    size: Bytes,
+    /// In each stage of its way unseen.
+    stages: Vec<Span>,
+    /// In all of them.
+    way: Span,
+    /// On the medium behind them.
+    frame: Span,
 }
 
 /// A packet's time in a stage.
@@ -85,16 +105,24 @@ impl Express {
             packets: VecDeque::new(),
             marks: VecDeque::new(),
             due: Time::MAX,
+            sending: None,
             gone: 0,
             free: vec![(Time::ZERO, 0); stages],
-            times: (Bytes::ZERO, Vec::new(), Span::ZERO),
+            times: Times::default(),
             steps: false,
         }
     }
 
+    /// Packets of which stations know nothing.
     #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.packets.len() + usize::from(self.alone.is_some())
+    pub(super) fn held(&self) -> usize {
+        self.packets.len() + usize::from(self.alone.is_some()) + usize::from(self.sending.is_some())
+    }
+
+    /// When something of them is seen next; `Time::MAX` if nothing is.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        self.sending.as_ref().map_or(self.due, |sending| self.due.min(sending.ends))
     }
 
     #[inline]
@@ -112,7 +140,7 @@ impl Express {
     /// Those of the one that is alone, or of none.
     fn marks_alone(&self) -> impl Iterator<Item = Mark> {
         let mut at = self.alone.map_or(Time::ZERO, |(_, came)| came);
-        let times = if self.alone.is_some() { &self.times.1[..] } else { &[] };
+        let times = if self.alone.is_some() { &self.times.stages[..] } else { &[] };
         times.iter().map(move |time| {
             let mark = Mark { joined: at, began: at, ended: at + *time, waiting: 1 };
             at = mark.ended;
@@ -155,6 +183,7 @@ impl Pipeline {
     /// Finds out how far packets go unseen.
     pub(super) fn look_how_far(&mut self) {
         self.express.reach = self.reach();
+        self.express.times = Times::default();
     }
 
     fn reach(&self) -> Option<Reach> {
@@ -183,7 +212,8 @@ impl Pipeline {
         let last = &self.stations[stage].stage.phases;
         let goes_on = phase + 1 == last.len() && !is_seen(&last[phase]) && stage + 1 < self.transmitting;
         // Who is alone, and is seen in the first stage, gains nothing.
-        (stage > 0 || follows).then_some(Reach { stage, phase, follows, goes_on })
+        let sends = goes_on && self.only_sends(stage + 1);
+        (stage > 0 || follows).then_some(Reach { stage, phase, follows, goes_on, sends })
     }
 
     /// Whether packets may be on their way to the end of that phase one behind the other, beside whatever else is in the adapter.
@@ -221,7 +251,7 @@ impl Pipeline {
         if self.express.is_empty() {
             self.look_how_long(reach, size);
             self.express.alone = Some((slot, now));
-            self.express.due = now + self.express.times.2;
+            self.express.due = now + self.express.times.way;
         } else {
             self.follow(now, slot, size, reach);
         }
@@ -245,21 +275,23 @@ impl Pipeline {
     /// Finds out what each stage takes for a packet of `size`.
     #[inline]
     fn look_how_long(&mut self, reach: Reach, size: Bytes) {
-        if seldom(self.express.times.0 != size || self.express.times.1.is_empty()) {
+        if seldom(self.express.times.size != size || self.express.times.stages.is_empty()) {
             self.add_up(reach, size);
         }
     }
 
     #[inline(never)]
     fn add_up(&mut self, reach: Reach, size: Bytes) {
-        let (of, times, all) = &mut self.express.times;
-        times.clear();
+        let times = &mut self.express.times;
+        times.stages.clear();
         for (stage, station) in self.stations[..=reach.stage].iter().enumerate() {
             let phases = &station.stage.phases;
             let phases = if stage == reach.stage { &phases[..=reach.phase] } else { &phases[..] };
-            times.push(phases.iter().map(|phase| time(&self.description, phase, size)).sum());
+            times.stages.push(phases.iter().map(|phase| time(&self.description, phase, size)).sum());
         }
-        (*of, *all) = (size, times.iter().copied().sum());
+        (times.size, times.way) = (size, times.stages.iter().copied().sum());
+        self.express.times.frame =
+            if reach.sends { self.time_of_frame(reach.stage + 1, size) } else { Span::ZERO };
     }
 
     /// Sends a packet behind others.
@@ -282,7 +314,7 @@ impl Pipeline {
         for stage in 0..stages {
             let (free, later) = &mut express.free[stage];
             let began = joined.max(*free);
-            let ended = began + express.times.1[stage];
+            let ended = began + express.times.stages[stage];
             *later = (*later).max(express.gone);
             // Who begins at the instant at which this one comes out of the stage before has not begun by then.
             while let Some(other) = express.marks.get((*later - express.gone) * stages + stage)
@@ -304,6 +336,7 @@ impl Pipeline {
     pub(super) fn arrive(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let Some(reach) = self.express.reach.filter(|_| self.express.due <= now) else { return };
         match reach.goes_on {
+            true if reach.sends && mostly(self.is_free_to_send(reach)) => self.send_first(reach, now, around),
             true => self.pass_first(reach, now, around),
             false => self.put_first(reach, now, around),
         }
@@ -325,7 +358,9 @@ impl Pipeline {
     #[inline]
     fn next_mark(&mut self, stage: usize, at: Option<Time>) -> Mark {
         match at {
-            Some(at) => Mark { joined: at, began: at, ended: at + self.express.times.1[stage], waiting: 1 },
+            Some(at) => {
+                Mark { joined: at, began: at, ended: at + self.express.times.stages[stage], waiting: 1 }
+            }
             None => self.express.marks.pop_front().expect("a packet has a mark for each stage"),
         }
     }
@@ -341,18 +376,27 @@ impl Pipeline {
         }
     }
 
-    /// The first comes out of the last stage of its way unseen, and into the next one.
-    fn pass_first(&mut self, reach: Reach, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+    /// Takes out the first, which is done with all stages of its way unseen; tells of it and answers when it was in the last one.
+    #[inline]
+    fn take_through(&mut self, reach: Reach, around: &mut impl Around<AdapterOutput<Slot>>) -> (Slot, Mark) {
         let (slot, mut at) = self.take_first();
-        for stage in 0..=reach.stage {
+        let mut stage = 0;
+        loop {
             let mark = self.next_mark(stage, at);
             self.stations[stage].has_seen(mark.waiting);
             self.carry(stage, &mark, around);
             if stage == reach.stage {
-                self.stations[stage].hold_done(slot, (mark.joined, mark.began));
+                return (slot, mark);
             }
             at = at.map(|_| mark.ended);
+            stage += 1;
         }
+    }
+
+    /// The first comes out of the last stage of its way unseen, and into the next one.
+    fn pass_first(&mut self, reach: Reach, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        let (slot, last) = self.take_through(reach, around);
+        self.stations[reach.stage].hold_done(slot, (last.joined, last.began));
         if self.leave(reach.stage, 0, now, around) {
             self.stations[reach.stage].rest();
         }
@@ -372,7 +416,7 @@ impl Pipeline {
     /// Puts all that go unseen where they are at `now`, since something comes that could touch them.
     #[inline]
     pub(super) fn stop(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
-        if seldom(!self.express.is_empty()) {
+        if seldom(!self.express.is_empty() || self.express.sending.is_some()) {
             self.stop_all(now, around);
         }
     }
@@ -388,6 +432,7 @@ impl Pipeline {
     #[inline(never)]
     fn stop_all(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
         let reach = self.express.reach.expect("they go somewhere");
+        self.stop_sending();
         while !self.express.is_empty() {
             self.put_first(reach, now, around);
         }
@@ -445,7 +490,7 @@ impl Pipeline {
     pub(super) fn add_unseen(&self, i: usize, report: &mut StageReport, now: Time) {
         let (express, stages) = (&self.express, self.express.stages());
         if i >= stages {
-            return;
+            return self.add_sending(i, report, now);
         }
         let of_others = express.marks.iter().skip(i).step_by(stages).copied();
         for mark in express.marks_alone().skip(i).take(1).chain(of_others).filter(|mark| mark.joined <= now) {

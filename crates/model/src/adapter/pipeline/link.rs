@@ -12,6 +12,7 @@ impl Pipeline {
     /// Frames on the medium take at least `span`, as its collisions ask for.
     pub fn pad_frames_to(&mut self, span: Span) {
         self.shortest_frame = span;
+        self.look_how_far();
     }
 
     /// The medium is a link of this adapter's own, always free for it: nobody is asked.
@@ -31,6 +32,9 @@ impl Pipeline {
         access: Access,
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
+        if self.is_granted_alone(now, access) {
+            return;
+        }
         let link = *self.link.as_ref().expect("only a phase on the medium asks for it").end();
         let station = &mut self.stations[link];
         let Some(job) = station.jobs.first_mut() else { unreachable!("a request has a frame") };
