@@ -260,12 +260,31 @@ impl TokenRing {
         self.stations.iter().any(|station| station.waiting.is_some())
     }
 
+    /// When the token next does something, if nobody does anything to it.
+    #[inline]
+    fn goes_on_at(&self) -> Time {
+        match self.token {
+            Token::Travels { at, .. } => at,
+            Token::Taken { ready, .. } => ready,
+            Token::Held { sending: true, .. } => Time::MAX,
+            Token::Held { until, .. } => until,
+        }
+    }
+
     /// Moves the token to where it is at `now`.
+    #[inline]
     fn settle(&mut self, now: Time) {
+        if self.goes_on_at() <= now {
+            self.go_on(now);
+        }
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, now: Time) {
         let mut steps = 0;
-        loop {
+        while self.goes_on_at() <= now {
             match self.token {
-                Token::Travels { to, at } if at <= now => {
+                Token::Travels { to, at } => {
                     // After a rotation in which nobody wanted it, all that follow are alike.
                     if steps > self.stations.len() && !self.somebody_waits() {
                         self.skip_rotations(at, now);
@@ -274,11 +293,8 @@ impl TokenRing {
                     }
                     self.arrive(to, at, now);
                 }
-                Token::Taken { by, since, ready, until } if ready <= now => {
-                    self.take_up(by, since, ready, until, now);
-                }
-                Token::Held { until, sending: false, .. } if until <= now => self.release(until),
-                _ => return,
+                Token::Taken { by, since, ready, until } => self.take_up(by, since, ready, until, now),
+                Token::Held { until, .. } => self.release(until),
             }
             steps += 1;
         }

@@ -30,6 +30,14 @@ pub(super) struct Networks {
     called: Vec<usize>,
 }
 
+/// What a medium tells.
+pub(super) enum Told {
+    /// An adapter of a node has the medium, or has it no more.
+    Access((usize, LinkId), Access),
+    /// The medium may want to be called at another time than before, and when.
+    Called(usize, Option<Time>),
+}
+
 /// A network, and the nodes at both ends; one for all links of a network without a name.
 type Link = (usize, Option<(usize, usize)>);
 
@@ -123,27 +131,25 @@ impl Networks {
         !self.touched.is_empty()
     }
 
-    /// What a medium tells an adapter of a node.
+    /// What media have to tell: first all of it, then when they want to be called.
     #[inline]
-    pub(super) fn poll_output(&mut self) -> Option<((usize, LinkId), Access)> {
+    pub(super) fn poll(&mut self) -> Option<Told> {
         while let Some(&network) = self.touched.last() {
             let shared = self.media[network].as_mut().expect("what was touched is a medium");
             if let Some(output) = shared.medium.poll_output() {
                 let station = output.station();
-                return Some(((shared.members[station], shared.links[station]), output.into()));
+                return Some(Told::Access((shared.members[station], shared.links[station]), output.into()));
             }
             shared.touched = false;
             self.touched.pop();
+            if self.touched.is_empty() && self.called.is_empty() {
+                return Some(Told::Called(network, shared.medium.next_deadline()));
+            }
             self.called.push(network);
         }
-        None
-    }
-
-    /// A medium that may want to be called at another time than before, and when.
-    #[inline]
-    pub(super) fn poll_called(&mut self) -> Option<(usize, Option<Time>)> {
         let network = self.called.pop()?;
-        Some((network, self.media[network].as_ref().and_then(|shared| shared.medium.next_deadline())))
+        let deadline = self.media[network].as_ref().and_then(|shared| shared.medium.next_deadline());
+        Some(Told::Called(network, deadline))
     }
 
     /// What happens to frames on their way over `network` from one node to another, if anything does.

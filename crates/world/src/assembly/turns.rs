@@ -9,6 +9,7 @@ use laxity_engine::{Calendar, World};
 use laxity_qos::seldom::seldom;
 use laxity_units::Time;
 
+use super::networks::Told;
 use super::state::{Call, Event};
 use super::{Assembly, Outside};
 
@@ -116,14 +117,18 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// Tells nodes what their media grant, who are restless then, and schedules the calls of the media.
     #[inline]
     pub(super) fn settle(&mut self, now: Time, calendar: &mut Calendar<Event>) {
-        while let Some(((node, link), access)) = self.around.networks.poll_output() {
-            self.nodes[node].medium_at(now, link, access, &mut self.around.of(node, now, calendar));
-            self.look_after(now);
-            self.restless.push(node);
-        }
-        while let Some((network, deadline)) = self.around.networks.poll_called() {
-            if let Some((at, asked)) = self.media_asked[network].change(deadline) {
-                calendar.schedule(at, Event::Medium(Call::new(network, asked)));
+        while let Some(told) = self.around.networks.poll() {
+            match told {
+                Told::Access((node, link), access) => {
+                    self.nodes[node].medium_at(now, link, access, &mut self.around.of(node, now, calendar));
+                    self.look_after(now);
+                    self.restless.push(node);
+                }
+                Told::Called(network, deadline) => {
+                    if let Some((at, asked)) = self.media_asked[network].change(deadline) {
+                        calendar.schedule(at, Event::Medium(Call::new(network, asked)));
+                    }
+                }
             }
         }
     }

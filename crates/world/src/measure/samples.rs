@@ -3,10 +3,14 @@
 //! A simulated run has tens of thousands of messages, and its percentiles are compared bit by bit; exact ones are
 //! worth the megabyte. An emulated one may go on for an hour at a million packets a second.
 
+use laxity_qos::seldom::seldom;
+
 use crate::results::Summary;
 
 /// Values kept one by one, at most.
 const EXACT: usize = 1 << 18;
+/// So many are put into buckets together: what a distribution has come to is then in registers, and these are all in the first cache.
+const BATCH: usize = 64;
 /// Buckets of a sign: 32 in each power of two from 2⁻⁵⁰ to 2¹⁴ seconds.
 const BUCKETS: usize = 64 * 32;
 /// The least exponent that has buckets of its own.
@@ -15,7 +19,10 @@ const LEAST: i64 = -50;
 /// Distributions of seconds of which each gets a value when all others do: what is counted together lies together, where one look finds it.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows<const N: usize> {
-    exact: Vec<[f64; N]>,
+    /// All, one by one; once there are too many, those that have not been put into buckets yet.
+    rows: Vec<[f64; N]>,
+    /// How many of them there may be.
+    most: usize,
     folded: Option<Box<[Folded; N]>>,
 }
 
@@ -36,7 +43,7 @@ struct Folded {
 
 impl<const N: usize> Default for Rows<N> {
     fn default() -> Self {
-        Self { exact: Vec::new(), folded: None }
+        Self { rows: Vec::new(), most: EXACT, folded: None }
     }
 }
 
@@ -44,29 +51,34 @@ impl<const N: usize> Rows<N> {
     /// Adds a value to each.
     #[inline]
     pub(crate) fn push(&mut self, row: [f64; N]) {
-        match &mut self.folded {
-            Some(folded) => push(folded, &row),
-            None => {
-                self.exact.push(row);
-                if self.exact.len() == EXACT {
-                    self.fold();
-                }
-            }
+        self.rows.push(row);
+        if seldom(self.rows.len() == self.most) {
+            self.fold();
         }
     }
 
-    #[cold]
+    /// Puts what is there one by one into buckets.
+    #[inline(never)]
     fn fold(&mut self) {
-        let mut folded = Box::new(std::array::from_fn(|_| Folded::new()));
-        std::mem::take(&mut self.exact).iter().for_each(|row| push(&mut folded, row));
-        self.folded = Some(folded);
+        let folded = self.folded.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Folded::new())));
+        for (n, folded) in folded.iter_mut().enumerate() {
+            folded.add(self.rows.iter().map(|row| row[n]));
+        }
+        if self.most == BATCH {
+            self.rows.clear();
+        } else {
+            (self.rows, self.most) = (Vec::with_capacity(BATCH), BATCH);
+        }
     }
 
     /// The distributions in a few numbers, and as curves if those are asked for; `None` each if nothing was counted.
-    pub(crate) fn summaries(self, curve: bool) -> [Option<Summary>; N] {
+    pub(crate) fn summaries(mut self, curve: bool) -> [Option<Summary>; N] {
+        if self.folded.is_some() {
+            self.fold();
+        }
         match self.folded {
             Some(folded) => folded.map(|folded| Some(folded.summary(curve))),
-            None => std::array::from_fn(|n| exactly(self.exact.iter().map(|row| row[n]).collect(), curve)),
+            None => std::array::from_fn(|n| exactly(self.rows.iter().map(|row| row[n]).collect(), curve)),
         }
     }
 }
@@ -76,15 +88,6 @@ impl Samples {
     pub(crate) fn summary(self, curve: bool) -> Option<Summary> {
         let [summary] = self.summaries(curve);
         summary
-    }
-}
-
-/// Adds a value to each of some distributions in buckets.
-// By number: two things gone through side by side are asked each time whether either is at its end.
-#[inline(never)]
-fn push<const N: usize>(folded: &mut [Folded; N], row: &[f64; N]) {
-    for n in 0..N {
-        folded[n].push(row[n]);
     }
 }
 
@@ -150,17 +153,20 @@ impl Folded {
         Self { count: 0, sum: 0.0, squares: 0.0, min, max, buckets: vec![0; 2 * BUCKETS] }
     }
 
-    #[inline]
-    fn push(&mut self, value: f64) {
-        self.count += 1;
-        self.sum += value;
-        self.squares += value * value;
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+    fn add(&mut self, values: impl Iterator<Item = f64>) {
+        let Self { mut count, mut sum, mut squares, mut min, mut max, .. } = *self;
         // Exponent and the first five bits of the fraction, as they stand in the number.
         let least = ((1023 + LEAST) as u64) << 5;
-        let size = ((value.abs().to_bits() >> 47).saturating_sub(least) as usize).min(BUCKETS - 1);
-        self.buckets[if value < 0.0 { BUCKETS - 1 - size } else { BUCKETS + size }] += 1;
+        for value in values {
+            count += 1;
+            sum += value;
+            squares += value * value;
+            min = min.min(value);
+            max = max.max(value);
+            let size = ((value.abs().to_bits() >> 47).saturating_sub(least) as usize).min(BUCKETS - 1);
+            self.buckets[if value < 0.0 { BUCKETS - 1 - size } else { BUCKETS + size }] += 1;
+        }
+        (self.count, self.sum, self.squares, self.min, self.max) = (count, sum, squares, min, max);
     }
 
     /// The middle of a bucket.
@@ -226,6 +232,19 @@ mod tests {
         }
     }
 
+    /// What has come since the last batch was put into buckets counts, too.
+    #[test]
+    fn no_value_is_left_out() {
+        for more in [0, 1, BATCH - 1, BATCH, BATCH + 1] {
+            let mut samples = Samples::default();
+            (0..EXACT + more).for_each(|i| samples.push([if i < EXACT { 1.0 } else { 3.0 }]));
+            let s = samples.summary(false).unwrap();
+            assert_eq!((s.count, s.min), ((EXACT + more) as u64, 1.0));
+            assert_eq!(s.max, if more == 0 { 1.0 } else { 3.0 });
+            assert!((s.mean - 1.0 - 2.0 * more as f64 / s.count as f64).abs() < 1e-12, "{more}: {}", s.mean);
+        }
+    }
+
     /// Folded at the last value or never: counts and extremes agree, percentiles to 3 %.
     #[test]
     fn a_large_distribution_is_folded() {
@@ -237,7 +256,7 @@ mod tests {
             }
             folded.push([value(i), -value(i)]);
         }
-        assert!(folded.exact.is_empty() && exact.folded.is_none());
+        assert!(folded.rows.is_empty() && exact.folded.is_none());
         let (exact, folded) = (exact.summaries(true), folded.summaries(true));
         assert_eq!(folded[1].as_ref().unwrap().max, -folded[0].as_ref().unwrap().min, "each has its own");
         for (exact, folded) in exact.into_iter().zip(folded) {
