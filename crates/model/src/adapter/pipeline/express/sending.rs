@@ -10,12 +10,12 @@
 //! ```
 
 use laxity_qos::channel::Slot;
-use laxity_qos::seldom::{mostly, seldom};
+use laxity_qos::seldom::mostly;
 use laxity_units::{Bytes, Span, Time};
 
 use super::{Pipeline, Reach, only_takes_time};
 use crate::adapter::pipeline::job::{At, Job};
-use crate::adapter::pipeline::{Direction, StageReport};
+use crate::adapter::pipeline::{Direction, StageReport, Station};
 use crate::adapter::{Access, AdapterOutput, Passage, Response, Tells};
 use crate::around::Around;
 
@@ -38,8 +38,11 @@ impl Pipeline {
         let station = &self.stations[i];
         let [phase] = &station.stage.phases[..] else { return false };
         let sends = phase.medium && phase.tells == Tells::Nothing && phase.holds.is_empty();
-        let alone = station.takes_at_once() && station.stage.servers == 1;
-        sends && alone && only_takes_time(phase) && !self.owns_link && i + 1 == self.transmitting
+        sends
+            && station.takes_at_once()
+            && only_takes_time(phase)
+            && !self.owns_link
+            && i + 1 == self.transmitting
     }
 
     /// What a frame of a packet of `size` takes in stage `i`.
@@ -96,14 +99,13 @@ impl Pipeline {
         around: &mut impl Around<AdapterOutput<Slot>>,
     ) {
         let ended = |sending: &mut Sending| sending.ends <= now;
-        let Some(sending) = self.express.sending.take_if(ended) else { return };
+        let Some(Sending { slot, joined, since, .. }) = self.express.sending.take_if(ended) else { return };
         let stage = self.transmitting - 1;
-        // Who comes at this instant from where others see him comes first.
-        if seldom(self.stations[..stage].iter().any(|station| station.stirs(now))) {
-            self.express.sending = Some(sending);
-            return self.stop_sending();
-        }
-        let Sending { slot, joined, since, .. } = sending;
+        // Else somebody would come at this instant from where others see him, and come first.
+        debug_assert!(
+            self.stations[..stage].iter().all(Station::is_empty),
+            "who is alone has nobody before him"
+        );
         self.requested = false;
         around.tell(AdapterOutput::Frame { packet: slot, more: self.has_more(stage, now) });
         self.stations[stage].has_carried(now.since(since));
