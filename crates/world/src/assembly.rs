@@ -4,6 +4,8 @@
 //! [`Outside`], it is the emulated device: the thesis's END.
 
 mod legs;
+mod live;
+mod measured;
 mod meters;
 mod networks;
 mod observer;
@@ -12,7 +14,6 @@ mod outcome;
 mod outside;
 mod parts;
 pub mod receiving;
-mod runs;
 mod state;
 mod surroundings;
 mod switches;
@@ -34,8 +35,9 @@ use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
 use legs::Legs;
+pub use live::{Live, LiveChannel};
+pub(crate) use measured::Measured;
 use meters::StageMeter;
-pub use meters::{Live, LiveChannel};
 use networks::Networks;
 pub use observer::Departed;
 use observer::Observer;
@@ -43,12 +45,12 @@ pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups};
-pub use runs::{limits, observe, run, run_within};
 pub use state::Event;
 use state::Snapshot;
 use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
+pub use window::limits;
 
 use crate::coverage::notices;
 use crate::experiment::{Chance, Experiment, Fault, Laps, Placement, RunLength};

@@ -7,6 +7,7 @@ use laxity_model::node::Node;
 use laxity_qos::channel::{Computed, LinkId};
 use laxity_units::{Span, Time};
 
+use super::live::{Live, LiveChannel};
 use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
 use crate::experiment::Experiment;
@@ -56,36 +57,6 @@ pub(super) fn of_computing(experiment: &Experiment) -> Vec<Vec<ComputingMeter>> 
     (0..experiment.nodes.len()).map(of).collect()
 }
 
-/// How a run stands, for whoever watches it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Live {
-    /// The time of the run.
-    pub now: Time,
-    /// Per channel, in the order of the experiment.
-    pub channels: Vec<LiveChannel>,
-    /// Per node and stage: name and packets waiting.
-    pub stages: Vec<(String, usize)>,
-}
-
-/// How a channel stands.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LiveChannel {
-    /// Messages offered.
-    pub messages: u64,
-    /// Messages transmitted whole.
-    pub completed: u64,
-    /// Messages received whole.
-    pub delivered: u64,
-    /// Bytes transmitted.
-    pub bytes: u64,
-    /// Messages after their deadline.
-    pub missed: u64,
-    /// Packets lost.
-    pub lost: u64,
-    /// The longest time from a message's logical arrival to its end, in seconds.
-    pub worst: Option<f64>,
-}
-
 impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn pass(&mut self, node: usize, link: LinkId, passage: &Passage) {
         if !self.window.counts_at(passage.ended) {
@@ -111,15 +82,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// How things stand at `now`.
     pub fn live(&self, now: Time) -> Live {
-        let channels = self.around.meters.iter().map(|meter| LiveChannel {
-            messages: meter.tally.messages,
-            completed: meter.tally.completed,
-            delivered: meter.tally.delivered,
-            bytes: meter.tally.transmitted.get(),
-            missed: meter.tally.late(),
-            lost: meter.tally.lost_packets,
-            worst: meter.worst.map(laxity_units::Span::as_secs_f64),
-        });
+        let channels = self.around.meters.iter().map(LiveChannel::of);
         let adapters = self.nodes.iter().enumerate().flat_map(|(i, node)| {
             (0..).map(LinkId).zip(node.adapters()).map(move |(link, adapter)| (i, link, adapter))
         });
