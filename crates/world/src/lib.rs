@@ -32,6 +32,7 @@ mod run;
 mod steps;
 mod stub;
 pub mod text;
+mod traffic;
 
 pub use assembly::via::{Observed, served};
 pub use assembly::{
