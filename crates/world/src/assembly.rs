@@ -37,7 +37,6 @@ pub use crate::measure::Said;
 use legs::Legs;
 pub use live::{Live, LiveChannel};
 pub(crate) use measured::Measured;
-use meters::StageMeter;
 use networks::Networks;
 pub use observer::Departed;
 use observer::Observer;
@@ -54,7 +53,7 @@ pub use window::limits;
 
 use crate::coverage::notices;
 use crate::experiment::{Chance, Experiment, Fault, Laps, Placement, RunLength};
-use crate::measure::Tally;
+use crate::measure::{StageMeter, Tally, of_computing};
 use crate::promise::{self, Promise};
 
 /// Takes every packet that leaves a station: which of them, when, and the packet's bytes, header
@@ -148,7 +147,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             flying: Slots::default(),
             meters: Vec::new(),
             stages: stages.collect(),
-            computing: meters::of_computing(experiment),
+            computing: of_computing(experiment),
             window: Window::of(length),
             unasked: false,
             soon: None,

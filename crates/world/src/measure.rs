@@ -8,6 +8,7 @@ mod drops;
 mod gaps;
 mod punctuality;
 mod samples;
+mod stages;
 mod tally;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ pub(crate) use gaps::Gaps;
 pub(crate) use punctuality::Punctuality;
 pub use punctuality::Said;
 pub(crate) use samples::{Rows, Samples};
+pub(crate) use stages::{ComputingMeter, StageMeter, of_computing};
 pub use tally::Tally;
 
 /// Difference of two instants in seconds, negative if `to` is before `from`.
