@@ -86,6 +86,7 @@ impl Meter {
     /// A message reached its receiver whole.
     pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, counted: bool) {
         self.tally.delivered += 1;
+        self.tally.delivered_bytes += delivery.size;
         let from = if self.from_arrival { delivery.sent } else { delivery.due_from };
         let due = self.deadline_at_receiver.map(|deadline| from.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
@@ -114,6 +115,7 @@ impl Meter {
             return false;
         }
         self.tally.completed += 1;
+        self.tally.completed_bytes += packet.message_size;
         self.tally.missed_messages += u64::from(missed);
         // What exceeded its contract was carried without a guarantee.
         if packet.tag.class == Class::RealTime {
@@ -131,6 +133,7 @@ impl Meter {
     pub(crate) fn receive(&mut self, now: Time, from: Time, class: Class, size: Bytes, counted: bool) {
         self.tally.packets += 1;
         self.tally.completed += 1;
+        self.tally.completed_bytes += size;
         self.tally.transmitted += size;
         let due = self.deadline.map(|deadline| from.saturating_add(deadline));
         let missed = u64::from(due.is_some_and(|due| now > due));

@@ -363,6 +363,7 @@ impl Meter {
     /// A program has a message of `size` that was handed over at `sent`.
     fn take(&mut self, now: Time, sent: Time, size: Bytes, counted: bool) {
         self.tally.delivered += 1;
+        self.tally.delivered_bytes += size;
         self.tally.transmitted += size;
         let due = self.deadline_at_receiver.map(|deadline| sent.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));

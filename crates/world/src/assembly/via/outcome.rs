@@ -127,6 +127,7 @@ impl Counted<'_> {
             no_bound: outcome::no_bound(experiment, i, promise, advice),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
+            goodput: rate(counted.delivered_bytes.get() as f64),
             messages: counted.messages,
             completed: counted.completed,
             packets: counted.packets,
