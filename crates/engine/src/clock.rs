@@ -28,6 +28,8 @@
 #[cfg(not(target_family = "wasm"))]
 mod attribution;
 #[cfg(not(target_family = "wasm"))]
+mod monotonic;
+#[cfg(not(target_family = "wasm"))]
 mod real;
 #[cfg(not(target_family = "wasm"))]
 mod ticks;

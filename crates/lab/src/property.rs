@@ -17,10 +17,13 @@ use laxity_scenario::draw::files;
 use laxity_world::experiment::{ChannelSpec, Command, Experiment, RunLength, Task};
 use laxity_world::promise::{Promise, promises};
 use laxity_world::results::{Channel, Run};
-use laxity_world::run;
+use laxity_world::{Steps, run};
 
 use conformance::conforms;
 pub use tally::Tally;
+
+/// Pieces that a run is taken in before the rest of it.
+const PIECES: u64 = 200;
 
 /// How a scenario is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +32,7 @@ pub struct Property {
     pub share: f64,
     /// Events after which a run is given up.
     pub events: u64,
-    /// Runs everything twice, which has to come to the same.
+    /// Runs everything twice, the second time in pieces, which has to come to the same.
     pub twice: bool,
     /// Runs nothing that has no bound.
     pub promised: bool,
@@ -102,7 +105,7 @@ pub enum Failure {
         /// How many.
         under_way: u64,
     },
-    /// The same file twice gave different results.
+    /// The same file, run at once and in pieces, gave different results.
     Differs,
     /// Reading, running or saying what is wrong panicked.
     Panicked(String),
@@ -126,7 +129,9 @@ impl fmt::Display for Failure {
             Failure::Starved { channel, under_way } => {
                 write!(f, "{channel} keeps its contract and has {under_way} messages under way at the end")
             }
-            Failure::Differs => f.write_str("the same file twice gives different results"),
+            Failure::Differs => {
+                f.write_str("the same file, run at once and in pieces, gives different results")
+            }
             Failure::Panicked(message) => write!(f, "panicked: {message}"),
             Failure::Wordless => f.write_str("refused without a word"),
         }
@@ -161,7 +166,7 @@ impl Property {
         }
         let Some(run) = run_within(&experiment, self.events) else { return Verdict::Endless };
         if self.twice {
-            let again = read(text).ok().and_then(|experiment| run_within(&experiment, self.events));
+            let again = read(text).ok().and_then(|experiment| run_in_pieces(&experiment, self.events));
             if again.as_ref() != Some(&run) {
                 return Verdict::Broken(Failure::Differs);
             }
@@ -307,13 +312,36 @@ fn begins_again(experiment: &Experiment, spec: &ChannelSpec) -> bool {
 
 /// The run of a scenario that may not end by itself: `None` if it has not after so many `events`.
 fn run_within(experiment: &Experiment, events: u64) -> Option<Run> {
-    let Task::Simulate(length) = experiment.task else { return Some(run(experiment)) };
-    // What is owed to a channel is owed in all of the run.
-    let length = match length {
-        RunLength::Time { total, .. } => RunLength::Time { total, warmup: Span::ZERO, cooldown: Span::ZERO },
-        RunLength::Packets { total, .. } => RunLength::Packets { total, warmup: 0, cooldown: 0 },
-    };
-    laxity_world::run_within(experiment, length, events)
+    match whole(experiment) {
+        Some(length) => laxity_world::run_within(experiment, length, events),
+        None => Some(run(experiment)),
+    }
+}
+
+/// The same in pieces, by time and by events in turn, ever longer ones, and the rest at once.
+fn run_in_pieces(experiment: &Experiment, events: u64) -> Option<Run> {
+    let Some(length) = whole(experiment) else { return Some(run(experiment)) };
+    let mut steps = Steps::of_length(experiment, length);
+    for piece in 1..=PIECES {
+        let until = steps.now().saturating_add(Span::from_us(piece));
+        if !steps.until(until) || steps.finish_within(piece) {
+            return Some(steps.close());
+        }
+    }
+    steps.finish_within(events).then(|| steps.close())
+}
+
+/// The length of a run, of which all counts: what is owed to a channel is owed in all of it.
+fn whole(experiment: &Experiment) -> Option<RunLength> {
+    match experiment.task {
+        Task::Simulate(RunLength::Time { total, .. }) => {
+            Some(RunLength::Time { total, warmup: Span::ZERO, cooldown: Span::ZERO })
+        }
+        Task::Simulate(RunLength::Packets { total, .. }) => {
+            Some(RunLength::Packets { total, warmup: 0, cooldown: 0 })
+        }
+        Task::Fill(_) => None,
+    }
 }
 
 /// The scenario that `text` is, which may name the files of drawn ones; or what the user is told.

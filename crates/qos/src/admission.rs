@@ -55,16 +55,16 @@ mod table;
 mod terms;
 mod timers;
 mod trajectory;
+mod transmission;
 
 #[cfg(test)]
 mod tests;
 
-pub use buffers::Buffers;
 pub use cores::{Caller, CoresTable, Place, WayOut};
 pub use decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 pub use environment::{
-    Above, BestEffort, Environment, EnvironmentError, Formula, Interference, OtherLink, Program, Request,
-    RequestError, ResourceModel, Work,
+    Above, BestEffort, Buffers, Environment, EnvironmentError, Formula, Interference, OtherLink, Program,
+    Request, RequestError, ResourceModel, Work,
 };
 pub use levelled_host::LevelledHost;
 pub use rated_host::{RatedHost, Unrated};

@@ -13,14 +13,11 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::context::Context;
+use crate::context::{Context, FILES_APART};
 use crate::diagnostic::Source;
 use crate::document;
-use crate::files::LARGEST;
 use crate::library::Library;
-
-/// From the first byte of a file to that of the next: more than a file has.
-pub(crate) const FILES_APART: usize = 2 * LARGEST as usize;
+use crate::overlay::over;
 
 /// The `[adapter]`s of files by what scenarios call the files, with places as if they stood behind the scenario.
 pub(crate) type Tables<'i> = BTreeMap<String, DeTable<'i>>;
@@ -74,7 +71,7 @@ pub(crate) fn lay_over_file<'i>(adapter: &mut DeTable<'i>, files: &Tables<'i>) {
         && more
         && !adapter.contains_key("kind")
     {
-        *adapter = crate::templates::over(file, std::mem::take(adapter));
+        *adapter = over(file, std::mem::take(adapter));
     }
 }
 

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_spanned::Spanned;
 
 use super::written::{Either, Entries, Fault, Leaf, List, Part, Written, keys};
-use crate::beneath::FILES_APART;
 use crate::diagnostic::{Diagnostic, Diagnostics, Place, Source, list, nearest};
+use crate::files::LARGEST;
 
 /// Stands for a value that was wrong and has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub(crate) struct Context<'a> {
     /// Keys that were misspelt, by the place of their table: they are not missing as well.
     meant: Vec<(Range<usize>, String)>,
 }
+
+/// From the first byte of a file to that of the next, where files lie behind each other: more than a file has.
+pub(crate) const FILES_APART: usize = 2 * LARGEST as usize;
 
 /// Stands for the file as a whole where a place is asked for.
 pub(crate) const WHOLE: Range<usize> = 0..0;

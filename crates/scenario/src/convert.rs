@@ -7,6 +7,7 @@ mod checks;
 mod command;
 mod computing;
 mod contract;
+mod core;
 mod emulation;
 mod group;
 mod host;
@@ -19,7 +20,6 @@ mod topology;
 mod via;
 mod way;
 
-pub(crate) use host::frame;
 use std::ops::Range;
 
 use laxity_model::host::Applications;

@@ -13,6 +13,7 @@ mod computing;
 mod cores;
 mod dice;
 mod host;
+mod names;
 mod network;
 mod nodes;
 mod reception;

@@ -8,6 +8,7 @@ use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::beneath::{Tables, lay_over_file};
+use crate::overlay::over;
 use crate::raw::{RawAdapter, RawNetwork};
 use crate::written::keys;
 
@@ -71,21 +72,4 @@ fn lay_over_named<'i>(table: &mut DeTable<'i>, known: &[&str], lay: impl Fn(&DeT
             lay(&common, own);
         }
     }
-}
-
-/// `common` with what `own` says in its place.
-pub(crate) fn over<'i>(common: &DeTable<'i>, own: DeTable<'i>) -> DeTable<'i> {
-    let mut laid = common.clone();
-    for (key, value) in own {
-        let value = match (laid.remove(key.get_ref().as_ref()).map(Spanned::into_inner), value) {
-            (Some(DeValue::Table(beneath)), value) if value.get_ref().is_table() => {
-                let span = value.span();
-                let DeValue::Table(above) = value.into_inner() else { unreachable!("it is a table") };
-                Spanned::new(span, DeValue::Table(over(&beneath, above)))
-            }
-            (_, value) => value,
-        };
-        laid.insert(key, value);
-    }
-    laid
 }

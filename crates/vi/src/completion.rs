@@ -11,9 +11,10 @@ use crate::control::Request;
 use crate::doorbell::Which;
 use crate::error::{Error, Refusal};
 use crate::layout::completions;
+use crate::link::{Link, garbled};
 use crate::memory::Memory;
-use crate::nic::{Link, garbled};
-use crate::wait::{self, Patience, Place, Sleeper};
+use crate::sleeper::{Place, Sleeper};
+use crate::wait::{self, Patience};
 
 /// Entries that a completion queue may have.
 pub const MOST_ENTRIES: u32 = 1 << 16;

@@ -2,130 +2,19 @@
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::completion::CompletionQueue;
 use crate::control::{Address, Answer, Attributes, Bandwidth, Request};
-use crate::doorbell::{Doorbell, Ringer};
 use crate::error::{Error, Refusal};
 use crate::layout::bells;
+use crate::link::{Link, garbled};
 use crate::memory::Memory;
-use crate::region::{Access, Region};
-use crate::socket::Socket;
+use crate::region::{Access, Region, Tag};
 use crate::vi::{Vi, ViAttributes};
-use crate::wait::{self, Patience};
-
-/// The longest that anybody sleeps without looking whether the provider is there.
-const LOOK: Duration = Duration::from_millis(100);
-/// Turns in vain for room among the doorbells before a look whether anybody hears them.
-const SPINS: u32 = 1 << 16;
-
-/// The connection to the provider, which all that a program has of an adapter holds on to.
-#[derive(Debug)]
-pub(crate) struct Link {
-    socket: Socket,
-    /// Held from a request to its answer.
-    asking: Mutex<()>,
-    /// The provider is known to be gone.
-    lost: AtomicBool,
-    bells: Memory,
-    ringer: Mutex<Ringer>,
-    attributes: Attributes,
-}
-
-impl Link {
-    /// Asks the provider, and waits for its answer.
-    pub(crate) fn ask(
-        &self,
-        request: Request,
-        file: Option<&OwnedFd>,
-    ) -> Result<(Answer, Option<OwnedFd>), Error> {
-        let _one = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = asked(&self.socket, request, file);
-        if matches!(answer, Err(Error::Lost)) {
-            self.lost.store(true, Ordering::Release);
-        }
-        answer
-    }
-
-    /// Whether the provider is known to be gone. Makes no system call, so that it is not known before somebody has
-    /// [looked](Self::look).
-    #[inline]
-    pub(crate) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire)
-    }
-
-    /// Looks whether the provider is gone.
-    pub(crate) fn look(&self) -> bool {
-        if !self.is_lost() && self.socket.has_hung_up() {
-            self.lost.store(true, Ordering::Release);
-        }
-        self.is_lost()
-    }
-
-    /// Sleeps while `word` is `seen`, for `left` at the longest, and may come back sooner. Nobody changes a word when the provider dies, so
-    /// nobody sleeps for long without looking whether it is there.
-    pub(crate) fn sleep(&self, word: &AtomicU32, seen: u32, awaited: &AtomicU32, left: Option<Duration>) {
-        wait::sleep(word, seen, awaited, left.unwrap_or(LOOK).min(LOOK));
-        self.look();
-    }
-
-    /// The number of what was asked for.
-    pub(crate) fn make(&self, request: Request) -> Result<(u32, Option<OwnedFd>), Error> {
-        match self.ask(request, None)? {
-            (Answer::Made(number), file) => Ok((number, file)),
-            _ => Err(garbled()),
-        }
-    }
-
-    /// Rings a doorbell, as soon as the provider has heard enough of the others; one that is gone hears nothing.
-    pub(crate) fn ring(&self, doorbell: Doorbell) {
-        let mut ringer = self.ringer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut spins = 0_u32;
-        while !ringer.ring(&self.bells, doorbell) {
-            std::hint::spin_loop();
-            spins = spins.wrapping_add(1);
-            if spins.is_multiple_of(SPINS) && self.look() {
-                return;
-            }
-        }
-    }
-}
-
-fn asked(
-    socket: &Socket,
-    request: Request,
-    file: Option<&OwnedFd>,
-) -> Result<(Answer, Option<OwnedFd>), Error> {
-    socket.send(&request.to_words(), file)?;
-    let datagram = socket.receive()?.ok_or(Error::Lost)?;
-    match Answer::of(&datagram.words).ok_or_else(garbled)? {
-        Answer::Refused(refusal) => Err(refusal.into()),
-        answer => Ok((answer, datagram.file)),
-    }
-}
-
-pub(crate) fn garbled() -> Error {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, "the provider's answer means nothing").into()
-}
-
-/// A protection tag: what has it belongs together, and touches nothing else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tag(pub(crate) u32);
-
-impl Tag {
-    /// The provider's number of it, which C programs have.
-    pub fn number(self) -> u32 {
-        self.0
-    }
-
-    /// The tag of that number. One that is none is refused wherever it is used.
-    pub fn numbered(number: u32) -> Self {
-        Self(number)
-    }
-}
+use crate::wait::Patience;
 
 /// Somebody who wants to be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,14 +35,7 @@ pub struct Nic {
 impl Nic {
     /// Opens the adapter whose provider listens at `path` (`VipOpenNic`).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let socket = Socket::connect(path.as_ref())?;
-        let (Answer::Opened(attributes), Some(file)) = asked(&socket, Request::Open, None)? else {
-            return Err(garbled());
-        };
-        let bells = Memory::map(&file, bells::LENGTH)?;
-        let (asking, ringer) = (Mutex::new(()), Mutex::new(Ringer::new()));
-        let lost = AtomicBool::new(false);
-        Ok(Self { link: Arc::new(Link { socket, asking, lost, bells, ringer, attributes }) })
+        Ok(Self { link: Arc::new(Link::open(path.as_ref())?) })
     }
 
     /// Whether the provider is gone. Who sleeps finds that out; who only polls asks for it here, which takes a system call.

@@ -7,8 +7,8 @@ use crate::descriptor::{Completion, Descriptor, Status};
 use crate::doorbell::Which;
 use crate::error::{Error, Refusal};
 use crate::layout::{DEPTH, MOST_SEGMENTS, SLOT, queues};
+use crate::link::Link;
 use crate::memory::Memory;
-use crate::nic::Link;
 use crate::wait::Patience;
 
 /// The program's side of one queue.

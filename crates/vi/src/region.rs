@@ -5,8 +5,24 @@ use std::sync::Arc;
 
 use crate::control::Request;
 use crate::descriptor::{Remote, Segment};
+use crate::link::Link;
 use crate::memory::Memory;
-use crate::nic::Link;
+
+/// A protection tag: what has it belongs together, and touches nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Tag(pub(crate) u32);
+
+impl Tag {
+    /// The provider's number of it, which C programs have.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The tag of that number. One that is none is refused wherever it is used.
+    pub fn numbered(number: u32) -> Self {
+        Self(number)
+    }
+}
 
 /// Who besides the program's own descriptors may touch memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,11 +10,12 @@ use crate::descriptor::{Completion, Descriptor};
 use crate::doorbell::{Doorbell, Which};
 use crate::error::{Error, Refusal};
 use crate::layout::queues;
+use crate::link::{Link, garbled};
 use crate::memory::Memory;
-use crate::nic::{Link, Tag, garbled};
 use crate::queue::Queue;
-use crate::region::Access;
-use crate::wait::{Patience, Place, Sleeper};
+use crate::region::{Access, Tag};
+use crate::sleeper::{Place, Sleeper};
+use crate::wait::Patience;
 
 /// What a virtual interface is to be.
 #[derive(Debug, Clone, Copy)]

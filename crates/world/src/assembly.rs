@@ -4,6 +4,8 @@
 //! [`Outside`], it is the emulated device: the thesis's END.
 
 mod legs;
+mod live;
+mod measured;
 mod meters;
 mod networks;
 mod observer;
@@ -12,7 +14,6 @@ mod outcome;
 mod outside;
 mod parts;
 pub mod receiving;
-mod runs;
 mod state;
 mod surroundings;
 mod switches;
@@ -34,8 +35,8 @@ use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
 use legs::Legs;
-use meters::StageMeter;
-pub use meters::{Live, LiveChannel};
+pub use live::{Live, LiveChannel};
+pub(crate) use measured::Measured;
 use networks::Networks;
 pub use observer::Departed;
 use observer::Observer;
@@ -43,16 +44,16 @@ pub use outcome::{HostReport, HostTally};
 pub use outside::{Input, Nothing, Notice, Outside};
 pub(crate) use parts::resource_names;
 pub use parts::{channel_config, groups};
-pub use runs::{limits, observe, run, run_within};
 pub use state::Event;
 use state::Snapshot;
 use surroundings::Surroundings;
 use switches::Switches;
 use window::Window;
+pub use window::limits;
 
 use crate::coverage::notices;
 use crate::experiment::{Chance, Experiment, Fault, Laps, Placement, RunLength};
-use crate::measure::Tally;
+use crate::measure::{StageMeter, Tally, of_computing};
 use crate::promise::{self, Promise};
 
 /// Takes every packet that leaves a station: which of them, when, and the packet's bytes, header
@@ -146,7 +147,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             flying: Slots::default(),
             meters: Vec::new(),
             stages: stages.collect(),
-            computing: meters::of_computing(experiment),
+            computing: of_computing(experiment),
             window: Window::of(length),
             unasked: false,
             soon: None,

@@ -23,7 +23,7 @@
 //! The proofs are in `laxity_qos::admission`: `trajectory.rs` for what all share, `o1.rs`, `o2.rs` and `ideal.rs` for how CPU
 //! and link are shared, `table.rs` for EDF against fixed priorities, `demand.rs` for EDF by the requested deadlines,
 //! `rates.rs` and `rated_host.rs` for links and stages that are shared by rates, `levelled_host.rs` for a CPU by fixed priorities before a link by EDF, `levels.rs` for too few priorities, `buffers.rs` for room; `laxity_qos::station` has the adapter of several stages, and
-//! `coverage/station.rs` says which. A host that receives at interfaces has another, and a decision of its own:
+//! `coverage/station.rs` and `row.rs` say which. A host that receives at interfaces has another, and a decision of its own:
 //! see `coverage/receiving.rs`.
 //!
 //! *Early work* is covered whatever it may do. A handler or packet ahead of its time stands below everything current, so to
@@ -35,6 +35,7 @@
 mod again;
 mod at_once;
 mod cores;
+mod covered;
 mod faults;
 mod host;
 mod incoming;
@@ -42,116 +43,35 @@ mod lines;
 mod medium;
 mod policing;
 mod receiving;
+mod row;
+mod sources;
 mod stage;
 mod station;
 mod via;
-
-use std::sync::Arc;
 
 use laxity_model::host::Applications;
 use laxity_model::network::{ImpairmentParameters, Probability};
 use laxity_model::switch::PortConfig;
 use laxity_qos::admission::{ResourceModel, Test};
-use laxity_qos::channel::{MessageOverflow, Order, PacketOverflow};
+use laxity_qos::channel::{MessageOverflow, PacketOverflow};
 use laxity_qos::discipline::Class;
-use laxity_qos::station::{Link, Rated};
+use laxity_qos::station::Link;
 
 use crate::experiment::{
     Adapter, Admission, Attached, ChannelSpec, Experiment, Host, MediumSpec, Network, NodeSpec, Outlet,
     SourceSpec, SwitchSpec, Task,
 };
 
+pub use covered::Uncovered;
+pub(crate) use covered::{Coverage, Covered, Row};
 pub(crate) use faults::stalls;
 pub(crate) use host::thread_per_message;
 use host::{by_level, clock_of_host, host_policies, levels, patient};
-pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices, sources};
+pub(crate) use incoming::{Frames, frames_apart, incoming, notice, notices};
 pub(crate) use medium::COLLISIONS;
 pub(crate) use receiving::receiving;
+pub(crate) use sources::sources;
 pub(crate) use via::{Cluster, Taken, cluster, server_name};
-
-/// Why no analysis covers an experiment's policies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Uncovered(pub &'static str);
-
-/// Who of an experiment's stations an analysis covers by what they are told to do: the nodes, then the ports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Coverage {
-    /// How each is analysed, or why not.
-    pub(crate) stations: Vec<Result<Covered, Uncovered>>,
-    /// What may happen to frames over each network that nothing bounds where they come in.
-    pub(crate) networks: Vec<Result<(), Uncovered>>,
-}
-
-/// The analysis that covers a station.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Covered {
-    /// How CPU and link are shared.
-    pub(crate) model: ResourceModel,
-    /// Its adapter, or the link behind a port.
-    pub(crate) link: Link,
-    /// Those of further adapters of a host, by their links.
-    pub(crate) further: Vec<Link>,
-    /// The link is shared by rates in this order; at a port nothing else here says anything then but the link.
-    pub(crate) rates: Option<Order>,
-    /// Stages by rates that have each packet as it is made.
-    pub(crate) row: Option<Row>,
-    /// CPU and link both go by fixed priorities, else both by EDF.
-    pub(crate) by_level: bool,
-    /// Priorities that are told apart among guaranteed channels; `None` for EDF, which needs none.
-    pub(crate) levels: Option<u32>,
-    /// Handlers work ahead of time.
-    pub(crate) ahead: bool,
-    /// Packets with the adapter, at most.
-    pub(crate) depth: u32,
-}
-
-/// The stages by rates of an adapter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) rated: Arc<Rated>,
-    /// Best effort with a rate goes by it there.
-    pub(crate) shared: bool,
-}
-
-impl Covered {
-    /// The CPU goes by fixed priorities and its link by deadlines.
-    pub(crate) fn is_levelled(&self) -> bool {
-        match self.model {
-            ResourceModel::ApartByThread => true,
-            model => model == ResourceModel::Apart && self.rates.is_none(),
-        }
-    }
-}
-
-impl Coverage {
-    /// `stations`, of which those that hear from one without a bound have none either: see the module.
-    pub(crate) fn spread<T>(
-        &self,
-        experiment: &Experiment,
-        mut stations: Vec<Result<T, Uncovered>>,
-    ) -> Vec<Result<T, Uncovered>> {
-        loop {
-            let mut spreads = false;
-            for channel in &experiment.channels {
-                for (hop, way) in channel.route.windows(2).zip(&channel.ways) {
-                    let (from, to) = (hop[0], hop[1]);
-                    let late = channel.class == Class::RealTime && stations[from].is_err();
-                    let why = match (&stations[to], self.networks[*way]) {
-                        (Ok(_), Err(why)) => why,
-                        (Ok(_), Ok(())) if late => {
-                            Uncovered("channels come there from a station that keeps no bound")
-                        }
-                        _ => continue,
-                    };
-                    (stations[to], spreads) = (Err(why), true);
-                }
-            }
-            if !spreads {
-                return stations;
-            }
-        }
-    }
-}
 
 /// Which analysis covers each station of `experiment`, or why none does; or why nothing in it has a bound.
 pub(crate) fn coverage(experiment: &Experiment) -> Result<Coverage, Uncovered> {

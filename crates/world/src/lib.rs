@@ -28,15 +28,18 @@ pub mod metric;
 mod prediction;
 pub mod promise;
 pub mod results;
+mod run;
 mod steps;
 mod stub;
 pub mod text;
+mod traffic;
 
 pub use assembly::via::{Observed, served};
 pub use assembly::{
     Assembly, Departed, Elsewhere, Event, FrameSink, HostReport, HostTally, Input, Live, LiveChannel,
-    Nothing, Notice, Outside, Said, channel_config, groups, limits, observe, receiving, run, run_within,
+    Nothing, Notice, Outside, Said, channel_config, groups, limits, receiving,
 };
 pub use measure::{Drops, Tally};
+pub use run::{observe, run, run_within};
 pub use steps::Steps;
 pub use stub::stub;

@@ -8,6 +8,7 @@ mod drops;
 mod gaps;
 mod punctuality;
 mod samples;
+mod stages;
 mod tally;
 
 use std::collections::BTreeSet;
@@ -23,6 +24,7 @@ pub(crate) use gaps::Gaps;
 pub(crate) use punctuality::Punctuality;
 pub use punctuality::Said;
 pub(crate) use samples::{Rows, Samples};
+pub(crate) use stages::{ComputingMeter, StageMeter, of_computing};
 pub use tally::Tally;
 
 /// Difference of two instants in seconds, negative if `to` is before `from`.
@@ -84,6 +86,7 @@ impl Meter {
     /// A message reached its receiver whole.
     pub(crate) fn deliver(&mut self, now: Time, delivery: &Delivery, counted: bool) {
         self.tally.delivered += 1;
+        self.tally.delivered_bytes += delivery.size;
         let from = if self.from_arrival { delivery.sent } else { delivery.due_from };
         let due = self.deadline_at_receiver.map(|deadline| from.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
@@ -112,6 +115,7 @@ impl Meter {
             return false;
         }
         self.tally.completed += 1;
+        self.tally.completed_bytes += packet.message_size;
         self.tally.missed_messages += u64::from(missed);
         // What exceeded its contract was carried without a guarantee.
         if packet.tag.class == Class::RealTime {
@@ -129,6 +133,7 @@ impl Meter {
     pub(crate) fn receive(&mut self, now: Time, from: Time, class: Class, size: Bytes, counted: bool) {
         self.tally.packets += 1;
         self.tally.completed += 1;
+        self.tally.completed_bytes += size;
         self.tally.transmitted += size;
         let due = self.deadline.map(|deadline| from.saturating_add(deadline));
         let missed = u64::from(due.is_some_and(|due| now > due));

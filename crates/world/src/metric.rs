@@ -130,7 +130,7 @@ pub fn went(channel: &Channel, field: &str) -> bool {
 
 /// Whether `field` says how much a channel carried.
 pub fn is_carried(field: &str) -> bool {
-    matches!(field, "throughput" | "packets" | "completed" | "delivered")
+    matches!(field, "throughput" | "goodput" | "packets" | "completed" | "delivered")
 }
 
 /// What a figure's axis shows: a metric by its name.

@@ -1,97 +1,318 @@
 //! A run taken step by step: opened, run until a time, looked at, and closed.
 //!
-//! [`run`](crate::run) answers when all is over. Whoever watches a run, teaches by one or searches in one wants to stop on the way and
-//! look, and must get the same run for it: a run in pieces is the same run, bit by bit, since what is to come stands
-//! in the calendar and nowhere else.
+//! [`run`](crate::run) answers when all is over, and is no more than that, at once. Whoever watches a run, teaches by one or searches in one wants to
+//! stop on the way and look, and must get the same run for it: a run in pieces is the same run, bit by bit, since what is to come stands
+//! in the calendar and nowhere else. So it is whatever the experiment's world is: hosts at networks, one that receives at interfaces, or a cluster of virtual interfaces.
 
-use laxity_engine::trace::NoTrace;
-use laxity_engine::{Calendar, Limits, Outcome, Stop, VirtualClock};
+use laxity_engine::trace::{NoTrace, Trace};
+use laxity_engine::{Calendar, Limits, Stop, VirtualClock};
+use laxity_qos::admission::Formula;
 use laxity_units::Time;
 
-use crate::assembly::{Assembly, Elsewhere, Event, Live, Nothing, limits};
+use crate::assembly::{Assembly, FrameSink, Live, Measured, limits, receiving, via};
 use crate::experiment::{Experiment, RunLength, Task};
 use crate::results::Run;
 
+/// Events after which a run is given up in which no packet has come to its end: some seconds of a computer's time. Hosts that look for what does not come have millions an hour.
+const PATIENCE: u64 = 1 << 24;
+
 /// A simulation that its caller takes forward.
-pub struct Steps<'a> {
-    assembly: Assembly<'a, 'static, NoTrace, Nothing>,
-    calendar: Calendar<Event>,
-    limits: Limits,
-    ended: bool,
-}
+pub struct Steps<'a>(Box<dyn AnyCourse + 'a>);
 
 impl<'a> Steps<'a> {
-    /// The run of `experiment` at its beginning; `None` if it is to be filled and not run, or is of a host that receives at
-    /// interfaces or of virtual interfaces, which run at once only.
+    /// The run of `experiment` at its beginning; `None` if it is to be filled and not run.
     pub fn open(experiment: &'a Experiment) -> Option<Self> {
-        let Task::Simulate(length) = experiment.task else { return None };
-        if !experiment.interfaces.is_empty() || experiment.via.is_some() {
-            return None;
+        match experiment.task {
+            Task::Simulate(length) => Some(Self::of_length(experiment, length)),
+            Task::Fill(_) => None,
         }
-        Some(Self::of_length(experiment, length))
     }
 
     /// The same of another length than the experiment's own.
-    ///
-    /// # Panics
-    ///
-    /// If the host receives at interfaces, or channels are virtual interfaces: another world would run than the one described.
     pub fn of_length(experiment: &'a Experiment, length: RunLength) -> Self {
-        assert!(experiment.interfaces.is_empty(), "what comes in at interfaces is run at once");
-        assert!(experiment.via.is_none(), "virtual interfaces are run at once");
         // No trace has no size, so there is nothing that this could leak.
-        let trace: &'static mut NoTrace = Box::leak(Box::new(NoTrace));
-        let mut assembly = Assembly::with_outside(experiment, length, trace, Nothing, Elsewhere::default());
-        let mut calendar = Calendar::new();
-        assembly.start(&mut calendar);
-        Self { assembly, calendar, limits: limits(length), ended: false }
+        Self::observed(experiment, length, Box::leak(Box::new(NoTrace)), None)
+    }
+
+    /// The same, of which `trace` is told what CPUs and links do, and `frames` what passes on them.
+    pub fn observed<T: Trace>(
+        experiment: &'a Experiment,
+        length: RunLength,
+        trace: &'a mut T,
+        frames: Option<&'a mut FrameSink<'_>>,
+    ) -> Self {
+        let formula = experiment.admission.formula;
+        if experiment.interfaces.is_empty() && experiment.via.is_none() {
+            let world = Assembly::observed(experiment, length, trace, frames);
+            return Self(Box::new(Course::new(world, length, formula)));
+        }
+        let trace = trace.is_kept().then_some(trace as &mut dyn Trace);
+        Self(match &experiment.via {
+            Some(spec) => Box::new(Course::new(via::of(experiment, spec, length, trace), length, formula)),
+            None => Box::new(Course::new(receiving::of(experiment, length, trace), length, formula)),
+        })
     }
 
     /// Lets what is next happen; whether there was anything.
     pub fn step(&mut self) -> bool {
-        self.go(self.limits.events(1)).events == 1
+        self.0.go(Limits::NONE.events(1)) == 1
     }
 
     /// Lets happen what happens up to and at `time`, or to the run's end if that comes first; whether the run goes on.
     pub fn until(&mut self, time: Time) -> bool {
-        self.go(self.limits.until(time.min(self.limits.until)));
-        !self.ended
+        self.0.go(Limits::NONE.until(time));
+        !self.0.has_ended()
+    }
+
+    /// Runs to the end.
+    pub fn finish(&mut self) {
+        let ended = self.finish_within(u64::MAX);
+        assert!(ended, "no run has so many events");
     }
 
     /// Runs to the end, or for so many `events`; whether it ended.
     pub fn finish_within(&mut self, events: u64) -> bool {
-        self.go(self.limits.events(events));
-        self.ended
-    }
-
-    fn go(&mut self, limits: Limits) -> Outcome {
-        let outcome = laxity_engine::run(&mut self.assembly, &mut self.calendar, &mut VirtualClock, limits);
-        self.ended = match outcome.stop {
-            Stop::Events => false,
-            Stop::Until => limits.until == self.limits.until,
-            Stop::Finished | Stop::Drained => true,
-        };
-        outcome
+        self.0.go(Limits::NONE.events(events));
+        self.0.has_ended()
     }
 
     /// The time to which the run has come.
     pub fn now(&self) -> Time {
-        self.calendar.now()
+        self.0.now()
     }
 
     /// How its channels and stages stand.
     pub fn live(&self) -> Live {
-        self.assembly.live(self.now())
-    }
-
-    /// All that is in it: nodes, the medium, what has been counted.
-    pub fn assembly(&self) -> &Assembly<'a, 'static, NoTrace, Nothing> {
-        &self.assembly
+        self.0.live()
     }
 
     /// What the run came to so far; one that ended is what [`run`](crate::run) answers.
     pub fn close(self) -> Run {
-        let now = self.now();
-        self.assembly.into_run(now, &[]).0
+        self.0.close()
+    }
+}
+
+/// A run whose world is not looked at.
+trait AnyCourse {
+    /// Goes on within `limits` and those of the run; how many events happened.
+    fn go(&mut self, limits: Limits) -> u64;
+    fn has_ended(&self) -> bool;
+    fn now(&self) -> Time;
+    fn live(&self) -> Live;
+    fn close(self: Box<Self>) -> Run;
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// As long as it was to be, or with nothing left to come.
+    Whole,
+    /// Given up: by packets, of which none had come to its end for so many events; or by time, which stood still for as many.
+    GivenUp,
+}
+
+/// A run of `world`.
+struct Course<W: Measured> {
+    world: W,
+    calendar: Calendar<W::Event>,
+    length: RunLength,
+    formula: Option<Formula>,
+    patience: u64,
+    /// How things stood, in packets and in time, when patience was last looked at, and events since: the same events however the run is taken forward.
+    stood: (u64, Time),
+    since: u64,
+    end: Option<End>,
+}
+
+impl<W: Measured> Course<W> {
+    fn new(mut world: W, length: RunLength, formula: Option<Formula>) -> Self {
+        let mut calendar = Calendar::new();
+        world.start(&mut calendar);
+        let stood = (world.through(), calendar.now());
+        Self { world, calendar, length, formula, patience: PATIENCE, stood, since: 0, end: None }
+    }
+
+    /// Whether nothing has come of the events since it was last asked.
+    ///
+    /// Where all channels are refused, or none has room for what is sent, no packet comes, and a run that is as long as its packets would have no end while anything happens.
+    fn stands(&mut self) -> bool {
+        let stands = (self.world.through(), self.calendar.now());
+        let before = std::mem::replace(&mut self.stood, stands);
+        self.since = 0;
+        match self.length {
+            RunLength::Packets { .. } => stands.0 == before.0,
+            RunLength::Time { .. } => stands.1 == before.1,
+        }
+    }
+}
+
+impl<W: Measured> AnyCourse for Course<W> {
+    fn go(&mut self, asked: Limits) -> u64 {
+        let last = limits(self.length).until;
+        let mut left = asked.events;
+        while self.end.is_none() && left > 0 {
+            if self.since == self.patience && self.stands() {
+                self.end = Some(End::GivenUp);
+                break;
+            }
+            let limits =
+                Limits { until: asked.until.min(last), events: left.min(self.patience - self.since) };
+            let Self { world, calendar, .. } = self;
+            let outcome = laxity_engine::run(world, calendar, &mut VirtualClock, limits);
+            left -= outcome.events;
+            self.since += outcome.events;
+            match outcome.stop {
+                Stop::Events => {}
+                Stop::Until if limits.until < last => break,
+                Stop::Until | Stop::Finished | Stop::Drained => self.end = Some(End::Whole),
+            }
+        }
+        asked.events - left
+    }
+
+    fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    fn now(&self) -> Time {
+        self.calendar.now()
+    }
+
+    fn live(&self) -> Live {
+        self.world.live(self.now())
+    }
+
+    fn close(self: Box<Self>) -> Run {
+        let Self { world, calendar, formula, end, .. } = *self;
+        told(end, formula, world.into_run(calendar.now()))
+    }
+}
+
+/// `run` with what its `end` was among its figures, if it was given up; and with how many bounds it exceeded that were proved, if it did any.
+fn told(end: Option<End>, formula: Option<Formula>, mut run: Run) -> Run {
+    if end == Some(End::GivenUp) {
+        run.figures.insert("given_up".into(), 1.0);
+    }
+    // Those of the papers are there to be looked at, and some are exceeded.
+    if formula == Some(Formula::Corrected) {
+        let exceeded = run.channels.iter().filter(|channel| channel.exceeds()).count();
+        if exceeded > 0 {
+            run.figures.insert("exceeded".into(), exceeded as f64);
+        }
+    }
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use laxity_engine::World;
+    use laxity_units::Span;
+
+    use super::*;
+    use crate::results::Channel;
+
+    /// Something happens every so often, and every how-manyth time a packet comes to its end; how often and how many so far.
+    struct Ticks {
+        apart: Span,
+        packet: u64,
+        ticks: u64,
+        through: u64,
+    }
+
+    impl World for Ticks {
+        type Event = ();
+
+        fn handle(&mut self, _: Time, (): (), calendar: &mut Calendar<()>) {
+            self.ticks += 1;
+            self.through += u64::from(self.ticks.is_multiple_of(self.packet));
+            calendar.schedule_after(self.apart, ());
+        }
+
+        fn is_finished(&self) -> bool {
+            self.through >= 10
+        }
+    }
+
+    impl Measured for Ticks {
+        fn start(&mut self, calendar: &mut Calendar<()>) {
+            calendar.schedule(Time::ZERO, ());
+        }
+
+        fn through(&self) -> u64 {
+            self.through
+        }
+
+        fn live(&self, now: Time) -> Live {
+            Live { now, ..Live::default() }
+        }
+
+        fn into_run(self, _: Time) -> Run {
+            Run::default()
+        }
+    }
+
+    /// How it ends that has a packet every `packet` events, so far `apart`, with patience for a hundred and no more than `events`; and after how many.
+    /// In pieces of any number of events, and of any time, it is the same.
+    fn ends(length: RunLength, (apart, packet): (Span, u64), events: u64) -> (Option<End>, u64) {
+        let course = || {
+            let ticks = Ticks { apart, packet, ticks: 0, through: 0 };
+            Course { patience: 100, ..Course::new(ticks, length, None) }
+        };
+        let mut whole = course();
+        whole.go(Limits::NONE.events(events));
+        for piece in [1, 7, 50, 99, 100, 101] {
+            let (mut pieces, mut left) = (course(), events);
+            while left > 0 && !pieces.has_ended() {
+                left -= pieces.go(Limits::NONE.events(left.min(piece)));
+            }
+            assert_eq!((pieces.end, pieces.world.ticks), (whole.end, whole.world.ticks), "{piece}");
+            let (mut pieces, mut left) = (course(), events);
+            while left > 0 && !pieces.has_ended() {
+                let until = pieces.now().saturating_add(Span::from_us(1500));
+                left -= pieces.go(Limits { until, events: left });
+            }
+            assert_eq!((pieces.end, pieces.world.ticks), (whole.end, whole.world.ticks));
+        }
+        (whole.end, whole.world.ticks)
+    }
+
+    /// A bound that was proved and is exceeded is told of; one of the papers is there to be looked at. The last bit of a double breaks nothing, and
+    /// each way to its end counts.
+    #[test]
+    fn a_bound_that_is_exceeded_is_told_of() {
+        let channel = |bound, worst, delivery| Channel {
+            bound: Some(bound),
+            worst: Some(worst),
+            delivery_bound: Some(3.0),
+            delivery_worst: Some(delivery),
+            ..Channel::default()
+        };
+        for (formula, channels, exceeded) in [
+            (Formula::Corrected, vec![channel(2.0, 2.0, 3.0)], None),
+            (Formula::Corrected, vec![channel(2.0, 2.0 + 4e-16, 3.0)], None),
+            (Formula::Corrected, vec![channel(2.0, 2.1, 3.0), channel(2.0, 1.0, 3.1)], Some(2.0)),
+            (Formula::Papers, vec![channel(2.0, 2.1, 3.0)], None),
+        ] {
+            let run = told(Some(End::Whole), Some(formula), Run { channels, ..Run::default() });
+            let figure = run.figures.get("exceeded").copied();
+            assert_eq!((figure, run.exceeds_bounds()), (exceeded, exceeded.is_some()));
+        }
+    }
+
+    #[test]
+    fn a_run_is_given_up_of_which_nothing_comes() {
+        const MS: Span = Span::from_ms(1);
+        let (whole, given_up) = (Some(End::Whole), Some(End::GivenUp));
+        let packets = RunLength::Packets { total: 10, warmup: 0, cooldown: 0 };
+        assert_eq!(ends(packets, (MS, 100), u64::MAX), (whole, 1000));
+        assert_eq!(ends(packets, (Span::ZERO, 7), u64::MAX), (whole, 70), "all at one instant");
+        assert_eq!(ends(packets, (MS, 250), u64::MAX), (given_up, 100));
+        assert_eq!(ends(packets, (MS, u64::MAX), u64::MAX), (given_up, 100));
+        assert_eq!(ends(packets, (MS, u64::MAX), 70), (None, 70));
+        assert_eq!(ends(packets, (MS, 70), 330), (None, 330));
+        // By time nobody waits for packets, but time has to go on.
+        let time = RunLength::Time { total: Span::from_secs(1), warmup: Span::ZERO, cooldown: Span::ZERO };
+        assert_eq!(ends(time, (MS, u64::MAX), u64::MAX), (whole, 1001));
+        assert_eq!(ends(time, (Span::ZERO, u64::MAX), u64::MAX), (given_up, 100));
     }
 }

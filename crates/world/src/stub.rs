@@ -27,6 +27,7 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
             on_time: promised,
             offered: 1.0,
             throughput: 1.0,
+            goodput: 1.0,
             messages: 1,
             completed: 1,
             packets: 1,

@@ -124,3 +124,100 @@ fn a_run_event_by_event_is_the_same_run() {
         assert!(whole.channels.iter().all(|channel| channel.completed >= enough), "{text}");
     }
 }
+
+/// A host that receives at an interface, one of whose channels is told to begin later and to end.
+fn receiving(length: &str) -> String {
+    format!(
+        r#"
+        title = "a test"
+        [host]
+        profile = "polling-server"
+        receive = {{ poll = "1.59 us", program = "3 us", costs = "exponential" }}
+        [admission]
+        formula = "off"
+        [run]
+        {length}
+        [[interface]]
+        name = "nic"
+        policy = "hard_timer"
+        interval = "100 us"
+        quota = 10
+        buffers = 16
+        [[channel]]
+        name = "samples"
+        class = "real_time"
+        max_message = "64 B"
+        burst = 1
+        min_interval = "500 us"
+        deadline = "5 ms"
+        interface = "nic"
+        source = {{ kind = "periodic" }}
+        [[channel]]
+        name = "flood"
+        class = "best_effort"
+        max_message = "1 kB"
+        burst = 1
+        interface = "nic"
+        source = {{ kind = "poisson", interval = "10 us" }}
+        "#
+    )
+}
+
+/// Virtual interfaces: a film, and a ping-pong beside it.
+fn via(length: &str) -> String {
+    let round = |name: &str, ends: &str, after: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"best_effort\"\n{ends}\nmax_message = \"1 KiB\"\nburst = 1\n\
+             source = {{ kind = \"rounds\", after = \"{after}\" }}\n"
+        )
+    };
+    format!(
+        "title = \"a test\"\n[via]\nfirmware = \"qosvia\"\nnodes = 2\n[admission]\nformula = \"off\"\n[run]\n{length}\n\
+         [[channel]]\nname = \"film\"\nclass = \"real_time\"\nfrom = 0\nto = 1\nmax_message = \"4 KiB\"\nburst = 1\n\
+         rate = \"20 MB/s\"\nsource = {{ kind = \"poisson\", interval = \"150 us\" }}\n{}{}",
+        round("ping", "from = 0\nto = 1", "pong"),
+        round("pong", "from = 1\nto = 0", "ping"),
+    )
+}
+
+/// What comes in at interfaces, and virtual interfaces, are run like hosts at networks: at once, event by event and by time it is one run, closed early
+/// it is what it came to, and whoever looks sees what has been counted.
+#[test]
+fn every_kind_of_run_is_taken_in_pieces() {
+    let lengths = ["packets = 700\nwarmup = 50", "time = \"20 ms\"\nwarmup = \"5 ms\""];
+    for (text, stage) in lengths
+        .map(receiving)
+        .map(|text| (text, "interface"))
+        .into_iter()
+        .chain(lengths.map(via).map(|text| (text, "adapter@1")))
+    {
+        let scenario =
+            Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
+        let experiment = scenario.first();
+        let open = || Steps::open(&experiment).expect("it is a run");
+        let whole = run(&experiment);
+        assert!(whole.channels.iter().all(|channel| channel.completed > 10), "{text}");
+
+        let (mut events, mut by_event) = (0, open());
+        while by_event.step() {
+            events += 1;
+        }
+        assert!(events > 1000 && by_event.close() == whole, "{events} {text}");
+
+        let (mut by_time, mut messages, mut waited) = (open(), 0, 0);
+        while by_time.until(by_time.now() + Span::from_us(333)) {
+            let live = by_time.live();
+            let offered = live.channels.iter().map(|channel| channel.messages).sum();
+            assert!(live.now == by_time.now() && offered >= messages, "{text}");
+            messages = offered;
+            let (_, waiting) = live.stages.iter().find(|(name, _)| name == stage).expect("it is told of");
+            waited = waited.max(*waiting);
+        }
+        assert!(messages > 100 && waited > 0 && by_time.close() == whole, "{messages} {waited} {text}");
+
+        let mut early = open();
+        assert!(!early.finish_within(events / 2) && early.now() < Time::ZERO + Span::from_ms(20));
+        let early = early.close();
+        assert!(early.simulated > 0.0 && early.simulated < whole.simulated, "{}", early.simulated);
+    }
+}

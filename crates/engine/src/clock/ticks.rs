@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use laxity_units::{Span, Time};
 
+use super::monotonic;
 #[cfg(target_arch = "x86_64")]
 use super::tsc;
 
@@ -57,7 +58,7 @@ impl Ticks {
                 error_ppb: 3e9 * error / ns_per_tick,
             };
         }
-        Self { source: Source::Monotonic(instant_now()), ps_per_tick: 1e3, error_ppb: 0.0 }
+        Self { source: Source::Monotonic(monotonic::now()), ps_per_tick: 1e3, error_ppb: 0.0 }
     }
 
     /// What the counter shows.
@@ -66,7 +67,7 @@ impl Ticks {
         match self.source {
             #[cfg(target_arch = "x86_64")]
             Source::Tsc => tsc::read(),
-            Source::Monotonic(zero) => instant_now().duration_since(zero).as_nanos() as u64,
+            Source::Monotonic(zero) => monotonic::now().duration_since(zero).as_nanos() as u64,
         }
     }
 
@@ -105,11 +106,6 @@ impl Counter for Ticks {
     fn read(&mut self) -> u64 {
         Ticks::read(self)
     }
-}
-
-#[allow(clippy::disallowed_methods, reason = "this is where the real clock reads the time")]
-pub(super) fn instant_now() -> Instant {
-    Instant::now()
 }
 
 /// How many seconds of real time a second of run time takes: thesis 4.4.2 slows all delays down by `C_sf`.
@@ -220,7 +216,7 @@ impl Epoch {
 /// An epoch that need not agree with any counter.
 #[cfg(test)]
 pub(super) fn epoch(ps_per_tick: f64, zero: u64, dilation: Dilation) -> Epoch {
-    let ticks = Ticks { source: Source::Monotonic(instant_now()), ps_per_tick, error_ppb: 0.0 };
+    let ticks = Ticks { source: Source::Monotonic(monotonic::now()), ps_per_tick, error_ppb: 0.0 };
     Epoch::at(zero, ticks, dilation)
 }
 
@@ -269,7 +265,7 @@ mod tests {
     #[test]
     fn the_counter_goes_forward_at_about_the_rate_of_the_monotonic_clock() {
         let ticks = Ticks::calibrate();
-        let (began, first) = (instant_now(), ticks.read());
+        let (began, first) = (monotonic::now(), ticks.read());
         while began.elapsed() < Duration::from_millis(5) {}
         let (last, took) = (ticks.read(), began.elapsed());
         // Only a lower bound holds on a machine that may stop us between the two readings of an end.

@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-use super::ticks::instant_now;
+use super::monotonic;
 
 /// Points of the calibration's line.
 const POINTS: u32 = 64;
@@ -47,18 +47,18 @@ pub(super) fn calibrate() -> (f64, f64) {
 
 /// Readings of (ticks, nanoseconds) over the calibration, each from the first.
 fn points() -> Vec<(f64, f64)> {
-    let start = instant_now();
+    let start = monotonic::now();
     let first = read();
     let reading = || {
         let before = read();
-        let at = instant_now();
+        let at = monotonic::now();
         let after = read();
         (after.wrapping_sub(before), before.wrapping_sub(first), at.duration_since(start))
     };
     let readings: Vec<(u64, u64, Duration)> = (0..POINTS)
         .map(|point| {
             let from = Duration::from_nanos(CALIBRATION_NS * u64::from(point) / u64::from(POINTS - 1));
-            while instant_now().duration_since(start) < from {
+            while monotonic::now().duration_since(start) < from {
                 std::hint::spin_loop();
             }
             (0..TRIES).map(|_| reading()).min_by_key(|(width, ..)| *width).expect("a point has tries")

@@ -18,6 +18,7 @@
 //! ```
 
 mod binary;
+mod cell;
 mod collect;
 mod detect;
 mod error;

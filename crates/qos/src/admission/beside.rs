@@ -53,23 +53,11 @@
 use laxity_units::Span;
 
 use super::environment::{Above, Environment, Interference, OtherLink, ResourceModel};
-use super::o1::start;
 use super::population::Population;
 use super::terms::{ps, span};
+use super::trajectory::Beside;
+use super::transmission::start;
 use super::{o2, o3};
-
-/// What other links take.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Beside {
-    /// By time: as work above the handlers.
-    pub(super) above: Vec<Interference>,
-    /// By packets, for each that level handlers make for another link.
-    pub(super) each: u128,
-    /// Once.
-    pub(super) once: u128,
-    /// For each packet of ours in the second phase.
-    pub(super) per_start: u128,
-}
 
 /// Which of the two ways of counting is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,21 +20,9 @@
 //! *A program's queue* where a channel ends has the messages that are whole and that the program is not done with: current ones, so `q` at most, where handlers
 //! do not work ahead.
 
-use super::decision::{Deficit, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Resource};
 use super::environment::{Above, Environment, Request};
-use super::o1::Impossible;
 use crate::channel::Role;
-
-/// Room for a channel's messages and packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Buffers {
-    /// Message queue slots.
-    pub messages: u32,
-    /// Packet buffers.
-    pub packets: u64,
-    /// A handler that finds no packet buffer waits for one.
-    pub waits: bool,
-}
 
 /// The least room with which `request` keeps what it was promised.
 pub(super) fn needed(environment: &Environment, request: &Request) -> (u64, u64) {

@@ -35,10 +35,11 @@
 
 use laxity_units::Span;
 
+use super::decision::Impossible;
 use super::environment::{Environment, Interference};
-use super::o1::{Impossible, in_adapter, start};
 use super::population::Population;
 use super::terms::{Ratio, ps};
+use super::transmission::{in_adapter, start};
 
 /// What link scheduling takes, counted by packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -219,6 +219,9 @@ impl Bound {
     }
 }
 
+/// Why there is no bound.
+pub(super) type Impossible = (Resource, Deficit, Reason);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,6 @@ use std::fmt;
 
 use laxity_units::{Bytes, Span};
 
-use super::buffers::Buffers;
 use crate::channel::{Block, Role};
 use crate::costs::HostCosts;
 use crate::station::Link;
@@ -233,6 +232,17 @@ pub struct Program {
     pub work: Span,
     /// Messages that may wait for it, the one that it has included.
     pub slots: u32,
+}
+
+/// Room for a channel's messages and packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buffers {
+    /// Message queue slots.
+    pub messages: u32,
+    /// Packet buffers.
+    pub packets: u64,
+    /// A handler that finds no packet buffer waits for one.
+    pub waits: bool,
 }
 
 /// CPU time that an application is to have in each period, beside channels.

@@ -24,12 +24,12 @@
 
 use laxity_units::Bytes;
 
-use super::decision::{Deficit, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Resource};
 use super::environment::Environment;
-use super::o1::{Impossible, crossing, once_behind};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
 use super::trajectory::Charges;
+use super::transmission::{crossing, once_behind};
 
 /// The charges of a host that hands over.
 pub(super) fn charges(environment: &Environment, population: &Population) -> Result<Charges, Impossible> {

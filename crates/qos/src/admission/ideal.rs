@@ -11,12 +11,13 @@
 //! ([`super::trajectory`]). Calling the link scheduler is taken not to be preempted by handlers: were it,
 //! a lower handler could keep the link idle for as long as level packets are being made.
 
-use super::beside::Beside;
+use super::decision::Impossible;
 use super::environment::Environment;
-use super::o1::{Impossible, in_adapter, once_behind, start, stolen};
+use super::o1::stolen;
 use super::population::Population;
 use super::terms::Breakdown;
-use super::trajectory::Charges;
+use super::trajectory::{Beside, Charges};
+use super::transmission::{in_adapter, once_behind, start};
 
 /// The charges of the ideal host.
 pub(super) fn charges(

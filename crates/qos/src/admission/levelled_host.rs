@@ -45,13 +45,13 @@ use laxity_units::Span;
 use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
 use super::environment::{Above, Environment, Interference, Request, ResourceModel};
 use super::least::least;
-use super::o1::{in_adapter, once_behind, start};
 use super::o2;
 use super::population::Population;
 use super::rated_host::Unrated;
 use super::rates::{Coming, through};
 use super::table::{AdmissionTable, Test};
 use super::terms::{Breakdown, ps, span};
+use super::transmission::{in_adapter, once_behind, start};
 
 /// Every promise that such a host has made.
 #[derive(Debug, Clone)]

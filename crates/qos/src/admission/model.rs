@@ -1,13 +1,13 @@
 //! One model and one formula, made concrete for who shares the host.
 
-use super::beside::{Beside, Way};
-use super::decision::{Deficit, Reason, Resource};
+use super::beside::Way;
+use super::decision::{Deficit, Impossible, Reason, Resource};
 use super::environment::{Environment, Formula, Request, ResourceModel};
-use super::o1::Impossible;
 use super::population::Population;
 use super::response::Task;
 use super::terms::{Breakdown, ps};
-use super::trajectory::Charges;
+use super::trajectory::{Beside, Charges};
+use super::transmission::start;
 use super::{handed, ideal, o1, o2, o3, papers};
 use crate::channel::Role;
 
@@ -125,7 +125,7 @@ pub(super) fn shares(environment: &Environment, request: &Request) -> (u128, u12
         let read = request.program().map_or(0, |program| ps(program.work) + ps(host.switch()));
         return (cpu + ps(host.receive_message) + read, 0);
     }
-    let cpu = cpu + u128::from(n) * super::o1::start(environment);
+    let cpu = cpu + u128::from(n) * start(environment);
     if !request.is_sent() {
         return (cpu, 0);
     }

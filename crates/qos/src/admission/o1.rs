@@ -58,16 +58,13 @@
 //! where `B` is the longest protocol work of any handler between preemption points and `crossing` the
 //! second share of the crossing packet: its CPU or its link share, so the smaller of the two maxima.
 
-use super::beside::Beside;
 use super::counted::counted;
-use super::decision::{Deficit, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Resource};
 use super::environment::Environment;
 use super::population::Population;
-use super::terms::{Breakdown, Ratio, Term, ps};
-use super::trajectory::Charges;
-
-/// Why there is no bound.
-pub(super) type Impossible = (Resource, Deficit, Reason);
+use super::terms::{Breakdown, Ratio, ps};
+use super::trajectory::{Beside, Charges};
+use super::transmission::{completions_at_once, crossing, in_adapter, once_behind, start};
 
 const INTERRUPTS: Impossible = (Resource::Cpu, Deficit::Unbounded, Reason::InterruptsTakeAll);
 
@@ -176,54 +173,4 @@ pub(super) fn charges_of_cpu(
         prolonged: None,
         wait,
     })
-}
-
-/// For how long packets selected before may keep the adapter, and what their completions cost: `D L_max` and `D C_i`.
-pub(super) fn in_adapter(environment: &Environment, population: &Population) -> (u128, u128) {
-    let Some(largest) = population.largest_packet else { return (0, 0) };
-    let depth = u128::from(environment.depth);
-    let announced = environment.link.interrupts();
-    let interrupts = ps(environment.host.interrupt) * u128::from(announced.all);
-    // An adapter that waits for interrupts waits for those of packets behind as well.
-    let others = match announced.waited_for {
-        0 => 0,
-        _ => (interrupts + ps(environment.host.link_scheduling)) * depth,
-    };
-    (ps(environment.link.transmit(largest)) * depth, interrupts * depth + others)
-}
-
-/// What the link phase takes once, whoever is transmitted.
-pub(super) fn once_behind<'a>(environment: &'a Environment, population: &Population) -> &'a [Term] {
-    if population.largest_packet.is_some() { environment.link.once() } else { &[] }
-}
-
-/// What the CPU pays for a packet's start and all its interrupts.
-pub(super) fn start(environment: &Environment) -> u128 {
-    let interrupts = u128::from(environment.link.interrupts().all);
-    ps(environment.host.link_scheduling) + ps(environment.host.interrupt) * interrupts
-}
-
-/// Packets whose interrupts may fall into no time at all, beside what their spacing allows.
-pub(super) fn completions_at_once(environment: &Environment) -> u128 {
-    let depth = u128::from(environment.depth);
-    match environment.link.interrupts().all {
-        _ if environment.link.is_alone() => 1,
-        1 => depth,
-        // Those under way, those that come in for them, and once more, since a packet's are spread over its way.
-        _ => 3 * depth,
-    }
-}
-
-/// What the crossing packet may add beside the share counted with its message.
-pub(super) fn crossing(
-    environment: &Environment,
-    population: &Population,
-    stretch: Ratio,
-    per_block: u128,
-    per_start: u128,
-) -> u128 {
-    let Some(largest) = population.largest_real_time else { return 0 };
-    let on_cpu = stretch.scale(population.longest_work + per_block);
-    let on_link = ps(environment.link.transmit(largest)) + per_start;
-    on_cpu.min(on_link)
 }

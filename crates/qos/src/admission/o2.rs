@@ -59,13 +59,12 @@
 //! The gap `B'` could be halved for hosts whose best effort never idles, where blocks tile the time since the
 //! last start. An adversary that lets the CPU idle, and sends just before the completion, gets all of it.
 
-use super::beside::Beside;
-use super::decision::{Deficit, Reason, Resource};
+use super::decision::{Deficit, Impossible, Reason, Resource};
 use super::environment::{Above, Environment, Interference};
-use super::o1::{self, Impossible, completions_at_once, crossing, in_adapter, once_behind};
 use super::population::Population;
 use super::terms::{Breakdown, Ratio, ps};
-use super::trajectory::{Charges, Prolonged};
+use super::trajectory::{Beside, Charges, Prolonged};
+use super::transmission::{completions_at_once, crossing, in_adapter, once_behind, start};
 
 /// The charges of O2.
 pub(super) fn charges(
@@ -89,7 +88,7 @@ pub(super) fn charges(
 /// What a start may wait for, and takes: a block of any handler.
 pub(super) fn per_start(environment: &Environment, population: &Population) -> u128 {
     let switch = ps(environment.host.switch());
-    switch + population.block + switch + o1::start(environment)
+    switch + population.block + switch + start(environment)
 }
 
 /// The charges of the first phase alone, where the link goes by another order: a message is through when its last packet waits there. Runs of the link scheduler do not ask in which order packets
@@ -100,7 +99,7 @@ pub(super) fn charges_of_cpu(
 ) -> Result<Charges, Impossible> {
     let host = &environment.host;
     let switch = ps(host.switch());
-    let start = o1::start(environment);
+    let start = start(environment);
     let shortest = ps(environment.link.apart(population.smallest_packet));
     let depth = u128::from(environment.depth);
     let endless = if depth == 1 { shortest == 0 } else { start >= shortest };
@@ -143,7 +142,7 @@ pub(super) fn prolonged(
 ) -> Result<Option<Prolonged>, Impossible> {
     let interrupts = |work: &Interference| work.above == Above::Interrupt && !work.cost.is_zero();
     let any = environment.interference.iter().any(interrupts) || !environment.others.is_empty();
-    let start = o1::start(environment);
+    let start = start(environment);
     if start == 0 || population.largest_packet.is_none() || !any {
         return Ok(None);
     }

@@ -37,11 +37,13 @@
 //!
 //! All else is [`super::o1`]'s: at `τ` a handler has made a packet, and calls; what the adapter had then takes `D L(S)`, and what comes once in the stages.
 
+use super::decision::Impossible;
 use super::environment::Environment;
-use super::o1::{Impossible, crossing, in_adapter, once_behind, start, stolen};
+use super::o1::stolen;
 use super::population::Population;
 use super::terms::{Breakdown, ps, span};
 use super::trajectory::Charges;
+use super::transmission::{crossing, in_adapter, once_behind, start};
 use crate::costs::HostCosts;
 
 /// A thread that a completion creates, before it calls.

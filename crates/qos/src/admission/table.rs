@@ -60,11 +60,12 @@ use laxity_units::Span;
 
 use at_deadlines::at_deadlines;
 
-use super::decision::{AdmissionId, Bound, Claimant, Decision, Deficit, Reason, Refusal, Resource};
+use super::decision::{
+    AdmissionId, Bound, Claimant, Decision, Deficit, Impossible, Reason, Refusal, Resource,
+};
 use super::demand::Stream;
 use super::environment::{Environment, EnvironmentError, Request};
 use super::model::{Shared, shares};
-use super::o1::Impossible;
 use super::population::Population;
 use super::response::{
     Claim, Effort, Late, MOST_LOOKS, MOST_RELEASES, Task, demand, in_time, response, response_or_line, sweep,

@@ -13,9 +13,10 @@ mod stations;
 use laxity_units::{Bytes, Span};
 use proptest::prelude::*;
 
-use super::beside::{Beside, Way};
+use super::beside::Way;
 use super::model::Shared;
 use super::population::Population;
+use super::trajectory::Beside;
 use super::*;
 use crate::channel::{Block, Role};
 use crate::costs::{HostCosts, LinkCosts};

@@ -111,6 +111,19 @@ pub(super) struct Charges {
     pub(super) wait: Breakdown,
 }
 
+/// What other links of the host take ([`super::beside`]).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// By time: as work above the handlers.
+    pub(super) above: Vec<Interference>,
+    /// By packets, for each that level handlers make for another link.
+    pub(super) each: u128,
+    /// Once.
+    pub(super) once: u128,
+    /// For each packet of ours in the second phase.
+    pub(super) per_start: u128,
+}
+
 /// Packets complete while an interrupt is served in the middle of a run of the link scheduler, which then starts more ([`super::o2`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prolonged {

@@ -28,8 +28,8 @@ use std::collections::VecDeque;
 
 use laxity_units::{Span, Time};
 
-use super::bounds::{Latency, Share, Sharing};
 use super::keyed::evict;
+use super::sharing::{Latency, Share, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};

@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 
 use laxity_units::{Span, Time};
 
-use super::bounds::Sharing;
 use super::keyed::{Keyed, evict};
+use super::sharing::Sharing;
 use super::{Class, Rank, Request, Tag};
 
 /// A queue by expected arrival, equal ones by arrival; behind it best effort.

@@ -5,7 +5,7 @@
 
 use laxity_units::{Span, Time};
 
-use super::bounds::Sharing;
+use super::sharing::Sharing;
 
 /// The base of frames, and so all of them.
 #[derive(Debug, Clone, Copy)]

@@ -33,9 +33,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use laxity_units::{Bytes, Span, Time};
 
-use super::bounds::{Latency, Sharing};
 use super::groups::{Group, Groups};
 use super::keyed::evict;
+use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};

@@ -33,9 +33,9 @@ use std::collections::VecDeque;
 
 use laxity_units::Time;
 
-use super::bounds::{Latency, Sharing};
 use super::frames::Frames;
 use super::keyed::evict;
+use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Server, Tag};

@@ -36,8 +36,8 @@
 use laxity_units::{Span, Time};
 
 use super::Request;
-use super::bounds::{Latency, Sharing};
 use super::held::{Held, Holds};
+use super::sharing::{Latency, Sharing};
 use super::virtual_time::Virtual;
 use crate::channel::ByChannel;
 

@@ -33,9 +33,9 @@
 
 use laxity_units::{Span, Time};
 
-use super::bounds::Sharing;
 use super::frames::Frames;
 use super::held::{Held, Holds};
+use super::sharing::Sharing;
 use super::{Request, Server};
 
 /// Items until their frames end, and those of each length whose have.

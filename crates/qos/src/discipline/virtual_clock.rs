@@ -28,7 +28,7 @@
 
 use laxity_units::Time;
 
-use super::bounds::{Latency, Sharing};
+use super::sharing::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::channel::{ByChannel, ChannelId};

@@ -36,7 +36,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use laxity_units::Time;
 
 use super::Server;
-use super::bounds::{Latency, Sharing};
+use super::sharing::{Latency, Sharing};
 use super::stamped::{Item, Stamp, Stamped, Stamps};
 use super::virtual_time::Virtual;
 use crate::channel::{ByChannel, ChannelId};

@@ -41,8 +41,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use laxity_units::Time;
 
-use super::bounds::{Latency, Sharing};
 use super::keyed::evict;
+use super::sharing::{Latency, Sharing};
 use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};

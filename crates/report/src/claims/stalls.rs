@@ -37,7 +37,7 @@ fn decides(field: &str) -> Decides {
         | "laxity" | "latency" | "sojourn" | "queueing" | "access" | "delivery" | "waited" | "served" => {
             Decides::Nothing
         }
-        "offered" | "throughput" | "messages" | "completed" | "packets" | "delivered" | "count" | "mean" | "p50"
+        "offered" | "throughput" | "goodput" | "messages" | "completed" | "packets" | "delivered" | "count" | "mean" | "p50"
         | "utilisation" | "uses" | "read" | "written" | "waited_p50" | "of_contract" => Decides::All,
         _ => Decides::One,
     }

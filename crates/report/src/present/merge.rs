@@ -60,6 +60,7 @@ fn merged(members: &[&Channel]) -> Channel {
         worst_found: tightest.worst_found,
         offered: members.iter().map(|c| c.offered).sum(),
         throughput: members.iter().map(|c| c.throughput).sum(),
+        goodput: members.iter().map(|c| c.goodput).sum(),
         messages: total(|c| c.messages),
         completed: total(|c| c.completed),
         packets: total(|c| c.packets),

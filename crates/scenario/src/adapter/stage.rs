@@ -8,6 +8,7 @@ use super::places::{Places, Side};
 use super::resources::{Resources, rank};
 use super::*;
 use crate::choice::PhaseKind;
+use crate::frame::frame_of;
 use crate::leaf::Whole;
 use crate::raw::{RawPhase, RawQueue, RawStage};
 
@@ -176,7 +177,7 @@ fn queue(
         return Err(cx.fault(&overload.span(), reason, help));
     }
     let overload = overload.map_or(Overload::Block, Spanned::into_inner);
-    let frame = crate::convert::frame(cx, frame, order, &span)?;
+    let frame = frame_of(cx, frame, order, &span)?;
     Ok(Queue {
         takes: takes?,
         order,

@@ -30,7 +30,7 @@ pub(super) fn interrupts(cx: &mut Context<'_>, part: &mut Part<RawAdapter>) -> R
 /// The same at a host of so many cores.
 pub(super) fn steered(cx: &mut Context<'_>, said: &Interrupts, cores: u8) -> Result<Vec<CoreId>, Reported> {
     let Some(said) = said else { return Ok(vec![CoreId::FIRST]) };
-    let each = said.iter().map(|(core, at)| host::core(cx, *core, at, cores, "the host").map(|()| *core));
+    let each = said.iter().map(|(core, at)| core::core(cx, *core, at, cores, "the host").map(|()| *core));
     each.collect()
 }
 

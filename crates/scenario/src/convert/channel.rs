@@ -428,7 +428,7 @@ fn cores(
     ];
     let mut cores = [None; 3];
     for ((core, said), stations) in cores.iter_mut().zip(said).zip(of_route) {
-        let Some((number, at)) = host::core_number(cx, said)? else { continue };
+        let Some((number, at)) = core::core_number(cx, said)? else { continue };
         if around.cluster || around.interfaces.is_some() {
             return Err(cx.fault(&at, "no host here has cores to choose from", "remove this"));
         }
@@ -437,7 +437,7 @@ fn cores(
         let narrow = several.clone().find(|(cores, _)| *cores <= number.0);
         let alone = hosts.clone().next().filter(|_| several.clone().next().is_none());
         if let Some((cores, host)) = narrow.or(alone) {
-            host::core(cx, number, &at, *cores, host)?;
+            core::core(cx, number, &at, *cores, host)?;
         }
         *core = Some(number);
     }

@@ -36,8 +36,8 @@ fn application(
     let part = cx.part(part)?;
     let (owner, raw) = (part.span(), part.into_inner());
     let RawComputing { core, budget, period, deadline, start, level, slice } = raw;
-    let core = super::host::core_number(cx, core).and_then(|core| {
-        core.map(|(core, at)| super::host::core(cx, core, &at, cores, "the host").map(|()| core)).transpose()
+    let core = super::core::core_number(cx, core).and_then(|core| {
+        core.map(|(core, at)| super::core::core(cx, core, &at, cores, "the host").map(|()| core)).transpose()
     });
     let slice = cx.required(slice, "slice", &owner, "this application");
     let Some(budget) = budget else {

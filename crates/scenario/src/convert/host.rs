@@ -6,11 +6,13 @@ use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::discipline::EarlyPolicy;
 use laxity_units::{Bytes, Span};
 
+use super::core::{core, core_number};
 use super::*;
 use crate::choice::{PreemptionWord, Resources};
-use crate::leaf::{Cost, Factor, Interval, shortly};
+use crate::frame::frame_of;
+use crate::leaf::{Cost, Factor, shortly};
 use crate::profile::{Profile, Unmeasured};
-use crate::raw::{CoreNumber, Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::written::{Either, Written};
 
 /// `S` where the file says nothing.
@@ -102,39 +104,6 @@ pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Rep
         computing: Vec::new(),
     };
     Ok(Located { value: host, spans })
-}
-
-/// The core that is named, and where.
-pub(super) fn core_number(
-    cx: &mut Context<'_>,
-    core: Option<Written<CoreNumber>>,
-) -> Result<Option<(CoreId, Range<usize>)>, Reported> {
-    let core = cx.optional(core)?;
-    Ok(core.map(|core| (CoreId(core.get_ref().get() as u8), core.span())))
-}
-
-/// Refuses `core`, named at `at`, of `host` if that has only so many.
-pub(super) fn core(
-    cx: &mut Context<'_>,
-    core: CoreId,
-    at: &Range<usize>,
-    cores: u8,
-    host: &str,
-) -> Result<(), Reported> {
-    if core.0 < cores {
-        return Ok(());
-    }
-    let (reason, help) = match cores {
-        1 => (
-            format!("{host} has one core, number 0"),
-            format!("say `cores = {}` under `[host]`, or remove this", core.0 + 1),
-        ),
-        _ => (
-            format!("{host} has {cores} cores, and there is no number {}", core.0),
-            format!("valid is 0 to {}", cores - 1),
-        ),
-    };
-    Err(cx.fault(at, reason, help))
 }
 
 /// Refuses a profile for packets that it was not measured with.
@@ -328,22 +297,6 @@ fn preemption(
     }
 }
 
-/// The shortest frame of a queue, which an order that has frames needs; others leave it, so that orders can be swept.
-pub(crate) fn frame(
-    cx: &mut Context<'_>,
-    frame: Option<Written<Bounded<Interval>>>,
-    order: Order,
-    owner: &Range<usize>,
-) -> Result<Span, Reported> {
-    match cx.optional(frame)? {
-        Some(frame) => Ok(frame.into_inner().get()),
-        None if order.has_frames() => {
-            Err(cx.fault(owner, "this order is in frames of time", "say `frame`, such as `\"1 ms\"`"))
-        }
-        None => Ok(Span::ZERO),
-    }
-}
-
 fn link(
     cx: &mut Context<'_>,
     part: Option<Part<RawLink>>,
@@ -375,7 +328,7 @@ fn link(
         paradigm,
         core: core.map_or(CoreId::FIRST, |(core, _)| core),
         order,
-        frame: self::frame(cx, frame, order, &span)?,
+        frame: frame_of(cx, frame, order, &span)?,
         // What it is, the adapter says.
         speed: LinkCosts::default(),
         early: EarlyPolicy {

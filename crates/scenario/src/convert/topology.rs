@@ -11,6 +11,7 @@ use laxity_world::experiment::{Forwarding, Outlet, SwitchSpec};
 use super::way::{Graph, Place, Way};
 use super::*;
 use crate::choice::{Framing, NetworkKind, NodeKind};
+use crate::frame::frame_of;
 use crate::raw::{RawAdapter, RawAdapters, RawHost, RawNetwork, RawNetworks, RawNode};
 use crate::written::Entries;
 
@@ -252,7 +253,7 @@ impl Builder {
                     shared: shared?.map_or(Bytes::ZERO, |shared| shared.into_inner().get()),
                 };
                 let order = order?;
-                let frame = host::frame(cx, frame, order, &name.span())?;
+                let frame = frame_of(cx, frame, order, &name.span())?;
                 for copy in self.copies(cx, name, count)? {
                     self.switches.push(SwitchSpec { name: copy.clone(), ..switch.clone() });
                     self.ports.push(Ports { order, frame, early, memory });

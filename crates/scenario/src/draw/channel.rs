@@ -7,7 +7,8 @@ use laxity_units::{Bytes, Rate, Span};
 use laxity_world::experiment::Refusal;
 
 use super::dice::Dice;
-use super::nodes::{HOSTS, HUB, switches_between};
+use super::names::{HOSTS, HUB};
+use super::nodes::switches_between;
 use super::sketch::{Drafted, Drawn, name, names, part, quantity, table, that, this, unsaid, whole, word};
 use super::source::{Contract, source};
 use super::theme::{GROUPS, Place, Scheduling, Theme};

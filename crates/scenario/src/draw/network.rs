@@ -3,7 +3,7 @@
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
-use super::nodes::{ADAPTERS, HOSTS, HUB};
+use super::names::{ADAPTERS, HOSTS, HUB};
 use super::sketch::{
     Drafted, Drawn, boolean, name, part, quantity, share, table, that, this, unsaid, whole, word,
 };

@@ -7,6 +7,7 @@ use laxity_world::experiment::Forwarding;
 use super::adapter::adapter;
 use super::dice::Dice;
 use super::host::{frame, host};
+use super::names::{ADAPTERS, HOSTS, HUB, SWITCHES};
 use super::network::impairments;
 use super::sketch::{
     Drafted, Drawn, boolean, ends, entries, name, one, part, quantity, several, table, unsaid, whole, word,
@@ -15,14 +16,6 @@ use super::theme::{AdapterTheme, GROUPS, Place, Scheduling, Theme};
 use crate::choice::{Framing, NetworkKind, NodeKind};
 use crate::raw::{RawGroup, RawNetwork, RawNetworks, RawNode};
 use crate::written::{Entries, Part};
-
-/// What hosts are called; the last may be several.
-pub(super) const HOSTS: [&str; 4] = ["ada", "ben", "cleo", "dan"];
-/// What the adapters of a host that has two are called, and a third.
-pub(super) const ADAPTERS: [&str; 3] = ["left", "right", "up"];
-/// The host that may have them.
-pub(super) const HUB: usize = 1;
-pub(super) const SWITCHES: [&str; 6] = ["sw", "sx", "sy", "sz", "ta", "tb"];
 
 /// What one host may have that the others have not.
 const OTHERS: [AdapterTheme; 4] = [

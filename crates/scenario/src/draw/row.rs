@@ -6,7 +6,7 @@
 use laxity_units::Span;
 
 use super::dice::Dice;
-use super::nodes::{HOSTS, SWITCHES};
+use super::names::{HOSTS, SWITCHES};
 
 /// A row, and who is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

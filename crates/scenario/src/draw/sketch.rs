@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use laxity_units::{Bytes, Rate, Span};
 
-use super::nodes::ADAPTERS;
+use super::names::ADAPTERS;
 use crate::leaf::{Bounded, Bounds, Choice, EndName, Factor, Name, Or, Share, Whole};
 use crate::raw::Several;
 use crate::written::{Either, Entries, List, Part, Written};

@@ -1,90 +1,16 @@
-//! What is counted beside channels: stages of adapters, and how things stand while a run goes on.
+//! What passes a stage, and how things stand while a run goes on.
 
 use laxity_engine::trace::Trace;
 use laxity_model::adapter::{Adapter, Direction, Passage};
 use laxity_model::network::{ImpairmentCounts, Medium};
 use laxity_model::node::Node;
-use laxity_qos::channel::{Computed, LinkId};
-use laxity_units::{Span, Time};
+use laxity_qos::channel::LinkId;
+use laxity_units::Time;
 
+use super::live::{Live, LiveChannel};
 use super::surroundings::Surroundings;
 use super::{Assembly, Outside};
-use crate::experiment::Experiment;
-use crate::measure::{Rows, Samples, seconds};
-
-/// What is counted of a stage.
-#[derive(Debug, Clone, Default)]
-pub(super) struct StageMeter {
-    /// Of each packet for how long it waited, and was served.
-    pub(super) passages: Rows<2>,
-}
-
-/// What is counted of an application that computes.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ComputingMeter {
-    /// Budgets done in the window.
-    pub(super) budgets: u64,
-    /// Those among them that were done late.
-    pub(super) late: u64,
-    /// The longest from the beginning of a period until its budget was done, of the whole run.
-    pub(super) worst: Option<Span>,
-    pub(super) response: Samples,
-}
-
-impl StageMeter {
-    /// Those of an adapter, by its stages.
-    pub(super) fn of(adapter: &Adapter) -> Vec<Self> {
-        vec![Self::default(); adapter.stages(Time::ZERO).len()]
-    }
-}
-
-impl ComputingMeter {
-    /// A budget was done at `now`; `counted` if within the window.
-    pub(super) fn done(&mut self, now: Time, done: &Computed, counted: bool) {
-        self.worst = self.worst.max(Some(now.saturating_since(done.from)));
-        if counted {
-            self.budgets += 1;
-            self.late += u64::from(now > done.due);
-            self.response.push([seconds(done.from, now)]);
-        }
-    }
-}
-
-/// Meters of all applications, by node.
-pub(super) fn of_computing(experiment: &Experiment) -> Vec<Vec<ComputingMeter>> {
-    let of = |node| vec![ComputingMeter::default(); experiment.host(node).computing.len()];
-    (0..experiment.nodes.len()).map(of).collect()
-}
-
-/// How a run stands, for whoever watches it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Live {
-    /// The time of the run.
-    pub now: Time,
-    /// Per channel, in the order of the experiment.
-    pub channels: Vec<LiveChannel>,
-    /// Per node and stage: name and packets waiting.
-    pub stages: Vec<(String, usize)>,
-}
-
-/// How a channel stands.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LiveChannel {
-    /// Messages offered.
-    pub messages: u64,
-    /// Messages transmitted whole.
-    pub completed: u64,
-    /// Messages received whole.
-    pub delivered: u64,
-    /// Bytes transmitted.
-    pub bytes: u64,
-    /// Messages after their deadline.
-    pub missed: u64,
-    /// Packets lost.
-    pub lost: u64,
-    /// The longest time from a message's logical arrival to its end, in seconds.
-    pub worst: Option<f64>,
-}
+use crate::measure::seconds;
 
 impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
     pub(super) fn pass(&mut self, node: usize, link: LinkId, passage: &Passage) {
@@ -111,15 +37,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
 impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// How things stand at `now`.
     pub fn live(&self, now: Time) -> Live {
-        let channels = self.around.meters.iter().map(|meter| LiveChannel {
-            messages: meter.tally.messages,
-            completed: meter.tally.completed,
-            delivered: meter.tally.delivered,
-            bytes: meter.tally.transmitted.get(),
-            missed: meter.tally.late(),
-            lost: meter.tally.lost_packets,
-            worst: meter.worst.map(laxity_units::Span::as_secs_f64),
-        });
+        let channels = self.around.meters.iter().map(LiveChannel::of);
         let adapters = self.nodes.iter().enumerate().flat_map(|(i, node)| {
             (0..).map(LinkId).zip(node.adapters()).map(move |(link, adapter)| (i, link, adapter))
         });
@@ -163,24 +81,5 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// The outside, to look at.
     pub fn outside(&mut self) -> &mut O {
         &mut self.around.outside
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_that_is_done_when_it_is_due_is_not_late() {
-        let ms = |ms: u64| Time::ZERO + Span::from_ms(ms);
-        let done = Computed { application: 0, from: ms(10), due: ms(15) };
-        let mut meter = ComputingMeter::default();
-        meter.done(ms(15), &done, true);
-        assert_eq!((meter.budgets, meter.late, meter.worst), (1, 0, Some(Span::from_ms(5))));
-        meter.done(ms(15) + Span::from_ps(1), &done, true);
-        assert_eq!((meter.budgets, meter.late), (2, 1));
-        // The worst is of the whole run.
-        meter.done(ms(30), &done, false);
-        assert_eq!((meter.budgets, meter.late, meter.worst), (2, 1, Some(Span::from_ms(20))));
     }
 }

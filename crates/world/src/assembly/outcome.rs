@@ -253,6 +253,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             worst_found: None,
             offered: rate(counted.offered),
             throughput: rate(counted.transmitted),
+            goodput: rate(if received { counted.delivered_bytes } else { counted.completed_bytes }),
             messages: counted.messages,
             completed: counted.completed,
             packets: counted.packets,

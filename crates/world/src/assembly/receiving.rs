@@ -22,7 +22,8 @@ use laxity_units::{Bytes, Span, Time};
 
 pub use host::ReceivingHost;
 
-use super::runs::{Ended, go_on};
+use super::live::{Live, LiveChannel};
+use super::measured::Measured;
 use super::window::Window;
 use crate::experiment::{Chance, Command, Experiment, RunLength};
 use crate::measure::{Meter, Punctuality, Tally};
@@ -30,14 +31,13 @@ use crate::promise::{self, Promise};
 use crate::results::Run;
 use traced::Traced;
 
-/// Runs `experiment`, whose channels all come in at interfaces, for `length`: `None` if it has not ended after so many `events`.
+/// The host of `experiment`, whose channels all come in at interfaces, for a run of `length`.
 /// `trace` is told what the CPU does and when packets are with their programs.
-pub(super) fn run(
-    experiment: &Experiment,
+pub(crate) fn of<'a>(
+    experiment: &'a Experiment,
     length: RunLength,
-    events: u64,
-    trace: Option<&mut dyn Trace>,
-) -> Option<Run> {
+    trace: Option<&'a mut dyn Trace>,
+) -> Receiving<'a, Receiver> {
     let host = experiment.host(0);
     let interfaces = experiment.interfaces_at_rest();
     let programs = experiment.programs.iter().map(|program| program.config).collect();
@@ -47,10 +47,7 @@ pub(super) fn run(
         .with_pool(host.pool);
     let mut world = Receiving::new(experiment, length, receiver);
     world.traced = trace.map(|trace| Traced::new(experiment, trace));
-    let mut calendar = Calendar::new();
-    world.start(&mut calendar);
-    let (ended, outcome) = go_on(&mut world, &mut calendar, (length, events), |world| world.window.through);
-    (ended != Ended::Events).then(|| ended.told(experiment.admission.formula, world.into_run(outcome.now).0))
+    world
 }
 
 /// What can happen. What there is to say of it is one number each time, so that an event is two words, which stay in registers.
@@ -340,5 +337,30 @@ impl<H: ReceivingHost> World for Receiving<'_, H> {
 
     fn is_finished(&self) -> bool {
         self.window.is_over()
+    }
+}
+
+impl<H: ReceivingHost> Measured for Receiving<'_, H> {
+    fn start(&mut self, calendar: &mut Calendar<Event>) {
+        Receiving::start(self, calendar);
+    }
+
+    fn through(&self) -> u64 {
+        self.window.through
+    }
+
+    fn live(&self, now: Time) -> Live {
+        let mut waiting = vec![0; self.experiment.interfaces.len()];
+        for (inflow, meter) in self.inflows.iter().zip(&self.meters) {
+            let Tally { messages, completed, dropped_packets, .. } = &meter.tally;
+            waiting[inflow.interface] += messages - completed - dropped_packets;
+        }
+        let name = |i| if i == 0 { "interface".into() } else { format!("interface@{i}") };
+        let stages = waiting.into_iter().enumerate().map(|(i, waiting)| (name(i), waiting as usize));
+        Live { now, channels: self.meters.iter().map(LiveChannel::of).collect(), stages: stages.collect() }
+    }
+
+    fn into_run(self, end: Time) -> Run {
+        Receiving::into_run(self, end).0
     }
 }

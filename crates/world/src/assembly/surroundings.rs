@@ -16,7 +16,6 @@ use laxity_qos::channel::{ChannelId, Label, Packet, Sent, Slot, Slots};
 use laxity_units::{Bytes, Time};
 
 use super::legs::{Leg, Legs};
-use super::meters::{ComputingMeter, StageMeter};
 use super::networks::Networks;
 use super::observer::Observer;
 use super::state::{Arriving, Event, Snapshot};
@@ -24,7 +23,7 @@ use super::switches::Switches;
 use super::window::Window;
 use super::{Notice, Outside};
 use crate::experiment::{Experiment, Laps};
-use crate::measure::Meter;
+use crate::measure::{ComputingMeter, Meter, StageMeter};
 
 /// All of an assembly that is not a node or a source.
 pub(super) struct Surroundings<'a, 'f, T: Trace, O: Outside> {

@@ -26,7 +26,8 @@ use programs::{Handed, Program};
 use traced::Traced;
 
 use super::groups;
-use super::runs::{Ended, go_on};
+use super::live::{Live, LiveChannel};
+use super::measured::Measured;
 use super::window::Window;
 use crate::experiment::{Chance, Experiment, Renegotiation, RunLength, SourceSpec, ViaSpec};
 use crate::measure::{Gaps, Meter, Punctuality, Tally, seconds};
@@ -36,30 +37,25 @@ use crate::results::Run;
 /// Bytes of the message that returns credits.
 const CREDIT: Bytes = Bytes::new(16);
 
-/// Runs `experiment`, which has virtual interfaces, for `length`: `None` if it has not ended after so many `events`. `trace` is told
-/// every step of every message and what each unit does.
-pub(super) fn run(
-    experiment: &Experiment,
+/// The nodes of `experiment`, whose channels are virtual interfaces as `spec` says, for a run of `length`. `trace` is told every step of every message
+/// and what each unit does.
+pub(crate) fn of<'a>(
+    experiment: &'a Experiment,
+    spec: &'a ViaSpec,
     length: RunLength,
-    events: u64,
-    trace: Option<&mut dyn Trace>,
-) -> Option<Run> {
-    let spec = experiment.via.as_ref().expect("it has virtual interfaces");
+    trace: Option<&'a mut dyn Trace>,
+) -> Cluster<'a> {
     let mut cluster = Cluster::new(experiment, spec, length);
     if let Some(trace) = trace {
         cluster.traced = Some(Traced::new(experiment, trace));
         cluster.adapters.iter_mut().for_each(Via::watch);
     }
-    let mut calendar = Calendar::new();
-    cluster.start(&mut calendar);
-    let (ended, outcome) =
-        go_on(&mut cluster, &mut calendar, (length, events), |cluster| cluster.window.through);
-    (ended != Ended::Events).then(|| ended.told(experiment.admission.formula, cluster.into_run(outcome.now)))
+    cluster
 }
 
 /// What can happen.
 #[derive(Debug, Clone, Copy)]
-enum Event {
+pub(crate) enum Event {
     /// A source has a message.
     Arrival { source: u32, size: Bytes },
     /// A program rings a doorbell.
@@ -103,7 +99,7 @@ impl Snapshot {
 }
 
 /// Nodes, wires and what is counted.
-struct Cluster<'a> {
+pub(crate) struct Cluster<'a> {
     experiment: &'a Experiment,
     spec: &'a ViaSpec,
     adapters: Vec<Via>,
@@ -164,33 +160,6 @@ impl<'a> Cluster<'a> {
             traced: None,
             experiment,
             spec,
-        }
-    }
-
-    fn start(&mut self, calendar: &mut Calendar<Event>) {
-        for edge in self.window.edges() {
-            calendar.schedule(edge, Event::Window);
-        }
-        self.look_at_window(Time::ZERO);
-        for (number, new) in (0..).zip(&self.spec.renegotiations) {
-            calendar.schedule(new.at, Event::Renegotiated { number });
-        }
-        for source in 0..self.sources.len() {
-            self.schedule_arrival(source, calendar);
-        }
-        for channel in 0..self.experiment.channels.len() {
-            if self.promises[channel].is_refused() {
-                continue;
-            }
-            let first = match self.experiment.channels[channel].source {
-                SourceSpec::Closed { outstanding, .. } => outstanding,
-                // Whoever of two stands first in the file begins.
-                SourceSpec::Rounds { window, after, .. } if channel < after => window,
-                _ => 0,
-            };
-            for _ in 0..first {
-                self.offer_another(Time::ZERO, channel, calendar);
-            }
         }
     }
 
@@ -394,6 +363,7 @@ impl Meter {
     /// A program has a message of `size` that was handed over at `sent`.
     fn take(&mut self, now: Time, sent: Time, size: Bytes, counted: bool) {
         self.tally.delivered += 1;
+        self.tally.delivered_bytes += size;
         self.tally.transmitted += size;
         let due = self.deadline_at_receiver.map(|deadline| sent.saturating_add(deadline));
         self.tally.delivered_late += u64::from(due.is_some_and(|due| now > due));
@@ -460,5 +430,49 @@ impl World for Cluster<'_> {
 
     fn is_finished(&self) -> bool {
         self.window.is_over()
+    }
+}
+
+impl Measured for Cluster<'_> {
+    fn start(&mut self, calendar: &mut Calendar<Event>) {
+        for edge in self.window.edges() {
+            calendar.schedule(edge, Event::Window);
+        }
+        self.look_at_window(Time::ZERO);
+        for (number, new) in (0..).zip(&self.spec.renegotiations) {
+            calendar.schedule(new.at, Event::Renegotiated { number });
+        }
+        for source in 0..self.sources.len() {
+            self.schedule_arrival(source, calendar);
+        }
+        for channel in 0..self.experiment.channels.len() {
+            if self.promises[channel].is_refused() {
+                continue;
+            }
+            let first = match self.experiment.channels[channel].source {
+                SourceSpec::Closed { outstanding, .. } => outstanding,
+                // Whoever of two stands first in the file begins.
+                SourceSpec::Rounds { window, after, .. } if channel < after => window,
+                _ => 0,
+            };
+            for _ in 0..first {
+                self.offer_another(Time::ZERO, channel, calendar);
+            }
+        }
+    }
+
+    fn through(&self) -> u64 {
+        self.window.through
+    }
+
+    fn live(&self, now: Time) -> Live {
+        let stages = self.adapters.iter().enumerate().map(|(node, adapter)| {
+            (format!("adapter{}", self.experiment.suffix(node)), adapter.report().backlog)
+        });
+        Live { now, channels: self.meters.iter().map(LiveChannel::of).collect(), stages: stages.collect() }
+    }
+
+    fn into_run(self, end: Time) -> Run {
+        self.closed(end)
     }
 }

@@ -1,8 +1,17 @@
-//! Which part of a run is counted.
+//! How long a run is, and which part of it is counted.
 
+use laxity_engine::Limits;
 use laxity_units::Time;
 
 use crate::experiment::RunLength;
+
+/// The engine's limits for a run of `length`.
+pub fn limits(length: RunLength) -> Limits {
+    match length {
+        RunLength::Time { total, .. } => Limits::NONE.until(Time::ZERO + total),
+        RunLength::Packets { .. } => Limits::NONE,
+    }
+}
 
 /// A stretch in the middle of a run, with how things stood, an `S`, at its edges.
 #[derive(Debug)]

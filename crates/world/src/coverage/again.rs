@@ -3,14 +3,14 @@
 //! To a table each time is a request of its own: a message that comes back is one of a channel whose logical arrivals here are those of the first time, later by the local deadlines and the
 //! longest ways between the two, and as far apart as its contract says. It waits like any other, and the first time waits for it like for any other. So what sums over
 //! requests holds as it is: the host with one null adapter, under O1, O2 and O3 and by deadlines or levels, and the port of a switch. What comes in
-//! is counted hop by hop (`promise/arrivals.rs`), and so are best effort and timers. What other analyses count by channel (flows that share a rate, frames in an adapter of stages, cores, several links)
+//! is counted hop by hop (`traffic/senders.rs`), and so are best effort and timers. What other analyses count by channel (flows that share a rate, frames in an adapter of stages, cores, several links)
 //! has not been looked at with one that counts twice.
 
 use std::collections::BTreeSet;
 
 use laxity_qos::admission::ResourceModel;
 
-use super::{Covered, Uncovered};
+use super::covered::{Covered, Uncovered};
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
 /// The stations to which some channel comes again.

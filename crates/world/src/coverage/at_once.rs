@@ -15,13 +15,14 @@ use laxity_qos::station::{Closed, Line, Link, Open, Rated, Station, Unrated};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::{Span, Time};
 
-use super::Uncovered;
+use super::covered::Uncovered;
 use super::faults::faults_at;
 use super::incoming::incoming;
 use super::lines::Window;
-use super::station::{largest, plain, row};
+use super::row::{plain, row};
+use super::sources::largest;
 use crate::experiment::Experiment;
-use crate::promise::makes;
+use crate::traffic::departures::makes;
 
 /// Stages that have each packet at once.
 struct AtOnce {

@@ -6,7 +6,8 @@ use laxity_qos::admission::ResourceModel;
 use laxity_qos::channel::{ChannelId, LinkId};
 use laxity_qos::discipline::Class;
 
-use super::{Covered, Uncovered, stalls};
+use super::covered::{Covered, Uncovered};
+use super::faults::stalls;
 use crate::experiment::{Adapter, Experiment, Placement, Task};
 
 /// Whether `node`, a host with several cores that are to work so, is covered.

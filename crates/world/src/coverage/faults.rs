@@ -30,8 +30,8 @@ use laxity_qos::admission::{Above, Interference};
 use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
-use super::Uncovered;
-use super::incoming::sources_by;
+use super::covered::Uncovered;
+use super::sources::sources_by;
 use crate::experiment::{Adapter, Experiment, Fault, FaultSpec};
 
 /// Whether bounds hold at `node` beside what may break there.

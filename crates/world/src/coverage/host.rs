@@ -6,7 +6,7 @@ use laxity_qos::channel::{Block, Config, LinkConfig, LinkParadigm, Order, Preemp
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{EarlyPolicy, LEVELS};
 
-use super::{Covered, Uncovered};
+use super::covered::{Covered, Uncovered};
 use crate::experiment::{ComputingSpec, Emulation, Host, HostPlace, Pace};
 
 /// Whether what a host takes is what its profile says.

@@ -4,8 +4,6 @@
 //! frames come in by, and the wait until the host is told, are a part. What comes in disturbs what goes out where both want a resource;
 //! since each frame is also one response that the host counts, it is charged there ([`Incoming::held`]).
 
-use std::collections::BTreeMap;
-
 use laxity_model::adapter::{
     Answers, Description, Moderation, Notification, Overload, Phase, ResponseQueue, Tells,
 };
@@ -13,12 +11,12 @@ use laxity_qos::channel::{LinkConfig, LinkId, LinkParadigm};
 use laxity_qos::station::{self, Medium, Source, Spacing};
 use laxity_units::{Bytes, Span};
 
-use super::Uncovered;
+use super::covered::Uncovered;
 use super::medium::medium;
+use super::sources::{Sources, largest, sources_by};
 use super::stage::{phase, served};
-use super::station::{hears, largest};
 use crate::experiment::{Adapter, Experiment};
-use crate::promise::by_sender;
+use crate::traffic::senders::by_sender;
 
 /// What comes in at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,31 +25,6 @@ pub(crate) struct Incoming {
     pub(crate) notice: Span,
     /// For how long a frame keeps what goes out from a resource.
     pub(crate) held: Span,
-}
-
-/// By a node or port and the network between, the smallest and the largest frame that comes from there.
-pub(crate) type Sources = BTreeMap<(usize, usize), (Bytes, Bytes)>;
-
-/// Where frames come from to any adapter of `node`, a node or port and the network between: the smallest and the largest.
-pub(crate) fn sources(experiment: &Experiment, node: usize) -> Sources {
-    let mut sources = BTreeMap::new();
-    for channel in &experiment.channels {
-        let smallest = channel.spec.smallest_packet(experiment.packet());
-        let largest = channel.spec.max_message.min(experiment.packet());
-        let hops = channel.route.windows(2).zip(&channel.ways);
-        for (hop, way) in hops.filter(|(hop, _)| hop[1] == node) {
-            let (least, most) = sources.entry((hop[0], *way)).or_insert((smallest, largest));
-            (*least, *most) = ((*least).min(smallest), (*most).max(largest));
-        }
-    }
-    sources
-}
-
-/// Those of the adapter of one link.
-pub(super) fn sources_by(experiment: &Experiment, node: usize, link: LinkId) -> Sources {
-    let mut sources = sources(experiment, node);
-    sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
-    sources
 }
 
 /// What comes in at the first adapter of `node`, or why nothing bounds how long it takes.
@@ -247,4 +220,12 @@ fn spacing(experiment: &Experiment, (before, network): (usize, usize)) -> Result
         _ => return Err(Uncovered("frames come in as close as they like")),
     };
     Ok(Spacing::Stage(stage))
+}
+
+/// How long the host may not have looked for responses.
+fn hears(notification: Notification) -> Span {
+    match notification {
+        Notification::Interrupt => Span::ZERO,
+        Notification::Poll(period) => period,
+    }
 }

@@ -28,7 +28,7 @@ use laxity_qos::discipline::{Class, LEVELS, Tag};
 use laxity_qos::virtual_clock::Vtick;
 use laxity_units::Time;
 
-use super::Uncovered;
+use super::covered::Uncovered;
 use crate::experiment::Experiment;
 
 /// The packets that a node may have under way, and how its host orders them.

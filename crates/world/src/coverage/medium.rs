@@ -6,9 +6,9 @@ use laxity_qos::channel::LinkId;
 use laxity_qos::station::{Medium, Turns};
 use laxity_units::Span;
 
-use super::Uncovered;
+use super::covered::Uncovered;
 use super::faults::faults_at;
-use super::station::largest;
+use super::sources::largest;
 use crate::experiment::{Adapter, Experiment, MediumSpec, Network};
 
 /// Why there is no bound where frames may collide.

@@ -20,7 +20,8 @@ use laxity_model::adapter::{Description, Late, Policing};
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::{Uncovered, incoming};
+use super::covered::Uncovered;
+use super::incoming::incoming;
 use crate::experiment::{ChannelSpec, Experiment};
 
 /// Refuses `node` if its adapter may take what keeps a contract for what exceeds it.

@@ -9,7 +9,7 @@ use laxity_qos::reception::bound::{Host, Service, Turn, Worker};
 use laxity_qos::reception::{Operations, Policy, Sharing};
 use laxity_units::Span;
 
-use super::Uncovered;
+use super::covered::Uncovered;
 use crate::experiment::{ClockKind, Command, CommandSpec, Experiment};
 
 /// The host of `experiment`, which receives at interfaces, as the proof sees it.

@@ -1,4 +1,4 @@
-//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the queues before it, of which `station.rs` and
+//! A stage of a described adapter as the proof sees it: what it takes for a packet, without the queues before it, of which `row.rs` and
 //! `lines.rs` say whether they matter.
 
 use laxity_model::adapter::{Phase, Stage, Takes, Tells};
@@ -8,7 +8,7 @@ use laxity_units::{Bytes, Span};
 
 /// A stage without its queues.
 pub(super) fn served(stage: &Stage) -> station::Stage {
-    // For `ahead` see `row` of `station.rs`; of what comes in it holds nobody up who is furthest.
+    // For `ahead` see `row.rs`; of what comes in it holds nobody up who is furthest.
     let Stage { name, servers, batch, linger, queues: _, selection: _, phases, ahead: _ } = stage;
     station::Stage {
         name: name.clone(),

@@ -66,50 +66,15 @@ use laxity_qos::holistic::{Flow, Server, Slots};
 use laxity_units::Span;
 
 mod shared;
+mod unit;
 mod way;
 
-use super::Uncovered;
+use super::covered::Uncovered;
+pub(crate) use unit::Taken;
+use unit::{H, N, OF_NODE, P, R, is_grouped};
 use way::{Way, least_of, way};
 
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec, ViaSpec};
-
-/// Servers of a node.
-const OF_NODE: usize = 4;
-const P: usize = 0;
-const H: usize = 1;
-const N: usize = 2;
-const R: usize = 3;
-
-/// Which of a node's units are taken as one server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// None.
-    Apart,
-    /// The processor and HDMA, between which messages go to and fro.
-    ToAndFro,
-    /// All of them.
-    Whole,
-}
-
-impl Taken {
-    /// Every way to take them.
-    const ALL: [Self; 3] = [Self::Apart, Self::ToAndFro, Self::Whole];
-
-    /// The ways in which an adapter may be taken. Where virtual interfaces are in groups a message waits outside while HDMA is at another, and nothing of its adapter is idle but the processor may
-    /// be: so these two are one server at least.
-    pub(crate) fn ways(experiment: &Experiment) -> impl Iterator<Item = Self> {
-        let grouped = is_grouped(experiment);
-        Self::ALL.into_iter().filter(move |taken| !grouped || *taken != Self::Apart)
-    }
-
-    /// The server that each unit is a part of.
-    fn unit(self, unit: usize) -> usize {
-        match (self, unit) {
-            (Self::ToAndFro, H) | (Self::Whole, _) => P,
-            (Self::Apart | Self::ToAndFro, _) => unit,
-        }
-    }
-}
 
 /// A virtual interface as the analysis sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,11 +113,6 @@ pub(crate) struct Cluster {
     pub(crate) paths: Vec<Path>,
     /// Best effort that goes by a rate that is set aside for all of it at an adapter, where processes are told apart.
     pub(crate) shared: Vec<Flow>,
-}
-
-/// Whether some virtual interface is in a group, with others or alone.
-fn is_grouped(experiment: &Experiment) -> bool {
-    experiment.channels.iter().any(|channel| channel.group.is_some())
 }
 
 /// What server `server` is, in words.

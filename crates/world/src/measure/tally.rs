@@ -18,6 +18,8 @@ pub struct Tally {
     pub offered: Bytes,
     /// Messages transmitted whole.
     pub completed: u64,
+    /// Their bytes.
+    pub completed_bytes: Bytes,
     /// Packets transmitted.
     pub packets: u64,
     /// Their payload.
@@ -30,6 +32,8 @@ pub struct Tally {
     pub lost_packets: u64,
     /// Messages received whole.
     pub delivered: u64,
+    /// Their bytes.
+    pub delivered_bytes: Bytes,
     /// Those among them that were late.
     pub delivered_late: u64,
     /// Messages that hosts dropped, by cause.
@@ -55,12 +59,14 @@ impl Tally {
             messages: self.messages.saturating_sub(earlier.messages),
             offered: self.offered.saturating_sub(earlier.offered),
             completed: self.completed.saturating_sub(earlier.completed),
+            completed_bytes: self.completed_bytes.saturating_sub(earlier.completed_bytes),
             packets: self.packets.saturating_sub(earlier.packets),
             transmitted: self.transmitted.saturating_sub(earlier.transmitted),
             missed_packets: self.missed_packets.saturating_sub(earlier.missed_packets),
             missed_messages: self.missed_messages.saturating_sub(earlier.missed_messages),
             lost_packets: self.lost_packets.saturating_sub(earlier.lost_packets),
             delivered: self.delivered.saturating_sub(earlier.delivered),
+            delivered_bytes: self.delivered_bytes.saturating_sub(earlier.delivered_bytes),
             delivered_late: self.delivered_late.saturating_sub(earlier.delivered_late),
             dropped: self.dropped.since(&earlier.dropped),
             dropped_packets: self.dropped_packets.saturating_sub(earlier.dropped_packets),

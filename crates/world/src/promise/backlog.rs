@@ -2,14 +2,15 @@
 //!
 //! Where a channel starts its buffers are its own, and admission counts them (`laxity_qos::admission::Buffers`). Past that a message may come ahead of its time by as much as the station before could
 //! be early, its local deadline, the link's horizon and what the way and the host's notice of it may be shorter, and stays until its deadline here; messages are `I_min` apart, but for
-//! those that came ahead to the station before and were let go (`ahead.rs`; Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
+//! those that came ahead to the station before and were let go (`traffic/ahead.rs`; Kandlur, Shin and Ferrari 1994 count buffers alike). Where a port before holds nothing, it hands on how early a message came.
 
 use laxity_qos::channel::Role;
 use laxity_qos::discipline::Class;
 use laxity_units::Span;
 
-use super::{Hop, ahead};
+use super::answer::Hop;
 use crate::experiment::Experiment;
+use crate::traffic::ahead;
 
 /// Says at each of the `hops` of channel `i` how many of its packets there may be.
 pub(super) fn backlogs(experiment: &Experiment, i: usize, notices: &[Span], hops: &mut [Hop]) {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use laxity_qos::admission::{AdmissionId, Bound, Early, Formula, Pays, RateRequest, Test};
+use laxity_qos::admission::{AdmissionId, Bound, Early, Pays, RateRequest, Test};
 use laxity_qos::channel::{CoreId, LinkId};
 use laxity_units::Span;
 
-use super::promises;
-use super::station::{Asked, Station};
+use super::asked::Asked;
+use super::station::Station;
 use crate::coverage::Uncovered;
-use crate::experiment::{Experiment, Host};
+use crate::experiment::Host;
 
 /// Reserves in `table` what the applications of `host` are to have, in their order; answers whose is which, or why not: whoever
 /// has not got the CPU that it needs is in nobody's analysis.
@@ -40,17 +40,4 @@ pub(super) fn bounds(
         ids.iter().map(|id| bounds.get(id.as_ref()?).map(kept)).collect()
     };
     reserved.iter().zip(bounds).map(of).collect()
-}
-
-/// Per node and application, by when a budget is done after the beginning of its period; nothing where none is promised.
-pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Vec<Option<Span>>> {
-    let hosts = || (0..experiment.nodes.len()).map(|node| experiment.host(node));
-    let asks = hosts().any(|host| host.computing.iter().any(|application| application.budget.is_some()));
-    let promised = formula.filter(|_| asks).and_then(|formula| promises(experiment, formula).ok());
-    let promised = promised.map(|promises| promises.computing).unwrap_or_default();
-    let of = |(node, host): (usize, &Host)| match promised.get(node) {
-        Some(bounds) if !bounds.is_empty() => bounds.clone(),
-        _ => vec![None; host.computing.len()],
-    };
-    hosts().enumerate().map(of).collect()
 }

@@ -15,7 +15,7 @@
 use laxity_qos::admission::{Claimant, Deficit, Reason, Refusal, Resource};
 use laxity_units::Span;
 
-use super::Refused;
+use super::answer::Refused;
 
 /// What a station of a way can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use laxity_qos::station::Link;
 use laxity_units::Span;
 
 use super::arrivals::arrivals;
-use super::departures::{Departures, makes};
 use super::links::other_links;
 use crate::coverage::{Coverage, Covered, Uncovered, incoming, stalls, thread_per_message};
 use crate::experiment::{ChannelSpec, Experiment, Host, SourceSpec};
+use crate::traffic::departures::{Departures, makes};
 
 /// The program that takes the messages of `channel` at `node`, where it ends.
 pub(super) fn reader(experiment: &Experiment, channel: &ChannelSpec, node: usize) -> Option<Reader> {

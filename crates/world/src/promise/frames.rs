@@ -1,7 +1,7 @@
 //! Whether the adapter of a host has room for the frames that come in.
 //!
 //! What comes in and finds no buffer, no place before a stage, or no place in which the host is told of it, is lost. How many frames there may be in the adapter at a time
-//! is (4) of `laxity_qos::station::receive::counted`, by links and by how many are sent; those of guaranteed channels alone are counted by contract, (1) of `arrivals.rs`. With `N` of all
+//! is (4) of `laxity_qos::station::receive::counted`, by links and by how many are sent; those of guaranteed channels alone are counted by contract, (1) of `traffic/senders.rs`. With `N` of all
 //! and `G` of guaranteed channels nothing of these is lost where
 //!
 //! * buffers for all are at least `N`; or, where best effort that waits gives its own up, `G` and one for each packet that a server may have, from which nobody takes it;
@@ -27,12 +27,13 @@ use laxity_qos::discipline::Class;
 use laxity_qos::station::{self, Group};
 use laxity_units::Span;
 
-use super::arrivals::{arrivals, by_contract};
-use super::departures::{Departures, buffers};
+use super::answer::Room;
+use super::arrivals::arrivals;
 use super::environment::{looks, timers};
-use super::room::Room;
 use crate::coverage::{Covered, Frames};
 use crate::experiment::{Adapter, ChannelSpec, Experiment};
+use crate::traffic::departures::{Departures, buffers};
+use crate::traffic::senders::by_contract;
 
 /// What may come in at an adapter of stages, and what it has too little of for that.
 pub(super) struct Inside {

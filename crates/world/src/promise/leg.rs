@@ -8,10 +8,10 @@ use laxity_qos::admission::{Buffers, Pays, Program, RateRequest, Request};
 use laxity_qos::channel::{ChannelId, CoreId, PacketOverflow, Role};
 use laxity_units::Span;
 
-use super::ahead::Ahead;
+use super::asked::Asked;
 use super::environment::reader;
-use super::station::Asked;
 use crate::experiment::{ChannelSpec, Experiment, Placement};
+use crate::traffic::ahead::Ahead;
 
 /// Where a channel has come to.
 pub(super) struct Leg<'a> {

@@ -15,15 +15,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use laxity_qos::admission::{
     AdmissionId, AdmissionTable, Bound, Breakdown, Decision, OtherLink, Refusal, Test,
 };
-use laxity_qos::channel::{LinkId, Role};
+use laxity_qos::channel::{LinkId, MessageOverflow, PacketOverflow, Role};
 use laxity_qos::discipline::Class;
 use laxity_qos::station::Link;
 use laxity_units::Span;
 
-use super::departures::room;
-use super::station::Asked;
-use crate::coverage::Uncovered;
-use crate::experiment::{ChannelSpec, Experiment};
+use super::asked::Asked;
+use super::backlog::held;
+use crate::coverage::{Uncovered, notice};
+use crate::experiment::{ChannelSpec, Experiment, Task};
 
 /// What a host with several links has promised.
 pub(super) struct Links {
@@ -191,4 +191,19 @@ pub(super) fn other_links(
         others.push(OtherLink { apart, longest: behind.transmit(largest), buffers });
     }
     Ok(others)
+}
+
+/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete; `None` if that has no end.
+fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64> {
+    let channel = &experiment.channels[i];
+    // Of copies nobody knows yet how many there will be.
+    if matches!(experiment.task, Task::Fill(_)) || channel.packet_overflow == PacketOverflow::DecayDeadline {
+        return None;
+    }
+    let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
+    // A relay has room for what may come ahead of its time; no station's part is longer than the whole.
+    let stations = channel.route.len() as u64;
+    let local = |_| channel.deadline.map_or(Span::MAX, |deadline| deadline.saturating_mul(stations));
+    let passing = held(experiment, i, hop, notice(experiment, channel.route[hop]), local);
+    Some(channel.packet_slots.max(passing).saturating_mul(lanes))
 }

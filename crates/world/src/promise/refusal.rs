@@ -7,10 +7,11 @@ use laxity_qos::discipline::Order;
 use laxity_qos::reception::bound;
 use laxity_units::Span;
 
-use super::room::{self, Room};
+use super::admit::{self, promises, request, request_where_it_comes_in};
+use super::answer::{Promise, Refused, Room};
+use super::room;
 use super::table::{Reserved, Tables};
 use super::via::Before;
-use super::{Promise, Refused};
 use crate::coverage::{Uncovered, coverage, receiving};
 use crate::experiment::{ChannelSpec, Experiment};
 
@@ -93,7 +94,7 @@ impl<'a> Advice<'a> {
     /// Why nobody is promised anything, if so.
     pub fn uncovered(&mut self) -> Option<Uncovered> {
         let (experiment, formula) = (self.experiment, self.formula);
-        *self.uncovered.get_or_insert_with(|| super::promises(experiment, formula).err())
+        *self.uncovered.get_or_insert_with(|| promises(experiment, formula).err())
     }
 
     fn beside_all_others<T>(&mut self, index: usize, ask: impl FnOnce(Beside<'_>) -> T) -> T {
@@ -118,7 +119,7 @@ impl All {
         let mut admit = || -> Option<Tables> {
             let mut tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
             for (i, other) in experiment.channels.iter().enumerate().filter(|(i, _)| Some(*i) != without) {
-                if let Some(request) = super::request(other).ok()? {
+                if let Some(request) = request(other).ok()? {
                     admitted[i] = tables.admit(experiment, other, request).is_ok();
                 }
             }
@@ -158,7 +159,7 @@ impl Beside<'_> {
         }
         let tables = tables.as_mut()?;
         let channel = &experiment.channels[*index];
-        let asked = super::request(channel).ok()??;
+        let asked = request(channel).ok()??;
         let admissible = tables.least_deadline(experiment, channel, asked).and_then(|least| {
             let reserved = tables.admit(experiment, channel, Request::new(channel.spec, least).ok()?).ok()?;
             Some((least, reserved.reserved))
@@ -193,14 +194,14 @@ impl Beside<'_> {
         let virtual_interfaces = experiment.via.is_some().then(|| Before::of(experiment, *index));
         let mut fits = |channel: ChannelSpec| match (&mut *tables, &virtual_interfaces) {
             (Some(tables), _) => {
-                let request = super::request(&channel).ok().flatten();
+                let request = request(&channel).ok().flatten();
                 request.is_some_and(|request| tables.would_admit(experiment, &channel, request))
             }
             (None, Some(before)) => before.as_ref().is_some_and(|before| before.fits(channel)),
             (None, None) => {
                 let mut changed = experiment.clone();
                 changed.channels[*index] = channel;
-                self::fits(&changed, *formula, *index)
+                admit::fits(&changed, *formula, *index)
             }
         };
         // Turns are as long as the slowest takes for a packet, so there what is rarer may not fit where what is more frequent does.
@@ -251,12 +252,6 @@ fn between(mut short: Span, mut long: Span, fits: &mut dyn FnMut(Span) -> bool) 
     Some(long)
 }
 
-/// Whether channel `index` is admitted in its turn.
-pub(super) fn fits(experiment: &Experiment, formula: Formula, index: usize) -> bool {
-    let promises = super::promises(experiment, formula);
-    promises.is_ok_and(|promises| !promises.channels[index].is_refused())
-}
-
 /// The same of a virtual interface: the least delay that all of its way could keep.
 fn of_a_virtual_interface(experiment: &Experiment, index: usize) -> Option<Shortfall> {
     let channel = &experiment.channels[index];
@@ -282,10 +277,8 @@ pub fn undelivered(experiment: &Experiment, formula: Formula) -> Vec<Option<Unco
 fn where_it_comes_in(experiment: &Experiment, index: usize) -> Option<Shortfall> {
     let host = receiving(experiment).ok()?;
     let others = (0..experiment.channels.len()).filter(|i| *i != index);
-    let mut requests: Vec<_> =
-        others.filter_map(|i| super::request_where_it_comes_in(experiment, i)).collect();
-    requests
-        .push(bound::Request { deadline: Span::MAX, ..super::request_where_it_comes_in(experiment, index)? });
+    let mut requests: Vec<_> = others.filter_map(|i| request_where_it_comes_in(experiment, i)).collect();
+    requests.push(bound::Request { deadline: Span::MAX, ..request_where_it_comes_in(experiment, index)? });
     let promised = bound::admit(&host, &requests).pop()?.ok()?;
     let largest = promised.terms.iter().copied().reduce(|a, b| if b.cost > a.cost { b } else { a });
     Some(Shortfall { admissible: Some(promised.bound), largest })

@@ -6,20 +6,9 @@
 use laxity_qos::admission::Formula;
 use laxity_qos::discipline::Class;
 
-use super::Promise;
-use super::refusal::fits;
+use super::admit::fits;
+use super::answer::{Promise, Room};
 use crate::experiment::Experiment;
-
-/// Room that a channel has too little of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// The key of the file that says it.
-    pub key: &'static str,
-    /// What the file says.
-    pub has: u64,
-    /// The least that would do.
-    pub least: u64,
-}
 
 /// What a file says about room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

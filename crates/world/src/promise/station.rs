@@ -2,35 +2,14 @@
 //! host with such a link, of one whose CPU goes by levels and its link by deadlines, or of one with several cores.
 
 use laxity_qos::admission::{
-    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, Place, RateRequest,
-    RateTable, RatedHost, Refusal, Request, Test,
+    AdmissionId, AdmissionTable, Bound, Breakdown, CoresTable, Decision, LevelledHost, RateTable, RatedHost,
+    Refusal, Request, Test,
 };
-use laxity_qos::channel::{CoreId, LinkId};
+use laxity_qos::channel::LinkId;
 use laxity_units::Span;
 
+use super::asked::Asked;
 use super::links::Links;
-
-/// What is asked of a station.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
-    pub(super) rate: RateRequest,
-    /// By which of its links; of what ends there, the first.
-    pub(super) link: LinkId,
-    /// At which of its cores.
-    pub(super) core: CoreId,
-}
-
-impl Asked {
-    /// Where it is among several cores.
-    fn place(&self) -> Place {
-        Place { core: self.core, link: self.link }
-    }
-
-    /// What that is to the table of a link.
-    pub(super) fn of_link(&self, link: LinkId) -> Request {
-        if link == self.link { self.rate.request } else { self.rate.request.by_another_link() }
-    }
-}
 
 /// What a station has promised.
 pub(super) enum Station {

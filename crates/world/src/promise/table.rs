@@ -13,7 +13,8 @@ use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Group, LEVELS, Share, Sharing};
 use laxity_units::{Bytes, Span};
 
-use super::Refused;
+use super::answer::Refused;
+use super::asked::Asked;
 use super::computing;
 use super::cores;
 use super::division::{self, Needs};
@@ -21,7 +22,7 @@ use super::environment::{best_effort, environment};
 use super::frames::Inside;
 use super::leg::Leg;
 use super::links::{Links, promising};
-use super::station::{Asked, GoesBy, Station};
+use super::station::{GoesBy, Station};
 use crate::coverage::{Coverage, Covered, Row, Uncovered};
 use crate::experiment::{ChannelSpec, Division, Experiment, Placement};
 

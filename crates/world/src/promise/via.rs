@@ -8,20 +8,9 @@ use laxity_qos::discipline::Class;
 use laxity_qos::holistic::{Flow, Overloaded, Response, along, responses};
 use laxity_units::Span;
 
-use super::{Promise, Uncovered};
-use crate::coverage::{Cluster, Taken, cluster, server_name};
+use super::answer::{Connection, Promise};
+use crate::coverage::{Cluster, Taken, Uncovered, cluster, server_name};
 use crate::experiment::{ChannelSpec, Experiment};
-
-/// What a virtual interface is promised.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Connection {
-    /// The longest from a message's logical arrival until the receiving program has it.
-    pub longest: Span,
-    /// The shortest.
-    pub shortest: Span,
-    /// The bound on θ of messages that are sent at the rate that was negotiated.
-    pub jitter_fraction: f64,
-}
 
 /// Of what several have together.
 const NOBODYS: usize = usize::MAX;

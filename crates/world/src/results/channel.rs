@@ -80,6 +80,10 @@ record! {
         /// Bytes per second in packets that left the last link of the way in the window, or came to their program at interfaces and virtual
         /// interfaces; what a receiver then lost is in it, for which see `delivered`.
         throughput: f64 = number(Kind::Rate, "throughput", column("throughput", 3, 1));
+        /// Bytes per second in messages that came to their end whole in the window: to the program that takes them, to the host where none
+        /// does, or past the last link where nobody receives. All of a message counts when its last byte is there.
+        #[serde(default)]
+        goodput: f64 = number(Kind::Rate, "goodput", column("goodput", 3, 9).in_full());
         /// Messages offered in the window.
         messages: u64 = messages("messages offered", column("messages", 30, 9).in_full());
         /// Messages completed in the window.

@@ -7,9 +7,9 @@
 //! complete rows of `-show_packets` and `-show_frames`, which begin or end alike in all versions. Everything
 //! else is refused with the command that prints keys.
 
+use super::cell::Cell;
 use super::error::{Fault, Position, ROWS, SIZE};
 use super::field::{self, BadField, Record, Section, decimal, is_flags, picture_type, shown, whole};
-use super::rows::Cell;
 
 const MEDIA: [&str; 5] = ["video", "audio", "subtitle", "data", "attachment"];
 

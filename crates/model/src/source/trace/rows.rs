@@ -10,9 +10,10 @@
 
 use std::io::BufRead;
 
+use super::cell::{Cell, cells};
 use super::collect::Collector;
 use super::error::{Fault, Position, ROWS};
-use super::field::{BadField, Record, Section};
+use super::field::{Record, Section};
 use super::layout::{ENOUGH_TO_RISE, Layout};
 use super::text::Lines;
 use super::{Format, Limits, Trace};
@@ -34,20 +35,6 @@ const OTHER_SECTIONS: [&str; 14] = [
     "frame_side_data",
     "log",
 ];
-
-/// A cell and the character it starts at, from 1.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cell<'a> {
-    pub(super) column: u64,
-    pub(super) text: &'a str,
-}
-
-impl Cell<'_> {
-    pub(super) fn fault(&self, line: u64, bad: BadField) -> Fault {
-        let column = self.column + bad.character as u64;
-        Fault::new(Position::Text { line, column }, bad.reason, bad.valid)
-    }
-}
 
 /// Reads rows to the end of `input`.
 pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fault> {
@@ -93,33 +80,6 @@ pub(super) fn parse(input: &mut dyn BufRead, limits: Limits) -> Result<Trace, Fa
         None => false,
     };
     collector.finish(if plain { Format::Sizes } else { Format::Rows })
-}
-
-/// The cells of a row before its side data and without the empty cell that a trailing comma leaves.
-fn cells(line: &str) -> Vec<Cell<'_>> {
-    let separator = if line.contains('|') { '|' } else { ',' };
-    let mut cells = Vec::new();
-    let mut rest = line;
-    let mut column = 1;
-    loop {
-        // A quoted cell may hold the separator; nothing that is kept is ever quoted, so quotes stay on.
-        let quoted = rest.strip_prefix('"').and_then(|inner| inner.find('"')).map_or(0, |end| end + 2);
-        let end = rest[quoted..].find(separator).map(|end| end + quoted);
-        let cell = &rest[..end.unwrap_or(rest.len())];
-        let text = cell.trim();
-        if text == "side_data" && !cells.is_empty() {
-            break;
-        }
-        let indent = cell.chars().take_while(|c| c.is_whitespace()).count() as u64;
-        cells.push(Cell { column: column + indent, text });
-        let Some(end) = end else { break };
-        column += cell.chars().count() as u64 + 1;
-        rest = &rest[end + separator.len_utf8()..];
-    }
-    while cells.len() > 1 && cells.last().is_some_and(|cell| cell.text.is_empty()) {
-        cells.pop();
-    }
-    cells
 }
 
 /// A record whose cells say what they are.

@@ -122,6 +122,7 @@ impl<H: ReceivingHost> Receiving<'_, H> {
             worst: meter.worst.map(Span::as_secs_f64),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
+            goodput: rate(counted.completed_bytes.get() as f64),
             messages: counted.messages,
             completed: counted.completed,
             packets: counted.packets,

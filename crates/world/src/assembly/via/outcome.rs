@@ -53,7 +53,8 @@ fn tell_adapters(
 }
 
 impl Cluster<'_> {
-    pub(super) fn into_run(mut self, end: Time) -> Run {
+    /// Closes the run that ended at `end`.
+    pub(super) fn closed(mut self, end: Time) -> Run {
         let ended = Snapshot::of(end, &self.adapters, &self.meters);
         let opened = self.window.opened.take().unwrap_or_else(|| ended.clone());
         let closed = self.window.closed.take().unwrap_or_else(|| ended.clone());
@@ -126,6 +127,7 @@ impl Counted<'_> {
             no_bound: outcome::no_bound(experiment, i, promise, advice),
             offered: rate(counted.offered.get() as f64),
             throughput: rate(counted.transmitted.get() as f64),
+            goodput: rate(counted.delivered_bytes.get() as f64),
             messages: counted.messages,
             completed: counted.completed,
             packets: counted.packets,

@@ -5,8 +5,8 @@ use laxity_qos::discipline::Class;
 use laxity_qos::holistic::{Flow, Slots, Stage};
 use laxity_units::{Rate, Span};
 
+use super::unit::{OF_NODE, P, Taken};
 use super::way::{Way, smallest, way};
-use super::{OF_NODE, P, Taken};
 use crate::experiment::{Experiment, SourceSpec, ViaSpec};
 
 /// Best effort at `node` that has stamps by the `rate` set aside: what is rung for, and what comes.

@@ -7,7 +7,7 @@ use laxity_qos::holistic::Stage;
 use laxity_qos::traffic::TrafficSpec;
 use laxity_units::{Bytes, Span};
 
-use super::{H, N, OF_NODE, P, R, Taken};
+use super::unit::{H, N, OF_NODE, P, R, Taken};
 use crate::experiment::{ChannelSpec, Experiment, SourceSpec, ViaSpec};
 
 /// The stages of a message, as they are put together.

@@ -14,13 +14,12 @@
 //!
 //! Of `K` cores each makes packets, and as many may be half made; all of them have `K` times the time: `K (Δ + c)` in (1).
 //!
-//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `arrivals.rs`.
+//! Frames that leave a port have been sent by many hosts, and wait in the memory of its switch: see `senders.rs`.
 
 use laxity_qos::channel::{LinkParadigm, MessageOverflow, PacketOverflow};
 use laxity_qos::station::Group;
-use laxity_units::{Bytes, Span};
+use laxity_units::Span;
 
-use crate::coverage::{Uncovered, frames_apart, notice};
 use crate::experiment::{ChannelSpec, Experiment, Task};
 
 /// At most `burst` frames and one in each `interval`.
@@ -37,23 +36,6 @@ impl From<Departures> for Group {
 }
 
 impl Departures {
-    /// Of a station over a network, to a node, where frames have sizes from the one to the other and each costs `cost`: by the way by which that comes
-    /// to less.
-    pub(super) fn of(
-        experiment: &Experiment,
-        (from, node): ((usize, usize), usize),
-        sizes: (Bytes, Bytes),
-        cost: Span,
-    ) -> Result<Self, Uncovered> {
-        let by_link = Self { burst: 1, interval: frames_apart(experiment, from, sizes) };
-        let comes = |channel: &ChannelSpec| comes_by(channel, node, from).next().is_some();
-        let by_host = Self::by_host(experiment, from.0, comes);
-        let ways = [Some(by_link), by_host];
-        let best =
-            ways.into_iter().flatten().filter(|way| !way.interval.is_zero()).min_by_key(|way| way.busy(cost));
-        best.ok_or(Uncovered("packets that take no time to send come in any number at once"))
-    }
-
     /// The same after a way on which frames are pushed together by so much.
     pub(crate) fn pushed(self, by: Span) -> Self {
         match self.interval.is_zero() {
@@ -63,7 +45,7 @@ impl Departures {
     }
 
     /// By (1), of those channels that are `counted`.
-    pub(super) fn by_host(
+    pub(crate) fn by_host(
         experiment: &Experiment,
         station: usize,
         counted: impl Fn(&ChannelSpec) -> bool,
@@ -95,7 +77,7 @@ impl Departures {
     }
 
     /// How long somebody is busy with these alone, where each takes him `cost`, in picoseconds.
-    fn busy(&self, cost: Span) -> u64 {
+    pub(crate) fn busy(&self, cost: Span) -> u64 {
         match self.interval.saturating_sub(cost).as_ps() {
             0 => u64::MAX,
             free => {
@@ -115,23 +97,8 @@ pub(crate) fn makes(experiment: &Experiment, node: usize) -> Span {
     if relays { made.min(costs.receive_packet) } else { made }
 }
 
-/// Packets of channel `i` that may be at the node of that hop, which sends them, and not complete; `None` if that has no end.
-pub(super) fn room(experiment: &Experiment, i: usize, hop: usize) -> Option<u64> {
-    let channel = &experiment.channels[i];
-    // Of copies nobody knows yet how many there will be.
-    if matches!(experiment.task, Task::Fill(_)) || channel.packet_overflow == PacketOverflow::DecayDeadline {
-        return None;
-    }
-    let lanes = 1 + u64::from(channel.message_overflow == MessageOverflow::BestEffort);
-    // A relay has room for what may come ahead of its time; no station's part is longer than the whole.
-    let stations = channel.route.len() as u64;
-    let local = |_| channel.deadline.map_or(Span::MAX, |deadline| deadline.saturating_mul(stations));
-    let passing = super::held(experiment, i, hop, notice(experiment, channel.route[hop]), local);
-    Some(channel.packet_slots.max(passing).saturating_mul(lanes))
-}
-
 /// At which hops of its way `channel` comes in at `node` from a station over a network.
-pub(super) fn comes_by(
+pub(crate) fn comes_by(
     channel: &ChannelSpec,
     node: usize,
     from: (usize, usize),
@@ -141,7 +108,7 @@ pub(super) fn comes_by(
 }
 
 /// `B`: packets of `counted` channels that may be between a handler of `node` and their completion, if only such as start there are sent.
-pub(super) fn buffers(
+pub(crate) fn buffers(
     experiment: &Experiment,
     node: usize,
     counted: impl Fn(&ChannelSpec) -> bool,

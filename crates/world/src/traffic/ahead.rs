@@ -25,7 +25,7 @@ use crate::experiment::{Adapter, ChannelSpec, Experiment};
 
 /// How far ahead of their time messages of a channel come to a station of its way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ahead {
+pub(crate) struct Ahead {
     /// Before their logical arrival by a time, since the last station that holds, and but for those that it let go.
     early: Early,
     /// `a_h`: at all.
@@ -34,17 +34,17 @@ pub(super) struct Ahead {
 
 impl Ahead {
     /// Where `channel` starts.
-    pub(super) fn first(channel: &ChannelSpec) -> Self {
+    pub(crate) fn first(channel: &ChannelSpec) -> Self {
         Self { early: Early::default(), come: u64::from(channel.spec.burst) }
     }
 
     /// How early they come.
-    pub(super) fn early(self) -> Early {
+    pub(crate) fn early(self) -> Early {
         self.early
     }
 
     /// Behind the station of hop `at`, where they have come to, whose local deadline is no more than `local`.
-    pub(super) fn past(self, experiment: &Experiment, channel: &ChannelSpec, at: usize, local: Span) -> Self {
+    pub(crate) fn past(self, experiment: &Experiment, channel: &ChannelSpec, at: usize, local: Span) -> Self {
         let (station, interval) = (channel.route[at], channel.spec.min_interval);
         let gained = local.saturating_add(shorter(experiment, channel, at));
         let (early, let_go) = match experiment.holds(station) {
@@ -67,7 +67,7 @@ impl Ahead {
 }
 
 /// How early messages of `channel` come to hop `at` of its way; `local` says the local deadlines of the hops before.
-pub(super) fn early(
+pub(crate) fn early(
     experiment: &Experiment,
     channel: &ChannelSpec,
     at: usize,

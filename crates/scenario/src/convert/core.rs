@@ -1,0 +1,39 @@
+//! A core that is named: of a handler, an application, an interrupt.
+
+use laxity_qos::channel::CoreId;
+
+use super::*;
+use crate::raw::CoreNumber;
+
+/// The core that is named, and where.
+pub(super) fn core_number(
+    cx: &mut Context<'_>,
+    core: Option<Written<CoreNumber>>,
+) -> Result<Option<(CoreId, Range<usize>)>, Reported> {
+    let core = cx.optional(core)?;
+    Ok(core.map(|core| (CoreId(core.get_ref().get() as u8), core.span())))
+}
+
+/// Refuses `core`, named at `at`, of `host` if that has only so many.
+pub(super) fn core(
+    cx: &mut Context<'_>,
+    core: CoreId,
+    at: &Range<usize>,
+    cores: u8,
+    host: &str,
+) -> Result<(), Reported> {
+    if core.0 < cores {
+        return Ok(());
+    }
+    let (reason, help) = match cores {
+        1 => (
+            format!("{host} has one core, number 0"),
+            format!("say `cores = {}` under `[host]`, or remove this", core.0 + 1),
+        ),
+        _ => (
+            format!("{host} has {cores} cores, and there is no number {}", core.0),
+            format!("valid is 0 to {}", cores - 1),
+        ),
+    };
+    Err(cx.fault(at, reason, help))
+}

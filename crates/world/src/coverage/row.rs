@@ -1,0 +1,260 @@
+//! The stages of a described adapter as the proofs see them: in which order packets go through, what they may wait for, and what of it has no bound.
+
+use laxity_model::adapter::{
+    Answers, Buffers, Description, Interface, Notification, Overload, Own, Phase, Pool, Resource,
+    ResponseQueue, Stage, Takes, Tells,
+};
+use laxity_qos::channel::{LinkId, LinkParadigm};
+use laxity_qos::station::{self, Overtaking, Station};
+use laxity_units::Span;
+
+use super::covered::Uncovered;
+use super::incoming::{incoming, told};
+use super::lines::{Passing, Window};
+use super::medium::medium;
+use super::policing::lenient;
+use super::sources::sources;
+use super::stage::{served, slowed, trailers};
+use crate::experiment::{ChannelSpec, Experiment, Host};
+
+/// The stages of `node` as the proofs see them, and who may overtake whom.
+pub(super) fn row(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: &Window,
+) -> Result<(Station, Passing), Uncovered> {
+    let Description {
+        interface,
+        resources: _,
+        transmit,
+        receive: _,
+        transmit_buffers,
+        receive_buffers: _,
+        // See there.
+        transmit_policing: _,
+        receive_policing: _,
+        link,
+    } = description;
+    lenient(experiment, node, description)?;
+    let comes = !sources(experiment, node).is_empty();
+    whole(description, window, comes)?;
+    undisturbed(experiment.host(node), description)?;
+    // See `Window::commands` for the queues.
+    let Interface { queues: _, selection: _, doorbell, poll, notification: _, responses: _ } = interface;
+    let host = experiment.host(node);
+    let comes_in = incoming(experiment, node)?;
+    if !comes_in.held.is_zero() && host.driver.reset_after.is_some() {
+        return Err(Uncovered("the driver resets the adapter while what comes in holds it up"));
+    }
+    answers(experiment, node, description, window)?;
+    let mut passing = window.commands(description)?;
+    let mut stages = Vec::new();
+    for stage in transmit {
+        let (who, places) = window.stage(stage, description)?;
+        passing = passing.and(who);
+        let added = trailers(stage, *link);
+        let mut stage = station::Stage { places, ..served(stage) };
+        stage.phases.iter_mut().filter(|phase| phase.medium).for_each(|phase| slowed(phase, *link));
+        stage.phases.extend(added);
+        stages.push(stage);
+    }
+    for (n, stage) in transmit.iter().enumerate() {
+        // Who is not chosen for want of room behind waits as one does whom a stage cannot pass on, only earlier.
+        let ahead = stage.ahead.filter(|ahead| ahead.saturating_add(1) < window.depth);
+        if let (Some(ahead), Some(next)) = (ahead, stages.get_mut(n + 1)) {
+            next.places = next.places.min(Some(ahead)).or(Some(ahead));
+        }
+    }
+    let several = stages.iter().any(|stage| stage.servers > 1 || stage.batch > 1);
+    if (passing.packets > 0 || several && !window.is_one())
+        && stages.iter().any(|stage| stage.places.is_some())
+    {
+        return Err(Uncovered("packets of queues that are served in turn, or together, wait for places"));
+    }
+    let tells =
+        stages.iter().flat_map(|stage| &stage.phases).any(|phase| phase.tells != station::Tells::Nothing);
+    if passing.packets > 0 && tells {
+        return Err(Uncovered("packets that pass in the adapter wait for the host on their way"));
+    }
+    let station = Station {
+        stages,
+        looks: poll.unwrap_or(Span::ZERO).saturating_add(*doorbell),
+        hears: told(description, Answers::Sent),
+        gathers: gathers(description),
+        host: starts(host, description),
+        passes: u32::try_from(passing.packets).unwrap_or(u32::MAX),
+        buffers: window.limit(transmit_buffers, own(experiment, node, transmit_buffers)),
+        order: if passing.urgent { Overtaking::Urgent } else { Overtaking::Never },
+        medium: medium(experiment, (node, LinkId::FIRST), description)?,
+    };
+    Ok((station, passing))
+}
+
+/// Refuses an adapter whose phases stop while the CPU of `host` copies, if it does.
+fn undisturbed(host: &Host, description: &Description) -> Result<(), Uncovered> {
+    let costs = &host.costs;
+    let copies =
+        [costs.send_byte, costs.receive_byte, costs.transfer_byte].iter().any(|byte| !byte.is_zero());
+    match copies && description.resources.iter().any(|resource| resource.host) {
+        true => Err(Uncovered("the host's copying takes what the adapter moves packets over")),
+        false => Ok(()),
+    }
+}
+
+/// Refuses packets that pass each other at a resource, or between the segments of one, where there are several; and of several, or of what comes in if anything does, what they take with a trailer,
+/// which is no sum of lines ([`trailers`]).
+fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(), Uncovered> {
+    let Description { resources, transmit, receive, .. } = description;
+    let receive: &[Stage] = if comes_in { receive } else { &[] };
+    let mut phases = transmit.iter().chain(receive).flat_map(|stage| &stage.phases);
+    let added = |stages: &[Stage]| {
+        stages.iter().flat_map(|stage| &stage.phases).any(|phase| !phase.trailer.is_zero())
+    };
+    if added(receive) || added(transmit) && !window.is_one() {
+        return Err(Uncovered("no analysis covers what is added to a packet before it is cut into segments"));
+    }
+    // Who holds what the host takes is seen to by `undisturbed`.
+    let passes = |Resource { name: _, servers: _, preemptive: _, urgent, host: _ }: &Resource| *urgent;
+    let out = || transmit.iter().flat_map(|stage| &stage.phases);
+    let both = |r: &usize| out().any(|phase| phase.holds.contains(r));
+    let shared = receive.iter().flat_map(|stage| &stage.phases).filter(|phase| phase.holds.iter().any(both));
+    let loses = |phase: &Phase| phase.yields || phase.holds.iter().any(|r| passes(&resources[*r]));
+    if shared.clone().any(loses) {
+        return Err(Uncovered(
+            "what goes out may go before what comes in between its segments, or for being urgent",
+        ));
+    }
+    let out = phases.any(|phase| phase.yields) || resources.iter().any(passes);
+    match out && !window.is_one() {
+        true => Err(Uncovered("packets pass each other at a resource of the adapter")),
+        false => Ok(()),
+    }
+}
+
+/// How long the response about a packet waits at least, if nothing else is said in its queue meanwhile.
+fn gathers(description: &Description) -> Span {
+    let Interface { notification, responses, .. } = &description.interface;
+    let own = |queue: &ResponseQueue| match (queue.answers, queue.moderation.frames) {
+        (Answers::All, _) | (_, Some(1)) => Span::ZERO,
+        _ => queue.moderation.delay,
+    };
+    let sent = responses.iter().filter(|queue| queue.answers != Answers::Received).map(own).min();
+    let tells = description
+        .transmit
+        .iter()
+        .flat_map(|stage| &stage.phases)
+        .any(|phase| phase.tells != Tells::Nothing);
+    let waits = *notification == Notification::Interrupt && !tells;
+    sent.filter(|_| waits).unwrap_or_default()
+}
+
+/// What the CPU of `host` does for each packet, where it does that in the order of completions and at once.
+fn starts(host: &Host, description: &Description) -> Option<Span> {
+    let config = &host.subsystem;
+    let in_order = |queue: &&ResponseQueue| queue.answers != Answers::Received;
+    let queues: u32 = description.interface.responses.iter().filter(in_order).map(|queue| queue.spread).sum();
+    let tells = description
+        .transmit
+        .iter()
+        .flat_map(|stage| &stage.phases)
+        .any(|phase| phase.tells != Tells::Nothing);
+    let at_once = config.link.paradigm == LinkParadigm::O1 && !config.preemption.immediate;
+    let costs = host.costs.interrupted_for_each().with_packets_of(config.packet);
+    (at_once && queues == 1 && !tells).then(|| costs.interrupt.saturating_add(costs.link_scheduling))
+}
+
+/// Refuses an adapter that may wait for the host to read what it has said, and a host that looks before it is told.
+fn answers(
+    experiment: &Experiment,
+    node: usize,
+    description: &Description,
+    window: &Window,
+) -> Result<(), Uncovered> {
+    let said = description.interface.responses.iter().filter(|queue| queue.answers != Answers::Received);
+    let comes_in = |channel: &ChannelSpec| channel.comes_to(node);
+    let received = experiment.channels.iter().any(comes_in);
+    let phases = || description.transmit.iter().flat_map(|stage| &stage.phases);
+    let each = 1 + phases().filter(|phase| phase.tells != Tells::Nothing).count() as u64;
+    for queue in said {
+        let ResponseQueue { answers, takes: _, slots, overload: _, moderation, spread: _ } = queue;
+        if !moderation.is_none() && experiment.host(node).driver.watchdog.is_some() {
+            return Err(Uncovered("the driver's watchdog reads what waits for company"));
+        }
+        let Some(slots) = *slots else { continue };
+        if received && *answers == Answers::All {
+            return Err(Uncovered("the adapter waits for the host to read of what came in"));
+        }
+        if u64::from(slots) < each.saturating_mul(u64::from(window.depth)) {
+            return Err(Uncovered("the adapter waits for the host to read what it has said"));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses, of an adapter without a window, what tells packets apart by more than their class, and what serves several together.
+pub(super) fn plain(description: &Description) -> Result<(), Uncovered> {
+    let queues = || description.transmit.iter().flat_map(|stage| &stage.queues);
+    let commands = &description.interface.queues;
+    let takes = commands.iter().map(|queue| queue.takes).chain(queues().map(|queue| queue.takes));
+    if takes.into_iter().any(|takes| matches!(takes, Takes::Levels(..))) {
+        return Err(Uncovered(
+            "without a window, no analysis covers queues that packets choose by their level",
+        ));
+    }
+    if commands.iter().any(|queue| queue.spread > 1) || queues().any(|queue| queue.spread > 1) {
+        return Err(Uncovered(
+            "without a window, no analysis covers queues that packets choose by their flow",
+        ));
+    }
+    Ok(())
+}
+
+impl Window {
+    /// How many buffers there are, if there need not be enough; `own` is the least that a channel has to itself.
+    fn limit(&self, buffers: &Buffers, own: u32) -> Option<u32> {
+        let room = match buffers.pool {
+            Pool::Unlimited => None,
+            Pool::Shared(most) | Pool::PerChannel(most) => Some(most),
+            // Of all that are under way those take most of what is shared that are of one channel.
+            Pool::Reserved { own: _, shared } => Some(shared.saturating_add(own)),
+        };
+        room.filter(|_| !self.holds(room))
+    }
+
+    pub(super) fn buffers(
+        &self,
+        buffers: &Buffers,
+        own: u32,
+        passing: Passing,
+    ) -> Result<Option<u32>, Uncovered> {
+        let Buffers { pool, overload } = *buffers;
+        if self.limit(buffers, own).is_none() {
+            return Ok(None);
+        }
+        match (pool, overload) {
+            (Pool::Shared(most), Overload::Block) if passing.is_none() => Ok(Some(most)),
+            (Pool::Shared(_), Overload::Block) => {
+                Err(Uncovered("best effort that is fetched first takes the buffers of what is urgent"))
+            }
+            (Pool::Unlimited | Pool::PerChannel(_) | Pool::Reserved { .. }, _) => {
+                Err(Uncovered("a channel that waits for a buffer of its own lets others pass"))
+            }
+            (Pool::Shared(_), Overload::Drop | Overload::Priority | Overload::Importance) => {
+                Err(Uncovered("the adapter loses packets for want of buffers"))
+            }
+        }
+    }
+}
+
+/// The fewest buffers that a channel of `node` has to itself, of those that some have.
+pub(super) fn own(experiment: &Experiment, node: usize, buffers: &Buffers) -> u32 {
+    let Pool::Reserved { own, shared: _ } = buffers.pool else { return 0 };
+    match own {
+        Own::Each(each) => each,
+        Own::Contract => {
+            let sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+            sent.map(|channel| experiment.burst(channel).unwrap_or(0)).min().unwrap_or(0)
+        }
+    }
+}

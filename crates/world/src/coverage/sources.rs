@@ -1,0 +1,39 @@
+//! Where frames come from to a node, and the largest that it sends.
+
+use std::collections::BTreeMap;
+
+use laxity_qos::channel::LinkId;
+use laxity_units::Bytes;
+
+use crate::experiment::Experiment;
+
+/// By a node or port and the network between, the smallest and the largest frame that comes from there.
+pub(crate) type Sources = BTreeMap<(usize, usize), (Bytes, Bytes)>;
+
+/// Where frames come from to any adapter of `node`, a node or port and the network between: the smallest and the largest.
+pub(crate) fn sources(experiment: &Experiment, node: usize) -> Sources {
+    let mut sources = BTreeMap::new();
+    for channel in &experiment.channels {
+        let smallest = channel.spec.smallest_packet(experiment.packet());
+        let largest = channel.spec.max_message.min(experiment.packet());
+        let hops = channel.route.windows(2).zip(&channel.ways);
+        for (hop, way) in hops.filter(|(hop, _)| hop[1] == node) {
+            let (least, most) = sources.entry((hop[0], *way)).or_insert((smallest, largest));
+            (*least, *most) = ((*least).min(smallest), (*most).max(largest));
+        }
+    }
+    sources
+}
+
+/// Those of the adapter of one link.
+pub(super) fn sources_by(experiment: &Experiment, node: usize, link: LinkId) -> Sources {
+    let mut sources = sources(experiment, node);
+    sources.retain(|(_, network), _| experiment.link_to(node, *network) == link);
+    sources
+}
+
+/// The largest packet that `node` sends.
+pub(super) fn largest(experiment: &Experiment, node: usize) -> Bytes {
+    let sent = experiment.channels.iter().filter(|channel| channel.senders().contains(&node));
+    sent.map(|channel| channel.spec.max_message).max().unwrap_or(Bytes::ZERO).min(experiment.packet())
+}

@@ -1,0 +1,46 @@
+//! The units of a node as servers, and which of them are taken as one.
+
+use crate::experiment::Experiment;
+
+/// Servers of a node.
+pub(super) const OF_NODE: usize = 4;
+pub(super) const P: usize = 0;
+pub(super) const H: usize = 1;
+pub(super) const N: usize = 2;
+pub(super) const R: usize = 3;
+
+/// Which of a node's units are taken as one server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// None.
+    Apart,
+    /// The processor and HDMA, between which messages go to and fro.
+    ToAndFro,
+    /// All of them.
+    Whole,
+}
+
+impl Taken {
+    /// Every way to take them.
+    const ALL: [Self; 3] = [Self::Apart, Self::ToAndFro, Self::Whole];
+
+    /// The ways in which an adapter may be taken. Where virtual interfaces are in groups a message waits outside while HDMA is at another, and nothing of its adapter is idle but the processor may
+    /// be: so these two are one server at least.
+    pub(crate) fn ways(experiment: &Experiment) -> impl Iterator<Item = Self> {
+        let grouped = is_grouped(experiment);
+        Self::ALL.into_iter().filter(move |taken| !grouped || *taken != Self::Apart)
+    }
+
+    /// The server that each unit is a part of.
+    pub(super) fn unit(self, unit: usize) -> usize {
+        match (self, unit) {
+            (Self::ToAndFro, H) | (Self::Whole, _) => P,
+            (Self::Apart | Self::ToAndFro, _) => unit,
+        }
+    }
+}
+
+/// Whether some virtual interface is in a group, with others or alone.
+pub(super) fn is_grouped(experiment: &Experiment) -> bool {
+    experiment.channels.iter().any(|channel| channel.group.is_some())
+}

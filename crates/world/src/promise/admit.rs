@@ -1,0 +1,230 @@
+//! Admission of an experiment's channels in their order, with all of them in place, and of copies of one.
+
+use std::collections::BTreeMap;
+
+use laxity_qos::admission::{AdmissionId, Bound, Formula, Request, Test};
+use laxity_qos::channel::{Order, Role};
+use laxity_qos::discipline::Class;
+use laxity_qos::reception::bound;
+use laxity_units::Span;
+
+use super::answer::{Hop, Promise, Promises};
+use super::station::GoesBy;
+use super::table::{Reservation, Reserved, Tables};
+use super::{backlog, computing, via};
+use crate::coverage::{Uncovered, coverage, notices, receiving};
+use crate::experiment::{ChannelSpec, Experiment, Host, LocalDeadline};
+
+/// Admits the channels of `experiment` in order, by `formula`; or why none of them can be promised anything.
+pub fn promises(experiment: &Experiment, formula: Formula) -> Result<Promises, Uncovered> {
+    if !experiment.interfaces.is_empty() {
+        return Ok(Promises { formula, channels: where_they_come_in(experiment)?, computing: Vec::new() });
+    }
+    if experiment.via.is_some() {
+        return Ok(Promises { formula, channels: via::connections(experiment)?, computing: Vec::new() });
+    }
+    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
+    let mut answers = Vec::new();
+    for channel in &experiment.channels {
+        let answer = request(channel)?.map(|request| tables.admit(experiment, channel, request));
+        answers.push(answer);
+    }
+    let reserved = || answers.iter().flatten().flatten();
+    if let Some(why) = reserved().find_map(|reservation| reservation.unbounded)
+        && reserved().all(|reservation| reservation.unbounded.is_some())
+    {
+        return Err(why);
+    }
+    let all =
+        All { experiment, formula, bounds: tables.bounds(), notices: notices(experiment), tables: &tables };
+    let computing =
+        computing::bounds(tables.computing(), &all.bounds, experiment.admission.test_with(formula));
+    let channels = answers.into_iter().enumerate().map(|(i, answer)| match answer {
+        None => Promise::BestEffort,
+        Some(Err(refused)) => Promise::Refused(refused),
+        Some(Ok(Reservation { reserved, unbounded })) => {
+            let mut hops: Vec<Hop> = reserved.iter().map(|reserved| all.hop(i, reserved)).collect();
+            backlog::backlogs(experiment, i, &all.notices, &mut hops);
+            match unbounded {
+                None => Promise::Admitted(hops),
+                Some(why) => Promise::Unbounded(why, hops),
+            }
+        }
+    });
+    Ok(Promises { formula, channels: channels.collect(), computing })
+}
+
+/// What every station promises, with all channels in place.
+struct All<'a> {
+    experiment: &'a Experiment,
+    formula: Formula,
+    tables: &'a Tables,
+    /// Per station.
+    bounds: Vec<BTreeMap<AdmissionId, Bound>>,
+    /// Per station, how late it may hear of a frame.
+    notices: Vec<Span>,
+}
+
+impl All<'_> {
+    /// What is promised to channel `i` where it has `reserved`; how many of its packets there may be is for others to say.
+    fn hop(&self, i: usize, Reserved { hop, node, role, id, asked }: &Reserved) -> Hop {
+        let (experiment, node) = (self.experiment, *node);
+        let bound = self.bounds[node][id];
+        let test = experiment.admission.test_with(self.formula);
+        let (goes_by, chosen) = (self.tables.goes_by(node), experiment.admission.local_deadline);
+        let by_bound = match goes_by {
+            GoesBy::Either => chosen == LocalDeadline::Bound,
+            GoesBy::Requested => false,
+            // No deadline orders anything, and none makes a bound longer.
+            GoesBy::None => true,
+        };
+        let requested = asked.rate.request.deadline();
+        // The demand test bounds what EDF by the requested deadlines makes of it.
+        let ordered = by_bound
+            || goes_by == GoesBy::Requested
+            || test == Test::Demand
+            || experiment.order(node) == Order::FixedPriority;
+        let (wait, service) = self.tables.terms(node, asked, &bound);
+        Hop {
+            hop: *hop,
+            node,
+            role: *role,
+            bound,
+            wait,
+            service,
+            local_deadline: if by_bound { bound.bound } else { requested },
+            kept: if ordered { bound.bound } else { requested },
+            way: way_from(experiment, &experiment.channels[i], *hop, &self.notices),
+            backlog: 0,
+            frames: self.tables.inside(node).and_then(|inside| inside.all).filter(|_| *role != Role::Send),
+        }
+    }
+}
+
+/// The longest way of `channel` from its station at `hop` until the next of its route hears of it, who does so late by one of `notices`; zero from
+/// the last.
+fn way_from(experiment: &Experiment, channel: &ChannelSpec, hop: usize, notices: &[Span]) -> Span {
+    let way = |next: &usize| experiment.longest_way(channel, hop).saturating_add(notices[*next]);
+    channel.route.get(hop + 1).map_or(Span::ZERO, way)
+}
+
+/// What the channels of a host that receives are promised, in their order.
+fn where_they_come_in(experiment: &Experiment) -> Result<Vec<Promise>, Uncovered> {
+    let host = receiving(experiment)?;
+    let asked = |i| Some((i, request_where_it_comes_in(experiment, i)?));
+    let (of, requests): (Vec<usize>, Vec<bound::Request>) =
+        (0..experiment.channels.len()).filter_map(asked).unzip();
+    let mut channels = vec![Promise::BestEffort; experiment.channels.len()];
+    for (i, answer) in of.iter().zip(bound::admit(&host, &requests)) {
+        channels[*i] = match answer {
+            Ok(bound) => Promise::Received(bound),
+            Err(refusal) => Promise::Unreceived(bound::Refusal { whose: of[refusal.whose], ..refusal }),
+        };
+    }
+    Ok(channels)
+}
+
+pub(super) fn request_where_it_comes_in(experiment: &Experiment, i: usize) -> Option<bound::Request> {
+    let channel = &experiment.channels[i];
+    let deadline = channel.deadline.filter(|_| channel.class == Class::RealTime)?;
+    Some(bound::Request {
+        interface: channel.interface?,
+        program: channel.program,
+        spec: channel.spec,
+        deadline,
+    })
+}
+
+/// What admission by `formula` promises each channel of `experiment`: nothing without a formula, or where none covers it.
+pub fn of_channels(experiment: &Experiment, formula: Option<Formula>) -> Vec<Promise> {
+    let promises = formula.and_then(|formula| promises(experiment, formula).ok());
+    promises
+        .map_or_else(|| vec![Promise::BestEffort; experiment.channels.len()], |promises| promises.channels)
+}
+
+/// What came of filling hosts with copies of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filled {
+    /// So many copies were admitted.
+    pub admitted: u64,
+    /// None was refused: it was stopped, and there may be more.
+    pub stopped: bool,
+}
+
+/// Looks that a fill may take, some half a minute, where each copy takes the square of those before it.
+const MOST_LOOKS: u64 = 1 << 34;
+
+/// How many copies of channel `index` are admitted after all others, up to `limit`.
+pub fn fill(
+    experiment: &Experiment,
+    index: usize,
+    formula: Formula,
+    limit: u64,
+) -> Result<Filled, Uncovered> {
+    let mut tables = Tables::new(experiment, &coverage(experiment)?, formula);
+    if let Some(why) = tables.unbounded(&experiment.channels[index]) {
+        return Err(why);
+    }
+    for (i, channel) in experiment.channels.iter().enumerate() {
+        if i != index
+            && let Some(request) = request(channel)?
+        {
+            let _ = tables.admit(experiment, channel, request);
+        }
+    }
+    let channel = &experiment.channels[index];
+    let Some(copy) = request(channel)? else { return Ok(Filled { admitted: 0, stopped: false }) };
+    let steep = tables.looks_at_pairs(channel);
+    let (mut admitted, mut asks, mut wait, mut looks) = (0, 0, 1, 0);
+    while admitted < limit && looks < MOST_LOOKS {
+        let Ok(last) = tables.admit(experiment, channel, copy) else {
+            return Ok(Filled { admitted, stopped: false });
+        };
+        admitted += 1;
+        looks += if steep { admitted * admitted } else { 0 };
+        // To ask for many costs as much as for one, and is in vain where each has to be looked at.
+        if admitted < asks {
+            continue;
+        }
+        let further = tables.admit_alike(experiment, &last, limit - admitted);
+        admitted += further;
+        wait = if further > 0 { 1 } else { wait * 2 };
+        asks = admitted + wait;
+    }
+    Ok(Filled { admitted, stopped: true })
+}
+
+/// `T_service` of the first channel's largest message at its sender, by `formula`.
+pub fn service(experiment: &Experiment, formula: Formula) -> Option<Span> {
+    let tables = Tables::new(experiment, &coverage(experiment).ok()?, formula);
+    let channel = &experiment.channels[0];
+    // What a lone message takes does not depend on what it asks for.
+    let request = Request::new(channel.spec, channel.spec.min_interval).ok()?;
+    Some(tables.terms_of_sender(experiment, channel, &request)?.1.total())
+}
+
+pub(super) fn request(channel: &ChannelSpec) -> Result<Option<Request>, Uncovered> {
+    let Some(deadline) = channel.deadline.filter(|_| channel.class == Class::RealTime) else {
+        return Ok(None);
+    };
+    Request::new(channel.spec, deadline).map(Some).map_err(|_| Uncovered("a contract is out of range"))
+}
+
+/// Per node and application, by when a budget is done after the beginning of its period; nothing where none is promised.
+pub fn of_computing(experiment: &Experiment, formula: Option<Formula>) -> Vec<Vec<Option<Span>>> {
+    let hosts = || (0..experiment.nodes.len()).map(|node| experiment.host(node));
+    let asks = hosts().any(|host| host.computing.iter().any(|application| application.budget.is_some()));
+    let promised = formula.filter(|_| asks).and_then(|formula| promises(experiment, formula).ok());
+    let promised = promised.map(|promises| promises.computing).unwrap_or_default();
+    let of = |(node, host): (usize, &Host)| match promised.get(node) {
+        Some(bounds) if !bounds.is_empty() => bounds.clone(),
+        _ => vec![None; host.computing.len()],
+    };
+    hosts().enumerate().map(of).collect()
+}
+
+/// Whether channel `index` is admitted in its turn.
+pub(super) fn fits(experiment: &Experiment, formula: Formula, index: usize) -> bool {
+    let promises = promises(experiment, formula);
+    promises.is_ok_and(|promises| !promises.channels[index].is_refused())
+}

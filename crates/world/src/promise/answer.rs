@@ -1,0 +1,169 @@
+//! What admission answers.
+
+use laxity_qos::admission::{Bound, Breakdown, Formula, Reason, Refusal};
+use laxity_qos::channel::Role;
+use laxity_qos::reception::bound::{self, Missing};
+use laxity_units::Span;
+
+use crate::coverage::Uncovered;
+use crate::experiment::Experiment;
+
+/// What admission answered to an experiment.
+#[derive(Debug, Clone)]
+pub struct Promises {
+    /// Whose formulas.
+    pub formula: Formula,
+    /// Per channel, in the experiment's order.
+    pub channels: Vec<Promise>,
+    /// Per node and application that computes there: by when each budget is done, from the beginning of its period.
+    pub computing: Vec<Vec<Option<Span>>>,
+}
+
+/// What admission answered to one channel.
+#[derive(Debug, Clone)]
+pub enum Promise {
+    /// Best effort asks for nothing.
+    BestEffort,
+    /// Admitted at every host of its way, in its order; the last may be missing if it only receives.
+    Admitted(Vec<Hop>),
+    /// Promised nothing, since no analysis covers its way; admitted as far as one does, for the others' sake.
+    Unbounded(Uncovered, Vec<Hop>),
+    /// Not admitted.
+    Refused(Refused),
+    /// Admitted where it comes in.
+    Received(bound::Bound),
+    /// Not admitted where it comes in: for which channel something is missing, and what.
+    Unreceived(bound::Refusal),
+    /// A virtual interface that both ends and the link can keep.
+    Connected(Connection),
+    /// One that they cannot, and why.
+    Unconnected(String),
+}
+
+/// What one host promises a channel, with all channels in place.
+#[derive(Debug, Clone)]
+pub struct Hop {
+    /// Which hop of the channel's route it is.
+    pub hop: usize,
+    /// The host.
+    pub node: usize,
+    /// What the channel does there.
+    pub role: Role,
+    /// The bound and what it is made of.
+    pub bound: Bound,
+    /// `W` term by term.
+    pub wait: Breakdown,
+    /// `S` term by term.
+    pub service: Breakdown,
+    /// The deadline that EDF orders by, and after which a message counts as arrived at the next host.
+    pub local_deadline: Span,
+    /// What is kept: the bound, or the deadline where EDF goes by that.
+    pub kept: Span,
+    /// The longest way to the next host; zero from the last.
+    pub way: Span,
+    /// Packets of it that there may be at a time: with buffers for them none is lost.
+    pub backlog: u64,
+    /// Frames of all who come in there that may be in the adapter at a time, if that has stages and it comes in there.
+    pub frames: Option<u64>,
+}
+
+/// Which host refused a channel, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// The host.
+    pub node: usize,
+    /// Its reason.
+    pub refusal: Refusal,
+}
+
+impl Refused {
+    /// The reason, and where unless that is the first of nodes without names.
+    pub fn in_words(&self, experiment: &Experiment) -> String {
+        match experiment.suffix(self.node).is_empty() {
+            true => self.refusal.to_string(),
+            false => format!("{}: {}", experiment.place(self.node), self.refusal),
+        }
+    }
+}
+
+impl Promise {
+    /// The bound from the logical arrival to the end of the last transmission, if there is one; of a channel that comes in from its
+    /// arrival to its program.
+    pub fn bound(&self) -> Option<Span> {
+        if let Promise::Received(received) = self {
+            return Some(received.bound);
+        }
+        let Promise::Admitted(hops) = self else { return None };
+        let last = hops.iter().rposition(|hop| hop.role != Role::Receive)?;
+        Some(through(&hops[..=last]))
+    }
+
+    /// The bound from the logical arrival until the receiving host has the whole message, if a host receives.
+    pub fn delivery_bound(&self) -> Option<Span> {
+        if let Promise::Connected(connection) = self {
+            return Some(connection.longest);
+        }
+        let Promise::Admitted(hops) = self else { return None };
+        let received = hops.last().is_some_and(|hop| hop.role == Role::Receive);
+        received.then(|| through(hops))
+    }
+
+    /// Whether it was refused, so that the channel is not there.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Promise::Refused(_) | Promise::Unreceived(_) | Promise::Unconnected(_))
+    }
+
+    /// Whether it was refused for too little room.
+    pub fn lacks_room(&self) -> bool {
+        match self {
+            Promise::Refused(refused) => {
+                matches!(refused.refusal.reason, Reason::NoRoom | Reason::NoRoomInAdapter)
+            }
+            Promise::Unreceived(refusal) => {
+                matches!(refusal.missing, Missing::Slots { .. } | Missing::Buffers { .. })
+            }
+            _ => false,
+        }
+    }
+
+    /// What the hosts promise where the channel is admitted, in the order of its way.
+    pub fn hops(&self) -> &[Hop] {
+        match self {
+            Promise::Admitted(hops) | Promise::Unbounded(_, hops) => hops,
+            _ => &[],
+        }
+    }
+
+    /// What is promised at that hop of the channel's route, if it is admitted there.
+    pub fn at(&self, hop: usize) -> Option<&Hop> {
+        self.hops().iter().find(|other| other.hop == hop)
+    }
+}
+
+/// Each host but the last takes its local deadline and the way: until then a message is early at the next.
+fn through(hops: &[Hop]) -> Span {
+    let Some((last, before)) = hops.split_last() else { return Span::ZERO };
+    before.iter().fold(last.kept, |all, hop| all.saturating_add(hop.local_deadline).saturating_add(hop.way))
+}
+
+/// What a virtual interface is promised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Connection {
+    /// The longest from a message's logical arrival until the receiving program has it.
+    pub longest: Span,
+    /// The shortest.
+    pub shortest: Span,
+    /// The bound on θ of messages that are sent at the rate that was negotiated.
+    pub jitter_fraction: f64,
+}
+
+/// Room that a channel has too little of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The key of the file that says it.
+    pub key: &'static str,
+    /// What the file says.
+    pub has: u64,
+    /// The least that would do.
+    pub least: u64,
+}
