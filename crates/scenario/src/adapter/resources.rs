@@ -28,6 +28,7 @@ impl Resources {
             preemptive: false,
             urgent: false,
             host: false,
+            bus: None,
         };
         Self { list: vec![processor], unheld: vec![None] }
     }
@@ -71,9 +72,9 @@ impl Resources {
         }
         known.push(name.clone());
         if name == PROCESSOR_NAME {
-            self.list[PROCESSOR] = Resource { name, servers, preemptive, urgent, host };
+            self.list[PROCESSOR] = Resource { name, servers, preemptive, urgent, host, bus: None };
         } else {
-            self.list.push(Resource { name, servers, preemptive, urgent, host });
+            self.list.push(Resource { name, servers, preemptive, urgent, host, bus: None });
             self.unheld.push(Some(place));
         }
         Ok(())
@@ -87,7 +88,14 @@ impl Resources {
     /// The resource called `name`, which a phase holds.
     pub(super) fn held(&mut self, name: String) -> usize {
         let index = self.list.iter().position(|resource| resource.name == name).unwrap_or_else(|| {
-            self.list.push(Resource { name, servers: 1, preemptive: true, urgent: false, host: false });
+            self.list.push(Resource {
+                name,
+                servers: 1,
+                preemptive: true,
+                urgent: false,
+                host: false,
+                bus: None,
+            });
             self.unheld.push(None);
             self.list.len() - 1
         });

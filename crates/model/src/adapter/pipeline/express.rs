@@ -169,7 +169,7 @@ impl Pipeline {
                 break;
             }
             for (phase, of) in station.stage.phases.iter().enumerate() {
-                if !only_takes_time(of) || of.medium && !self.owns_link {
+                if !only_takes_time(of) || of.medium && !self.owns_link || self.is_shared(of) {
                     break 'way;
                 }
                 reach = Some((stage, phase));
@@ -184,6 +184,11 @@ impl Pipeline {
         let goes_on = phase + 1 == last.len() && !is_seen(&last[phase]) && stage + 1 < self.transmitting;
         // Who is alone, and is seen in the first stage, gains nothing.
         (stage > 0 || follows).then_some(Reach { stage, phase, follows, goes_on })
+    }
+
+    /// Whether a phase holds what other adapters want, too.
+    fn is_shared(&self, phase: &Phase) -> bool {
+        self.seat.is_some() && phase.holds.iter().any(|r| self.description.resources[*r].bus.is_some())
     }
 
     /// Whether packets may be on their way to the end of that phase one behind the other, beside whatever else is in the adapter.
