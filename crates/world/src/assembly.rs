@@ -3,6 +3,7 @@
 //! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
 //! [`Outside`], it is the emulated device: the thesis's END.
 
+mod buses;
 mod legs;
 mod meters;
 mod networks;
