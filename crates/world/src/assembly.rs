@@ -34,6 +34,7 @@ use laxity_qos::channel::{ChannelId, Label, Slots};
 use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
+pub(crate) use buses::{COPIES, user as user_of_bus};
 use legs::Legs;
 use meters::StageMeter;
 pub use meters::{Live, LiveChannel};

@@ -9,7 +9,12 @@ use crate::experiment::{Adapter, Experiment};
 use crate::results::Resource;
 
 /// What of a bus's time is called that the CPU had.
-const COPIES: &str = "copy";
+pub(crate) const COPIES: &str = "copy";
+
+/// And what an adapter of that name had, if it has one.
+pub(crate) fn user(name: Option<&str>) -> &str {
+    name.unwrap_or("adapter")
+}
 
 /// The names of the buses of a node at which adapters of it sit, as resources of a run: in the order of those.
 pub(super) fn names(experiment: &Experiment, node: usize) -> Vec<String> {
@@ -43,7 +48,7 @@ pub(super) fn resource(
     let (mut before, mut after) = (from.copied, to.copied);
     for ((link, then), (_, now)) in from.held.iter().zip(&to.held) {
         let called = experiment.nodes[node].adapters[usize::from(link.0)].name.as_deref();
-        uses.insert(called.unwrap_or("adapter").to_string(), over(*then, *now));
+        uses.insert(user(called).to_string(), over(*then, *now));
         (before, after) = (before + *then, after + *now);
     }
     // An adapter may be called so, too.
