@@ -26,13 +26,15 @@ pub use description::{
 };
 pub use laxity_qos::costs::Delay;
 pub use null::Null;
+pub(crate) use pipeline::Ranked;
 pub use pipeline::{Direction, Pipeline, StageReport};
 
-use laxity_qos::channel::{ChannelId, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelId, LinkId, Packet, Slot, Slots};
 use laxity_qos::discipline::Groups;
 use laxity_units::{Span, Time};
 
 use crate::around::Around;
+use crate::bus::Buses;
 use crate::network::MediumOutput;
 
 /// What a host writes into a command queue.
@@ -198,6 +200,20 @@ impl Adapter {
     pub fn establish(&mut self, channel: ChannelId, contract: &Contract) {
         if let Adapter::Pipeline(adapter) = self {
             adapter.establish(channel, contract);
+        }
+    }
+
+    /// It is in a node that has these buses, before the run, and its phases that hold one contend with those of others from then on.
+    pub(crate) fn sit(&mut self, link: LinkId, buses: &mut Buses) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.sit(link, buses);
+        }
+    }
+
+    /// Others at its bus have let go of it, or have taken it.
+    pub(crate) fn look_at_bus(&mut self, now: Time, around: &mut impl Around<AdapterOutput<Slot>>) {
+        if let Adapter::Pipeline(adapter) = self {
+            adapter.look_at_bus(now, around);
         }
     }
 

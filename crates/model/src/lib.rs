@@ -2,6 +2,7 @@
 
 pub mod adapter;
 pub mod around;
+pub mod bus;
 pub mod host;
 pub mod network;
 pub mod node;

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Each of them tells somebody what it does while it does it; who that is, is said in `device.rs`.
-//! What is of the world is told to whoever called the node. Adapters share nothing but the host's CPU.
+//! What is of the world is told to whoever called the node. Adapters share the host's CPU, and perhaps a bus: then what one of them
+//! does may change what others can do, who are asked about it when the call is over, at that instant.
 
 mod device;
 mod driver;
@@ -19,13 +20,14 @@ mod opening;
 mod watchdog;
 
 use laxity_engine::Stream;
-use laxity_qos::channel::{ChannelId, Label, LinkId, Packet, Slot, Slots};
+use laxity_qos::channel::{ChannelId, Label, LinkId, Packet, Slot};
 use laxity_qos::few::Few;
 use laxity_qos::seldom::{mostly, seldom};
 use laxity_units::{Bytes, Time};
 
 use crate::adapter::{Access, Adapter, AdapterOutput, Breakdown, Command, Loss, Passage, Response};
-use crate::around::Around;
+use crate::around::{Around, Shared};
+use crate::bus::BusReport;
 use crate::host::{Endless, Entry, Host, Interrupt, Output};
 use device::{Device, of_adapter, of_host};
 pub use driver::{DriverConfig, DriverReport};
@@ -62,8 +64,8 @@ pub struct Node {
     host: Option<Host>,
     /// By links, at least one.
     devices: Few<Device>,
-    /// The packets of all of them.
-    packets: Slots,
+    /// The packets of all of them, and the buses that adapters share.
+    shared: Shared,
     /// When it wants to be called; `Time::MAX` for never.
     due: Time,
 }
@@ -107,7 +109,12 @@ impl Node {
 
     /// Packets in it: made by the host, or come in, and neither transmitted, handed up nor lost.
     pub fn packets(&self) -> usize {
-        self.packets.len()
+        self.shared.packets.len()
+    }
+
+    /// How long each bus that adapters share was whose by `now`.
+    pub fn buses(&self, now: Time) -> impl Iterator<Item = BusReport> {
+        self.shared.buses.reports(now)
     }
 
     /// What the driver of an adapter has been through.
@@ -124,9 +131,9 @@ impl Node {
         size: Bytes,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, devices, packets, .. } = self;
+        let Self { host, devices, shared, .. } = self;
         let host = host.as_mut().expect("the node has a host");
-        host.offer(now, channel, size, &mut of_host(now, devices, packets, tell));
+        host.offer(now, channel, size, &mut of_host(now, devices, shared, tell));
         self.settle(now, tell);
     }
 
@@ -138,20 +145,20 @@ impl Node {
         endless: Endless,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host, devices, packets, .. } = self;
+        let Self { host, devices, shared, .. } = self;
         let host = host.as_mut().expect("the node has a host");
-        host.send_without_end(now, channel, endless, &mut of_host(now, devices, packets, tell));
+        host.send_without_end(now, channel, endless, &mut of_host(now, devices, shared, tell));
         self.settle(now, tell);
     }
 
     /// A host that is elsewhere has written a command; waits if there is no room for it.
     pub fn command(&mut self, now: Time, command: Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
-        let Self { devices, packets, .. } = self;
+        let Self { devices, shared, .. } = self;
         let Device { driver, adapter } = &mut devices[0];
         match command {
-            Command::Transmit(packet) => driver.wait(packets.put(&packet), packet.tag.class),
+            Command::Transmit(packet) => driver.wait(shared.packets.put(&packet), packet.tag.class),
             Command::Proceed(packet) => {
-                adapter.proceed(now, &packet, &mut of_adapter(now, LinkId::FIRST, driver, packets, tell));
+                adapter.proceed(now, &packet, &mut of_adapter(now, LinkId::FIRST, driver, shared, tell));
             }
         }
         self.settle(now, tell);
@@ -179,7 +186,7 @@ impl Node {
     /// is told of it.
     #[inline]
     pub fn take_in(&mut self, packet: &Packet) -> Slot {
-        self.packets.put(packet)
+        self.shared.packets.put(packet)
     }
 
     /// A frame that has been [taken in](Self::take_in) came from the network of `link`.
@@ -241,11 +248,11 @@ impl Node {
         if seldom(self.devices.any(|device| device.driver.is_alert())) {
             self.watch_all(now, tell);
         }
-        let Self { host, devices, packets, .. } = self;
+        let Self { host, devices, shared, .. } = self;
         if let Some(host) = host
             && host.due() <= now
         {
-            host.timer(now, &mut of_host(now, devices, packets, tell));
+            host.timer(now, &mut of_host(now, devices, shared, tell));
         }
         self.settle(now, tell);
     }
@@ -293,9 +300,9 @@ impl Node {
         link: LinkId,
         tell: &'a mut impl FnMut(NodeOutput<&Packet>),
     ) -> (&'a mut Adapter, impl Around<AdapterOutput<Slot>> + 'a) {
-        let Self { devices, packets, .. } = self;
+        let Self { devices, shared, .. } = self;
         let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-        (adapter, of_adapter(now, link, driver, packets, tell))
+        (adapter, of_adapter(now, link, driver, shared, tell))
     }
 
     /// When the node next wants [`timer`](Self::timer) to be called.
@@ -341,6 +348,12 @@ impl Node {
     #[inline(never)]
     fn settle_all(&mut self, now: Time, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         self.exchange(now, tell);
+        while let Some(link) = self.shared.buses.untold() {
+            let (adapter, mut around) = self.adapter_heard(now, link, tell);
+            adapter.look_at_bus(now, &mut around);
+            drop(around);
+            self.exchange(now, tell);
+        }
         let host = self.host.as_ref().map_or(Time::MAX, Host::due);
         self.due = match mostly(self.devices.is_one()) {
             true => host.min(self.devices.first_mut().due(now)),
@@ -396,12 +409,12 @@ impl Node {
     /// whether it took any.
     #[inline(never)]
     fn hand_over(&mut self, now: Time, link: LinkId, tell: &mut impl FnMut(NodeOutput<&Packet>)) -> bool {
-        let Self { devices, packets, .. } = self;
+        let Self { devices, shared, .. } = self;
         let Device { driver, adapter } = &mut devices[usize::from(link.0)];
         let (mut refused, mut any) = ([false; 2], false);
         while let Some(packet) = driver.first_waiting(refused) {
-            let class = packets.at(packet).tag.class;
-            if adapter.transmit(now, packet, &mut of_adapter(now, link, driver, packets, tell)) {
+            let class = shared.packets.at(packet).tag.class;
+            if adapter.transmit(now, packet, &mut of_adapter(now, link, driver, shared, tell)) {
                 driver.handed(now, packet, class);
                 any = true;
             } else {
@@ -424,9 +437,9 @@ impl Node {
             self.notice(now, (link, queue), response, entry, tell);
         }
         let pays = self.device(link).driver.pays_for_looks();
-        let Self { host, devices, packets, .. } = self;
+        let Self { host, devices, shared, .. } = self;
         if let (0, Some(host), true) = (looked, host, pays) {
-            let heard = &mut of_host(now, devices, packets, tell);
+            let heard = &mut of_host(now, devices, shared, tell);
             host.notice(now, (link, 0), Interrupt::Nothing, Entry::Look, heard);
         }
     }
@@ -441,7 +454,7 @@ impl Node {
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        tell(NodeOutput::Response(response.with_packet(&mut self.packets), entry == Entry::Interrupt));
+        tell(NodeOutput::Response(response.with_packet(&mut self.shared.packets), entry == Entry::Interrupt));
         if let Some(queue) = self.device(link).driver.served(queue) {
             let (adapter, mut around) = self.adapter_heard(now, link, tell);
             adapter.has_read(now, queue, &mut around);
@@ -456,7 +469,7 @@ impl Node {
         entry: Entry,
         tell: &mut impl FnMut(NodeOutput<&Packet>),
     ) {
-        let Self { host: Some(host), devices, packets, .. } = self else {
+        let Self { host: Some(host), devices, shared, .. } = self else {
             unreachable!("responses for a host elsewhere are passed on")
         };
         let interrupt = match response {
@@ -464,11 +477,11 @@ impl Node {
             Response::Handshake(packet) => Interrupt::Handshake(packet),
             Response::Transmitted(packet) => Interrupt::Transmitted(packet),
             Response::Failed(packet, loss) => {
-                tell(NodeOutput::Failed(packets.at(packet), loss));
+                tell(NodeOutput::Failed(shared.packets.at(packet), loss));
                 Interrupt::Failed(packet)
             }
             Response::Received(packet) => Interrupt::Received(packet),
         };
-        host.notice(now, (link, queue), interrupt, entry, &mut of_host(now, devices, packets, tell));
+        host.notice(now, (link, queue), interrupt, entry, &mut of_host(now, devices, shared, tell));
     }
 }

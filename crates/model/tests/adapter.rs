@@ -3,6 +3,8 @@
 //! Random descriptions, packets both ways, breakdowns, resets, hosts that take their time to answer, and media with others
 //! at them. What an adapter is for differs with its description; what it owes the host does not, and is checked here.
 
+#[path = "adapter/buses.rs"]
+mod buses;
 #[path = "adapter/cases.rs"]
 mod cases;
 #[path = "adapter/cores.rs"]

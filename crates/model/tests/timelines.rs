@@ -10,6 +10,8 @@ mod accounts;
 mod applications;
 #[path = "timelines/bench.rs"]
 mod bench;
+#[path = "timelines/buses.rs"]
+mod buses;
 #[path = "timelines/computing.rs"]
 mod computing;
 #[path = "timelines/cores.rs"]

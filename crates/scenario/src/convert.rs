@@ -2,6 +2,7 @@
 
 mod adapter;
 mod admission;
+mod bus;
 mod channel;
 mod checks;
 mod command;
@@ -149,6 +150,7 @@ pub(crate) fn experiment(
         }
         None => alike(cx, library, (host, adapter), path, network, receives),
     };
+    let topology = topology.and_then(|mut topology| bus::seat(cx, &mut topology).map(|()| topology));
     let admission = self::admission(cx, admission);
     let host = topology.as_ref().map(|topology| &topology.hosts[topology.nodes[0].host].value);
     let groups = group::groups(cx, group);
@@ -248,7 +250,7 @@ pub(crate) fn experiment(
     {
         let (host, adapter) = (&hosts[host].value, &mut adapters[*adapter]);
         if let Adapter::Described(description) = &mut adapter.value {
-            crate::adapter::within_reason(cx, description, host.subsystem.packet, &adapter.spans)?;
+            crate::adapter::within_reason(cx, description, host.subsystem.packet, &adapter.spans.whole)?;
         }
     }
     let hosts = hosts.into_iter().map(|host| host.value).collect();
@@ -313,7 +315,9 @@ fn alike(
             adapter::adapter(cx, library, adapter)
         }
         // It has nothing to send.
-        None if receives => Ok(Located { value: Adapter::Null(Default::default()), spans: WHOLE }),
+        None if receives => {
+            Ok(Located { value: Adapter::Null(Default::default()), spans: AdapterSpans::of(WHOLE) })
+        }
         None => {
             let help = "add `[adapter]` with its `kind`, or with the `file` of one";
             Err(cx.fault(&WHOLE, "the scenario has no `[adapter]`", help))
@@ -353,6 +357,21 @@ struct Located<T, S> {
     spans: S,
 }
 
+/// Places of an adapter.
+#[derive(Clone)]
+struct AdapterSpans {
+    /// What stands for it.
+    whole: Range<usize>,
+    /// Which bus it is at, if it is.
+    bus: Range<usize>,
+}
+
+impl AdapterSpans {
+    fn of(place: Range<usize>) -> Self {
+        Self { whole: place.clone(), bus: place }
+    }
+}
+
 /// Places in `[host]`.
 struct HostSpans {
     /// The core of the link scheduler's thread.
@@ -360,6 +379,8 @@ struct HostSpans {
     unsaid: Unsaid,
     /// If the file says how large packets are.
     packet: Option<Range<usize>>,
+    /// Where each bus is named.
+    buses: Vec<Range<usize>>,
 }
 
 /// What `[host]` does not say of early work.

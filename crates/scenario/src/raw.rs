@@ -4,6 +4,7 @@
 //! schema for editors (with these comments in it) all come from them.
 
 mod adapter;
+mod bus;
 mod channel;
 mod computing;
 mod emulation;
@@ -29,6 +30,7 @@ use super::leaf::{Bounded, Cost, Delay, Factor, Interval, Length, Name, Or, Size
 use super::written::{Anything, Either, Entries, List, Part, Written};
 use crate::claim::Stalls;
 pub(crate) use adapter::*;
+pub(crate) use bus::RawBus;
 pub(crate) use channel::{RawChannel, RawMessage, RawSizes, RawSource};
 pub(crate) use computing::{RawComputing, RawReader};
 pub(crate) use emulation::{RawEmulation, RawPort};
@@ -135,6 +137,8 @@ pub(crate) struct RawHost {
     pub(crate) driver: Option<Part<RawDriver>>,
     /// Applications that compute on its CPU beside its communication, by name.
     pub(crate) compute: Option<Entries<Part<RawComputing>>>,
+    /// Buses that its adapters share with each other and its CPU, by name.
+    pub(crate) bus: Option<Entries<Part<RawBus>>>,
     /// What the host pays for what comes in at interfaces, beside its costs.
     pub(crate) receive: Option<Part<RawReceive>>,
 }

@@ -3,6 +3,7 @@
 mod adapters;
 mod attached;
 mod beneath;
+mod buses;
 mod computing;
 mod cores;
 mod coverage;

@@ -3,6 +3,7 @@
 //! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
 //! [`Outside`], it is the emulated device: the thesis's END.
 
+mod buses;
 mod legs;
 mod live;
 mod measured;
@@ -34,6 +35,7 @@ use laxity_qos::channel::{ChannelId, Label, Slots};
 use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
+pub(crate) use buses::{COPIES, user as user_of_bus};
 use legs::Legs;
 pub use live::{Live, LiveChannel};
 pub(crate) use measured::Measured;

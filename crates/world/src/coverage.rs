@@ -204,6 +204,7 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     if let Some(levels) = covered.levels {
         agree(experiment, node, levels)?;
     }
+    apart(experiment, node)?;
     medium(experiment, node)?;
     let link = |attached: &Attached| {
         // Which core hears of what: see `promise/cores.rs`.
@@ -218,6 +219,25 @@ fn several(experiment: &Experiment, node: usize, covered: &Covered) -> Result<Co
     let mut links = experiment.nodes[node].adapters.iter().map(link).collect::<Result<Vec<_>, _>>()?;
     let further = links.split_off(1);
     Ok(Covered { link: links.remove(0), further, ..covered.clone() })
+}
+
+/// Whether no two adapters of a host are at one bus. What a packet of one waits for there hangs on what is under way in the others, and so on how many packets of
+/// each are there at once and in which order they come to the bus: the window of an adapter says that of its own packets only.
+fn apart(experiment: &Experiment, node: usize) -> Result<(), Uncovered> {
+    let of = |attached: &Attached| match &experiment.adapters[attached.adapter] {
+        Adapter::Null(_) => None,
+        Adapter::Described(description) => description.bus().map(|(_, name)| name.to_string()),
+    };
+    let mut buses: Vec<_> = experiment.nodes[node].adapters.iter().filter_map(of).collect();
+    let seats = buses.len();
+    buses.sort_unstable();
+    buses.dedup();
+    match buses.len() == seats {
+        true => Ok(()),
+        false => {
+            Err(Uncovered("no analysis covers adapters that wait for each other at a bus of their host"))
+        }
+    }
 }
 
 /// Whether the tables of several links, which have the same channels in the same order, give everybody the same level: there is one for each. Which of them share one,

@@ -94,10 +94,25 @@ pub struct Host {
     pub driver: DriverConfig,
     /// What computes there beside it; nothing where it receives at interfaces.
     pub computing: Vec<ComputingSpec>,
+    /// Buses that its adapters share, in the order of their names. What they are like their adapters' resources say as well.
+    pub buses: Vec<BusSpec>,
     /// What it pays for what comes in at interfaces.
     pub reception: ReceptionCosts,
     /// Receive buffers that its interfaces share.
     pub pool: u32,
+}
+
+/// A bus that adapters of a host share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BusSpec {
+    /// Name, unique at its host.
+    pub name: String,
+    /// Whether who is first takes it from another.
+    pub preemptive: bool,
+    /// Whether it goes by how urgent packets are.
+    pub urgent: bool,
+    /// Whether the CPU takes it while it copies.
+    pub cpu: bool,
 }
 
 /// Channels that have a rate together, in queues that know of it.

@@ -149,11 +149,11 @@ pub struct Summary {
 /// How a resource spent the window.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resource {
-    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage.
+    /// `cpu`, or `cpu0` and so on of several cores; `link`, an adapter stage; `bus pci` for a `[host.bus.pci]`.
     pub name: String,
     /// Busy share of the window, 0 to 1.
     pub utilisation: f64,
-    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …).
+    /// Share of the window by use (`protocol`, `switch`, `link_scheduling`, `interrupt`, `spin` …); of a bus by the adapters that had it, and `copy` by the CPU.
     pub uses: BTreeMap<String, f64>,
     /// Longest queue seen, in its own items; `None` if it has none.
     pub longest_queue: Option<u64>,

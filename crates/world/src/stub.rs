@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use laxity_model::host::Use;
 use laxity_qos::discipline::Class;
 
-use crate::assembly::resource_names;
+use crate::assembly::{COPIES, resource_names, user_of_bus};
 use crate::experiment::{ClockKind, Experiment};
 use crate::figures;
 use crate::results::{Channel, Computation, RealTime, Resource, Run, Stage, Summary};
@@ -52,9 +52,18 @@ pub fn stub(experiment: &Experiment, point: &[usize]) -> Run {
     // A host that receives at interfaces has uses of its own.
     let used = |name: &String| experiment.interfaces.is_empty() && name.starts_with("cpu");
     let uses = || Use::ALL.map(|used| (used.name().to_string(), 0.0)).into();
+    let attached = || experiment.nodes.iter().flat_map(|node| &node.adapters);
+    let sharing = || {
+        let users = attached().map(|adapter| user_of_bus(adapter.name.as_deref()));
+        users.chain([COPIES]).map(|user| (user.to_string(), 0.0)).collect()
+    };
     let resource = |name: &String| Resource {
         name: name.clone(),
-        uses: if used(name) { uses() } else { Default::default() },
+        uses: match name {
+            name if used(name) => uses(),
+            name if name.starts_with("bus ") => sharing(),
+            _ => Default::default(),
+        },
         ..Resource::default()
     };
     let stage = |name: &String| Stage { name: name.clone(), ..Stage::default() };

@@ -95,6 +95,7 @@ impl Cim250 {
             preemptive,
             urgent: false,
             host: false,
+            bus: None,
         };
         let mut resources = vec![resource("processor", false), resource("bus", true)];
         let host_bus = 1;

@@ -69,6 +69,8 @@ pub struct Resource {
     /// The host's CPU takes it while it copies, before all phases, which go on with the time that they had left: a bus to the memory that
     /// both of them move bytes of, whose cycles the CPU steals.
     pub host: bool,
+    /// The bus of the host that it is: one and the same for all adapters of a host that name it, with all else here the same.
+    pub bus: Option<String>,
 }
 
 /// A stage: queues, servers, and what a server does to a packet.
@@ -305,6 +307,12 @@ pub enum Tells {
 }
 
 impl Description {
+    /// Its resource that is a bus of the host, and the name of that.
+    pub fn bus(&self) -> Option<(usize, &str)> {
+        let buses = self.resources.iter().enumerate();
+        buses.filter_map(|(place, resource)| Some((place, resource.bus.as_deref()?))).next()
+    }
+
     /// Whether frames ask for the medium before they go.
     pub fn asks_for_medium(&self) -> bool {
         self.transmit.iter().flat_map(|stage| &stage.phases).any(|phase| phase.medium)

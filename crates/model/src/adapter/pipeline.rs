@@ -32,6 +32,7 @@ use express::Express;
 use job::At;
 use policing::{Policer, Verdict};
 use pool::Buffering;
+pub(crate) use resources::Ranked;
 use responses::Responses;
 use station::{Joined, Station};
 
@@ -105,12 +106,16 @@ pub struct Pipeline {
     is_plain: bool,
     /// Something in it is broken.
     hindered: bool,
-    /// Jobs that have or want one.
+    /// Jobs that have or want one, and one more if outsiders do.
     contenders: usize,
+    /// One if others may want what it holds, else none.
+    outsiders: usize,
+    /// Where it sits at a bus that others sit at, too.
+    seat: Option<usize>,
     /// Packets that are in none of the stations while they go on unseen.
     express: Express,
     /// Empty between two calls; kept for its memory.
-    ranks: Vec<resources::Ranked>,
+    ranks: Vec<Ranked>,
     recording: bool,
 }
 
@@ -167,6 +172,8 @@ impl Pipeline {
             is_plain,
             hindered: false,
             contenders: 0,
+            outsiders: 0,
+            seat: None,
             express: Express::new(transmitting),
             ranks: Vec::new(),
             recording: false,
@@ -335,7 +342,7 @@ impl Pipeline {
                 if waits {
                     self.due = self.due.min(self.next_look(now));
                 }
-                if seldom(self.copying != Time::ZERO) && self.contenders > 0 && !self.stopped {
+                if seldom(self.copying != Time::ZERO) && self.contenders > self.outsiders && !self.stopped {
                     self.due = self.due.min(self.copying);
                 }
                 return;

@@ -8,7 +8,8 @@ use laxity_units::{Span, Time};
 use super::NodeOutput;
 use super::driver::Driver;
 use crate::adapter::{Adapter, AdapterOutput};
-use crate::around::Around;
+use crate::around::{Around, Shared};
+use crate::bus::Buses;
 use crate::host::Output;
 
 /// An adapter and its driver.
@@ -31,7 +32,7 @@ impl Device {
 struct OfHost<'a, F> {
     now: Time,
     devices: &'a mut Few<Device>,
-    packets: &'a mut Slots,
+    shared: &'a mut Shared,
     tell: &'a mut F,
 }
 
@@ -40,33 +41,33 @@ struct OfHost<'a, F> {
 pub(super) fn of_host<'a>(
     now: Time,
     devices: &'a mut Few<Device>,
-    packets: &'a mut Slots,
+    shared: &'a mut Shared,
     tell: &'a mut impl FnMut(NodeOutput<&Packet>),
 ) -> impl Around<Output<Slot>> + 'a {
-    OfHost { now, devices, packets, tell }
+    OfHost { now, devices, shared, tell }
 }
 
 impl<F: FnMut(NodeOutput<&Packet>)> Around<Output<Slot>> for OfHost<'_, F> {
     #[inline]
     fn packets(&mut self) -> &mut Slots {
-        self.packets
+        &mut self.shared.packets
     }
 
     // Always, here and below: who tells something knows what it is, so all but a line or two of this goes.
     #[inline(always)]
     fn tell(&mut self, output: Output<Slot>) {
-        let Self { now, devices, packets, tell } = self;
+        let Self { now, devices, shared, tell } = self;
         let now = *now;
         match output {
             Output::Transmit(link, slot) => {
                 let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-                let packet = packets.at_mut(slot);
+                let packet = shared.packets.at_mut(slot);
                 packet.handed = now;
                 let class = packet.tag.class;
                 // A driver in which nothing waits has nothing to do but to pass it on.
                 let idle = driver.waiting() == 0;
                 if mostly(idle)
-                    && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, packets, *tell))
+                    && adapter.transmit(now, slot, &mut of_adapter(now, link, driver, shared, *tell))
                 {
                     driver.passed(now, slot);
                 } else {
@@ -75,16 +76,16 @@ impl<F: FnMut(NodeOutput<&Packet>)> Around<Output<Slot>> for OfHost<'_, F> {
             }
             Output::Proceed(link, slot) => {
                 let Device { driver, adapter } = &mut devices[usize::from(link.0)];
-                let packet = *packets.at(slot);
-                adapter.proceed(now, &packet, &mut of_adapter(now, link, driver, packets, *tell));
+                let packet = *shared.packets.at(slot);
+                adapter.proceed(now, &packet, &mut of_adapter(now, link, driver, shared, *tell));
             }
             Output::Read(link, queue) => {
                 let Device { driver, adapter } = &mut devices[usize::from(link.0)];
                 if let Some(queue) = driver.served(queue) {
-                    adapter.has_read(now, queue, &mut of_adapter(now, link, driver, packets, *tell));
+                    adapter.has_read(now, queue, &mut of_adapter(now, link, driver, shared, *tell));
                 }
             }
-            Output::Copies(span) => copies(now, span, devices, packets, *tell),
+            Output::Copies(span) => copies(now, span, devices, shared, *tell),
             other => tell(NodeOutput::Host(other)),
         }
     }
@@ -96,11 +97,12 @@ fn copies(
     now: Time,
     span: Span,
     devices: &mut Few<Device>,
-    packets: &mut Slots,
+    shared: &mut Shared,
     tell: &mut impl FnMut(NodeOutput<&Packet>),
 ) {
+    shared.buses.copies(now, span);
     for (link, Device { driver, adapter }) in (0..).map(LinkId).zip(devices.iter_mut()) {
-        adapter.copies(now, span, &mut of_adapter(now, link, driver, packets, tell));
+        adapter.copies(now, span, &mut of_adapter(now, link, driver, shared, tell));
     }
 }
 
@@ -109,7 +111,7 @@ struct OfAdapter<'a, F> {
     now: Time,
     link: LinkId,
     driver: &'a mut Driver,
-    packets: &'a mut Slots,
+    shared: &'a mut Shared,
     tell: &'a mut F,
 }
 
@@ -119,35 +121,41 @@ pub(super) fn of_adapter<'a>(
     now: Time,
     link: LinkId,
     driver: &'a mut Driver,
-    packets: &'a mut Slots,
+    shared: &'a mut Shared,
     tell: &'a mut impl FnMut(NodeOutput<&Packet>),
 ) -> impl Around<AdapterOutput<Slot>> + 'a {
-    OfAdapter { now, link, driver, packets, tell }
+    OfAdapter { now, link, driver, shared, tell }
 }
 
 impl<F: FnMut(NodeOutput<&Packet>)> Around<AdapterOutput<Slot>> for OfAdapter<'_, F> {
     #[inline]
     fn packets(&mut self) -> &mut Slots {
-        self.packets
+        &mut self.shared.packets
+    }
+
+    fn buses(&mut self) -> &mut Buses {
+        &mut self.shared.buses
     }
 
     #[inline(always)]
     fn tell(&mut self, output: AdapterOutput<Slot>) {
-        let Self { now, link, driver, packets, tell } = self;
+        let Self { now, link, driver, shared, tell } = self;
         match output {
             AdapterOutput::Response(response) if !driver.passes_on() => {
-                driver.written(*now, response, packets.at(*response.packet()));
+                driver.written(*now, response, shared.packets.at(*response.packet()));
             }
             AdapterOutput::Response(response) => {
-                tell(NodeOutput::Response(response.with_packet(packets), driver.announces()));
+                tell(NodeOutput::Response(response.with_packet(&mut shared.packets), driver.announces()));
             }
             AdapterOutput::Frame { packet, more } => {
-                tell(NodeOutput::Departed(*link, packets.at(packet), more));
+                tell(NodeOutput::Departed(*link, shared.packets.at(packet), more));
             }
-            AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(packets.at(packet), until)),
+            AdapterOutput::Begun(packet, until) => tell(NodeOutput::Begun(shared.packets.at(packet), until)),
             AdapterOutput::Request => tell(NodeOutput::Request(*link)),
             AdapterOutput::Withdraw => tell(NodeOutput::Withdraw(*link)),
-            AdapterOutput::Discarded(packet, loss) => tell(NodeOutput::Discarded(packets.free(packet), loss)),
+            AdapterOutput::Discarded(packet, loss) => {
+                tell(NodeOutput::Discarded(shared.packets.free(packet), loss))
+            }
             AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(*link, passage)),
         }
     }

@@ -340,6 +340,7 @@ pub(super) mod tests {
                 preemptive: false,
                 urgent: false,
                 host: false,
+                bus: None,
             }],
             transmit: vec![stage("out")],
             receive: vec![stage("in")],

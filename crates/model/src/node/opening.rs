@@ -1,6 +1,6 @@
 //! A node before the run: what it consists of, and what is opened at it.
 
-use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, CoreId, Label, LinkId, Slots};
+use laxity_qos::channel::{ChannelConfig, ChannelId, Computing, CoreId, Label, LinkId};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::few::Few;
 use laxity_units::{Span, Time};
@@ -9,20 +9,24 @@ use super::Node;
 use super::device::Device;
 use super::driver::{Driver, DriverConfig};
 use crate::adapter::{Adapter, Contract};
+use crate::around::Shared;
 use crate::host::Host;
 
 impl Node {
     /// Joins the two.
-    pub fn new(host: Host, driver: DriverConfig, adapter: Adapter) -> Self {
+    pub fn new(host: Host, driver: DriverConfig, mut adapter: Adapter) -> Self {
+        let mut shared = Shared::default();
+        adapter.sit(LinkId::FIRST, &mut shared.buses);
         let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
         let due = host.due();
         let devices = Few::one(Device { driver, adapter });
-        Self { host: Some(host), devices, packets: Slots::default(), due }
+        Self { host: Some(host), devices, shared, due }
     }
 
     /// Gives the host another adapter, on which a packet takes what `speed` says; before the run. Channels are opened by the link
     /// that is answered. Panics without a host: one that is elsewhere has one adapter.
-    pub fn add_adapter(&mut self, driver: DriverConfig, adapter: Adapter, speed: LinkCosts) -> LinkId {
+    pub fn add_adapter(&mut self, driver: DriverConfig, mut adapter: Adapter, speed: LinkCosts) -> LinkId {
+        adapter.sit(LinkId(self.devices.len() as u8), &mut self.shared.buses);
         let host = self.host.as_mut().expect("the node has a host");
         let driver = Driver::new(driver, &adapter, Some(host.pays_for_looks()));
         self.devices.push(Device { driver, adapter });
@@ -36,10 +40,12 @@ impl Node {
     }
 
     /// An adapter whose host is elsewhere, and has a driver of its own.
-    pub fn without_host(adapter: Adapter) -> Self {
+    pub fn without_host(mut adapter: Adapter) -> Self {
+        let mut shared = Shared::default();
+        adapter.sit(LinkId::FIRST, &mut shared.buses);
         let driver = Driver::new(DriverConfig::default(), &adapter, None);
         let devices = Few::one(Device { driver, adapter });
-        Self { host: None, devices, packets: Slots::default(), due: Time::MAX }
+        Self { host: None, devices, shared, due: Time::MAX }
     }
 
     /// Says which groups of channels have a rate together, before the run.

@@ -51,6 +51,7 @@ pub(crate) fn description(dice: &mut Dice) -> Description {
             preemptive: dice.one_in(2),
             urgent: dice.one_in(3),
             host: dice.one_in(3),
+            bus: None,
         })
         .collect::<Vec<_>>();
     let mut transmit: Vec<Stage> =

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use laxity_engine::Seed;
-use laxity_model::adapter::{Adapter, Breakdown, Notification, Pipeline};
+use laxity_model::adapter::{Adapter, Breakdown, Description, Notification, Pipeline};
 use laxity_model::host::{Applications, Host, Output};
 use laxity_model::network::Medium;
 use laxity_model::node::{DriverConfig, Node, NodeOutput};
@@ -149,13 +149,26 @@ pub(crate) struct Outcome {
 }
 
 pub(crate) fn run(seed: u64, placement: &Placement) -> Outcome {
+    run_beside(seed, placement, None, |adapter| adapter)
+}
+
+/// The same with an adapter that is made from that one in some way, and perhaps another beside it that has nothing to do.
+pub(crate) fn run_beside(
+    seed: u64,
+    placement: &Placement,
+    idle: Option<Description>,
+    made: impl FnOnce(Description) -> Description,
+) -> Outcome {
     let mut dice = Dice::new(seed, "node");
-    let described = description(&mut dice);
+    let described = made(description(&mut dice));
     let in_order = keeps_order(&described.receive, &described.receive_buffers);
     let resources = described.resources.len() as u64;
     let polls = described.interface.notification != Notification::Interrupt;
     let (medium, access) = medium(&mut dice, seed);
     let mut adapter = Adapter::Pipeline(Box::new(Pipeline::new(described)));
+    if idle.is_some() {
+        adapter.step_through();
+    }
     adapter.pad_frames_to(medium.shortest_frame());
     let us = |dice: &mut Dice, below| Span::from_us(dice.below(below));
     let costs = HostCosts {
@@ -184,6 +197,10 @@ pub(crate) fn run(seed: u64, placement: &Placement) -> Outcome {
     // Time enough for a packet that nothing is wrong with to get through, mostly.
     let driver = DriverConfig { watchdog: Some(Span::from_us(300)), reset_after: Some(Span::from_ms(20)) };
     let mut bench = Bench { node: Told::new(Node::new(host, driver, adapter)), medium, log: Vec::new() };
+    if let Some(idle) = idle {
+        let idle = Adapter::Pipeline(Box::new(Pipeline::new(idle)));
+        bench.node.add_adapter(driver, idle, LinkCosts::default());
+    }
     bench.node.steer(LinkId::FIRST, &placement.interrupts);
     bench.node.record_cpu();
     for number in 0..SENDS.len() {

@@ -73,7 +73,7 @@ fn host() -> Host {
     Host::new(COSTS, config(LinkParadigm::O1), Applications::Separate)
 }
 
-fn packet(message: u64) -> Packet {
+pub(super) fn packet(message: u64) -> Packet {
     Packet {
         channel: ChannelId(0),
         message,
@@ -120,7 +120,8 @@ fn a_host_that_copies_takes_the_bus_from_its_adapter() {
     let sent = |host| {
         let transfer = Phase { delay: Delay::fixed(Span::from_us(20)), holds: vec![1], ..Phase::default() };
         let adapter = describing(|description| {
-            let bus = Resource { name: "bus".into(), servers: 1, preemptive: true, urgent: false, host };
+            let bus =
+                Resource { name: "bus".into(), servers: 1, preemptive: true, urgent: false, host, bus: None };
             description.resources.push(bus);
             description.transmit =
                 vec![Stage { name: "dma".into(), phases: vec![transfer], ..Stage::default() }];
@@ -212,6 +213,7 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
             preemptive: false,
             urgent: false,
             host: false,
+            bus: None,
         }],
         transmit: vec![
             stage("in", vec![Phase { holds: vec![PROCESSOR], ..phase(3) }]),

@@ -19,7 +19,14 @@ use super::nodes::{describing, run};
 fn sent(send_byte: Span) -> (Vec<String>, Vec<String>, u64) {
     let phase = |us| Phase { delay: Delay::fixed(Span::from_us(us)), ..Phase::default() };
     let adapter = describing(|description| {
-        let bus = Resource { name: "bus".into(), servers: 1, preemptive: true, urgent: false, host: true };
+        let bus = Resource {
+            name: "bus".into(),
+            servers: 1,
+            preemptive: true,
+            urgent: false,
+            host: true,
+            bus: None,
+        };
         description.resources.push(bus);
         let stage = |name: &str, phases| Stage { name: name.into(), phases, ..Stage::default() };
         description.transmit = vec![

@@ -3,6 +3,7 @@
 use laxity_model::adapter::{PROCESSOR, Resource};
 
 use super::*;
+use crate::leaf::Name;
 use crate::raw::RawResource;
 
 /// What the adapter's processor is called.
@@ -28,6 +29,7 @@ impl Resources {
             preemptive: false,
             urgent: false,
             host: false,
+            bus: None,
         };
         Self { list: vec![processor], unheld: vec![None] }
     }
@@ -57,9 +59,26 @@ impl Resources {
     ) -> Result<(), Reported> {
         let part = cx.part(part)?;
         let span = part.span();
-        let RawResource { name, servers, preemptive, urgent, host, source } = part.into_inner();
+        let RawResource { name, servers, preemptive, urgent, host, bus, source } = part.into_inner();
         let name = cx.required(name, "name", &span, "this resource")?;
         let (place, name) = (name.span(), name.into_inner().0);
+        let bus = match bus {
+            None => None,
+            Some(bus) => {
+                let (reason, help) =
+                    ("a bus says this itself", "remove this, or say it in `[host.bus.NAME]`");
+                let all = [
+                    cx.foreign(servers.as_ref(), "one packet is on a bus at a time", "remove this"),
+                    cx.foreign(preemptive.as_ref(), reason, help),
+                    cx.foreign(urgent.as_ref(), reason, help),
+                    cx.foreign(host.as_ref(), reason, "remove this, or say `cpu` in `[host.bus.NAME]`"),
+                ];
+                let bus = cx.value(bus)?;
+                let bus = self.at_bus(cx, &name, bus)?;
+                all.into_iter().collect::<Result<(), _>>()?;
+                Some(bus)
+            }
+        };
         let servers = cx.optional(servers).map(|n| n.map_or(1, |n| n.into_inner().small()));
         let preemptive = cx.or(preemptive, name != PROCESSOR_NAME);
         let (urgent, host) = (cx.or(urgent, false), cx.or(host, false));
@@ -71,12 +90,25 @@ impl Resources {
         }
         known.push(name.clone());
         if name == PROCESSOR_NAME {
-            self.list[PROCESSOR] = Resource { name, servers, preemptive, urgent, host };
+            self.list[PROCESSOR] = Resource { name, servers, preemptive, urgent, host, bus };
         } else {
-            self.list.push(Resource { name, servers, preemptive, urgent, host });
+            self.list.push(Resource { name, servers, preemptive, urgent, host, bus });
             self.unheld.push(Some(place));
         }
         Ok(())
+    }
+
+    /// The name of the bus that the resource `name` is said to be.
+    fn at_bus(&self, cx: &mut Context<'_>, name: &str, bus: Spanned<Name>) -> Result<String, Reported> {
+        if name == PROCESSOR_NAME {
+            let help = "call the resource otherwise, and name it in the `holds` of phases that move data";
+            return Err(cx.fault(&bus.span(), "an adapter's processor is no bus", help));
+        }
+        if let Some(other) = self.list.iter().find(|resource| resource.bus.is_some()) {
+            let reason = format!("the adapter is at a bus already, by its resource `{}`", other.name);
+            return Err(cx.fault(&bus.span(), reason, "an adapter sits at one bus of its host; keep one"));
+        }
+        Ok(bus.into_inner().0)
     }
 
     /// All of them, in the order of their numbers.
@@ -87,7 +119,14 @@ impl Resources {
     /// The resource called `name`, which a phase holds.
     pub(super) fn held(&mut self, name: String) -> usize {
         let index = self.list.iter().position(|resource| resource.name == name).unwrap_or_else(|| {
-            self.list.push(Resource { name, servers: 1, preemptive: true, urgent: false, host: false });
+            self.list.push(Resource {
+                name,
+                servers: 1,
+                preemptive: true,
+                urgent: false,
+                host: false,
+                bus: None,
+            });
             self.unheld.push(None);
             self.list.len() - 1
         });

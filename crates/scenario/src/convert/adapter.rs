@@ -39,15 +39,18 @@ pub(super) fn adapter(
     cx: &mut Context<'_>,
     library: &mut Library<'_>,
     part: Part<RawAdapter>,
-) -> Result<Located<Adapter, Range<usize>>, Reported> {
+) -> Result<Located<Adapter, AdapterSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, mut raw) = (part.span(), part.into_inner());
     let Some(file) = raw.file.take() else {
-        let value = of_scenario(cx, &span, raw)?;
-        return Ok(Located { value: value.0, spans: value.1 });
+        let bus = bus_place(&raw);
+        let (value, whole) = of_scenario(cx, &span, raw)?;
+        let bus = bus.unwrap_or_else(|| whole.clone());
+        return Ok(Located { value, spans: AdapterSpans { whole, bus } });
     };
     let kind = raw.kind.as_ref().map(|kind| kind.span.clone());
     let laid_over = kind.as_ref().is_some_and(|kind| cx.is_beneath(kind));
+    let bus = bus_place(&raw);
     let alone = match kind.filter(|_| !laid_over) {
         Some(kind) => {
             let help = "keep either: what else stands beside `file` is laid over what that says";
@@ -62,7 +65,14 @@ pub(super) fn adapter(
         true => over_file(cx, &span, raw, &name.span())?,
         false => file.adapter.clone(),
     };
-    Ok(Located { value, spans: name.span() })
+    let bus = bus.unwrap_or_else(|| name.span());
+    Ok(Located { value, spans: AdapterSpans { whole: name.span(), bus } })
+}
+
+/// Where an adapter says which bus it is at.
+fn bus_place(raw: &RawAdapter) -> Option<Range<usize>> {
+    let resources = raw.resource.as_ref()?.value.as_ref().ok()?;
+    resources.iter().find_map(|part| Some(part.value.as_ref().ok()?.bus.as_ref()?.span.clone()))
 }
 
 /// An adapter of which some stands in the scenario and some in the file that it names at `named`. By itself the file is right, so what is

@@ -29,7 +29,8 @@ pub(super) fn host(
 ) -> Result<Located<Host, HostSpans>, Reported> {
     let part = cx.part(part)?;
     let (span, raw) = (part.span(), part.into_inner());
-    let RawHost { profile, applications, cores, costs, speedup, subsystem, driver, compute, receive } = raw;
+    let RawHost { profile, applications, cores, costs, speedup, subsystem, driver, compute, bus, receive } =
+        raw;
     let profile = cx
         .required(profile, "profile", &span, "the host")
         .and_then(|name| Ok((library.profile(cx, name.get_ref(), &name.span())?, name.span())));
@@ -60,6 +61,7 @@ pub(super) fn host(
         Ok(cores) => super::computing::computing(cx, compute, *cores),
         Err(reported) => Err(*reported),
     };
+    let buses = super::bus::buses(cx, bus);
     let (mut costs, (mut subsystem, resources, spans)) = (costs?, subsystem?);
     let ideal = resources == Resources::Ideal;
     subsystem.cores = many?;
@@ -71,6 +73,8 @@ pub(super) fn host(
     let speedup = speedup?;
     let costs = if speedup == 1.0 { costs } else { costs.with_speedup(speedup) };
     let (reception, pool) = super::reception::costs(cx, receive, &costs, speedup)?;
+    let (buses, places) = buses?;
+    let spans = HostSpans { buses: places, ..spans };
     let host = Host {
         profile: profile?.0.name.clone(),
         costs,
@@ -82,6 +86,7 @@ pub(super) fn host(
         ideal,
         driver: driver?,
         computing: computing?,
+        buses,
     };
     Ok(Located { value: host, spans })
 }
@@ -102,6 +107,7 @@ pub(super) fn none(cx: &mut Context<'_>) -> Result<Located<Host, HostSpans>, Rep
         ideal: false,
         driver: DriverConfig::default(),
         computing: Vec::new(),
+        buses: Vec::new(),
     };
     Ok(Located { value: host, spans })
 }
@@ -315,8 +321,12 @@ fn link(
     let (horizon, above_best_effort) = (horizon?, above_best_effort?.map(Spanned::into_inner));
     let unsaid = Unsaid { early: true, horizon: horizon.is_none() && above_best_effort.is_none() };
     let core = core?;
-    let spans =
-        HostSpans { core: core.as_ref().map_or(span.clone(), |(_, at)| at.clone()), unsaid, packet: None };
+    let spans = HostSpans {
+        core: core.as_ref().map_or(span.clone(), |(_, at)| at.clone()),
+        unsaid,
+        packet: None,
+        buses: Vec::new(),
+    };
     let paradigm = paradigm.map_or(LinkParadigm::O1, Spanned::into_inner);
     // Where the adapter schedules, the host neither orders nor limits what it hands over.
     let (usual_order, usual_depth) = match paradigm {

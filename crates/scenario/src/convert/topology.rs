@@ -25,7 +25,7 @@ const PORT_MEMORY: Bytes = Bytes::from_kib(64);
 /// Hosts, adapters, and how they stand.
 pub(super) struct Topology {
     pub(super) hosts: Vec<Located<Host, HostSpans>>,
-    pub(super) adapters: Vec<Located<Adapter, Range<usize>>>,
+    pub(super) adapters: Vec<Located<Adapter, AdapterSpans>>,
     pub(super) nodes: Vec<NodeSpec>,
     pub(super) switches: Vec<SwitchSpec>,
     pub(super) outlets: Vec<Outlet>,
@@ -69,7 +69,9 @@ pub(super) fn topology(
             builder.interrupts = adapter::interrupts(cx, &mut adapter)?;
             adapter::adapter(cx, library, with_any_rate(adapter))?
         }
-        None => Located { value: Adapter::Null(LinkCosts::default()), spans: owner.clone() },
+        None => {
+            Located { value: Adapter::Null(LinkCosts::default()), spans: AdapterSpans::of(owner.clone()) }
+        }
     };
     builder.adapters.push(common);
     let mut outcome = Ok(());
@@ -115,7 +117,10 @@ pub(super) fn of_virtual_interfaces(cx: &mut Context<'_>, nodes: usize) -> Resul
     };
     Ok(Topology {
         hosts: vec![host::none(cx)?],
-        adapters: vec![Located { value: Adapter::Null(LinkCosts::default()), spans: WHOLE }],
+        adapters: vec![Located {
+            value: Adapter::Null(LinkCosts::default()),
+            spans: AdapterSpans::of(WHOLE),
+        }],
         nodes: vec![NodeSpec::with_one(None, 0, 0); nodes],
         switches: Vec::new(),
         outlets: Vec::new(),
@@ -141,7 +146,7 @@ fn with_any_rate(mut part: Part<RawAdapter>) -> Part<RawAdapter> {
 #[derive(Default)]
 struct Builder {
     hosts: Vec<Located<Host, HostSpans>>,
-    adapters: Vec<Located<Adapter, Range<usize>>>,
+    adapters: Vec<Located<Adapter, AdapterSpans>>,
     /// Which cores the adapters interrupt of which nothing else is said.
     interrupts: adapter::Interrupts,
     nodes: Vec<NodeSpec>,

@@ -6,7 +6,7 @@ use laxity_qos::channel::Order;
 use laxity_units::{Bytes, Rate, Span};
 
 use super::dice::Dice;
-use super::host::frame;
+use super::host::{BUS, frame};
 use super::sketch::{
     Drafted, Drawn, boolean, detailed, name, names, part, parts, quantity, scalar, table, text, that, this,
     unsaid, whole, word,
@@ -18,7 +18,7 @@ use crate::raw::{
     Cited, RawAdapter, RawBuffers, RawCited, RawCommandQueue, RawLevels, RawPhase, RawPolicing, RawQueue,
     RawResource, RawResponseQueue, RawStage, Spread, TakesWord,
 };
-use crate::written::Written;
+use crate::written::{List, Part, Written};
 
 /// What one adapter says; the others' keys stay unsaid.
 struct Choice {
@@ -47,7 +47,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         true => {
             let transmit = transmit(dice, theme, counted[0]);
             let plain = theme.tidy && dice.chance(0.5);
-            (transmit, if plain { Vec::new() } else { receive(dice, counted[1]) })
+            (transmit, if plain { Vec::new() } else { receive(dice, theme, counted[1]) })
         }
         false => (Vec::new(), Vec::new()),
     };
@@ -93,16 +93,7 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         }),
         transmit_policing: when(choice.generic && dice.chance(0.15), || part(policing(dice))),
         receive_policing: when(choice.generic && dice.chance(0.15), || part(policing(dice))),
-        resource: when(choice.generic && dice.chance(0.3), || {
-            parts(vec![table!(RawResource {
-                name: name("processor"),
-                servers: dice.maybe(0.5, |dice| whole(dice.between(1, 2))),
-                preemptive: dice.maybe(0.5, |dice| boolean(dice.chance(0.5))),
-                urgent: dice.maybe(0.3, |dice| boolean(dice.chance(0.7))),
-                host: dice.maybe(0.3, |dice| boolean(dice.chance(0.7))),
-                source: unsaid(),
-            })])
-        }),
+        resource: resources(dice, &choice, theme),
         transmit: parts(transmit),
         receive: parts(receive),
         command: when(cim, || cited(dice, Span::from_us(28))),
@@ -119,6 +110,34 @@ pub(super) fn adapter(dice: &mut Dice, theme: &Theme) -> Drafted<RawAdapter> {
         interface: when(cim, || dice.any::<HostInterface>(0.7)),
         memory: when(cim, || dice.any::<Memory>(0.7)),
     })
+}
+
+/// What is said of the processor, and of the bus that phases hold, if that is the host's.
+fn resources(dice: &mut Dice, choice: &Choice, theme: &Theme) -> Drawn<Option<List<Part<RawResource>>>> {
+    let mut all = Vec::new();
+    if choice.generic && dice.chance(0.3) {
+        all.push(table!(RawResource {
+            name: name("processor"),
+            servers: dice.maybe(0.5, |dice| whole(dice.between(1, 2))),
+            preemptive: dice.maybe(0.5, |dice| boolean(dice.chance(0.5))),
+            urgent: dice.maybe(0.3, |dice| boolean(dice.chance(0.7))),
+            host: dice.maybe(0.3, |dice| boolean(dice.chance(0.7))),
+            bus: unsaid(),
+            source: unsaid(),
+        }));
+    }
+    if choice.generic && theme.bused {
+        all.push(table!(RawResource {
+            name: name("bus"),
+            servers: unsaid(),
+            preemptive: unsaid(),
+            urgent: unsaid(),
+            host: unsaid(),
+            bus: name(BUS),
+            source: unsaid(),
+        }));
+    }
+    when(!all.is_empty(), || parts(all))
 }
 
 fn when<F>(so: bool, draw: impl FnOnce() -> Drawn<F>) -> Drawn<F> {
@@ -245,7 +264,8 @@ fn transmit(dice: &mut Dice, theme: &Theme, counted: bool) -> Vec<Drafted<RawSta
     if theme.tidy {
         return (0..stages).map(|n| tidy(dice, theme, n, n + 1 == stages, shared)).collect();
     }
-    let at = |n| Spot { first_received: false, last: n + 1 == stages, counted };
+    let bus = |n| Bus { is_there: theme.bused, first: n == 0 };
+    let at = |n| Spot { first_received: false, last: n + 1 == stages, counted, bus: bus(n) };
     (0..stages).map(|n| stage(dice, format!("t{n}"), shared && n + 1 == stages, at(n))).collect()
 }
 
@@ -285,9 +305,11 @@ fn tidy(dice: &mut Dice, theme: &Theme, n: u64, last: bool, shared: bool) -> Dra
         }
     };
     let medium = last && shared;
-    let mut phases: Vec<_> = (0..dice.between(1, 2)).map(|_| phase(dice, false, false, false)).collect();
+    let bus = Bus { is_there: theme.bused, first: n == 0 };
+    let mut phases: Vec<_> =
+        (0..dice.between(1, 2)).map(|n| phase(dice, false, false, false, bus.chance(n))).collect();
     if medium {
-        phases.push(phase(dice, true, true, false));
+        phases.push(phase(dice, true, true, false, 0.0));
     }
     table!(RawStage {
         name: name(format!("t{n}")),
@@ -302,9 +324,10 @@ fn tidy(dice: &mut Dice, theme: &Theme, n: u64, last: bool, shared: bool) -> Dra
     })
 }
 
-fn receive(dice: &mut Dice, counted: bool) -> Vec<Drafted<RawStage>> {
+fn receive(dice: &mut Dice, theme: &Theme, counted: bool) -> Vec<Drafted<RawStage>> {
     let stages = dice.below(3);
-    let at = |n| Spot { first_received: n == 0, last: n + 1 == stages, counted };
+    let bus = Bus { is_there: theme.bused, first: false };
+    let at = |n| Spot { first_received: n == 0, last: n + 1 == stages, counted, bus };
     (0..stages).map(|n| stage(dice, format!("r{n}"), false, at(n))).collect()
 }
 
@@ -317,18 +340,38 @@ struct Spot {
     last: bool,
     /// Buffers of its way have an end.
     counted: bool,
+    bus: Bus,
+}
+
+/// Whether phases of a stage hold the host's bus: the first of all does if there is one, for somebody has to.
+#[derive(Clone, Copy)]
+struct Bus {
+    is_there: bool,
+    /// The stage is the first.
+    first: bool,
+}
+
+impl Bus {
+    /// How likely phase `n` holds it.
+    fn chance(self, n: u64) -> f64 {
+        match self {
+            Self { is_there: false, .. } => 0.0,
+            Self { first: true, .. } if n == 0 => 1.0,
+            _ => 0.5,
+        }
+    }
 }
 
 /// A stage, with the phase on the medium if it is that one's.
 fn stage(dice: &mut Dice, called: String, medium: bool, at: Spot) -> Drafted<RawStage> {
-    let Spot { first_received, last, counted } = at;
+    let Spot { first_received, last, counted, bus } = at;
     let queues = if dice.chance(0.7) { lines(dice) } else { &[] };
     let queues = queues.iter().map(|takes| queue(dice, takes, first_received)).collect();
     let batch = if !medium && dice.chance(0.12) { dice.between(2, 5) } else { 1 };
     let mut phases: Vec<_> =
-        (0..dice.between(1, 2)).map(|_| phase(dice, false, batch > 1, counted)).collect();
+        (0..dice.between(1, 2)).map(|n| phase(dice, false, batch > 1, counted, bus.chance(n))).collect();
     if medium {
-        phases.push(phase(dice, true, true, counted));
+        phases.push(phase(dice, true, true, counted, 0.0));
     }
     table!(RawStage {
         name: name(called),
@@ -382,12 +425,14 @@ fn queue(dice: &mut Dice, takes: &str, first_received: bool) -> Drafted<RawQueue
     })
 }
 
-fn phase(dice: &mut Dice, medium: bool, alike: bool, counted: bool) -> Drafted<RawPhase> {
+/// A phase, which holds the bus with no less than that likelihood.
+fn phase(dice: &mut Dice, medium: bool, alike: bool, counted: bool, bus: f64) -> Drafted<RawPhase> {
     let (segmented, bent) = (dice.chance(0.2), dice.chance(0.15));
     let chosen = !alike && dice.chance(0.2);
     let as_rate = dice.chance(0.3);
     let kind = if medium { "delay" } else { dice.word::<PhaseKind>("delay", 0.4) };
-    let held = when(!medium && dice.chance(0.3), || names(vec!["bus".into()]));
+    let moves = !medium && dice.chance(0.3) | dice.buses().chance(bus);
+    let held = when(moves, || names(vec!["bus".into()]));
     let ranked = kind != "delay" || held.node.is_some();
     table!(RawPhase {
         fixed: quantity(Span::from_us(dice.between(1, 60))),

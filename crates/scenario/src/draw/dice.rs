@@ -29,10 +29,12 @@ impl Dice {
         let ways = Seed::new(seed).stream(&format!("scenario {number}, ways"));
         let hubs = Seed::new(seed).stream(&format!("scenario {number}, hubs"));
         let rows = Seed::new(seed).stream(&format!("scenario {number}, rows"));
+        let buses = Seed::new(seed).stream(&format!("scenario {number}, buses"));
         let beside =
             |stream, aside: Option<Self>| Self { stream, grid, aside: aside.map(Box::new), further: None };
         let aside = beside(later, Some(beside(latest, Some(beside(newest, None)))));
-        let hubs = Self { further: Some(Box::new(beside(rows, None))), ..beside(hubs, None) };
+        let rows = Self { further: Some(Box::new(beside(buses, None))), ..beside(rows, None) };
+        let hubs = Self { further: Some(Box::new(rows)), ..beside(hubs, None) };
         let ways = Self { further: Some(Box::new(hubs)), ..beside(ways, None) };
         let further = Self { further: Some(Box::new(ways)), ..beside(further, None) };
         Self { further: Some(Box::new(further)), ..beside(stream, Some(aside)) }
@@ -81,6 +83,11 @@ impl Dice {
     /// And for switches in a row.
     pub(super) fn rows(&mut self) -> &mut Dice {
         self.hubs().further()
+    }
+
+    /// And for buses that adapters share.
+    pub(super) fn buses(&mut self) -> &mut Dice {
+        self.rows().further()
     }
 
     pub(super) fn below(&mut self, n: u64) -> u64 {

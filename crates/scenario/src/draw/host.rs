@@ -8,13 +8,13 @@ use laxity_units::Span;
 use super::cores::core;
 use super::dice::Dice;
 use super::sketch::{
-    Drafted, Drawn, boolean, detailed, factor, part, quantity, scalar, table, text, that, this, unsaid,
-    whole, word,
+    Drafted, Drawn, boolean, detailed, entries, factor, part, quantity, scalar, table, text, that, this,
+    unsaid, whole, word,
 };
 use super::theme::{Place, Scheduling, Theme};
 use crate::choice::{PreemptionWord, Resources};
 use crate::leaf::{Bounded, Interval, Or};
-use crate::raw::{Packets, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
+use crate::raw::{Packets, RawBus, RawCosts, RawDriver, RawHost, RawLink, RawPreemption, RawSubsystem};
 use crate::written::{Either, Written};
 
 pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
@@ -45,6 +45,10 @@ pub(super) fn host(dice: &mut Dice, theme: &Theme) -> Drafted<RawHost> {
         compute: dice
             .aside()
             .maybe(if theme.plain { 0.03 } else { 0.12 }, |dice| super::computing::computing(dice, theme)),
+        bus: match theme.bused {
+            true => entries(vec![(BUS, bus(dice.buses()))]),
+            false => unsaid(),
+        },
         receive: unsaid(),
     })
 }
@@ -57,6 +61,17 @@ fn driver(dice: &mut Dice, theme: &Theme) -> Drafted<RawDriver> {
             Place::Nodes { switches: 1.., .. } => unsaid(),
             _ => dice.maybe(0.4, |dice| quantity(dice.span(Span::from_ms(1), Span::from_ms(50)))),
         },
+    })
+}
+
+/// What the bus of a host is called.
+pub(super) const BUS: &str = "slot";
+
+fn bus(dice: &mut Dice) -> Drafted<RawBus> {
+    table!(RawBus {
+        preemptive: dice.maybe(0.6, |dice| boolean(dice.chance(0.4))),
+        urgent: dice.maybe(0.4, |dice| boolean(dice.chance(0.7))),
+        cpu: dice.maybe(0.5, |dice| boolean(dice.chance(0.7))),
     })
 }
 

@@ -134,8 +134,9 @@ fn host(dice: &mut Dice, theme: &Theme, plan: &Plan) -> Drafted<RawHost> {
         speedup: plan.speedup.map_or_else(unsaid, factor),
         subsystem: unsaid(),
         driver: unsaid(),
-        // Programs have the CPU.
+        // Programs have the CPU, and interfaces no adapter that would move anything.
         compute: unsaid(),
+        bus: unsaid(),
         receive: dice.maybe(0.9, |_| part(receive)),
     })
 }

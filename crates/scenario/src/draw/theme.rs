@@ -86,6 +86,8 @@ pub(super) struct Theme {
     pub(super) tidy: bool,
     /// Queues of a described adapter that knows that go by an order of their own among what has a deadline.
     pub(super) rated: bool,
+    /// Hosts have a bus, and described adapters are at it.
+    pub(super) bused: bool,
     /// A host has an adapter of another kind than the rest, which may be one that no analysis covers.
     pub(super) mixed: bool,
     /// The second host of a line has an adapter for each side.
@@ -140,6 +142,10 @@ impl Theme {
         };
         let plain = row.is_some() && !dice.rows().chance(0.1);
         let adapter = if plain { AdapterTheme::Null } else { adapter };
+        // A host with several adapters is where several may be at one bus.
+        let line = matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false });
+        let seated = line && dice.buses().chance(0.4);
+        let adapter = if seated { AdapterTheme::Generic } else { adapter };
         let scheduling = match dice.chance(0.87) || plain {
             true => Scheduling::Analysed,
             false => Scheduling::Anything,
@@ -236,9 +242,9 @@ impl Theme {
             crowd: dice.chance(0.04),
             tidy: dice.chance(if paradigm == "adapter" { 0.7 } else { 0.4 }),
             rated,
+            bused: seated || adapter == AdapterTheme::Generic && dice.buses().chance(0.3),
             mixed: matches!(place, Place::Nodes { ring: false, .. }) && dice.chance(0.3) && !plain,
-            divided: matches!(place, Place::Nodes { hosts: 3.., switches: 0, ring: false })
-                && dice.chance(0.4),
+            divided: line && dice.chance(0.4) | seated,
             hub: false,
             // Where anything is drawn there is mostly no bound. At first several had none anywhere.
             cores: match !plain

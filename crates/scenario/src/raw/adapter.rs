@@ -238,6 +238,8 @@ pub(crate) struct RawResource {
     /// Whether the host's CPU takes it while it copies (what its costs say for each byte), before all phases, which go on afterwards: a bus that they
     /// share, whose cycles the CPU steals. A host in a thread steals none. Default `false`.
     pub(crate) host: Option<Written<bool>>,
+    /// The bus of the host that it is, a `[host.bus.NAME]`, which adapters share that name it; that then says what it is like. An adapter is at one at most.
+    pub(crate) bus: Option<Written<Name>>,
     /// Where `servers` comes from. Needed in adapter files if they are several.
     pub(crate) source: Option<Written<String>>,
 }

@@ -132,6 +132,7 @@ phase = [{ fixed = "1 us" }]
         preemptive,
         urgent: false,
         host: false,
+        bus: None,
     };
     let (processor, banks) = (resource("processor", 1, true), resource("banks", 2, false));
     assert_eq!(adapter.resources, [processor, banks, resource("bus", 1, true)]);

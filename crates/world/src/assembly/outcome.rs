@@ -11,7 +11,7 @@ use laxity_qos::discipline::Class;
 use laxity_units::{Bytes, Span, Time};
 
 use super::state::Snapshot;
-use super::{Assembly, Outside, Said, parts};
+use super::{Assembly, Outside, Said, buses, parts};
 use crate::coverage::COLLISIONS;
 use crate::experiment::{Adapter, Experiment, Refusal};
 use crate::measure::Tally;
@@ -128,6 +128,10 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
                     longest_queue: Some(longest),
                     uses: BTreeMap::new(),
                 });
+            }
+            for (from, to) in opened.buses[i].iter().zip(&closed.buses[i]) {
+                let over = |from, to| over(window, from, to);
+                resources.push(buses::resource(self.experiment, i, [from, to], over));
             }
         }
         let mut figures = self.figures();

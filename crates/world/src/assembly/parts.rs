@@ -64,7 +64,7 @@ fn adapter(spec: &Adapter) -> adapter::Adapter {
     }
 }
 
-/// The names of all resources of a run: CPUs, and stages of adapters.
+/// The names of all resources of a run: CPUs, stages of adapters, and buses that these share.
 pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
     let mut names = Vec::new();
     for number in 0..experiment.nodes.len() {
@@ -79,6 +79,7 @@ pub(crate) fn resource_names(experiment: &Experiment) -> Vec<String> {
             let stages = adapter(experiment.adapter_of(number, link)).stages(Time::ZERO);
             names.extend(stages.iter().map(|stage| format!("{}{suffix}", stage.name)));
         }
+        names.extend(super::buses::names(experiment, number));
     }
     let ports = experiment.nodes.len()..experiment.stations();
     names.extend(ports.map(|port| format!("link{}", experiment.suffix(port))));

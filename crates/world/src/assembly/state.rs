@@ -1,5 +1,6 @@
 //! What a world keeps beside its components: events to come, how things stood, who asked to be called when.
 
+use laxity_model::bus::BusReport;
 use laxity_model::host::Uses;
 use laxity_model::node::Node;
 use laxity_model::switch::PortReport;
@@ -95,6 +96,8 @@ pub(super) struct Snapshot {
     pub(super) computed: Vec<Vec<Span>>,
     /// For how long each stage of each adapter had been busy, and how many packets had passed it.
     pub(super) stages: Vec<Vec<(Span, u64)>>,
+    /// How long each bus of each node had been whose.
+    pub(super) buses: Vec<Vec<BusReport>>,
     /// What each port of a switch had been through.
     pub(super) ports: Vec<PortReport>,
     pub(super) tallies: Vec<Tally>,
@@ -104,7 +107,15 @@ impl Snapshot {
     /// What channels had come to by their meters; nodes are asked later.
     pub(super) fn of_meters(at: Time, meters: &[Meter]) -> Self {
         let tallies = meters.iter().map(|meter| meter.tally.clone()).collect();
-        Self { at, uses: Vec::new(), computed: Vec::new(), stages: Vec::new(), ports: Vec::new(), tallies }
+        Self {
+            at,
+            uses: Vec::new(),
+            computed: Vec::new(),
+            stages: Vec::new(),
+            buses: Vec::new(),
+            ports: Vec::new(),
+            tallies,
+        }
     }
 
     /// Adds what `nodes` and `switches` have come to.
@@ -118,6 +129,7 @@ impl Snapshot {
             self.computed.push(computed);
             let stages = node.adapters().flat_map(|adapter| adapter.stages(at));
             self.stages.push(stages.map(|stage| (stage.busy, stage.passed)).collect());
+            self.buses.push(node.buses(at).collect());
         }
         for host in nodes.iter().filter_map(Node::host) {
             for (number, counters) in host.subsystem().all_counters() {

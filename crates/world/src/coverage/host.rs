@@ -34,6 +34,8 @@ pub(super) fn host_policies(host: &Host) -> Result<Covered, Uncovered> {
         subsystem,
         ideal,
         computing,
+        // Of an adapter that is alone at one, as a resource of its own; of others see `several` in `coverage.rs`.
+        buses: _,
         // See `patient`.
         driver: _,
         reception: _,

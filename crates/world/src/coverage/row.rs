@@ -114,8 +114,9 @@ fn whole(description: &Description, window: &Window, comes_in: bool) -> Result<(
     if added(receive) || added(transmit) && !window.is_one() {
         return Err(Uncovered("no analysis covers what is added to a packet before it is cut into segments"));
     }
-    // Who holds what the host takes is seen to by `undisturbed`.
-    let passes = |Resource { name: _, servers: _, preemptive: _, urgent, host: _ }: &Resource| *urgent;
+    // Who holds what the host takes is seen to by `undisturbed`; a bus with nobody else at it is as any resource, and with others see `several`.
+    let passes =
+        |Resource { name: _, servers: _, preemptive: _, urgent, host: _, bus: _ }: &Resource| *urgent;
     let out = || transmit.iter().flat_map(|stage| &stage.phases);
     let both = |r: &usize| out().any(|phase| phase.holds.contains(r));
     let shared = receive.iter().flat_map(|stage| &stage.phases).filter(|phase| phase.holds.iter().any(both));

@@ -241,6 +241,7 @@ mod tests {
                 preemptive: false,
                 urgent: false,
                 host: false,
+                bus: None,
             }],
             transmit: vec![stage("tx"), stage("link")],
             receive: vec![stage("rx"), stage("up")],

@@ -198,7 +198,7 @@ impl Pipeline {
                 break;
             }
             for (phase, of) in station.stage.phases.iter().enumerate() {
-                if !only_takes_time(of) || of.medium && !self.owns_link {
+                if !only_takes_time(of) || of.medium && !self.owns_link || self.is_shared(of) {
                     break 'way;
                 }
                 reach = Some((stage, phase));
@@ -214,6 +214,11 @@ impl Pipeline {
         // Who is alone, and is seen in the first stage, gains nothing.
         let sends = goes_on && self.only_sends(stage + 1);
         (stage > 0 || follows).then_some(Reach { stage, phase, follows, goes_on, sends })
+    }
+
+    /// Whether a phase holds what other adapters want, too.
+    fn is_shared(&self, phase: &Phase) -> bool {
+        self.seat.is_some() && phase.holds.iter().any(|r| self.description.resources[*r].bus.is_some())
     }
 
     /// Whether packets may be on their way to the end of that phase one behind the other, beside whatever else is in the adapter.

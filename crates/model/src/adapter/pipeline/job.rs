@@ -95,6 +95,19 @@ impl Job {
         true
     }
 
+    /// Has its resources from now on, or not; answers for how long it had those that it gives up.
+    #[inline]
+    pub(super) fn go_on(&mut self, goes_on: bool, now: Time) -> Span {
+        match (goes_on, self.ends()) {
+            (true, None) => {
+                self.at = At::Running { since: now, ends: now + self.left };
+                Span::ZERO
+            }
+            (false, Some(_)) => self.pause(now),
+            _ => Span::ZERO,
+        }
+    }
+
     /// Gives its resources up, if it has them; answers for how long it had them.
     #[inline]
     pub(super) fn pause(&mut self, now: Time) -> Span {

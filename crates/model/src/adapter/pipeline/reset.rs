@@ -38,7 +38,10 @@ impl Pipeline {
         self.look_ahead();
         self.stalled.fill(false);
         (self.refuses, self.stopped, self.hindered) = (false, false, false);
-        (self.due, self.contenders) = (Time::MAX, 0);
+        (self.due, self.contenders) = (Time::MAX, self.outsiders);
+        if let Some(seat) = self.seat {
+            around.buses().contend(seat, now, (false, &self.stalled), std::iter::empty());
+        }
     }
 
     /// Takes the buffer of a waiting best-effort packet for the one in `slot`, if that is of real time; answers whether it

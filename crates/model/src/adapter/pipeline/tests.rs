@@ -81,6 +81,7 @@ fn description(transmit: Vec<Stage>) -> Description {
         preemptive,
         urgent: false,
         host: false,
+        bus: None,
     };
     Description {
         interface: Interface {

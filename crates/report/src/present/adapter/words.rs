@@ -169,6 +169,14 @@ pub(super) fn policing(policing: &Policing) -> String {
 }
 
 pub(super) fn resource(resource: &Resource) -> String {
+    // What it is like is its host's.
+    if let Some(bus) = &resource.bus {
+        return format!(
+            "{} (the host's bus `{}`, shared with others at it)",
+            clean(&resource.name),
+            clean(bus)
+        );
+    }
     let servers = match resource.servers {
         1 => String::new(),
         several => format!("{several} servers, "),
