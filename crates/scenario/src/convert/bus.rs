@@ -37,22 +37,11 @@ fn bus(cx: &mut Context<'_>, name: Spanned<String>, part: Part<RawBus>) -> Resul
 pub(super) fn seat(cx: &mut Context<'_>, topology: &mut Topology) -> Result<(), Reported> {
     let Topology { hosts, adapters, nodes, .. } = topology;
     let mut named = Vec::new();
-    for Attached { adapter, .. } in nodes.iter().flat_map(|node| &node.adapters) {
-        named.extend(at_bus(&adapters[*adapter].value).map(|(_, name)| name.to_string()));
-    }
-    for host in hosts.iter() {
-        for (bus, place) in host.value.buses.iter().zip(&host.spans.buses) {
-            if !named.contains(&bus.name) {
-                let reason = format!("no adapter is at the bus `{}`", bus.name);
-                let help = format!("say `bus = \"{}\"` at a `resource` of one, or remove this", bus.name);
-                return Err(cx.fault(place, reason, help));
-            }
-        }
-    }
     for node in nodes {
         for Attached { adapter, .. } in &mut node.adapters {
             let Located { value, spans } = &adapters[*adapter];
             let Some((resource, name)) = at_bus(value) else { continue };
+            named.push(name.to_string());
             let buses = &hosts[node.host].value.buses;
             let Some(bus) = buses.iter().find(|bus| bus.name == name) else {
                 let of =
@@ -77,6 +66,15 @@ pub(super) fn seat(cx: &mut Context<'_>, topology: &mut Topology) -> Result<(), 
                 adapters.push(Located { value, spans });
                 adapters.len() - 1
             });
+        }
+    }
+    for host in hosts.iter() {
+        for (bus, place) in host.value.buses.iter().zip(&host.spans.buses) {
+            if !named.contains(&bus.name) {
+                let reason = format!("no adapter is at the bus `{}`", bus.name);
+                let help = format!("say `bus = \"{}\"` at a `resource` of one, or remove this", bus.name);
+                return Err(cx.fault(place, reason, help));
+            }
         }
     }
     Ok(())

@@ -36,8 +36,8 @@ from = "left"
 to = "right"
 max_message = "1 KiB"
 burst = 1
-min_interval = "20 ms"
-deadline = "60 ms"
+min_interval = "60 ms"
+deadline = "50 ms"
 source = { kind = "adversary" }
 [run]
 time = "1 s"
@@ -71,7 +71,9 @@ fn a_host_says_what_its_bus_is_like() {
 
 #[test]
 fn a_sweep_reaches_a_bus_by_its_name() {
-    let swept = format!("{GATEWAY}[[sweep]]\nkey = \"host.bus.pci.preemptive\"\nvalues = [true, false]\n");
+    let swept = format!(
+        "{GATEWAY}[[sweep]]\nname = \"taken\"\nkey = \"host.bus.pci.preemptive\"\nvalues = [true, false]\n"
+    );
     let scenario = right(&swept);
     let points: Vec<_> =
         scenario.points().map(|point| bus(&scenario.experiment(&point), "gateway", 0).0).collect();
@@ -84,7 +86,7 @@ fn what_is_wrong_with_a_bus_says_what_would_be_right() {
     for (right, wrong, why) in [
         (r#"bus = "pci" }"#, r#"bus = "pcl" }"#, "has no bus `pcl`"),
         (r#"bus = "pci" }"#, r#"bus = "pcl" }"#, "add `[host.bus.pcl]`, or name `pci`"),
-        ("[host.bus.pci]\npreemptive = false\nurgent = true\n", "", "the host of `left` has no bus `pci`"),
+        ("[host.bus.pci]\npreemptive = false\nurgent = true\n", "", "the host of `gateway` has no bus `pci`"),
         ("[host.bus.pci]", "[host.bus.spare]\n[host.bus.pci]", "no adapter is at the bus `spare`"),
         ("[host.bus.pci]", "[host.bus.\"a b\"]\n[host.bus.pci]", "a name cannot hold"),
         ("urgent = true", "urgnt = true", "did you mean `urgent`?"),
@@ -112,7 +114,7 @@ fn what_is_wrong_with_a_bus_says_what_would_be_right() {
 #[test]
 fn a_missing_bus_is_shown_where_it_is_named() {
     let refused = refused(&GATEWAY.replacen("bus = \"pci\" }", "bus = \"pcl\" }", 1));
-    assert!(refused.contains("test.toml:9:38"), "{refused}");
+    assert!(refused.contains("test.toml:9:36"), "{refused}");
     let card = "kind = \"generic\"\nresource = [{ name = \"slot\", bus = \"isa\" }]\n\
         transmit = [{ name = \"dma\", phase = [{ fixed = \"20 us\", holds = [\"slot\"], source = \"own choice: a test\" }] }]\n";
     let file = format!("title = \"A card\"\n[adapter]\n{card}");
