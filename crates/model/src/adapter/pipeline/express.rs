@@ -25,19 +25,21 @@
 //! one of these packets goes on finds it gone on.
 
 mod sending;
+mod times;
 
 use std::collections::VecDeque;
 
 use laxity_qos::channel::Slot;
 use laxity_qos::seldom::{mostly, seldom};
-use laxity_units::{Bytes, Span, Time};
+use laxity_units::{Bytes, Time};
 
 use super::job::{At, Job};
 use super::station::Station;
 use super::{Direction, Passage, Pipeline, StageReport};
-use crate::adapter::{AdapterOutput, Description, Phase, Tells};
+use crate::adapter::{AdapterOutput, Phase};
 use crate::around::Around;
 use sending::Sending;
+use times::{Times, is_seen, only_takes_time, time};
 
 /// The packets that go unseen, in their order.
 #[derive(Debug)]
@@ -73,18 +75,6 @@ struct Reach {
     goes_on: bool,
     /// Whether that is the last one, which does nothing but send frames on a medium that others share.
     sends: bool,
-}
-
-/// What a packet of the size takes that the last one had.
-#[derive(Debug, Default)]
-struct Times {
-    size: Bytes,
-    /// In each stage of its way unseen.
-    stages: Vec<Span>,
-    /// In all of them.
-    way: Span,
-    /// On the medium behind them.
-    frame: Span,
 }
 
 /// A packet's time in a stage.
@@ -156,22 +146,6 @@ impl Express {
     fn stages(&self) -> usize {
         self.reach.map_or(0, |reach| reach.stage + 1)
     }
-}
-
-/// Whether all that a phase does for a packet is to take its time.
-fn only_takes_time(phase: &Phase) -> bool {
-    phase.is_for_all() && phase.from.is_zero() && !phase.yields && !phase.since_service
-}
-
-/// Whether others see the end of a phase.
-fn is_seen(phase: &Phase) -> bool {
-    phase.medium || phase.tells != Tells::Nothing
-}
-
-/// What a phase takes for a packet of that size by itself.
-fn time(description: &Description, phase: &Phase, size: Bytes) -> Span {
-    let time = phase.time(size);
-    if phase.medium { time.max(description.link.transmit(size)) } else { time }
 }
 
 impl Pipeline {
@@ -275,28 +249,6 @@ impl Pipeline {
             true => self.stations[..=reach.stage].iter().all(Station::is_empty),
             false => self.buffers_in_use() == 0,
         }
-    }
-
-    /// Finds out what each stage takes for a packet of `size`.
-    #[inline]
-    fn look_how_long(&mut self, reach: Reach, size: Bytes) {
-        if seldom(self.express.times.size != size || self.express.times.stages.is_empty()) {
-            self.add_up(reach, size);
-        }
-    }
-
-    #[inline(never)]
-    fn add_up(&mut self, reach: Reach, size: Bytes) {
-        let times = &mut self.express.times;
-        times.stages.clear();
-        for (stage, station) in self.stations[..=reach.stage].iter().enumerate() {
-            let phases = &station.stage.phases;
-            let phases = if stage == reach.stage { &phases[..=reach.phase] } else { &phases[..] };
-            times.stages.push(phases.iter().map(|phase| time(&self.description, phase, size)).sum());
-        }
-        (times.size, times.way) = (size, times.stages.iter().copied().sum());
-        self.express.times.frame =
-            if reach.sends { self.time_of_frame(reach.stage + 1, size) } else { Span::ZERO };
     }
 
     /// Sends a packet behind others.

@@ -13,7 +13,8 @@ use laxity_qos::channel::Slot;
 use laxity_qos::seldom::mostly;
 use laxity_units::{Bytes, Span, Time};
 
-use super::{Pipeline, Reach, only_takes_time};
+use super::times::only_takes_time;
+use super::{Pipeline, Reach};
 use crate::adapter::pipeline::job::{At, Job};
 use crate::adapter::pipeline::{Direction, StageReport, Station};
 use crate::adapter::{Access, AdapterOutput, Passage, Response, Tells};
