@@ -154,7 +154,7 @@ impl<F: FnMut(NodeOutput<&Packet>)> Around<AdapterOutput<Slot>> for OfAdapter<'_
             AdapterOutput::Request => tell(NodeOutput::Request(*link)),
             AdapterOutput::Withdraw => tell(NodeOutput::Withdraw(*link)),
             AdapterOutput::Discarded(packet, loss) => {
-                tell(NodeOutput::Discarded(shared.packets.free(packet), loss))
+                tell(NodeOutput::Discarded(shared.packets.free(packet), loss));
             }
             AdapterOutput::Passed(passage) => tell(NodeOutput::Passed(*link, passage)),
         }

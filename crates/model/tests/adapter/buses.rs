@@ -200,7 +200,7 @@ fn run(seed: u64, shared: bool) -> (Vec<(Time, NodeOutput)>, BTreeMap<&'static s
             Some((_, Act::Offer(channel, size))) => node.offer(now, channel, size),
             Some((_, Act::Frame(link, packet))) => node.receive_at(now, link, &packet),
             Some((_, Act::Break(link, breakdown, broken))) => {
-                node.break_down_at(now, link, breakdown, broken)
+                node.break_down_at(now, link, breakdown, broken);
             }
             Some((_, Act::Reset)) => node.reset_adapter(now),
         }
