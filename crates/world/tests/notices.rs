@@ -5,8 +5,8 @@ use laxity_scenario::Scenario;
 use laxity_units::Span;
 use laxity_world::promise::{self, Promise};
 
-/// What is promised to a film over adapters of stages, if the receiving one has `queue` for its responses.
-fn promised(queue: &str) -> Promise {
+/// What is promised to a film over adapters of stages, if the receiving one has `queue` for its responses, by `local` deadlines.
+fn promised(queue: &str, local: &str) -> Promise {
     let text = format!(
         r#"
         title = "a test"
@@ -24,7 +24,7 @@ fn promised(queue: &str) -> Promise {
         [network.n]
         joins = ["a", "b"]
         [admission]
-        local_deadline = "requested"
+        local_deadline = "{local}"
         [run]
         time = "1 s"
         [[channel]]
@@ -46,7 +46,7 @@ fn promised(queue: &str) -> Promise {
 
 /// Its bound on delivery.
 fn delivered(queue: &str) -> Span {
-    promised(queue).delivery_bound().expect("it is received")
+    promised(queue, "requested").delivery_bound().expect("it is received")
 }
 
 /// A response waits for company for its delay, or until so long after the last interrupt, whichever is longer; in a queue of its own as in one for all.
@@ -66,7 +66,9 @@ fn a_response_waits_for_the_longer_of_delay_and_interval() {
 /// little more than one interval of 40 ms, so two, and one begun at either end; 100 ms later a little more than four, so five and two: of two packets each.
 #[test]
 fn who_hears_late_has_room_for_what_came_meanwhile() {
-    let room = |queue: &str| promised(queue).hops()[1].backlog;
-    assert_eq!(room("{ answers = \"all\" }"), (2 + 2) * 2);
-    assert_eq!(room("{ answers = \"all\", delay = \"100 ms\" }"), (5 + 2) * 2);
+    let room = |queue: &str, local: &str| promised(queue, local).hops()[1].backlog;
+    assert_eq!(room("{ answers = \"all\" }", "requested"), (2 + 2) * 2);
+    assert_eq!(room("{ answers = \"all\", delay = \"100 ms\" }", "requested"), (5 + 2) * 2);
+    // Bounds of less than ten milliseconds are all that it stays where those are its deadlines.
+    assert_eq!(room("{ answers = \"all\" }", "bound"), (1 + 2) * 2);
 }

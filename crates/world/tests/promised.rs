@@ -150,16 +150,18 @@ fn a_program_takes_its_time_for_the_largest_message() {
 }
 
 /// What is promised at each of the ports of two switches, in ms, to a film of ten frames of 1000 B each 100 ms, which pass a 10 Mbit/s link in 0.8 ms each. At the first port it meets `near` messages of one frame that
-/// may come at once, and at the second so many `far` ones.
-fn over_two_ports(near: u32, far: u32) -> [u64; 2] {
+/// may come at once, and at the second so many `far` ones; either is due in so many ms.
+fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
     let channel = |name: &str, from: &str, to: &str, contract: &str| {
         format!(
             "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nfrom = \"{from}\"\nto = \"{to}\"\n{contract}\n\
              message_slots = 1000\npacket_slots = 1000\nsource = {{ kind = \"periodic\" }}\n"
         )
     };
-    let many = |burst: u32| {
-        format!("max_message = \"1000 B\"\nburst = {burst}\nmin_interval = \"10 ms\"\ndeadline = \"900 ms\"")
+    let many = |(burst, due): (u32, u64)| {
+        format!(
+            "max_message = \"1000 B\"\nburst = {burst}\nmin_interval = \"10 ms\"\ndeadline = \"{due} ms\""
+        )
     };
     let film = "max_message = \"10000 B\"\nburst = 1\nmin_interval = \"100 ms\"\ndeadline = \"250 ms\"";
     let text = format!(
@@ -182,6 +184,6 @@ fn over_two_ports(near: u32, far: u32) -> [u64; 2] {
 /// the first port, all could be through before; but whose burst is spread by its rate there is not through sooner for that, and comes to the next as its rate has it.
 #[test]
 fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
-    assert_eq!(over_two_ports(200, 200), [100, 10]);
-    assert_eq!(over_two_ports(60, 200), [100, 10]);
+    assert_eq!(over_two_ports((200, 900), (200, 900)), [100, 10]);
+    assert_eq!(over_two_ports((60, 100), (200, 900)), [100, 10]);
 }

@@ -295,27 +295,6 @@ fn a_host_says_how_much_room_would_do() {
     assert_eq!(ahead(&drops), [("message_slots", 2, 5), ("packet_slots", 1, 20)]);
 }
 
-/// The second core has what two others do, and the first nothing: who is refused there is told what would fit beside them.
-#[test]
-fn what_would_fit_is_asked_of_the_core_that_it_has() {
-    let channel = |name: &str, contract: &str| {
-        format!(
-            "[[channel]]\nname = \"{name}\"\ncore = 1\nclass = \"real_time\"\nmax_message = \"16 KiB\"\nburst = 1\n{contract}\n\
-             source = {{ kind = \"periodic\" }}\n"
-        )
-    };
-    let other = "min_interval = \"40 ms\"\ndeadline = \"30 ms\"";
-    let text = format!(
-        "title = \"two cores\"\n[host]\nprofile = \"mc68040\"\ncores = 2\nsubsystem = {{ link = {{ paradigm = \"O1\" }} }}\n\
-         [adapter]\nkind = \"null\"\nrate = \"10 Gbit/s\"\n[run]\ntime = \"1 s\"\n{}{}{}",
-        channel("a", other),
-        channel("b", other),
-        channel("late", "min_interval = \"2 ms\"\ndeadline = \"2 ms\"")
-    );
-    let (_, fit) = fits_and_no_less(&text);
-    assert!(fit.interval.is_some(), "{fit:?}");
-}
-
 /// Two hosts whose adapter has a frame on the medium for 10 us, and one that comes in in hand for 6: of what comes as close as that each is through after 6/(1 − 6/10) = 15 us, so that there may be two
 /// at a time. Of the two channels one has messages of one frame, 20 ms apart, of which 1 + 2 may come at once as early as the 5 ms of its deadline, and one more within any time; best effort has no end.
 fn comes_in(adapter: &str, receive: &str) -> String {
