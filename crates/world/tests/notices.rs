@@ -3,10 +3,10 @@
 use laxity_qos::admission::Formula;
 use laxity_scenario::Scenario;
 use laxity_units::Span;
-use laxity_world::promise;
+use laxity_world::promise::{self, Promise};
 
-/// The bound on delivery over adapters of stages, if the receiving one has `queue` for its responses.
-fn delivered(queue: &str) -> Span {
+/// What is promised to a film over adapters of stages, if the receiving one has `queue` for its responses, by `local` deadlines.
+fn promised(queue: &str, local: &str) -> Promise {
     let text = format!(
         r#"
         title = "a test"
@@ -23,6 +23,8 @@ fn delivered(queue: &str) -> Span {
         response_queue = [{queue}]
         [network.n]
         joins = ["a", "b"]
+        [admission]
+        local_deadline = "{local}"
         [run]
         time = "1 s"
         [[channel]]
@@ -39,7 +41,12 @@ fn delivered(queue: &str) -> Span {
     );
     let scenario = Scenario::from_text("test.toml", &text).unwrap_or_else(|errors| panic!("{errors}{text}"));
     let promises = promise::promises(&scenario.first(), Formula::Corrected).expect("it is covered");
-    promises.channels[0].delivery_bound().expect("it is received")
+    promises.channels.into_iter().next().expect("there is one channel")
+}
+
+/// Its bound on delivery.
+fn delivered(queue: &str) -> Span {
+    promised(queue, "requested").delivery_bound().expect("it is received")
 }
 
 /// A response waits for company for its delay, or until so long after the last interrupt, whichever is longer; in a queue of its own as in one for all.
@@ -53,4 +60,15 @@ fn a_response_waits_for_the_longer_of_delay_and_interval() {
     assert_eq!(later("{ answers = \"all\", delay = \"30 us\", interval = \"10 us\" }"), us(30));
     let apart = "{ answers = \"received\", delay = \"40 us\" }, { answers = \"sent\", delay = \"200 us\" }";
     assert_eq!(later(apart), us(40));
+}
+
+/// A message may come to the receiver the 30 ms of its sender's deadline ahead of its time and stay until its own 30 ms are over, heard of later by 5 us in the adapter and the wait for company. At once that is a
+/// little more than one interval of 40 ms, so two, and one begun at either end; 100 ms later a little more than four, so five and two: of two packets each.
+#[test]
+fn who_hears_late_has_room_for_what_came_meanwhile() {
+    let room = |queue: &str, local: &str| promised(queue, local).hops()[1].backlog;
+    assert_eq!(room("{ answers = \"all\" }", "requested"), (2 + 2) * 2);
+    assert_eq!(room("{ answers = \"all\", delay = \"100 ms\" }", "requested"), (5 + 2) * 2);
+    // Bounds of less than ten milliseconds are all that it stays where those are its deadlines.
+    assert_eq!(room("{ answers = \"all\" }", "bound"), (1 + 2) * 2);
 }

@@ -129,3 +129,61 @@ fn relays_that_hear_late_of_each_other_are_promised_something() {
         assert!(worst <= bound, "{}: {worst} of {bound}", channel.name);
     }
 }
+
+/// The program that takes a message has all the bytes of the largest to go through, however small others are: 10 ns for each of 4000 are 40 us.
+#[test]
+fn a_program_takes_its_time_for_the_largest_message() {
+    let bound = |smallest: u32, byte: &str| {
+        let text = format!(
+            "title = \"a program\"\n[host]\nprofile = \"mc68040\"\nspeedup = 10\nsubsystem = {{ packet = \"4 KiB\" }}\n[adapter]\nkind = \"null\"\n\
+             rate = \"10 Gbit/s\"\n[path]\nrelays = 0\nreceive = true\n[run]\ntime = \"1 s\"\n[[channel]]\nname = \"a\"\nclass = \"real_time\"\n\
+             max_message = \"4000 B\"\nmin_message = \"{smallest} B\"\nburst = 1\nmin_interval = \"100 ms\"\ndeadline = \"90 ms\"\n\
+             reader = {{ work = \"1 us\", work_byte = \"{byte}\", slots = 4 }}\nsource = {{ kind = \"periodic\" }}\n"
+        );
+        promises(&text)[0].delivery_bound().expect("its program has it")
+    };
+    for smallest in [100, 4000] {
+        // Who is faster has its work divided by ten.
+        let more = bound(smallest, "100 ns") - bound(smallest, "0 ns");
+        assert!(more >= Span::from_us(40), "{more}");
+    }
+}
+
+/// What is promised at each of the ports of two switches, in ms, to a film of ten frames of 1000 B each 100 ms, which pass a 10 Mbit/s link in 0.8 ms each. At the first port it meets `near` messages of one frame that
+/// may come at once, and at the second so many `far` ones; either is due in so many ms.
+fn over_two_ports(near: (u32, u64), far: (u32, u64)) -> [u64; 2] {
+    let channel = |name: &str, from: &str, to: &str, contract: &str| {
+        format!(
+            "[[channel]]\nname = \"{name}\"\nclass = \"real_time\"\nfrom = \"{from}\"\nto = \"{to}\"\n{contract}\n\
+             message_slots = 1000\npacket_slots = 1000\nsource = {{ kind = \"periodic\" }}\n"
+        )
+    };
+    let many = |(burst, due): (u32, u64)| {
+        format!(
+            "max_message = \"1000 B\"\nburst = {burst}\nmin_interval = \"10 ms\"\ndeadline = \"{due} ms\""
+        )
+    };
+    let film = "max_message = \"10000 B\"\nburst = 1\nmin_interval = \"100 ms\"\ndeadline = \"250 ms\"";
+    let text = format!(
+        "title = \"a row\"\n[host]\nprofile = \"mc68040\"\nspeedup = 1000.0\nsubsystem = {{ packet = \"1000 B\" }}\n[admission]\n\
+         test = \"demand\"\n[node.a]\n[node.b]\n[node.w]\n[node.y]\n[node.z]\n[node.s]\nkind = \"switch\"\norder = \"virtual_clock\"\n\
+         [node.t]\nkind = \"switch\"\norder = \"virtual_clock\"\n[network]\nrate = \"10 Mbit/s\"\n[network.n0]\njoins = [\"s\", \"a\", \"b\", \"t\"]\n\
+         [network.n1]\njoins = [\"t\", \"w\", \"y\", \"z\"]\n[run]\ntime = \"1 s\"\n{}{}{}",
+        channel("near", "b", "y", &many(near)),
+        channel("far", "w", "z", &many(far)),
+        channel("film", "a", "z", film),
+    );
+    let promised = &promises(&text)[2];
+    [1, 2].map(|hop| {
+        let at = promised.at(hop).unwrap_or_else(|| panic!("{promised:?}"));
+        at.bound.bound.div_floor(Span::from_ms(1))
+    })
+}
+
+/// By its rate a message takes 100 ms and each further link a frame's worth of that, 10 ms; a frame that had begun is less than one. Where 200 others may come at once, 160 ms, that is what it is promised. Of fewer, at
+/// the first port, all could be through before; but whose burst is spread by its rate there is not through sooner for that, and comes to the next as its rate has it.
+#[test]
+fn a_burst_is_paid_for_at_the_first_port_of_a_row() {
+    assert_eq!(over_two_ports((200, 900), (200, 900)), [100, 10]);
+    assert_eq!(over_two_ports((60, 100), (200, 900)), [100, 10]);
+}

@@ -283,6 +283,16 @@ fn a_host_says_how_much_room_would_do() {
         "deadline = \"120 ms\"\nmessage_slots = 2\npacket_slots = 5\nreader = { work = \"1 ms\", slots = 1 }";
     let (_, fit) = fits_and_no_less(&text(several, "test = \"demand\""));
     assert_eq!(keys(&fit), [("message_slots", 2, 7), ("packet_slots", 5, 12), ("reader.slots", 1, 3)]);
+    // A handler that works ahead makes all five that may come at once: it waits for a buffer, or has to have one for each packet.
+    let ahead = |late: &str| {
+        let host = "profile = \"mc68040\"\n";
+        let text =
+            text(late, "").replace(host, &format!("{host}subsystem = {{ early = \"below_best_effort\" }}\n"));
+        keys(&fits_and_no_less(&text).1)
+    };
+    assert_eq!(ahead(little), [("message_slots", 2, 5), ("packet_slots", 1, 4)]);
+    let drops = format!("{little}\npacket_overflow = \"drop\"");
+    assert_eq!(ahead(&drops), [("message_slots", 2, 5), ("packet_slots", 1, 20)]);
 }
 
 /// Two hosts whose adapter has a frame on the medium for 10 us, and one that comes in in hand for 6: of what comes as close as that each is through after 6/(1 − 6/10) = 15 us, so that there may be two

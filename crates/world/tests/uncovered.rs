@@ -275,3 +275,30 @@ fn a_host_that_is_not_modelled() {
         assert_eq!(why(&experiment), expected, "{host:?} {pace:?}");
     }
 }
+
+/// The papers' formulas are of a host with one adapter that is a delay, with the CPU to itself, under O1 or O2.
+#[test]
+fn what_the_papers_have_no_formula_for() {
+    let papers = |text: &str| promise::promises(&of_text(text), Formula::Papers).err().map(|why| why.0);
+    let alone = HOST.replace("depth = 2", "depth = 1");
+    assert_eq!(papers(&alone), None);
+    assert_eq!(papers(&alone.replace("O1", "O2")), None);
+    let several = of_two(&alone)
+        .replace("[node.a]\n", "[node.c]\n[node.a]\nadapter = { left = {}, right = {} }\n")
+        .replace(
+            "joins = [\"a\", \"b\"]",
+            "joins = [\"a.left\", \"b\"]\n[network.other]\njoins = [\"a.right\", \"c\"]",
+        );
+    for (text, expected) in [
+        (alone.replace("O1", "O3"), "the papers have no formula for link scheduling by O3"),
+        (alone.replace(NULL, STAGES), "the papers' adapter is a delay and has no stages"),
+        (
+            alone.replace("[adapter]", "[host.compute.video]\nslice = \"1 ms\"\n[adapter]"),
+            "the papers have the CPU to themselves",
+        ),
+        (several, "the papers' host has one adapter"),
+    ] {
+        assert_eq!(refused(&text), None, "{text}");
+        assert_eq!(papers(&text), Some(expected), "{text}");
+    }
+}
