@@ -124,7 +124,7 @@ fn through(name: &str, from: IpAddr, to: IpAddr, refuses: bool) {
         namespace.within(|| UdpSocket::bind(at)).unwrap().unwrap()
     };
     let reader = socket(1, (to, 7009));
-    reader.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    reader.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
     // One is connected, the other not: their kernel numbers packets otherwise.
     let senders = [socket(0, (from, 0)), socket(0, (from, 0))];
     senders[0].connect((to, 7009)).unwrap();
