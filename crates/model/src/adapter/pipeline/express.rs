@@ -433,13 +433,9 @@ impl Pipeline {
                 since = until;
             }
             self.contenders += usize::from(!station.stage.phases[number].holds.is_empty());
-            let (left, at) = (until.since(since), At::Running { since, ends: until });
-            let (parts, others) = ((0, left), Vec::new());
-            station.resume(
-                Job { slot, joined, others, began, phase: number, left, parts, at },
-                since.since(began),
-                until,
-            );
+            let at = At::Running { since, ends: until };
+            let job = Job::alone(slot, (joined, began), (number, until.since(since)), at);
+            station.resume(job, since.since(began), until);
         }
     }
 

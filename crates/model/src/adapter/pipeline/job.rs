@@ -42,6 +42,17 @@ pub(super) enum At {
 }
 
 impl Job {
+    /// The one in `slot` alone, which came and began at these times, is in `phase` with so much `left` of it, and that is all of it there is.
+    #[inline]
+    pub(super) fn alone(
+        slot: Slot,
+        (joined, began): (Time, Time),
+        (phase, left): (usize, Span),
+        at: At,
+    ) -> Self {
+        Self { slot, joined, others: Vec::new(), began, phase, left, parts: (0, left), at }
+    }
+
     #[inline]
     pub(super) fn ends(&self) -> Option<Time> {
         match self.at {

@@ -315,17 +315,7 @@ impl Station {
 
     #[inline]
     fn serve(&mut self, now: Time, slot: Slot, joined: Time) {
-        let others = Vec::new();
-        self.jobs.push(Job {
-            slot,
-            joined,
-            others,
-            began: now,
-            phase: 0,
-            left: Span::ZERO,
-            parts: (0, Span::ZERO),
-            at: At::Next(0),
-        });
+        self.jobs.push(Job::alone(slot, (joined, now), (0, Span::ZERO), At::Next(0)));
     }
 
     /// Whether a packet that comes to it when it is empty is served that instant, and by itself.
@@ -360,10 +350,9 @@ impl Station {
 
     /// It has a packet that is done, and no other.
     #[inline]
-    pub(super) fn hold_done(&mut self, slot: Slot, (joined, began): (Time, Time)) {
-        let (others, phase) = (Vec::new(), self.stage.phases.len() - 1);
-        let (left, parts, at) = (Span::ZERO, (0, Span::ZERO), At::Leaving);
-        self.jobs.push(Job { slot, joined, others, began, phase, left, parts, at });
+    pub(super) fn hold_done(&mut self, slot: Slot, times: (Time, Time)) {
+        let last = self.stage.phases.len() - 1;
+        self.jobs.push(Job::alone(slot, times, (last, Span::ZERO), At::Leaving));
         self.astir = true;
     }
 

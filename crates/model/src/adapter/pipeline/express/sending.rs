@@ -27,9 +27,9 @@ pub(super) struct Sending {
     joined: Time,
     /// How long it is on the medium.
     left: Span,
-    /// Since when; of no meaning before.
+    /// Since when; `Time::MAX` while it waits for the medium, as below.
     since: Time,
-    /// Until when; `Time::MAX` while it waits for the medium.
+    /// Until when.
     pub(super) ends: Time,
 }
 
@@ -73,7 +73,7 @@ impl Pipeline {
         self.look_how_long(reach, around.packets().at(slot).size);
         self.stations[reach.stage + 1].has_seen(1);
         let left = self.express.times.frame;
-        self.express.sending = Some(Sending { slot, joined: now, left, since: now, ends: Time::MAX });
+        self.express.sending = Some(Sending { slot, joined: now, left, since: Time::MAX, ends: Time::MAX });
         self.requested = true;
         around.tell(AdapterOutput::Request);
     }
@@ -123,18 +123,15 @@ impl Pipeline {
     pub(super) fn stop_sending(&mut self) {
         let Some(Sending { slot, joined, left, since, ends }) = self.express.sending.take() else { return };
         let at = if ends == Time::MAX { At::Medium } else { At::Running { since, ends } };
-        let (others, parts) = (Vec::new(), (0, left));
         let station = &mut self.stations[self.transmitting - 1];
-        station.jobs.push(Job { slot, joined, others, began: joined, phase: 0, left, parts, at });
+        station.jobs.push(Job::alone(slot, (joined, joined), (0, left), at));
         station.rest();
     }
 
     /// What stage `i` does for the one that is alone at the medium.
     pub(super) fn add_sending(&self, i: usize, report: &mut StageReport, now: Time) {
         if let Some(sending) = self.express.sending.as_ref().filter(|_| i + 1 == self.transmitting) {
-            let ended = now.min(sending.ends);
-            report.busy +=
-                if sending.ends == Time::MAX { Span::ZERO } else { ended.saturating_since(sending.since) };
+            report.busy += now.min(sending.ends).saturating_since(sending.since);
         }
     }
 }
