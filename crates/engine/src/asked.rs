@@ -23,6 +23,15 @@ impl Asked {
         deadline.map(|at| (at, self.times))
     }
 
+    /// The component has been called without an event, at a time before that of the event that it may have waited for: as if it had changed its
+    /// wish to that time, and had been called then. What else falls on the same instant as its next event happens in the same order either way.
+    #[inline]
+    pub fn leapt(&mut self) {
+        if self.at.take().is_some() {
+            self.times = self.times.wrapping_add(1);
+        }
+    }
+
     /// The event of that number has come: whether it is the one that is waited for.
     #[inline]
     pub fn comes(&mut self, number: u32) -> bool {
@@ -53,5 +62,9 @@ mod tests {
         assert!(asked.change(at(3)).is_some(), "it was called, and wants to be again");
         assert_eq!(asked.change(None), None);
         assert!(!asked.comes(second + 1), "it wants nothing any more");
+        let (_, before) = asked.change(at(9)).unwrap();
+        asked.leapt();
+        let (_, again) = asked.change(at(9)).unwrap();
+        assert!(!asked.comes(before) && asked.comes(again), "it was called in between, and waits anew");
     }
 }

@@ -67,6 +67,8 @@ pub struct Outcome {
     pub stop: Stop,
     /// The time at which it stopped; also the calendar's.
     pub now: Time,
+    /// The same but for what it waited in vain until its limit of time.
+    pub idle_from: Time,
     /// How many events happened.
     pub events: u64,
     /// How often an outside input woke it.
@@ -95,6 +97,7 @@ pub fn run<W: World, C: Clock>(
     let last = before.saturating_add(limits.events);
     let mut wakes = 0;
     let mut lateness = Lateness::default();
+    let mut idle_from = None;
     if C::JUMPS {
         calendar.set_free(limits.until, last);
     }
@@ -119,6 +122,7 @@ pub fn run<W: World, C: Clock>(
                 }
                 None if next.is_none() && limits.until == Time::MAX => break Stop::Drained,
                 None => {
+                    idle_from = Some(calendar.now());
                     calendar.advance(limits.until.max(calendar.now()));
                     break Stop::Until;
                 }
@@ -136,5 +140,6 @@ pub fn run<W: World, C: Clock>(
     let events = calendar.happened() - before;
     // Nobody waited for those to which the world went by itself.
     lateness.record_on_time(events - lateness.count());
-    Outcome { stop, now: calendar.now(), events, wakes, lateness }
+    let now = calendar.now();
+    Outcome { stop, now, idle_from: idle_from.unwrap_or(now), events, wakes, lateness }
 }

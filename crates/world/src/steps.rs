@@ -121,7 +121,8 @@ struct Course<W: Measured> {
     /// How things stood, in packets and in time, when patience was last looked at, and events since: the same events however the run is taken forward.
     stood: (u64, Time),
     since: u64,
-    end: Option<End>,
+    /// How it ended, and when.
+    end: Option<(End, Time)>,
 }
 
 impl<W: Measured> Course<W> {
@@ -152,7 +153,7 @@ impl<W: Measured> AnyCourse for Course<W> {
         let mut left = asked.events;
         while self.end.is_none() && left > 0 {
             if self.since == self.patience && self.stands() {
-                self.end = Some(End::GivenUp);
+                self.end = Some((End::GivenUp, self.calendar.now()));
                 break;
             }
             let limits =
@@ -163,8 +164,14 @@ impl<W: Measured> AnyCourse for Course<W> {
             self.since += outcome.events;
             match outcome.stop {
                 Stop::Events => {}
+                // A run without an end of its own is over when nothing is left to come, also for who would wait longer.
+                Stop::Until if last == Time::MAX && calendar.next_time().is_none() => {
+                    self.end = Some((End::Whole, outcome.idle_from));
+                }
                 Stop::Until if limits.until < last => break,
-                Stop::Until | Stop::Finished | Stop::Drained => self.end = Some(End::Whole),
+                Stop::Until | Stop::Finished | Stop::Drained => {
+                    self.end = Some((End::Whole, calendar.now()));
+                }
             }
         }
         asked.events - left
@@ -175,7 +182,7 @@ impl<W: Measured> AnyCourse for Course<W> {
     }
 
     fn now(&self) -> Time {
-        self.calendar.now()
+        self.end.map_or(self.calendar.now(), |(_, at)| at)
     }
 
     fn live(&self) -> Live {
@@ -183,8 +190,9 @@ impl<W: Measured> AnyCourse for Course<W> {
     }
 
     fn close(self: Box<Self>) -> Run {
-        let Self { world, calendar, formula, end, .. } = *self;
-        told(end, formula, world.into_run(calendar.now()))
+        let now = self.now();
+        let Self { world, formula, end, .. } = *self;
+        told(end.map(|(end, _)| end), formula, world.into_run(now))
     }
 }
 
@@ -273,7 +281,57 @@ mod tests {
             }
             assert_eq!((pieces.end, pieces.world.ticks), (whole.end, whole.world.ticks));
         }
-        (whole.end, whole.world.ticks)
+        (whole.end.map(|(end, _)| end), whole.world.ticks)
+    }
+
+    /// A run by packets that has no more to come is over then, and not when somebody has waited for more: after 3 ms, and at once if there was never anything.
+    #[test]
+    fn nobody_waits_a_run_longer() {
+        struct Left(u64);
+        impl World for Left {
+            type Event = ();
+
+            fn handle(&mut self, _: Time, (): (), calendar: &mut Calendar<()>) {
+                self.0 -= 1;
+                self.schedule(calendar);
+            }
+        }
+        impl Left {
+            fn schedule(&self, calendar: &mut Calendar<()>) {
+                if self.0 > 0 {
+                    calendar.schedule_after(Span::from_ms(1), ());
+                }
+            }
+        }
+        impl Measured for Left {
+            fn start(&mut self, calendar: &mut Calendar<()>) {
+                self.schedule(calendar);
+            }
+
+            fn through(&self) -> u64 {
+                0
+            }
+
+            fn live(&self, now: Time) -> Live {
+                Live { now, ..Live::default() }
+            }
+
+            fn into_run(self, now: Time) -> Run {
+                Run { simulated: now.as_secs_f64(), ..Run::default() }
+            }
+        }
+        let length = RunLength::Packets { total: 1, warmup: 0, cooldown: 0 };
+        for events in [0, 3] {
+            for wait in [100, 1000, 1500, u64::MAX / 1_000_000] {
+                let mut course = Box::new(Course::new(Left(events), length, None));
+                while !course.has_ended() {
+                    let until = course.now().saturating_add(Span::from_us(wait));
+                    course.go(Limits::NONE.until(until));
+                }
+                assert_eq!(course.now(), Time::ZERO + Span::from_ms(events));
+                assert_eq!(course.close().simulated, events as f64 / 1000.0, "in pieces of {wait} us");
+            }
+        }
     }
 
     /// A bound that was proved and is exceeded is told of; one of the papers is there to be looked at. The last bit of a double breaks nothing, and

@@ -40,6 +40,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             // What it asked for before is not before that, or it would be next.
             let Some(at) = deadline.filter(|at| calendar.leap(*at)) else { break };
             now = at;
+            self.asked[station].leapt();
             self.call(now, station, calendar);
         }
         self.ask(station, calendar);
