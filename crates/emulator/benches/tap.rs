@@ -137,7 +137,7 @@ mod contest {
         }
 
         #[inline]
-        fn notice(&mut self, now: Time, notice: Notice) {
+        fn notice(&mut self, now: Time, notice: Notice<'_>) {
             self.ports.notice(now, notice);
         }
     }

@@ -81,7 +81,7 @@ impl Outside for Far {
     }
 
     #[inline]
-    fn notice(&mut self, _now: Time, notice: Notice) {
+    fn notice(&mut self, _now: Time, notice: Notice<'_>) {
         let (response, announced) = match notice {
             Notice::Response { response, announced, .. } => (response, announced),
             Notice::Window { .. } => {
@@ -90,8 +90,8 @@ impl Outside for Far {
             }
             Notice::Taken { .. } | Notice::Refused { .. } | Notice::Delivered { .. } => return,
         };
-        if !self.waiting.is_empty() || self.responses.push(response).is_err() {
-            self.waiting.push_back(response);
+        if !self.waiting.is_empty() || self.responses.push(response.copied()).is_err() {
+            self.waiting.push_back(response.copied());
         }
         while let Some(&response) = self.waiting.front() {
             if self.responses.push(response).is_err() {

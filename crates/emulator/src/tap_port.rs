@@ -431,7 +431,7 @@ impl<W: Wire> Outside for Ports<W> {
         }
     }
 
-    fn notice(&mut self, now: Time, notice: Notice) {
+    fn notice(&mut self, now: Time, notice: Notice<'_>) {
         match notice {
             Notice::Taken { channel, handle, message } => {
                 self.stamps[handle as usize].taken = now;

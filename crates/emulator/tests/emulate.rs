@@ -112,7 +112,7 @@ impl Outside for Ringed {
         self.inputs.pop()
     }
 
-    fn notice(&mut self, _now: Time, notice: Notice) {
+    fn notice(&mut self, _now: Time, notice: Notice<'_>) {
         match notice {
             Notice::Taken { channel, handle, message } => {
                 assert_eq!((channel, u64::from(handle)), (1, self.taken + self.refused));

@@ -74,15 +74,30 @@ impl<P> Response<P> {
 }
 
 impl Response<Slot> {
-    /// The response with the packet itself, for a host that cannot look into `packets`; whose packet it was the last to name is
+    /// The response with a look at the packet itself, for a host that cannot look into `packets`; whose packet it was the last to name is
     /// taken out.
-    pub fn with_packet(self, packets: &mut Slots) -> Response {
+    #[inline]
+    pub fn with_packet(self, packets: &mut Slots) -> Response<&Packet> {
         match self {
-            Response::Progress(slot) => Response::Progress(*packets.at(slot)),
-            Response::Handshake(slot) => Response::Handshake(*packets.at(slot)),
-            Response::Transmitted(slot) => Response::Transmitted(packets.take(slot)),
-            Response::Failed(slot, loss) => Response::Failed(packets.take(slot), loss),
-            Response::Received(slot) => Response::Received(packets.take(slot)),
+            Response::Progress(slot) => Response::Progress(packets.at(slot)),
+            Response::Handshake(slot) => Response::Handshake(packets.at(slot)),
+            Response::Transmitted(slot) => Response::Transmitted(packets.free(slot)),
+            Response::Failed(slot, loss) => Response::Failed(packets.free(slot), loss),
+            Response::Received(slot) => Response::Received(packets.free(slot)),
+        }
+    }
+}
+
+impl Response<&Packet> {
+    /// The response with the packet, for who keeps it.
+    #[inline]
+    pub fn copied(self) -> Response {
+        match self {
+            Response::Progress(packet) => Response::Progress(*packet),
+            Response::Handshake(packet) => Response::Handshake(*packet),
+            Response::Transmitted(packet) => Response::Transmitted(*packet),
+            Response::Failed(packet, loss) => Response::Failed(*packet, loss),
+            Response::Received(packet) => Response::Received(*packet),
         }
     }
 }

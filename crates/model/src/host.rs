@@ -26,9 +26,10 @@ mod steps;
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
 use laxity_qos::channel::{
-    ChannelId, Computed, Computing, Config, CoreId, Delivery, Label, LinkId, LinkParadigm, Packet, Sent,
+    ChannelConfig, ChannelId, Computed, Computing, Config, CoreId, Delivery, Label, LinkId, LinkParadigm, Packet, Sent,
     Slot, Subsystem, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
@@ -123,7 +124,8 @@ type Fixed = BuildHasherDefault<std::hash::DefaultHasher>;
 /// A host and its cores.
 #[derive(Debug)]
 pub struct Host {
-    costs: HostCosts,
+    /// Those of all hosts that are alike.
+    costs: Arc<HostCosts>,
     paradigm: LinkParadigm,
     /// A packet in progress gives way in its middle.
     preemptive: bool,
@@ -143,18 +145,23 @@ pub struct Host {
 
 impl Host {
     /// An idle host.
-    pub fn new(costs: HostCosts, config: Config, placement: Applications) -> Self {
+    pub fn new(
+        costs: impl Into<Arc<HostCosts>>,
+        config: impl Into<Arc<Config>>,
+        placement: Applications,
+    ) -> Self {
+        let config = config.into();
         Self {
-            costs,
+            costs: costs.into(),
             paradigm: config.link.paradigm,
             preemptive: config.preemption.immediate,
-            subsystem: Subsystem::new(config),
             senders: Senders::new(placement),
             cores: Few::new(config.cores.into(), |_| Core::default()),
             steering: Vec::new(),
             handing: None,
             left: HashMap::default(),
             account: Account::new(usize::from(config.cores)),
+            subsystem: Subsystem::new(config),
             due: Time::MAX,
         }
     }
@@ -203,14 +210,14 @@ impl Host {
     }
 
     /// The subsystem, to open channels in before the run.
-    pub fn open(&mut self, config: laxity_qos::channel::ChannelConfig) -> ChannelId {
+    pub fn open(&mut self, config: ChannelConfig) -> ChannelId {
         let id = self.subsystem.open(config);
         self.senders.open(id, config.application);
         id
     }
 
     /// The same by a number of the channel's own, which it has at every host of its way.
-    pub fn open_as(&mut self, id: ChannelId, config: laxity_qos::channel::ChannelConfig) {
+    pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
         self.subsystem.open_as(id, config);
         self.senders.open(id, config.application);
     }

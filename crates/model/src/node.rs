@@ -54,7 +54,7 @@ pub enum NodeOutput<P = Packet> {
     /// The host's own output, but for what it says to its adapters.
     Host(Output<Slot>),
     /// A response for a host that is elsewhere, and whether an interrupt announces it.
-    Response(Response, bool),
+    Response(Response<P>, bool),
 }
 
 /// A host with its adapters; or an adapter whose host is elsewhere, another thread or program that
@@ -152,13 +152,13 @@ impl Node {
     }
 
     /// A host that is elsewhere has written a command; waits if there is no room for it.
-    pub fn command(&mut self, now: Time, command: Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
+    pub fn command(&mut self, now: Time, command: &Command, tell: &mut impl FnMut(NodeOutput<&Packet>)) {
         let Self { devices, shared, .. } = self;
         let Device { driver, adapter } = &mut devices[0];
         match command {
-            Command::Transmit(packet) => driver.wait(shared.packets.put(&packet), packet.tag.class),
+            Command::Transmit(packet) => driver.wait(shared.packets.put(packet), packet.tag.class),
             Command::Proceed(packet) => {
-                adapter.proceed(now, &packet, &mut of_adapter(now, LinkId::FIRST, driver, shared, tell));
+                adapter.proceed(now, packet, &mut of_adapter(now, LinkId::FIRST, driver, shared, tell));
             }
         }
         self.settle(now, tell);

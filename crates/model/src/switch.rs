@@ -22,6 +22,7 @@
 //! What it takes from the last bit of a frame, or at a cut-through switch from its header, until it is in its queue is
 //! for whoever brings it here to wait: time is an argument, and a frame comes when it is there.
 
+use laxity_qos::ahead::fetch;
 use laxity_qos::channel::{ByChannel, ChannelId, Label, Packet, Slot};
 use laxity_qos::costs::LinkCosts;
 use laxity_qos::discipline::{Class, Discipline, EarlyPolicy, Groups, Order, Request, Server, Tag};
@@ -205,6 +206,12 @@ impl Switch {
     #[inline]
     pub fn fetch(&self, port: usize, label: Label) {
         self.ports[port].flows.fetch(label);
+    }
+
+    /// `port` is looked at next.
+    #[inline]
+    pub fn fetch_port(&self, port: usize) {
+        fetch(&self.ports[port]);
     }
 
     /// A frame is there for `port`. Here and below `around` is where frames lie, and hears what the switch does. Panics if its channel

@@ -77,9 +77,10 @@ pub use worst_case_fair::WorstCaseFair;
 
 use laxity_units::{Span, Time};
 
-/// Declares every discipline once: its type and name, how the field abbreviates it, and an empty queue of it.
+/// Declares every discipline once: its type and name, how the field abbreviates it, how it lies in a [`Discipline`], and an empty queue of it. Those that
+/// are larger than the papers' own lie elsewhere: each resource of a large network has one, and few have these.
 macro_rules! disciplines {
-    ($($discipline:ident $short:literal $empty:expr;)*) => {
+    ($($discipline:ident $short:literal $lies:ident $empty:expr;)*) => {
         /// A discipline by name; [`Order::discipline`] makes one.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Order {
@@ -93,7 +94,7 @@ macro_rules! disciplines {
             /// An empty queue of this discipline before `server`.
             pub fn discipline<T>(self, server: &Server) -> Discipline<T> {
                 match self {
-                    $(Order::$discipline => Discipline::$discipline($empty(server)),)*
+                    $(Order::$discipline => Discipline::$discipline($lies::from($empty(server))),)*
                 }
             }
 
@@ -108,7 +109,7 @@ macro_rules! disciplines {
         /// One of the disciplines, chosen by a description.
         #[derive(Debug, Clone)]
         pub enum Discipline<T> {
-            $(#[doc = concat!("See [`", stringify!($discipline), "`].")] $discipline($discipline<T>),)*
+            $(#[doc = concat!("See [`", stringify!($discipline), "`].")] $discipline($lies<$discipline<T>>),)*
         }
 
         impl<T> Discipline<T> {
@@ -179,6 +180,9 @@ macro_rules! disciplines {
         }
     };
 }
+
+/// It lies in the discipline itself.
+type Here<T> = T;
 
 /// What is asked for each packet, and several times. The papers' own discipline is nearly always the one that answers: it is asked in place, and all others out
 /// of the way, so that sixteen of them do not stand between one line of a packet's way and the next.
@@ -283,22 +287,22 @@ impl Order {
 }
 
 disciplines! {
-    MultiClassEdf "multi-class EDF" |server: &Server| MultiClassEdf::new(server.early);
-    FixedPriority "FP" |server: &Server| FixedPriority::new(server.early);
-    Edf "EDF" |_| Edf::default();
-    Fifo "FIFO" |_| Fifo::default();
-    VirtualClock "VC" |_| VirtualClock::default();
-    WeightedFair "WFQ" |server: &Server| WeightedFair::of(server);
-    WorstCaseFair "WF2Q+" |_| WorstCaseFair::default();
-    SelfClocked "SCFQ" |_| SelfClocked::default();
-    StartTimeFair "SFQ" |_| StartTimeFair::default();
-    HierarchicalFair "H-SFQ" |_| HierarchicalFair::default();
-    DeficitRoundRobin "DRR" |_| DeficitRoundRobin::default();
-    StopAndGo "S&G" |server: &Server| StopAndGo::of(server);
-    HierarchicalRoundRobin "HRR" |server: &Server| HierarchicalRoundRobin::of(server);
-    RateControlled "RCSP" |_| RateControlled::default();
-    FifoPlus "FIFO+" |_| FifoPlus::default();
-    HopLaxity "HL" |_| HopLaxity::default();
+    MultiClassEdf "multi-class EDF" Here |server: &Server| MultiClassEdf::new(server.early);
+    FixedPriority "FP" Here |server: &Server| FixedPriority::new(server.early);
+    Edf "EDF" Here |_| Edf::default();
+    Fifo "FIFO" Here |_| Fifo::default();
+    VirtualClock "VC" Here |_| VirtualClock::default();
+    WeightedFair "WFQ" Box |server: &Server| WeightedFair::of(server);
+    WorstCaseFair "WF2Q+" Box |_| WorstCaseFair::default();
+    SelfClocked "SCFQ" Here |_| SelfClocked::default();
+    StartTimeFair "SFQ" Here |_| StartTimeFair::default();
+    HierarchicalFair "H-SFQ" Here |_| HierarchicalFair::default();
+    DeficitRoundRobin "DRR" Here |_| DeficitRoundRobin::default();
+    StopAndGo "S&G" Here |server: &Server| StopAndGo::of(server);
+    HierarchicalRoundRobin "HRR" Here |server: &Server| HierarchicalRoundRobin::of(server);
+    RateControlled "RCSP" Here |_| RateControlled::default();
+    FifoPlus "FIFO+" Here |_| FifoPlus::default();
+    HopLaxity "HL" Here |_| HopLaxity::default();
 }
 
 #[cfg(test)]

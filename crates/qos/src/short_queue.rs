@@ -73,6 +73,10 @@ impl<T> ShortQueue<T> {
     #[inline(never)]
     fn move_up(&mut self) {
         self.first = self.behind.pop_front();
+        if self.behind.is_empty() {
+            // The next one lies where the last one lay, and not behind it.
+            self.behind.clear();
+        }
     }
 
     /// All that are there, in the order in which they came.

@@ -3,6 +3,7 @@
 //! The same assembly runs under every clock. Under virtual time it is a simulation; under a real one, and with an
 //! [`Outside`], it is the emulated device: the thesis's END.
 
+mod alike;
 mod buses;
 mod legs;
 mod live;
@@ -35,6 +36,7 @@ use laxity_qos::channel::{ChannelId, Label, Slots};
 use laxity_units::{Bytes, Time};
 
 pub use crate::measure::Said;
+use alike::Templates;
 pub(crate) use buses::{COPIES, user as user_of_bus};
 use legs::Legs;
 pub use live::{Live, LiveChannel};
@@ -129,8 +131,12 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
         let promises = promise::of_channels(experiment, formula);
         let papers = promise::of_channels(experiment, formula.map(|_| Formula::Papers));
         let (placement, laps) = (Placement::new(experiment), Laps::new(experiment));
+        let mut alike = Templates::default();
         let mut nodes: Vec<Node> = (0..experiment.nodes.len())
-            .map(|node| parts::node(experiment, (&placement, &laps), node, !elsewhere.hosts.contains(&node)))
+            .map(|node| {
+                let host_is_here = !elsewhere.hosts.contains(&node);
+                parts::node(experiment, (&placement, &laps), node, host_is_here, &mut alike)
+            })
             .collect();
         let groups = groups(experiment);
         nodes.iter_mut().for_each(|node| node.group(&groups));
@@ -229,8 +235,8 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
     }
 
     /// Lets `input` happen.
-    fn take(&mut self, now: Time, input: Input, calendar: &mut Calendar<Event>) {
-        match input {
+    fn take(&mut self, now: Time, input: &Input, calendar: &mut Calendar<Event>) {
+        match *input {
             Input::Message { channel, size, handle } if self.is_established(channel) => {
                 let channels = self.experiment.channels.len();
                 self.around.handles.resize_with(channels, VecDeque::new);
@@ -240,7 +246,7 @@ impl<'a, 'f, T: Trace, O: Outside> Assembly<'a, 'f, T, O> {
             Input::Message { channel, handle, .. } => {
                 self.around.outside.notice(now, Notice::Refused { channel, handle, cause: None });
             }
-            Input::Command { node, command } => {
+            Input::Command { node, ref command } => {
                 self.nodes[node].command(now, command, &mut self.around.of(node, now, calendar));
                 self.acted(node, now, calendar);
             }
@@ -341,7 +347,7 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
             }
             Event::Input => {
                 let input = self.inputs.pop_front().expect("an input for each of its events");
-                self.take(now, input, calendar);
+                self.take(now, &input, calendar);
             }
             Event::Breaks(number) => self.fault(now, number as usize, true, calendar),
             Event::Heals(number) => self.fault(now, number as usize, false, calendar),
@@ -351,13 +357,18 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
 
     #[inline]
     fn ahead(&self, event: &Event) {
-        // Only the source knows that it will send: a frame on its way is heard of when it begins to leave.
-        if let Event::Arrival(channel) = *event {
-            let channel = channel as usize;
-            fetch(&self.sources[channel]);
-            fetch(&self.around.meters[channel]);
-            let node = &self.nodes[self.around.legs.sender(channel)];
-            node.fetch_sender(ChannelId(channel as u32), self.coming[channel].label);
+        match *event {
+            // Only the source knows that it will send: of a frame on its way its channel is known when it begins to leave.
+            Event::Arrival(channel) => {
+                let channel = channel as usize;
+                fetch(&self.sources[channel]);
+                fetch(&self.around.meters[channel]);
+                let node = &self.nodes[self.around.legs.sender(channel)];
+                node.fetch_sender(ChannelId(channel as u32), self.coming[channel].label);
+            }
+            Event::Node(call) => self.fetch_station(call.who()),
+            Event::Reach(arriving) => self.fetch_station(arriving.node()),
+            Event::Medium(_) | Event::Input | Event::Breaks(_) | Event::Heals(_) | Event::Window => {}
         }
     }
 
@@ -373,7 +384,7 @@ impl<T: Trace, O: Outside> World for Assembly<'_, '_, T, O> {
                 && at <= limits(self.around.window.length).until;
             if is_next {
                 calendar.advance(at);
-                self.take(at, input, calendar);
+                self.take(at, &input, calendar);
             } else {
                 self.inputs.push_back(input);
                 calendar.schedule(at, Event::Input);

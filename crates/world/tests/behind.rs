@@ -120,7 +120,7 @@ impl Outside for Reader {
         *self.read.last().expect("something was read")
     }
 
-    fn notice(&mut self, now: Time, notice: Notice) {
+    fn notice(&mut self, now: Time, notice: Notice<'_>) {
         match notice {
             Notice::Taken { handle, .. } => self.taken.push(handle),
             Notice::Delivered { channel: 1, message } => {

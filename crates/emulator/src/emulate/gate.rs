@@ -73,7 +73,7 @@ impl<O: Outside> Outside for Gate<O> {
     }
 
     #[inline]
-    fn notice(&mut self, now: Time, notice: Notice) {
+    fn notice(&mut self, now: Time, notice: Notice<'_>) {
         self.inner.notice(now, notice);
     }
 }

@@ -236,5 +236,5 @@ impl<R: Read> Outside for Logged<R> {
         self.read_at
     }
 
-    fn notice(&mut self, _now: Time, _notice: Notice) {}
+    fn notice(&mut self, _now: Time, _notice: Notice<'_>) {}
 }

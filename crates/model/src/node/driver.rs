@@ -64,7 +64,7 @@ pub(super) struct Driver {
     /// Responses are handed to a host elsewhere at once: nothing is to be announced later and nobody counts places.
     passes_on: bool,
     /// The share of interrupts that get lost, and the chance that decides.
-    loses: Option<(f64, Stream)>,
+    loses: Option<Box<(f64, Stream)>>,
     pub(super) report: DriverReport,
 }
 
@@ -90,7 +90,7 @@ impl Driver {
     }
 
     pub(super) fn lose_interrupts(&mut self, loses: Option<(f64, Stream)>) {
-        self.loses = loses;
+        self.loses = loses.map(Box::new);
     }
 
     pub(super) fn wait(&mut self, packet: Slot, class: Class) {
@@ -255,8 +255,8 @@ impl Driver {
 }
 
 /// An interrupt is raised: whether it reaches the host.
-fn reaches(loses: &mut Option<(f64, Stream)>, report: &mut DriverReport) -> bool {
-    let lost = loses.as_mut().is_some_and(|(share, chance)| chance.chance(*share));
+fn reaches(loses: &mut Option<Box<(f64, Stream)>>, report: &mut DriverReport) -> bool {
+    let lost = loses.as_mut().is_some_and(|loses| loses.1.chance(loses.0));
     report.interrupts += 1;
     report.lost_interrupts += u64::from(lost);
     !lost

@@ -15,7 +15,7 @@ use crate::host::Entry;
 #[derive(Debug)]
 pub(super) struct Mailbox {
     /// What tells queues apart; `None` where there is only one.
-    interface: Option<Interface>,
+    interface: Option<Box<Interface>>,
     lines: Few<Line>,
     /// Responses that nobody has read, in all.
     unread: usize,
@@ -80,7 +80,7 @@ impl Mailbox {
         let lines = Few::new(queues.len(), |number| Line::new(queues[number]));
         let bounded = queues.iter().any(|queue| queue.slots.is_some());
         Self {
-            interface: interface.filter(|_| !lines.is_one()).cloned(),
+            interface: interface.filter(|_| !lines.is_one()).cloned().map(Box::new),
             lines,
             unread: 0,
             announced: 0,

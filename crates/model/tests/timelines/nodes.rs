@@ -174,8 +174,8 @@ fn a_driver_finds_what_was_not_announced() {
 fn a_host_elsewhere_is_answered() {
     let mut node = Told::new(Node::without_host(null()));
     node.record_cpu();
-    node.command(at(5), Command::Transmit(packet(0)));
-    node.command(at(5), Command::Transmit(packet(1)));
+    node.command(at(5), &Command::Transmit(packet(0)));
+    node.command(at(5), &Command::Transmit(packet(1)));
     assert_eq!(run(&mut node, 60), ["55 departed 0.0 handed 0 more", "55 Transmitted announced"]);
     node.receive(at(60), &packet(7));
     assert_eq!(words(&mut node, at(60)), ["60 Received announced"]);
@@ -235,19 +235,19 @@ pub(super) fn describing(change: impl FnOnce(&mut Description)) -> Adapter {
 #[test]
 fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
     let mut node = Told::new(Node::without_host(described()));
-    node.command(at(0), Command::Transmit(packet(0)));
+    node.command(at(0), &Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["13 Request"]);
     node.medium(at(30), Access::Granted);
     assert_eq!(run(&mut node, 100), ["50 departed 0.0 handed 0", "50 Transmitted announced"]);
 
     let mut node = Told::new(Node::without_host(described()));
     node.own_the_link(LinkId::FIRST);
-    node.command(at(0), Command::Transmit(packet(0)));
+    node.command(at(0), &Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 100), ["33 departed 0.0 handed 0", "33 Transmitted announced"]);
 
     let mut node = Told::new(Node::without_host(described()));
     node.pad_frames_to(LinkId::FIRST, Span::from_us(25));
-    node.command(at(0), Command::Transmit(packet(0)));
+    node.command(at(0), &Command::Transmit(packet(0)));
     run(&mut node, 29);
     node.medium(at(30), Access::Granted);
     assert_eq!(run(&mut node, 100), ["55 departed 0.0 handed 0", "55 Transmitted announced"]);
@@ -259,7 +259,7 @@ fn a_frame_asks_for_the_medium_unless_the_link_is_its_own() {
 fn a_collision_costs_what_was_sent_of_a_frame() {
     let mut node = Told::new(Node::without_host(described()));
     let busy = |node: &Node| node.adapter(LinkId::FIRST).stages(at(1000))[1].busy.as_ps() / 1_000_000;
-    node.command(at(0), Command::Transmit(packet(0)));
+    node.command(at(0), &Command::Transmit(packet(0)));
     assert_eq!(run(&mut node, 29), ["13 Request"]);
     node.medium(at(30), Access::Granted);
     node.medium(at(37), Access::Aborted);
@@ -269,7 +269,7 @@ fn a_collision_costs_what_was_sent_of_a_frame() {
     assert_eq!(run(&mut node, 70), ["70 departed 0.0 handed 0", "70 Transmitted announced"]);
     assert_eq!(busy(&node), 10 + 7 + 20);
 
-    node.command(at(100), Command::Transmit(packet(1)));
+    node.command(at(100), &Command::Transmit(packet(1)));
     assert_eq!(run(&mut node, 129), ["113 Request"]);
     node.medium(at(130), Access::Granted);
     node.medium(at(137), Access::Lost);
@@ -286,7 +286,7 @@ fn a_passage_names_its_way_and_the_stage_on_it() {
     let mut node = Told::new(Node::without_host(described()));
     node.record_stages();
     node.own_the_link(LinkId::FIRST);
-    node.command(at(0), Command::Transmit(packet(0)));
+    node.command(at(0), &Command::Transmit(packet(0)));
     node.receive(at(1), &packet(7));
     let log = run(&mut node, 100);
     let passed: Vec<_> = log.iter().filter(|line| line.contains(':')).collect();
@@ -305,7 +305,7 @@ fn a_full_command_queue_makes_packets_wait() {
     node.own_the_link(LinkId::FIRST);
     node.break_down(at(0), Breakdown::FullQueues, true);
     for message in 0..3 {
-        node.command(at(0), Command::Transmit(packet(message)));
+        node.command(at(0), &Command::Transmit(packet(message)));
     }
     assert_eq!(run(&mut node, 100), [""; 0]);
     assert_eq!(node.driver(LinkId::FIRST).longest_backlog, 3);
@@ -421,7 +421,7 @@ fn a_host_elsewhere_is_told_of_several_at_once() {
     let queue = ResponseQueue { moderation, slots: Some(3), ..ResponseQueue::default() };
     let mut node = Told::new(Node::without_host(answering(Notification::Interrupt, queue)));
     for message in 0..3 {
-        node.command(at(0), Command::Transmit(packet(message)));
+        node.command(at(0), &Command::Transmit(packet(message)));
     }
     let said = |log: Vec<String>| -> Vec<String> {
         log.into_iter().filter(|line| line.contains("announced")).collect()

@@ -6,44 +6,82 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+use laxity_units::Span;
+
+use super::cores::CoreId;
+use super::link::LinkId;
 use super::message::{ChannelId, Message, Packet};
-use super::policy::{ChannelConfig, Processing};
+use super::policy::{ChannelConfig, PacketOverflow, Processing, Role, Way};
 use super::reading::Inbox;
 use crate::fragment::Reassembler;
+use crate::short_queue::ShortQueue;
 
+/// What a packet's way through a lane asks of its channel's configuration: of ten thousand lanes each is looked at for an instant, and brings no more along than that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) way: Way,
+    pub(super) min_interval: Span,
+    pub(super) packet_slots: u64,
+    pub(super) message_slots: u32,
+    pub(super) link: LinkId,
+    pub(super) core: CoreId,
+    pub(super) role: Role,
+    pub(super) packet_overflow: PacketOverflow,
+    /// A program reads what comes.
+    pub(super) is_read: bool,
+}
+
+impl Terms {
+    fn of(config: &ChannelConfig) -> Self {
+        Self {
+            way: config.way,
+            min_interval: config.spec.min_interval,
+            packet_slots: config.packet_slots,
+            message_slots: config.message_slots,
+            link: config.link,
+            core: config.core,
+            role: config.role,
+            packet_overflow: config.packet_overflow,
+            is_read: config.reader.is_some(),
+        }
+    }
+}
+
+/// In this order, so that a packet that is made looks at the first two lines of memory and one that comes at the next, too.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Lane {
     pub(super) channel: ChannelId,
-    pub(super) config: ChannelConfig,
-    /// Messages not yet taken by a handler.
-    pub(super) messages: VecDeque<Message>,
-    /// Received packets not yet taken by a handler.
-    pub(super) packets: VecDeque<Packet>,
+    /// Nothing more is accepted.
+    pub(super) closed: bool,
+    pub(super) terms: Terms,
+    /// The lane's handler with a process per channel; `None` with a process per message.
+    pub(super) handler: Option<usize>,
     /// Packets between creation (or reception) and completed transmission.
     pub(super) used_packets: u64,
     /// The most of them that there ever were.
     pub(super) most_packets: u64,
-    /// The lane's handler with a process per channel; `None` with a process per message.
-    pub(super) handler: Option<usize>,
     /// Handlers waiting for a packet buffer, that of the message with the least number first.
     pub(super) blocked: BinaryHeap<Reverse<(u64, usize)>>,
     /// Messages that threads of their own are processing, and how many packets each has still to make.
     pub(super) unfinished: BTreeMap<u64, u64>,
+    /// Received packets not yet taken by a handler.
+    pub(super) packets: ShortQueue<Packet>,
     /// Puts received messages together; the excess has one of its own, for it may be overtaken.
     pub(super) reassembler: Reassembler,
     /// Messages that wait for the channel's program.
     pub(super) inbox: Inbox,
-    /// Nothing more is accepted.
-    pub(super) closed: bool,
+    /// Messages not yet taken by a handler.
+    pub(super) messages: VecDeque<Message>,
 }
 
 impl Lane {
-    pub(super) fn new(channel: ChannelId, config: ChannelConfig) -> Self {
+    pub(super) fn new(channel: ChannelId, config: &ChannelConfig) -> Self {
         Self {
             channel,
-            config,
+            terms: Terms::of(config),
             messages: VecDeque::new(),
-            packets: VecDeque::new(),
+            packets: ShortQueue::new(),
             used_packets: 0,
             most_packets: 0,
             handler: None,
@@ -66,7 +104,7 @@ impl Lane {
             Processing::PerChannel => self.messages.len(),
             Processing::PerMessage => self.unfinished.len(),
         };
-        u64::from(self.config.message_slots).saturating_sub(held as u64)
+        u64::from(self.terms.message_slots).saturating_sub(held as u64)
     }
 
     /// Whether the next packet of `message` has a buffer that no earlier message will want.
@@ -80,7 +118,7 @@ impl Lane {
             return self.has_buffer();
         }
         let wanted: u64 = self.unfinished.range(..message).map(|(_, packets)| packets).sum();
-        self.used_packets + wanted < self.config.packet_slots
+        self.used_packets + wanted < self.terms.packet_slots
     }
 
     /// A packet takes a buffer.
@@ -110,6 +148,6 @@ impl Lane {
     /// Whether a further packet has a buffer.
     #[inline]
     pub(super) fn has_buffer(&self) -> bool {
-        self.used_packets < self.config.packet_slots
+        self.used_packets < self.terms.packet_slots
     }
 }

@@ -85,11 +85,11 @@ impl Subsystem {
         tag: Tag,
     ) -> Option<Delivery> {
         let (channel, message) = (delivery.channel, delivery.message);
-        if self.lanes[lane].config.reader.is_none() {
+        if !self.lanes[lane].terms.is_read {
             self.channels[channel].counters.delivered += 1;
             return Some(delivery);
         }
-        let size = self.cut(&self.lanes[lane].config, delivery.size).last_piece();
+        let size = self.cut(&self.channels[channel].config, delivery.size).last_piece();
         let spoilt = self.lanes[lane].inbox.spoilt == Some(message);
         if spoilt || !self.wait_for_program(now, lane, Waiting { delivery: Some(delivery), size, tag }) {
             self.count_drop(channel, 0, Dropped::ProgramQueue);
@@ -99,9 +99,12 @@ impl Subsystem {
 
     /// A packet of `lane` came that does not complete its message: it may complete a piece.
     pub(super) fn came(&mut self, now: Time, lane: usize, packet: &Packet) {
-        let config = &self.lanes[lane].config;
+        if !self.lanes[lane].terms.is_read {
+            return;
+        }
+        let config = &self.channels[self.lanes[lane].channel].config;
         let ends = |cut: &Cut| cut.begins_piece(u64::from(packet.index) + 1);
-        if config.reader.is_none() || !ends(&self.cut(config, packet.message_size)) {
+        if !ends(&self.cut(config, packet.message_size)) {
             return;
         }
         let piece = Waiting { delivery: None, size: config.spec.max_message, tag: packet.tag };
@@ -112,8 +115,8 @@ impl Subsystem {
 
     /// Gives `waiting` a place, if there is one.
     fn wait_for_program(&mut self, now: Time, lane: usize, waiting: Waiting) -> bool {
-        let Lane { inbox, config, .. } = &mut self.lanes[lane];
-        let slots = config.reader.map_or(0, |reader| reader.slots as usize);
+        let Lane { channel, inbox, .. } = &mut self.lanes[lane];
+        let slots = self.channels[*channel].config.reader.map_or(0, |reader| reader.slots as usize);
         let room = inbox.waiting.len() < slots;
         if room {
             inbox.waiting.push_back(waiting);
@@ -126,8 +129,8 @@ impl Subsystem {
 
     /// Puts the program of `lane`, for which something waits, among the handlers that wait.
     fn call_reader(&mut self, now: Time, lane: usize) {
-        let Lane { channel: flow, config, .. } = &self.lanes[lane];
-        let (flow, core) = (*flow, config.reader.expect("only a program reads").core);
+        let flow = self.lanes[lane].channel;
+        let core = self.channels[flow].config.reader.expect("only a program reads").core;
         let Waiting { size, tag, .. } = self.lanes[lane].inbox.waiting.front().expect("something waits");
         let (size, tag) = ((*size).min(self.config.packet), *tag);
         self.wait_for_cpu(core, now, flow, (size, tag), Ready::Reader(lane as u32));
@@ -138,7 +141,7 @@ impl Subsystem {
         let lane = lane as usize;
         self.cores[core].reading = Some(lane);
         let of = &mut self.lanes[lane];
-        let reader = of.config.reader.expect("only a program reads");
+        let reader = self.channels[of.channel].config.reader.expect("only a program reads");
         let size = of.inbox.waiting.front().expect("something waits").size;
         let work = of.inbox.left.take().unwrap_or_else(|| reader.takes(size));
         let channel = of.channel;

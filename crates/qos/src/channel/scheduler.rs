@@ -27,7 +27,7 @@ impl Subsystem {
             if running.doing == Doing::LinkCall {
                 let handler = &self.handlers[running.handler];
                 let thread = Thread::Handler(handler.thread);
-                let link = self.lanes[handler.lane].config.link;
+                let link = self.lanes[handler.lane].terms.link;
                 match self.links.take_from(core, link, now) {
                     // It calls again when it is let in.
                     Taken::Held => return Step::Spin { thread: Some(thread) },
@@ -131,13 +131,13 @@ impl Subsystem {
             Block::Packets(n) => Some(n),
             // The end of a received message to stop at may have been lost on the way.
             Block::Message if handler.message.is_none() => {
-                let spec = &self.lanes[handler.lane].config.spec;
+                let spec = &self.channels[self.lanes[handler.lane].channel].config.spec;
                 Some(spec.fragmentation(self.config.packet).packets() as u32)
             }
             Block::Message | Block::Never => None,
         };
         let (one_message, drains) = (block == Block::Message, block == Block::Never);
-        let held_by_timer = early && !handler.awake && self.lanes[handler.lane].config.role == Role::Send;
+        let held_by_timer = early && !handler.awake && self.lanes[handler.lane].terms.role == Role::Send;
         if seldom(held_by_timer) && self.config.processing == Processing::PerChannel {
             handler.awake = true;
             let (thread, channel) = (Thread::Proxy(handler.thread), self.lanes[handler.lane].channel);
@@ -169,7 +169,7 @@ impl Subsystem {
         let lane = &self.lanes[handler.lane];
         handler.message.as_ref().is_some_and(|message| !lane.has_buffer_for(message.id))
             && self.config.enforcement
-            && lane.config.packet_overflow == PacketOverflow::Block
+            && lane.terms.packet_overflow == PacketOverflow::Block
     }
 
     /// A handler that has got `core` begins its next packet, if there is a buffer for it.
@@ -190,7 +190,7 @@ impl Subsystem {
         let index = running.handler;
         let handler = &mut self.handlers[index];
         let lane = &self.lanes[handler.lane];
-        let work = match (&handler.message, lane.config.role) {
+        let work = match (&handler.message, lane.terms.role) {
             (Some(message), _) if message.begins_piece() => {
                 Work::FirstPacket { new_thread: handler.new_thread && message.made == 0 }
             }
@@ -261,7 +261,7 @@ impl Subsystem {
         let message = handler.message.as_mut().expect("a message is in hand");
         let enforced = self.config.enforcement;
         let overflows = seldom(!lane.has_buffer() && enforced);
-        if overflows && lane.config.packet_overflow == PacketOverflow::Drop {
+        if overflows && lane.terms.packet_overflow == PacketOverflow::Drop {
             let rest = message.packets() - message.made;
             let (unsent, latest) = (message.made == 0, message.id + 1);
             let Tag { class, logical_arrival: logical, .. } = message.tag;
@@ -275,16 +275,16 @@ impl Subsystem {
             }
             self.count_drop(channel, rest, Dropped::PacketQueue);
         } else {
-            if overflows && lane.config.packet_overflow == PacketOverflow::DecayDeadline {
-                let reserved = lane.config.spec.fragmentation(self.config.packet).packets();
-                message.postpone(lane.config.spec.min_interval.scale_ceil(1, reserved));
+            if overflows && lane.terms.packet_overflow == PacketOverflow::DecayDeadline {
+                let reserved = self.channels[channel].config.spec.fragmentation(self.config.packet).packets();
+                message.postpone(lane.terms.min_interval.scale_ceil(1, reserved));
             }
             lane.take_buffer();
             self.made_room |= lane.made(message.id);
-            let mut packet = message.next_packet(channel, lane.config.way, now);
-            let link = &mut self.links[lane.config.link];
+            let mut packet = message.next_packet(channel, lane.terms.way, now);
+            let link = &mut self.links[lane.terms.link];
             packet.join(link.usual_wait());
-            let turned = message.turn_to_next_piece(lane.config.spec.min_interval);
+            let turned = message.turn_to_next_piece(lane.terms.min_interval);
             if seldom(turned)
                 && let Some(running) = &mut self.cores[core].running
             {
@@ -331,9 +331,9 @@ impl Subsystem {
         let mut packet = self.lanes[lane].packets.pop_front().expect("a packet was in hand");
         let channel = packet.channel;
         self.end_received_block(core, lane, &packet);
-        if self.lanes[lane].config.role == Role::Relay {
+        if self.lanes[lane].terms.role == Role::Relay {
             packet.created = now;
-            let link = &mut self.links[self.lanes[lane].config.link];
+            let link = &mut self.links[self.lanes[lane].terms.link];
             packet.join(link.usual_wait());
             self.channels[channel].counters.created += 1;
             link.enqueue(now, &Request::of(&packet), packets.put(&packet));
@@ -413,7 +413,7 @@ impl Subsystem {
     pub(super) fn activate(&mut self, now: Time, index: usize) {
         self.handlers[index].active = true;
         let request = self.request(index);
-        let core = &mut self.cores[self.lanes[self.handlers[index].lane].config.core];
+        let core = &mut self.cores[self.lanes[self.handlers[index].lane].terms.core];
         core.called = true;
         core.cpu.enqueue(now, &request, Ready::Handler(index as u32));
     }

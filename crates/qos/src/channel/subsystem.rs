@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use laxity_units::{Bytes, Time};
 
@@ -38,7 +39,8 @@ pub(super) struct Channel {
 /// The communication subsystem of one host.
 #[derive(Debug)]
 pub struct Subsystem {
-    pub(super) config: Config,
+    /// That of all hosts that are alike.
+    pub(super) config: Arc<Config>,
     pub(super) channels: ByChannel<Channel>,
     pub(super) lanes: Vec<Lane>,
     pub(super) handlers: Vec<Handler>,
@@ -58,9 +60,9 @@ pub struct Subsystem {
 
 impl Subsystem {
     /// A subsystem without channels.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: impl Into<Arc<Config>>) -> Self {
+        let config = config.into();
         Self {
-            config,
             channels: ByChannel::default(),
             lanes: Vec::new(),
             handlers: Vec::new(),
@@ -72,6 +74,7 @@ impl Subsystem {
             links: Links::new(&config.link),
             link_threads_created: 0,
             computing: Applications::default(),
+            config,
         }
     }
 
@@ -107,10 +110,10 @@ impl Subsystem {
 
     /// Establishes a channel by a number of its own, which it has at every host of its way. Panics if it is taken.
     pub fn open_as(&mut self, id: ChannelId, config: ChannelConfig) {
-        let lane = self.add_lane(id, config);
+        let lane = self.add_lane(id, &config);
         let carries_excess =
             config.class == Class::RealTime && config.message_overflow == MessageOverflow::BestEffort;
-        let excess = carries_excess.then(|| self.add_lane(id, config));
+        let excess = carries_excess.then(|| self.add_lane(id, &config));
         let channel = Channel {
             config,
             clock: LogicalClock::new(config.spec),
@@ -123,7 +126,7 @@ impl Subsystem {
         self.channels.insert(id, channel);
     }
 
-    fn add_lane(&mut self, id: ChannelId, config: ChannelConfig) -> usize {
+    fn add_lane(&mut self, id: ChannelId, config: &ChannelConfig) -> usize {
         let new = Lane::new(id, config);
         let lane = match self.free_lanes.pop() {
             Some(free) => {

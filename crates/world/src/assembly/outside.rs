@@ -5,7 +5,7 @@
 //! inputs with their times is all that it takes to run it again.
 
 use laxity_model::adapter::{Command, Response};
-use laxity_qos::channel::Dropped;
+use laxity_qos::channel::{Dropped, Packet};
 use laxity_units::{Bytes, Time};
 
 /// Something that comes from outside.
@@ -38,7 +38,7 @@ pub enum Input {
 
 /// What becomes of what came from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
+pub enum Notice<'a> {
     /// A message was taken, and has a number within its channel.
     Taken {
         /// The channel's place in the experiment.
@@ -69,7 +69,7 @@ pub enum Notice {
         /// From which node.
         node: usize,
         /// What.
-        response: Response,
+        response: Response<&'a Packet>,
         /// An interrupt announces it.
         announced: bool,
     },
@@ -98,7 +98,7 @@ pub trait Outside {
     }
 
     /// Is told.
-    fn notice(&mut self, now: Time, notice: Notice);
+    fn notice(&mut self, now: Time, notice: Notice<'_>);
 }
 
 /// No outside.
@@ -112,5 +112,5 @@ impl Outside for Nothing {
         None
     }
 
-    fn notice(&mut self, _now: Time, _notice: Notice) {}
+    fn notice(&mut self, _now: Time, _notice: Notice<'_>) {}
 }

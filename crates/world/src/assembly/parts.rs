@@ -9,6 +9,7 @@ use laxity_qos::channel::{ChannelConfig, ChannelId, CoreId, Reader, Role, Way};
 use laxity_qos::discipline::{Class, Group, Groups, LEVELS};
 use laxity_units::{Span, Time};
 
+use super::alike::Templates;
 use crate::experiment::{Adapter, Chance, Experiment, Laps, MediumSpec, Network, Placement};
 use crate::promise::{Promise, held};
 
@@ -18,12 +19,17 @@ pub(super) fn node(
     (placement, laps): (&Placement, &Laps),
     number: usize,
     host_is_here: bool,
+    alike: &mut Templates,
 ) -> Node {
     let host = experiment.host(number);
     let first = adapter(experiment.adapter(number));
     let mut node = match host_is_here {
         true => Node::new(
-            Host::new(host.costs, experiment.subsystem(number), host.applications),
+            Host::new(
+                alike.costs.of(host.costs),
+                alike.subsystems.of(experiment.subsystem(number)),
+                host.applications,
+            ),
             host.driver,
             first,
         ),

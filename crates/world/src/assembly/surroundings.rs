@@ -102,7 +102,7 @@ impl<T: Trace, O: Outside> Surroundings<'_, '_, T, O> {
             }
             NodeOutput::Response(response, announced) => {
                 if let Response::Failed(packet, _) = response {
-                    self.meter(packet.channel).fail(&packet);
+                    self.meter(packet.channel).fail(packet);
                 }
                 self.outside.notice(now, Notice::Response { node, response, announced });
             }

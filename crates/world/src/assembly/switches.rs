@@ -48,6 +48,13 @@ impl Switches {
         self.switches[switch].fetch(port, label);
     }
 
+    /// A port is looked at next.
+    #[inline]
+    pub(super) fn fetch_port(&self, station: usize) {
+        let (switch, port) = self.place(station);
+        self.switches[switch].fetch_port(port);
+    }
+
     /// A frame is there for a port.
     pub(super) fn receive(
         &mut self,

@@ -6,6 +6,7 @@
 
 use laxity_engine::trace::Trace;
 use laxity_engine::{Calendar, World};
+use laxity_qos::ahead::fetch;
 use laxity_qos::seldom::seldom;
 use laxity_units::Time;
 
@@ -86,6 +87,15 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
         match self.switches.has(station as usize) {
             true => self.switches.fetch(station as usize, label),
             false => self.nodes[station as usize].fetch(channel, label),
+        }
+    }
+
+    /// Asks for a station itself, which is called next.
+    #[inline]
+    pub(super) fn fetch_station(&self, station: usize) {
+        match self.switches.has(station) {
+            false => fetch(&self.nodes[station]),
+            true => self.switches.fetch_port(station),
         }
     }
 
