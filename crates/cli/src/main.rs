@@ -32,6 +32,10 @@ use laxity_world::results::Standing;
 use arguments::{Arguments, Command};
 use terminal::Terminal;
 
+/// A large network is many small things of few sizes, and those of a size are looked at one after the other: here they lie together.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What a command ends in, from the best to the worst; the worst of several counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exit {

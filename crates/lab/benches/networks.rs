@@ -16,6 +16,10 @@ use laxity_scenario::Scenario;
 use laxity_world::Steps;
 use timing::{median, timed};
 
+/// That of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HOST: &str = r#"
 title = "What an event costs"
 [host]

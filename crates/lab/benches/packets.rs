@@ -15,6 +15,10 @@ use laxity_scenario::Scenario;
 use laxity_world::experiment::Experiment;
 use timing::{median, timed};
 
+/// That of the command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const HOST: &str = r#"
 title = "The way of a packet"
 [host]

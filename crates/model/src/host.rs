@@ -29,8 +29,8 @@ use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
 use laxity_qos::channel::{
-    ChannelConfig, ChannelId, Computed, Computing, Config, CoreId, Delivery, Label, LinkId, LinkParadigm, Packet, Sent,
-    Slot, Subsystem, Thread,
+    ChannelConfig, ChannelId, Computed, Computing, Config, CoreId, Delivery, Label, LinkId, LinkParadigm,
+    Packet, Sent, Slot, Subsystem, Thread,
 };
 use laxity_qos::costs::{HostCosts, LinkCosts};
 use laxity_qos::few::Few;

@@ -69,7 +69,9 @@ impl Told<Adapter, AdapterOutput> {
         let Self { component, packets, output } = self;
         let hear = |packets: &mut Slots, told: AdapterOutput<Slot>| {
             output.push_back(match told {
-                AdapterOutput::Response(response) => AdapterOutput::Response(response.with_packet(packets).copied()),
+                AdapterOutput::Response(response) => {
+                    AdapterOutput::Response(response.with_packet(packets).copied())
+                }
                 AdapterOutput::Begun(packet, until) => AdapterOutput::Begun(*packets.at(packet), until),
                 AdapterOutput::Request => AdapterOutput::Request,
                 AdapterOutput::Withdraw => AdapterOutput::Withdraw,
@@ -172,7 +174,9 @@ impl Told<Node, NodeOutput> {
                 NodeOutput::Discarded(packet, loss) => NodeOutput::Discarded(*packet, loss),
                 NodeOutput::Passed(link, passage) => NodeOutput::Passed(link, passage),
                 NodeOutput::Host(output) => NodeOutput::Host(output),
-                NodeOutput::Response(response, announced) => NodeOutput::Response(response.copied(), announced),
+                NodeOutput::Response(response, announced) => {
+                    NodeOutput::Response(response.copied(), announced)
+                }
             });
         };
         (component, hear)

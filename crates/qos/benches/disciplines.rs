@@ -36,7 +36,7 @@ impl Bench {
         let all: u64 = (0..flows).map(weight).sum();
         let request = |flow: u64| {
             let interval = server().speed.transmit(ITEM).scale_ceil(all, weight(flow));
-            let tag = Tag::real_time(Time::ZERO, interval, Vtick { interval, size: ITEM }, (flow % 31) as u8);
+            let tag = Tag::real_time(Time::ZERO, interval, Vtick::new(interval, ITEM), (flow % 31) as u8);
             let carried = Carried { hops: 1 + (flow % 8) as u8, ..Carried::NOTHING };
             Request { flow: ChannelId(flow as u32), size: ITEM, tag, carried }
         };
@@ -54,7 +54,7 @@ impl Bench {
     fn come(&mut self, flow: u32) {
         let mut request = self.requests[flow as usize];
         request.tag.logical_arrival = self.now;
-        request.tag.deadline = self.now + request.tag.tick.interval;
+        request.tag.deadline = self.now + request.tag.tick.interval();
         request.carried.due = request.tag.deadline;
         self.queue.enqueue(self.now, &request, flow);
     }

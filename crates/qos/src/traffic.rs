@@ -39,7 +39,7 @@ impl TrafficSpec {
 
     /// The same as `Vtick`: the largest message in each interval.
     pub fn tick(&self) -> Vtick {
-        Vtick { interval: self.min_interval, size: self.max_message }
+        Vtick::new(self.min_interval, self.max_message)
     }
 
     /// How a message of `size` falls into packets, if it is carried under this contract.

@@ -13,28 +13,53 @@
 use laxity_units::{Bytes, Rate, Span, Time};
 
 /// `Vtick` as an adapter is told it: what so many bytes take at the rate that was reserved.
+///
+/// Every packet carries it. So it is three half words, which leave the packet with two lines of memory: more than four gigabytes are told in units of two,
+/// four and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Vtick {
-    /// How long.
-    pub interval: Span,
-    /// For how much; not zero.
-    pub size: Bytes,
+    /// Low half first.
+    interval: [u32; 2],
+    size: u32,
 }
 
 impl Vtick {
     /// Without an end: of a flow that has reserved nothing.
-    pub const NONE: Self = Self { interval: Span::MAX, size: Bytes::new(1) };
+    pub const NONE: Self = Self { interval: [u32::MAX; 2], size: 1 };
+
+    /// That `size`, which is not zero, takes `interval`.
+    pub const fn new(interval: Span, size: Bytes) -> Self {
+        let (mut interval, mut size) = (interval.as_ps(), size.get());
+        while size > u32::MAX as u64 {
+            // No faster than what was reserved.
+            (interval, size) = (interval.div_ceil(2), size / 2);
+        }
+        Self { interval: [interval as u32, (interval >> 32) as u32], size: size as u32 }
+    }
+
+    /// How long.
+    #[inline]
+    pub fn interval(self) -> Span {
+        let [low, high] = self.interval;
+        Span::from_ps(u64::from(high) << 32 | u64::from(low))
+    }
+
+    /// For how much; not zero.
+    #[inline]
+    pub fn size(self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
 
     /// Whether it has no end.
     #[inline]
     pub fn is_none(self) -> bool {
-        self.interval == Span::MAX
+        self.interval() == Span::MAX
     }
 
     /// The rate, rounded down; nothing without one.
     pub fn rate(self) -> Rate {
-        let picoseconds = u128::from(self.interval.as_ps().max(1));
-        let bits = u128::from(self.size.get()) * 8_000_000_000_000 / picoseconds;
+        let picoseconds = u128::from(self.interval().as_ps().max(1));
+        let bits = u128::from(self.size().get()) * 8_000_000_000_000 / picoseconds;
         if self.is_none() {
             Rate::from_bits_per_sec(0)
         } else {
@@ -44,8 +69,8 @@ impl Vtick {
 
     /// The tick of an item of `size`, rounded up.
     pub fn of(self, size: Bytes) -> Span {
-        let ps = u128::from(self.interval.as_ps()) * u128::from(size.get());
-        let ps = ps.div_ceil(u128::from(self.size.get().max(1)));
+        let ps = u128::from(self.interval().as_ps()) * u128::from(size.get());
+        let ps = ps.div_ceil(u128::from(self.size().get().max(1)));
         u64::try_from(ps).map_or(Span::MAX, Span::from_ps)
     }
 }
@@ -96,11 +121,21 @@ mod tests {
         assert_eq!((exceeds.stamp(us(30), None), exceeds.reading()), (Time::MAX, us(300)));
     }
 
+    /// Nine times too much for its half word: by 16 less, and never faster for it.
+    #[test]
+    fn much_is_told_in_greater_units() {
+        let vtick = Vtick::new(Span::from_ps(1001), Bytes::new(9 << 32));
+        assert_eq!((vtick.interval(), vtick.size()), (Span::from_ps(63), Bytes::new(9 << 28)));
+        assert_eq!(vtick.of(Bytes::new(9 << 32)), Span::from_ps(63 * 16));
+        let fits = Vtick::new(Span::MAX, Bytes::new(u64::from(u32::MAX)));
+        assert!(fits.is_none() && fits.size() == Bytes::new(u64::from(u32::MAX)));
+    }
+
     #[test]
     fn a_tick_is_in_proportion_to_the_size() {
-        let vtick = Vtick { interval: Span::from_us(128), size: Bytes::from_kib(4) };
+        let vtick = Vtick::new(Span::from_us(128), Bytes::from_kib(4));
         assert_eq!(vtick.of(Bytes::from_kib(1)), Span::from_us(32));
         assert_eq!(vtick.of(Bytes::new(1)), Span::from_ps(31_250));
-        assert_eq!(Vtick { size: Bytes::new(3), ..vtick }.of(Bytes::new(1)).as_ps(), 42_666_667);
+        assert_eq!(Vtick::new(vtick.interval(), Bytes::new(3)).of(Bytes::new(1)).as_ps(), 42_666_667);
     }
 }

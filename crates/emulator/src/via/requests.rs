@@ -419,5 +419,5 @@ impl Cluster {
 pub(super) fn vtick(bandwidth: Bandwidth) -> Option<Vtick> {
     let (rate, message) = bandwidth.reserved()?;
     let size = Bytes::new(message);
-    Some(Vtick { interval: Rate::from_bytes_per_sec(rate).time_for_ceil(size), size })
+    Some(Vtick::new(Rate::from_bytes_per_sec(rate).time_for_ceil(size), size))
 }

@@ -74,7 +74,7 @@ fn flow(class: Class, deadline: u64, reserved: u64) -> Flow {
     Flow {
         class,
         deadline: Span::from_us(deadline),
-        tick: Vtick { interval: Span::from_ms(1), size: Bytes::new(10) },
+        tick: Vtick::new(Span::from_ms(1), Bytes::new(10)),
         level,
         reserved,
     }

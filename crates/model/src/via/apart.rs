@@ -418,7 +418,7 @@ impl<T> Lane<T> {
     fn kept_from(&self, in_turn: bool, judges: bool) -> Option<Time> {
         let vtick = self.vtick.filter(|_| self.inside == 0)?;
         Some(match (judges, in_turn) {
-            (true, _) => self.clock.reading().saturating_sub(vtick.interval),
+            (true, _) => self.clock.reading().saturating_sub(vtick.interval()),
             (false, true) => self.clock.reading(),
             (false, false) => Time::ZERO,
         })
@@ -437,7 +437,7 @@ impl<T> Lane<T> {
 
 /// What a message of `size` costs a bandwidth.
 fn tick(vtick: Vtick, size: Option<Bytes>) -> Span {
-    size.map_or(vtick.interval, |size| vtick.of(size))
+    size.map_or(vtick.interval(), |size| vtick.of(size))
 }
 
 #[cfg(test)]

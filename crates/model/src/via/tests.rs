@@ -20,7 +20,7 @@ const PLAIN: Vi = Vi { vtick: None, receives: None, share: None, process: 0 };
 
 /// So much reserved: 4 KiB in every `us`.
 fn reserved(us: u64) -> Vi {
-    Vi { vtick: Some(Vtick { interval: Span::from_us(us), size: Bytes::from_kib(4) }), ..PLAIN }
+    Vi { vtick: Some(Vtick::new(Span::from_us(us), Bytes::from_kib(4))), ..PLAIN }
 }
 
 fn message(vi: u32, number: u64, size: u64) -> Message {

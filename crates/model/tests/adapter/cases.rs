@@ -347,7 +347,7 @@ pub(crate) fn packet(dice: &mut Dice, number: u64, now: Time) -> Packet {
     // A channel's own, too, and one of best effort has none.
     let tick = match channel {
         3 => Vtick::NONE,
-        _ => Vtick { interval: Span::from_us(700), size: Bytes::new(LARGEST) },
+        _ => Vtick::new(Span::from_us(700), Bytes::new(LARGEST)),
     };
     Packet {
         channel: ChannelId(channel),

@@ -388,7 +388,7 @@ impl RateTable {
     fn share(&self, asked: &RateRequest) -> Share {
         let spec = asked.request.spec();
         Share {
-            tick: Vtick { interval: spec.min_interval, size: spec.max_message },
+            tick: Vtick::new(spec.min_interval, spec.max_message),
             burst: spec.max_message,
             largest: spec.max_message.min(self.packet),
             smallest: spec.smallest_packet(self.packet),

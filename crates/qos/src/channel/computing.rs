@@ -99,7 +99,7 @@ impl Application {
     fn tag(&self, now: Time, packet: Bytes) -> Tag {
         let Some(budget) = self.config.budget else { return Tag::best_effort(now) };
         let size = self.worth(budget.time, packet);
-        let tick = Vtick { interval: budget.period, size };
+        let tick = Vtick::new(budget.period, size);
         Tag::real_time(self.begins(), budget.deadline, tick, budget.level)
     }
 

@@ -125,6 +125,9 @@ pub struct Packet {
     pub carried: Carried,
 }
 
+/// Two lines of memory: what is longer is copied by a call.
+const _: () = assert!(size_of::<Packet>() == 128, "a packet is two lines");
+
 /// What a packet says of its way, for disciplines that look at more than one hop.
 ///
 /// A network would have it in a header. Ours does not ([`wire`](crate::wire)): it is in the simulated packet only.

@@ -114,8 +114,8 @@ fn fluid(case: &Case) -> Vec<f64> {
     let mut waiting: Vec<Vec<(usize, f64)>> = vec![Vec::new(); case.sharing.flows.len()];
     let share = |item: usize| {
         let Request { size, tag, .. } = case.arrivals[item].1;
-        let size_in = |span: f64| span * size.get() as f64 / tag.tick.size.get() as f64;
-        case.sharing.speed.transmit(size).as_ps() as f64 / size_in(tag.tick.interval.as_ps() as f64)
+        let size_in = |span: f64| span * size.get() as f64 / tag.tick.size().get() as f64;
+        case.sharing.speed.transmit(size).as_ps() as f64 / size_in(tag.tick.interval().as_ps() as f64)
     };
     let mut coming =
         case.arrivals.iter().enumerate().filter(|(_, (_, request))| request.flow.0 < 100).peekable();
@@ -155,7 +155,7 @@ fn flows(order: Order, arrivals: &Arrivals) -> Vec<usize> {
 
 /// A rate of one in `parts` of that link.
 fn one_in(parts: u64) -> Vtick {
-    Vtick { interval: Span::from_ns(parts), size: Bytes::new(1) }
+    Vtick::new(Span::from_ns(parts), Bytes::new(1))
 }
 
 /// Bennett and Zhang's example (INFOCOM 1996, Fig. 1): half the link is flow 0's, which has eleven items, and a twentieth each of ten others', which
@@ -214,7 +214,7 @@ fn a_turn_is_worth_a_round() {
     for size in [2, 2, 2, 2] {
         arrivals.push((Time::ZERO, item(0, size, one_in(4), Time::ZERO)));
     }
-    let faster = Vtick { interval: Span::from_ns(4), size: Bytes::new(3) };
+    let faster = Vtick::new(Span::from_ns(4), Bytes::new(3));
     for size in [3, 3, 3, 9] {
         arrivals.push((Time::ZERO, item(1, size, faster, Time::ZERO)));
     }
@@ -225,8 +225,7 @@ fn a_turn_is_worth_a_round() {
 /// With 7 flow 0 would have sent two.
 #[test]
 fn what_is_left_when_nothing_waits_is_lost() {
-    let (quarter, at) =
-        (Vtick { interval: Span::from_ns(4), size: Bytes::new(4) }, |ns| Time::ZERO + Span::from_ns(ns));
+    let (quarter, at) = (Vtick::new(Span::from_ns(4), Bytes::new(4)), |ns| Time::ZERO + Span::from_ns(ns));
     let mut arrivals = vec![(at(0), item(0, 1, quarter, at(0))), (at(0), item(1, 4, quarter, at(0)))];
     arrivals.extend([
         (at(1), item(1, 4, quarter, at(1))),
@@ -240,8 +239,7 @@ fn what_is_left_when_nothing_waits_is_lost() {
 #[test]
 fn bounds_by_hand() {
     let share = |interval, burst, level| {
-        let (tick, item) =
-            (Vtick { interval: Span::from_ns(interval), size: Bytes::new(100) }, Bytes::new(100));
+        let (tick, item) = (Vtick::new(Span::from_ns(interval), Bytes::new(100)), Bytes::new(100));
         Share { tick, burst: Bytes::new(burst), largest: item, smallest: item, level, group: None }
     };
     let speed = LinkCosts::new(Span::ZERO, Span::from_ns(1));

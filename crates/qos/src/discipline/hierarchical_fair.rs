@@ -40,7 +40,6 @@ use super::stamped::{RATED, rank};
 use super::virtual_time::Virtual;
 use super::{Class, Rank, Request, Tag};
 use crate::channel::ByChannel;
-use crate::virtual_clock::Vtick;
 
 /// A part of a node, by its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -312,9 +311,9 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
             }
             Some(place) => {
                 // Exact but for less than a picosecond a day.
-                let Vtick { interval, size } = groups[place].tick;
-                let own = u128::from(interval.as_ps()) * u128::from(tick.size.get());
-                let whole = u128::from(tick.interval.as_ps()).checked_mul(u128::from(size.get()));
+                let (interval, size) = (groups[place].tick.interval(), groups[place].tick.size());
+                let own = u128::from(interval.as_ps()) * u128::from(tick.size().get());
+                let whole = u128::from(tick.interval().as_ps()).checked_mul(u128::from(size.get()));
                 let part = own.checked_mul(1 << SHARE).zip(whole).map(|(own, whole)| own / whole.max(1));
                 (groups[place].tick.of(largest), part)
             }

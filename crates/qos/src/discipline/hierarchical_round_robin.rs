@@ -108,7 +108,7 @@ impl<T> HierarchicalRoundRobin<T> {
             self.without.push_back((tag, item));
             return;
         }
-        let number = self.frames.around(tag.tick.interval);
+        let number = self.frames.around(tag.tick.interval());
         while self.levels.len() <= usize::from(number) {
             self.levels.push(Level::default());
         }
@@ -233,7 +233,7 @@ impl<T> HierarchicalRoundRobin<T> {
 /// `2 T_g`; nothing for flows with frames of which one that is not longer has no room.
 pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
     let frames = Frames::of(sharing.frame);
-    let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval);
+    let level = |flow: usize| frames.around(sharing.flows[flow].tick.interval());
     let given = |flow: usize| {
         let worth = frames.length(level(flow)).saturating_add(sharing.flows[flow].largest_tick());
         sharing.share_of(flow, worth)

@@ -42,7 +42,7 @@ proptest! {
         let sent = send(Order::StopAndGo, &server(&case.sharing), &case.arrivals, false);
         for one in sent.iter().filter(|sent| sent.flow < case.cheats.len()) {
             let mut frame = case.sharing.frame.max(Span::from_ps(1));
-            while frame * 2 <= case.sharing.flows[one.flow].tick.interval {
+            while frame * 2 <= case.sharing.flows[one.flow].tick.interval() {
                 frame = frame * 2;
             }
             let number = |at: Time| at.saturating_since(Time::ZERO).div_floor(frame);
@@ -82,7 +82,7 @@ fn us(us: u64) -> Time {
 }
 
 fn rate(interval: u64, size: u64) -> Vtick {
-    Vtick { interval: Span::from_us(interval), size: Bytes::new(size) }
+    Vtick::new(Span::from_us(interval), Bytes::new(size))
 }
 
 fn best_effort(at: u64, size: u64) -> (Time, Request) {

@@ -128,7 +128,7 @@ fn every_item_is_gone_by_its_own_clock_and_there_are_some() {
 #[test]
 fn rows_by_hand() {
     let share = |interval, size, items: (u64, u64)| {
-        let tick = Vtick { interval: Span::from_ns(interval), size: Bytes::new(size) };
+        let tick = Vtick::new(Span::from_ns(interval), Bytes::new(size));
         let (smallest, largest) = (Bytes::new(items.0), Bytes::new(items.1));
         Share { tick, burst: Bytes::new(size), largest, smallest, level: 0, group: None }
     };
@@ -152,7 +152,7 @@ fn rows_by_hand() {
 /// `σ / r + (K − 1) L / r + Σ L_max / C` (Parekh and Gallager 1994, Eq. 42), here K = 3, σ = 1000, L = 100, r = 1/4, L_max = 400.
 #[test]
 fn a_tandem_of_fluid_followers_is_as_in_print() {
-    let tick = Vtick { interval: Span::from_ns(4), size: Bytes::new(1) };
+    let tick = Vtick::new(Span::from_ns(4), Bytes::new(1));
     let flow = Share {
         tick,
         burst: Bytes::new(1000),

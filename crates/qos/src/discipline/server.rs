@@ -111,7 +111,8 @@ fn grouped(flows: &[Share], drawn: &[(usize, u64)]) -> Vec<Group> {
     let within = |place: usize, choice: usize| (choice % (place + 1)).checked_sub(1);
     let mut rates = vec![0; drawn.len()];
     for flow in flows {
-        let rate = (u128::from(flow.tick.size.get()) << 64).div_ceil(u128::from(flow.tick.interval.as_ps()));
+        let rate =
+            (u128::from(flow.tick.size().get()) << 64).div_ceil(u128::from(flow.tick.interval().as_ps()));
         flow.group.inspect(|place| rates[*place] += rate);
     }
     let mut groups = Vec::new();
@@ -120,7 +121,7 @@ fn grouped(flows: &[Share], drawn: &[(usize, u64)]) -> Vec<Group> {
         let interval = (u128::from(SIZE.get()) << 64) / rate;
         let within = within(place, *choice);
         within.inspect(|outer| rates[*outer] += rate + 1);
-        groups.push(Group { tick: Vtick { interval: Span::from_ps(interval as u64), size: SIZE }, within });
+        groups.push(Group { tick: Vtick::new(Span::from_ps(interval as u64), SIZE), within });
     }
     groups.reverse();
     groups
@@ -163,13 +164,13 @@ pub(super) fn cases() -> impl Strategy<Value = Case> {
                 let (smallest, largest) = (Bytes::new(flow.sizes.0), Bytes::new(flow.sizes.1));
                 let of_smallest = speed.transmit(smallest).scale_ceil(weights, flow.weight);
                 let interval = of_smallest.scale_ceil(largest.get(), smallest.get());
-                let tick = Vtick { interval, size: largest };
+                let tick = Vtick::new(interval, largest);
                 let group = (flow.group % (groups.len() + 1)).checked_sub(1);
                 Share { tick, burst: largest * flow.burst, largest, smallest, level: n as u8, group }
             };
             let shares: Vec<Share> = flows.iter().enumerate().map(share).collect();
             let groups = grouped(&shares, &groups);
-            let frame = shares[0].tick.interval;
+            let frame = shares[0].tick.interval();
             let frame = Span::from_ps((frame.as_ps() << shift.max(0)) >> (-shift).max(0));
             let mut arrivals = Vec::new();
             for (n, (flow, share)) in flows.iter().zip(&shares).enumerate() {

@@ -69,8 +69,8 @@ impl Sharing {
         let share = |flow: &Share| {
             let size = flow.smallest.max(Bytes::new(1));
             let of = u128::from(self.speed.transmit(size).as_ps()) << 40;
-            let tick = u128::from(flow.tick.interval.as_ps()) * u128::from(size.get());
-            (of * u128::from(flow.tick.size.get())).div_ceil(tick.max(1))
+            let tick = u128::from(flow.tick.interval().as_ps()) * u128::from(size.get());
+            (of * u128::from(flow.tick.size().get())).div_ceil(tick.max(1))
         };
         self.flows.iter().map(share).fold(0, u128::saturating_add)
     }

@@ -50,7 +50,7 @@ impl<T> StopAndGo<T> {
 
 impl Holds for Frames {
     fn hold(&mut self, now: Time, request: &Request) -> (Time, u8) {
-        let level = self.within(request.tag.tick.interval);
+        let level = self.within(request.tag.tick.interval());
         (self.end(level, now), level)
     }
 }
@@ -60,7 +60,7 @@ impl Holds for Frames {
 /// A flow with a bucket `(σ, r)` is taken to send `σ + r T` in a frame of `T`.
 pub(super) fn bound(sharing: &Sharing, of: usize, frame: Span) -> Option<Span> {
     let frames = Frames::of(frame);
-    let level = |flow: usize| frames.within(sharing.flows[flow].tick.interval);
+    let level = |flow: usize| frames.within(sharing.flows[flow].tick.interval());
     let comes = |flow: usize| sharing.work_in(flow, frames.length(level(flow)));
     let own = frames.length(level(of));
     frames.have_room(sharing, level(of), level, comes).then(|| own.saturating_mul(2))

@@ -31,7 +31,7 @@ fn packets(packets: u64) -> Bytes {
     Bytes::new(1000) * packets
 }
 
-const TICK: Vtick = Vtick { interval: Span::from_us(INTERVAL), size: Bytes::new(1000 * MOST) };
+const TICK: Vtick = Vtick::new(Span::from_us(INTERVAL), Bytes::new(1000 * MOST));
 
 /// A link of a packet each microsecond that is shared in `order`, with the bounds of `channels` of it.
 fn bounds(order: Order, channels: &[(Pays, Span)]) -> Vec<Span> {

@@ -115,7 +115,7 @@ fn levels_before_arrival() {
 
 /// Of four flows, two of them guaranteed; items say the rate of their flow, or none, and some exceed their contracts.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
-    let rate = (1u64..40).prop_map(|ms| Vtick { interval: Span::from_ms(ms), size: Bytes::new(8) });
+    let rate = (1u64..40).prop_map(|ms| Vtick::new(Span::from_ms(ms), Bytes::new(8)));
     let rate = prop_oneof![Just(Vtick::NONE), rate];
     let request = (any::<bool>(), 0u64..50, 0u64..50, 0u8..31, rate, 0u32..4, 1u64..64);
     let request = request.prop_map(|(exceeds, arrival, length, level, tick, flow, size)| {

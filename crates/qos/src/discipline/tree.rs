@@ -112,7 +112,7 @@ fn parts_that_wait_are_served_alike_and_there_are_some() {
 }
 
 fn one_in(parts: u64) -> Vtick {
-    Vtick { interval: Span::from_ns(parts), size: Bytes::new(1) }
+    Vtick::new(Span::from_ns(parts), Bytes::new(1))
 }
 
 /// A byte takes a nanosecond. Flows 0 and 1 are group 0's, flow 2 is group 1's, in it, and flow 3 is by itself.

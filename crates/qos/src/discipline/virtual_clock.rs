@@ -75,7 +75,7 @@ mod tests {
             let size = Bytes::new(9);
             let spec = TrafficSpec { max_message: size, min_message: Bytes::new(1), burst: 2, min_interval };
             let (mut logical, mut clocks, mut now) = (LogicalClock::new(spec), Clocks::default(), Time::ZERO);
-            let tick = Virtual::tick(Vtick { interval: min_interval, size }, size);
+            let tick = Virtual::tick(Vtick::new(min_interval, size), size);
             for gap in gaps {
                 now += Span::from_ns(gap);
                 let at = logical.arrive(now, size).at;

@@ -34,8 +34,8 @@ impl Virtual {
     /// `L / r`: what an item of `size` takes at its flow's rate.
     #[inline]
     pub(super) fn tick(of: Vtick, size: Bytes) -> Self {
-        let product = u128::from(of.interval.as_ps()) * u128::from(size.get());
-        let per = u128::from(of.size.get().max(1));
+        let product = u128::from(of.interval().as_ps()) * u128::from(size.get());
+        let per = u128::from(of.size().get().max(1));
         Self(match product >> (u128::BITS - FRACTION) {
             0 => (product << FRACTION).div_ceil(per),
             _ => (product / per).min(u128::from(u64::MAX)) << FRACTION,
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_tick_is_rounded_up_behind_the_picosecond() {
-        let third = Vtick { interval: Span::from_ps(1), size: Bytes::new(3) };
+        let third = Vtick::new(Span::from_ps(1), Bytes::new(3));
         assert_eq!(Virtual::tick(third, Bytes::new(3)), Virtual::of(Span::from_ps(1)));
         assert_eq!(Virtual::tick(third, Bytes::new(1)).raw(), (1u128 << 32).div_ceil(3));
     }
@@ -88,7 +88,7 @@ mod tests {
     /// Neither of these fits 128 bits with a fraction; the second not even 64 without.
     #[test]
     fn what_is_too_long_to_be_exact_is_whole_and_what_is_longer_than_time_is_as_long() {
-        let long = Vtick { interval: Span::from_ps(1 << 62), size: Bytes::new(1 << 40) };
+        let long = Vtick::new(Span::from_ps(1 << 62), Bytes::new(1 << 40));
         assert_eq!(Virtual::tick(long, Bytes::new(1 << 40)), Virtual::of(Span::from_ps(1 << 62)));
         assert_eq!(Virtual::tick(Vtick::NONE, Bytes::new(1 << 40)), Virtual::of(Span::MAX));
     }

@@ -386,7 +386,7 @@ fn channel(
         deadline,
         refusal: refusal?.map_or(around.refusal, Spanned::into_inner),
         share: match share? {
-            Some(rate) => Vtick { interval: rate.into_inner().get().time_for_ceil(size), size },
+            Some(rate) => Vtick::new(rate.into_inner().get().time_for_ceil(size), size),
             None if contract.is_some() => spec.tick(),
             None => Vtick::NONE,
         },

@@ -104,7 +104,7 @@ fn exactly(rate: Rate) -> Vtick {
     while rest > 0 {
         (common, rest) = (rest, common % rest);
     }
-    Vtick { interval: Span::from_ps(PERIOD / common), size: Bytes::new(rate.bits_per_sec() / common) }
+    Vtick::new(Span::from_ps(PERIOD / common), Bytes::new(rate.bits_per_sec() / common))
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_rate_has_no_rest() {
         let of = |bits| exactly(Rate::from_bits_per_sec(bits));
-        assert_eq!(of(240_000_000), Vtick { interval: Span::from_ns(100), size: Bytes::new(3) });
-        assert_eq!(of(7), Vtick { interval: Span::from_secs(8), size: Bytes::new(7) });
+        assert_eq!(of(240_000_000), Vtick::new(Span::from_ns(100), Bytes::new(3)));
+        assert_eq!(of(7), Vtick::new(Span::from_secs(8), Bytes::new(7)));
     }
 }

@@ -93,7 +93,7 @@ fn a_cluster_is_what_its_file_says() {
     assert_eq!((send_buffers, receive_buffers, nsdma_queue, guard), (Some(8), None, false, 1));
     assert_eq!(best_effort.map(|rate| rate.bytes_per_sec_f64()), Some(4e6));
     assert_eq!((via.receives, via.credits, experiment.nodes.len()), (Some(8), Some(4), 3));
-    assert_eq!(experiment.channels[0].vtick().unwrap().interval, Span::from_us(512));
+    assert_eq!(experiment.channels[0].vtick().unwrap().interval(), Span::from_us(512));
     assert_eq!(experiment.channels[1].vtick(), None);
     assert_eq!(experiment.channels[3].route, [1, 0]);
     let faster = only(&with("nodes = 3", "nodes = 3\nspeedup = 2")).via.unwrap().adapter;

@@ -31,6 +31,7 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
     /// scheduled.
     #[inline]
     pub(super) fn acted(&mut self, station: usize, mut now: Time, calendar: &mut Calendar<Event>) {
+        let mut leapt = false;
         loop {
             self.look_after(now);
             if self.around.networks.is_touched() {
@@ -40,9 +41,11 @@ impl<T: Trace, O: Outside> Assembly<'_, '_, T, O> {
             let deadline = self.deadline(station).filter(|_| !self.is_finished());
             // What it asked for before is not before that, or it would be next.
             let Some(at) = deadline.filter(|at| calendar.leap(*at)) else { break };
-            now = at;
-            self.asked[station].leapt();
+            (now, leapt) = (at, true);
             self.call(now, station, calendar);
+        }
+        if leapt {
+            self.asked[station].leapt();
         }
         self.ask(station, calendar);
     }

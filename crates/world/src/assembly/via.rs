@@ -154,7 +154,7 @@ impl<'a> Cluster<'a> {
             programs: Program::of(experiment, spec, &promises),
             promises,
             meters: meters.collect(),
-            gaps: gaps.map(|channel| Gaps::new(channel.vtick().map(|vtick| vtick.interval))).collect(),
+            gaps: gaps.map(|channel| Gaps::new(channel.vtick().map(|vtick| vtick.interval()))).collect(),
             random: (0..experiment.channels.len()).map(|i| experiment.chance(Chance::Source(i))).collect(),
             window: Window::of(length),
             traced: None,
@@ -336,7 +336,7 @@ impl<'a> Cluster<'a> {
         self.gaps[channel].renegotiate(interval);
         self.programs[channel].renegotiate(now, interval, self.gaps[channel].current());
         let spec = &self.experiment.channels[channel];
-        let vtick = Vtick { interval, size: spec.spec.max_message };
+        let vtick = Vtick::new(interval, spec.spec.max_message);
         for node in [spec.route[0], spec.route[1]] {
             self.adapters[node].renegotiate(now, channel as u32, Some(vtick));
             self.settle(now, node, calendar);

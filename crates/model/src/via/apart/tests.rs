@@ -6,7 +6,7 @@ fn us(us: u64) -> Time {
 
 /// A KiB in so many microseconds.
 fn every(us: u64) -> Option<Vtick> {
-    Some(Vtick { interval: Span::from_us(us), size: Bytes::from_kib(1) })
+    Some(Vtick::new(Span::from_us(us), Bytes::from_kib(1)))
 }
 
 /// Lanes of processes, with a bandwidth or none, of which so many may be inside.

@@ -10,7 +10,7 @@ use super::*;
 /// 1 KiB in 50 us. The first two are within that at once; the third is let in beyond it, and is given a stamp when the clock has come to 100 and the processor gets to it.
 #[test]
 fn the_oldest_that_exceeds_a_bandwidth_is_given_a_stamp() {
-    let kib = Vtick { interval: Span::from_us(50), size: Bytes::from_kib(1) };
+    let kib = Vtick::new(Span::from_us(50), Bytes::from_kib(1));
     let mut bench = Bench::new(told_apart(1), &[of(1, Vi { vtick: Some(kib), ..PLAIN })]);
     (0..4).for_each(|number| bench.ring(0, Doorbell::Send(message(0, number, 1024))));
     bench.finish();
@@ -175,7 +175,7 @@ proptest! {
         ahead in 1u32..5,
     ) {
         // Of 1 KiB in that time; the second, too, the third is best effort.
-        let own = Vtick { interval: Span::from_us(interval), size: Bytes::from_kib(1) };
+        let own = Vtick::new(Span::from_us(interval), Bytes::from_kib(1));
         let own = Vi { vtick: Some(own), ..PLAIN };
         let vis = [of(1, reserved(1000)), of(2, own), of(2, own), of(3, PLAIN)];
         let longest = longest_beside(|longest| 2 * (2 + longest / (interval * 1000)).min(flood.len() as u64));

@@ -10,7 +10,7 @@ use super::*;
 
 /// So many megabytes a second.
 fn rate(megabytes: u64) -> Vtick {
-    Vtick { interval: Span::from_us(1), size: Bytes::new(megabytes) }
+    Vtick::new(Span::from_us(1), Bytes::new(megabytes))
 }
 
 fn member(share: u64) -> Vi {

@@ -127,7 +127,7 @@ fn a_newcomer_may_not_make_others_late() {
 #[test]
 fn a_group_has_no_more_than_its_own() {
     let mut table = rated(Order::HierarchicalFair, 0);
-    let half = Vtick { interval: Span::from_ns(2), size: Bytes::new(1) };
+    let half = Vtick::new(Span::from_ns(2), Bytes::new(1));
     table.sharing.groups.push(Group { tick: half, within: None });
     let outside = asks(2500, us(10), us(40));
     let inside = RateRequest { group: Some(0), ..outside };

@@ -40,7 +40,7 @@ impl Observed {
                 _ => None,
             },
             meter: Meter { deadline_at_receiver: channel.deadline, ..Meter::default() },
-            gaps: Gaps::new(channel.vtick().map(|vtick| vtick.interval)),
+            gaps: Gaps::new(channel.vtick().map(|vtick| vtick.interval())),
             playout: channel.playout.unwrap_or(Span::ZERO),
             seen: false,
             from: None,

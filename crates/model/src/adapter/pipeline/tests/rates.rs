@@ -5,7 +5,7 @@ use super::*;
 /// A packet of a flow that is to have one in so many microseconds.
 fn of_rate(channel: u32, number: u64, class: Class, every: u64) -> Packet {
     let packet = packet(number, class, 1000);
-    let tick = Vtick { interval: Span::from_us(every), size: packet.size };
+    let tick = Vtick::new(Span::from_us(every), packet.size);
     Packet { channel: ChannelId(channel), tag: Tag { tick, ..packet.tag }, ..packet }
 }
 

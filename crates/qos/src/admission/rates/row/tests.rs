@@ -69,7 +69,7 @@ fn a_burst_is_paid_for_at_the_first_stage() {
     let own = 10 + 20 + (400 + 30) + (200 + 40);
     assert_eq!(alone.least_deadline(&asked), Ok(us(own) + ROUNDING * 2));
     let share = |every| Share {
-        tick: Vtick { interval: us(every), size: KILO },
+        tick: Vtick::new(us(every), KILO),
         burst: KILO,
         largest: KILO,
         smallest: KILO,
@@ -185,8 +185,8 @@ fn worst(
     let spacing = before.0 + before.1;
     let slowest = |size| speed(one).transmit(Bytes::new(size)).max(speed(two).transmit(Bytes::new(size)));
     let interval = slowest(1000) * 4 + us(spare);
-    let tick = Vtick { interval: slowest(100) * 25, size: KILO };
-    let own = Vtick { interval, size: KILO * 2 };
+    let tick = Vtick::new(slowest(100) * 25, KILO);
+    let own = Vtick::new(interval, KILO * 2);
     let greedy =
         Share { tick, burst: KILO, largest: KILO, smallest: Bytes::new(100), level: 31, group: None };
     let table = table(&stages, spacing, vec![greedy]);
