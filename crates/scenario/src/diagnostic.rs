@@ -355,7 +355,7 @@ impl std::error::Error for Diagnostics {}
 
 /// `text` without characters that a terminal acts on, and not longer than a few lines.
 fn harmless(text: &str) -> String {
-    const LONGEST: usize = 800;
+    const LONGEST: usize = 1200;
     let mut out = String::with_capacity(text.len().min(LONGEST));
     for (count, c) in text.chars().enumerate() {
         match c {
