@@ -71,6 +71,18 @@ impl<P> Response<P> {
         | Response::Received(packet)) = self;
         packet
     }
+
+    /// The same of what `name` makes of it.
+    #[inline]
+    fn map<Q>(self, name: impl FnOnce(P) -> Q) -> Response<Q> {
+        match self {
+            Response::Progress(packet) => Response::Progress(name(packet)),
+            Response::Handshake(packet) => Response::Handshake(name(packet)),
+            Response::Transmitted(packet) => Response::Transmitted(name(packet)),
+            Response::Failed(packet, loss) => Response::Failed(name(packet), loss),
+            Response::Received(packet) => Response::Received(name(packet)),
+        }
+    }
 }
 
 impl Response<Slot> {
@@ -78,13 +90,8 @@ impl Response<Slot> {
     /// taken out.
     #[inline]
     pub fn with_packet(self, packets: &mut Slots) -> Response<&Packet> {
-        match self {
-            Response::Progress(slot) => Response::Progress(packets.at(slot)),
-            Response::Handshake(slot) => Response::Handshake(packets.at(slot)),
-            Response::Transmitted(slot) => Response::Transmitted(packets.free(slot)),
-            Response::Failed(slot, loss) => Response::Failed(packets.free(slot), loss),
-            Response::Received(slot) => Response::Received(packets.free(slot)),
-        }
+        let is_last = !matches!(self, Response::Progress(_) | Response::Handshake(_));
+        self.map(|slot| if is_last { packets.free(slot) } else { packets.at(slot) })
     }
 }
 
@@ -92,13 +99,7 @@ impl Response<&Packet> {
     /// The response with the packet, for who keeps it.
     #[inline]
     pub fn copied(self) -> Response {
-        match self {
-            Response::Progress(packet) => Response::Progress(*packet),
-            Response::Handshake(packet) => Response::Handshake(*packet),
-            Response::Transmitted(packet) => Response::Transmitted(*packet),
-            Response::Failed(packet, loss) => Response::Failed(*packet, loss),
-            Response::Received(packet) => Response::Received(*packet),
-        }
+        self.map(|packet| *packet)
     }
 }
 

@@ -40,7 +40,6 @@ use super::environment::Request;
 use super::terms::{Breakdown, ps};
 use crate::discipline::{Latency, Order, Share, Sharing};
 use crate::station::Rated;
-use crate::virtual_clock::Vtick;
 
 /// What clocks are off by.
 const ROUNDING: Span = Span::from_ps(2);
@@ -388,7 +387,7 @@ impl RateTable {
     fn share(&self, asked: &RateRequest) -> Share {
         let spec = asked.request.spec();
         Share {
-            tick: Vtick::new(spec.min_interval, spec.max_message),
+            tick: spec.tick(),
             burst: spec.max_message,
             largest: spec.max_message.min(self.packet),
             smallest: spec.smallest_packet(self.packet),

@@ -311,11 +311,11 @@ pub(super) fn latencies(sharing: &Sharing) -> Vec<Option<Latency>> {
             }
             Some(place) => {
                 // Exact but for less than a picosecond a day.
-                let (interval, size) = (groups[place].tick.interval(), groups[place].tick.size());
-                let own = u128::from(interval.as_ps()) * u128::from(tick.size().get());
-                let whole = u128::from(tick.interval().as_ps()).checked_mul(u128::from(size.get()));
+                let above = groups[place].tick;
+                let own = u128::from(above.interval().as_ps()) * u128::from(tick.size().get());
+                let whole = u128::from(tick.interval().as_ps()).checked_mul(u128::from(above.size().get()));
                 let part = own.checked_mul(1 << SHARE).zip(whole).map(|(own, whole)| own / whole.max(1));
-                (groups[place].tick.of(largest), part)
+                (above.of(largest), part)
             }
         };
         let at = node(within);

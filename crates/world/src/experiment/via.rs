@@ -67,7 +67,7 @@ impl ChannelSpec {
     /// `Vtick` of the channel as a virtual interface; `None` for best effort.
     pub fn vtick(&self) -> Option<Vtick> {
         let reserved = self.class == Class::RealTime;
-        reserved.then_some(Vtick::new(self.spec.min_interval, self.spec.max_message))
+        reserved.then(|| self.spec.tick())
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::costs::LinkCosts;
 use crate::discipline::Group;
 use crate::traffic::TrafficSpec;
+use crate::virtual_clock::Vtick;
 
 /// So many messages may have come before their time that nobody waits for the end of them.
 const MANY: u64 = 1000;
